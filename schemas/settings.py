@@ -1,0 +1,244 @@
+"""The tree of settings: read from JSON or TOML, checked, turned into a `Ruleset` and described."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields
+from enum import StrEnum
+from typing import Any
+
+from service.domain.cards import RANKS, Rank
+from service.domain.ruleset import (
+    ALL_RANKS,
+    BurnSettings,
+    DealSettings,
+    DeckSettings,
+    EndSettings,
+    OpeningSettings,
+    PickUpSettings,
+    RankRule,
+    RefillSettings,
+    Ruleset,
+    TurnSettings,
+)
+
+SECTIONS: Mapping[str, type[Any]] = {
+    "deck": DeckSettings,
+    "deal": DealSettings,
+    "opening": OpeningSettings,
+    "refill": RefillSettings,
+    "turn": TurnSettings,
+    "pick_up": PickUpSettings,
+    "burn": BurnSettings,
+    "end": EndSettings,
+}
+PLAYERS = {"min": 2, "max": 64}
+
+Tree = dict[str, Any]
+"""Settings as plain values: section -> setting -> value; `ranks` and `second_hand` nest deeper."""
+
+
+class SettingsError(ValueError):
+    """A tree of settings cannot be read; `at` is a JSON pointer to the place."""
+
+    def __init__(self, at: str, message: str) -> None:
+        super().__init__(f"{at}: {message}")
+        self.at = at
+        self.message = message
+
+
+def ruleset_of(
+    identity: str,
+    options: Mapping[str, Any],
+    tree: Tree,
+    *,
+    hand: int,
+    cites: Mapping[str, str] | None = None,
+) -> Ruleset:
+    """
+    Return the ruleset that a full tree of settings describes, for one hand of a table.
+
+    Even hands are played by `second_hand` where the tree has one (R). Raises
+    SettingsError where a key is unknown or a value is not of its kind.
+    """
+    check_tree(tree)
+    if hand % 2 == 0 and "second_hand" in tree:
+        tree = merged(tree, tree["second_hand"])
+    parts = {
+        name: _dataclass(kind, tree.get(name, {}), f"/{name}") for name, kind in SECTIONS.items()
+    }
+    ranks = {
+        Rank(rank): _dataclass(RankRule, rule, f"/ranks/{rank}")
+        for rank, rule in tree.get("ranks", {}).items()
+    }
+    return Ruleset(
+        id=identity,
+        options=dict(options),
+        seats_min=tree["players"]["min"],
+        seats_max=tree["players"]["max"],
+        order=tuple(Rank(r) for r in tree["order"]["low_to_high"]),
+        ranks=ranks,
+        cites=cites or {},
+        **parts,
+    )
+
+
+def full_tree(tree: Tree) -> Tree:
+    """Return the tree with every setting that it leaves out at its default."""
+    full: Tree = {"players": dict(tree["players"]), "order": dict(tree["order"])}
+    for name, kind in SECTIONS.items():
+        full[name] = _defaults(kind) | tree.get(name, {})
+    full["ranks"] = {r: _defaults(RankRule) | rule for r, rule in tree.get("ranks", {}).items()}
+    if "second_hand" in tree:
+        full["second_hand"] = tree["second_hand"]
+    return full
+
+
+def merged(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
+    """Return `tree` with `changes` written over it, branch by branch."""
+    result = dict(tree)
+    for key, value in changes.items():
+        old = result.get(key)
+        both = isinstance(value, Mapping) and isinstance(old, Mapping)
+        result[key] = merged(old, value) if both and isinstance(old, Mapping) else value
+    return result
+
+
+def check_tree(tree: Any) -> None:
+    """Raise SettingsError unless `tree` is a full, readable tree of settings."""
+    _check_branch(tree, "")
+    for name in ("players", "order"):
+        if name not in tree:
+            raise SettingsError(f"/{name}", "is missing")
+
+
+def check_changes(changes: Any) -> None:
+    """Raise SettingsError unless `changes` could be written over a tree of settings."""
+    _check_branch(changes, "", partial=True)
+
+
+def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (dotted path, value) of every setting in a tree."""
+    for key, value in tree.items():
+        at = f"{path}.{key}" if path else str(key)
+        if isinstance(value, Mapping):
+            yield from leaves(value, at)
+        else:
+            yield at, value
+
+
+def _check_branch(tree: Any, at: str, *, partial: bool = False) -> None:
+    if not isinstance(tree, Mapping):
+        raise SettingsError(at or "/", "is not an object")
+    for name, value in tree.items():
+        here = f"{at}/{name}"
+        if name in SECTIONS:
+            _dataclass(SECTIONS[name], value, here)
+        elif name == "ranks":
+            _check_ranks(value, here)
+        elif name == "players":
+            _check_players(value, here, partial=partial or bool(at))
+        elif name == "order":
+            _check_order(value, here)
+        elif name == "second_hand" and not at:
+            _check_branch(value, here, partial=True)
+        else:
+            raise SettingsError(here, "is not a setting")
+
+
+def _check_ranks(value: Any, at: str) -> None:
+    if not isinstance(value, Mapping):
+        raise SettingsError(at, "is not an object")
+    for rank, rule in value.items():
+        if rank not in ALL_RANKS:
+            raise SettingsError(f"{at}/{rank}", "is not a rank")
+        _dataclass(RankRule, rule, f"{at}/{rank}")
+
+
+def _check_players(value: Any, at: str, *, partial: bool) -> None:
+    if not isinstance(value, Mapping) or not set(value) <= set(PLAYERS):
+        raise SettingsError(at, "has min and max, nothing else")
+    if not partial and len(value) < len(PLAYERS):
+        raise SettingsError(at, "needs min and max")
+    for name, count in value.items():
+        if type(count) is not int or not 2 <= count <= 64:
+            raise SettingsError(f"{at}/{name}", "is not a number of seats from 2 to 64")
+
+
+def _check_order(value: Any, at: str) -> None:
+    if not isinstance(value, Mapping) or set(value) != {"low_to_high"}:
+        raise SettingsError(at, "has low_to_high, nothing else")
+    ranks = value["low_to_high"]
+    if not isinstance(ranks, list | tuple) or sorted(map(str, ranks)) != sorted(RANKS):
+        raise SettingsError(f"{at}/low_to_high", "does not name each rank once")
+
+
+def _dataclass(kind: type[Any], value: Any, at: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise SettingsError(at, "is not an object")
+    known = setting_kinds(kind)
+    given = {}
+    for name, item in value.items():
+        if name not in known:
+            raise SettingsError(f"{at}/{name}", "is not a setting")
+        given[name] = _value(known[name], item, f"{at}/{name}")
+    return kind(**given)
+
+
+def _value(kind: Any, value: Any, at: str) -> Any:
+    if is_optional(kind):
+        return None if value is None else _value(typing.get_args(kind)[0], value, at)
+    if typing.get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple) or len(value) > len(ALL_RANKS):
+            raise SettingsError(at, "is not a list of ranks")
+        if len(set(map(str, value))) < len(value):
+            raise SettingsError(at, "names a rank twice")
+        return tuple(_value(Rank, item, f"{at}/{i}") for i, item in enumerate(value))
+    if kind is Rank:
+        if value not in ALL_RANKS:
+            raise SettingsError(at, "is not a rank")
+        return Rank(value)
+    if kind is bool or kind is int:
+        if type(value) is not kind or (kind is int and not 0 <= value <= 1000):
+            raise SettingsError(at, "is not " + ("true or false" if kind is bool else "a count"))
+        return value
+    if kind is str:
+        if not isinstance(value, str) or sorted(value) not in ([], sorted("cdhs")):
+            raise SettingsError(at, "is not an order of the suits c, d, h and s")
+        return value
+    try:
+        return kind(value)
+    except ValueError:
+        allowed = ", ".join(member.value for member in kind)
+        raise SettingsError(at, f"is none of {allowed}") from None
+
+
+def is_optional(kind: Any) -> bool:
+    """Return whether a setting of this kind may be null."""
+    return type(None) in typing.get_args(kind)
+
+
+def setting_kinds(kind: type[Any]) -> dict[str, Any]:
+    if kind not in _HINTS:
+        _HINTS[kind] = typing.get_type_hints(kind)
+    return _HINTS[kind]
+
+
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+
+
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    return {field.name: _plain(_default(field)) for field in fields(kind)}
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,370 @@
+"""What happens when a seat asks for something: `decide(command, game)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import assert_never
+
+from service.domain.cards import Card, rank_of
+from service.domain.commands import (
+    Command,
+    Forfeit,
+    Lay,
+    Move,
+    Pass,
+    PickUp,
+    Play,
+    PlayBlind,
+    Ready,
+    Seat,
+    Swap,
+    TimeOut,
+    TryStock,
+)
+from service.domain.demand import demand_of, fits
+from service.domain.effects import (
+    Outcome,
+    after_pick_up,
+    limit_reached,
+    outcome_of,
+    refill_count,
+    step,
+)
+from service.domain.errors import GameOver, NotYourTurn, RuleRefused
+from service.domain.events import (
+    AbortCause,
+    BlindFailed,
+    CardsDrawn,
+    CardsPlayed,
+    EndReason,
+    Event,
+    GameAborted,
+    GameEnded,
+    GameSealed,
+    Opening,
+    PileBurned,
+    PilePickedUp,
+    SeatOut,
+    StockFailed,
+    TurnPassed,
+    TurnTimedOut,
+    Zone,
+)
+from service.domain.evolve import evolve, is_follow_up
+from service.domain.exchange import lay, ready, swap
+from service.domain.game import Game, Status
+from service.domain.legal import along_choices, follow_up_cards, may_act, may_pass, may_try
+from service.domain.plays import can_play, check_cards, check_play
+from service.domain.ruleset import Along, Obligation, Plays, TryStock as Trying
+from service.domain.silence import move_for_silent
+
+
+def decide(command: Command, game: Game) -> tuple[Event, ...]:
+    """
+    Return the events of a command, in the order of SHX/1.
+
+    Raises GameOver, NotYourTurn, UnknownCard or RuleRefused; the first fault in
+    the order of api.md, section 1, is the one that is told.
+    """
+    if game.over:
+        raise GameOver("the game is over")
+    if isinstance(command, TimeOut):
+        return _time_out(command, game)
+    if isinstance(command, Forfeit):
+        return _forfeit(command, game)
+    if not may_act(game, command.seat):
+        raise NotYourTurn(f"seat {command.seat} may not act now")
+    if game.status is Status.SWAPPING:
+        return _exchange(command, game)
+    return _turn(command, game)
+
+
+def _exchange(command: Move, game: Game) -> tuple[Event, ...]:
+    match command:
+        case Swap():
+            return swap(command, game)
+        case Lay():
+            return lay(command, game)
+        case Ready():
+            return ready(command, game)
+        case _:
+            rule = game.ruleset.cite("deal.exchange", "deal.layout")
+            raise RuleRefused(rule, "play begins when every seat is ready")
+
+
+def _turn(command: Move, game: Game) -> tuple[Event, ...]:
+    rule = game.ruleset.cite("deal.exchange", "deal.layout")
+    match command:
+        case Play():
+            return _play(command, game)
+        case PlayBlind():
+            return _play_blind(command, game)
+        case PickUp():
+            return _pick_up(command, game)
+        case TryStock():
+            return _try_stock(command, game)
+        case Pass():
+            return _pass(command, game)
+        case Swap() | Lay() | Ready():
+            raise RuleRefused(rule, "face-up cards are settled before play")
+        case Forfeit():
+            return _forfeit(command, game)
+        case _:
+            assert_never(command)
+
+
+def _play(command: Play, game: Game) -> tuple[Event, ...]:
+    """The play, the refill, then what the play does to the pile and the turn."""
+    seat = command.seat
+    follow_up = game.turn is not None and game.turn != seat
+    cards = _check_follow_up(command, game) if follow_up else check_play(game, seat, command.cards)
+    zone = game.seats[seat].zone
+    if zone is None:
+        raise NotYourTurn(f"seat {seat} is out")
+    return _laid(game, seat, cards, zone)
+
+
+def _check_follow_up(command: Play, game: Game) -> tuple[Card, ...]:
+    check_cards(game, command.cards)
+    eligible = follow_up_cards(game, command.seat)
+    if not all(card in eligible for card in command.cards):
+        rule = game.ruleset.cite("turn.follow_up")
+        raise RuleRefused(rule, "out of turn you can add only cards drawn in refilling that match")
+    return command.cards
+
+
+def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
+    """The turned card as a play where it fits, else it and the pile go to the hand."""
+    seat, slot, ruleset = command.seat, command.slot, game.ruleset
+    state = game.seats[seat]
+    rule = ruleset.cite("model.blind")
+    if state.zone is not Zone.DOWN:
+        raise RuleRefused(rule, "face-down cards come last")
+    if not 0 <= slot < len(state.down) or state.down[slot] is None:
+        raise RuleRefused(rule, "there is no card in this slot")
+    position = state.down[slot]
+    assert position is not None
+    opening = Opening(p=position, card=game.deck[position])
+    if _lands(game, opening.card):
+        return _laid(game, seat, (opening.card,), Zone.DOWN, slot=slot, opening=opening)
+    return _failed(
+        game,
+        seat,
+        lambda taker, turn: BlindFailed(
+            seat=seat,
+            taker=taker,
+            slot=slot,
+            opening=opening if ruleset.pick_up.show_blind else None,
+            count=len(game.pile),
+            turn=turn,
+            direction=game.direction,
+        ),
+    )
+
+
+def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
+    """The top card of the stock as a play where it fits, else it and the pile go to the hand."""
+    seat, ruleset = command.seat, game.ruleset
+    if not may_try(game, seat):
+        raise RuleRefused(ruleset.cite("turn.try_stock"), _no_try(game, seat))
+    position = game.stock[0]
+    opening = Opening(p=position, card=game.deck[position])
+    if _lands(game, opening.card):
+        return _laid(game, seat, (opening.card,), Zone.STOCK, opening=opening)
+    return _failed(
+        game,
+        seat,
+        lambda taker, turn: StockFailed(
+            seat=seat,
+            taker=taker,
+            opening=opening,
+            count=len(game.pile),
+            turn=turn,
+            direction=game.direction,
+        ),
+    )
+
+
+def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
+    """The pile, and what goes along with it, to a hand."""
+    seat, ruleset = command.seat, game.ruleset
+    _check_pick_up(game, seat)
+    along = tuple(sorted(command.along))
+    if along:
+        check_cards(game, command.along)
+    if along not in {tuple(sorted(choice)) for choice in along_choices(game, seat)}:
+        rule = ruleset.cite("pick_up.along")
+        raise RuleRefused(rule, _along_text(ruleset.pick_up.along, in_up=_in_up(game, seat)))
+    return _failed(
+        game,
+        seat,
+        lambda taker, turn: PilePickedUp(
+            seat=seat,
+            taker=taker,
+            count=len(game.pile),
+            along=command.along,
+            turn=turn,
+            direction=game.direction,
+        ),
+    )
+
+
+def _check_pick_up(game: Game, seat: Seat) -> None:
+    ruleset = game.ruleset
+    if game.seats[seat].zone is Zone.DOWN:
+        raise RuleRefused(ruleset.cite("model.blind"), "only face-down cards are left: turn one")
+    if game.covering:
+        raise RuleRefused(_cover_rule(game), "your own card has to be covered")
+    if not game.pile:
+        raise RuleRefused(ruleset.cite("model.empty_pile"), "there is no pile to pick up")
+    if ruleset.turn.obligation is Obligation.MUST_PLAY and can_play(game, seat):
+        raise RuleRefused(ruleset.cite("turn.obligation"), "whoever can play must play")
+
+
+def _pass(command: Pass, game: Game) -> tuple[Event, ...]:
+    """The turn goes on; when all have passed in a row the hand is a stalemate."""
+    seat = command.seat
+    if not may_pass(game, seat):
+        rule = game.ruleset.cite("model.pass")
+        raise RuleRefused(rule, "a seat passes only where it has no play on an empty pile")
+    stale = game.passes + 1 >= len(game.in_play()) or limit_reached(game, more=1) is not None
+    turn = None if stale else step(game, seat, game.direction)
+    ended = _ended(game, EndReason.STALEMATE, None) if stale else ()
+    return (TurnPassed(seat=seat, turn=turn), *ended)
+
+
+def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
+    """The end of the hand; before the deal there is no hand yet, and the set-up is given up."""
+    if game.status is Status.SHUFFLING:
+        return (GameAborted(cause=AbortCause.LEFT, seat=command.seat),)
+    if game.seats[command.seat].place is not None:
+        raise RuleRefused(game.ruleset.cite("model.forfeit"), "you are out of this hand already")
+    return _ended(game, EndReason.FORFEIT, command.seat)
+
+
+def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
+    """The time-out, then what is done for the silent seat."""
+    timed_out = TurnTimedOut(seat=command.seat)
+    after = evolve(game, timed_out)
+    events: tuple[Event, ...] = (timed_out,)
+    moves = (command.move,) if command.move else move_for_silent(after, command.seat)
+    for move in moves:
+        done = decide(move, after)
+        events += done
+        for event in done:
+            after = evolve(after, event)
+    return events
+
+
+def _laid(
+    game: Game,
+    seat: Seat,
+    cards: tuple[Card, ...],
+    zone: Zone,
+    *,
+    slot: int | None = None,
+    opening: Opening | None = None,
+) -> tuple[Event, ...]:
+    """Play, refill, burn, going out, end: the events of cards that go on the pile."""
+    played = CardsPlayed(
+        seat=seat,
+        zone=zone,
+        cards=cards,
+        slot=slot,
+        opening=opening,
+        turn=game.turn,
+        direction=game.direction,
+    )
+    after = evolve(game, played)
+    last = game.last_play
+    effective, direction = cards, game.direction
+    if last is not None and is_follow_up(game, seat, cards):
+        effective, direction = last.cards + cards, last.direction
+    drawn: tuple[Event, ...] = ()
+    if count := refill_count(after, seat, len(cards)):
+        drawn = (CardsDrawn(seat=seat, count=count),)
+        after = evolve(after, drawn[0])
+    outcome = outcome_of(after, seat, effective, direction=direction)
+    played = replace(played, turn=outcome.turn, direction=outcome.direction)
+    return (played, *drawn, *_consequences(after, seat, outcome))
+
+
+def _consequences(game: Game, seat: Seat, outcome: Outcome) -> tuple[Event, ...]:
+    events: tuple[Event, ...] = ()
+    if outcome.burn is not None:
+        cleared_by = seat if game.flusher is None else game.flusher
+        burned = PileBurned(
+            seat=seat, cause=outcome.burn, count=len(game.pile), cleared_by=cleared_by
+        )
+        events += (burned,)
+    if outcome.out:
+        out = SeatOut(seat=seat, place=len(game.places()) + 1)
+        events, game = (*events, out), evolve(game, out)
+    if outcome.ends is None:
+        return events
+    left = game.in_play()
+    loser = left[0] if outcome.ends is EndReason.SHITHEAD else None
+    return (*events, *_ended(game, outcome.ends, loser))
+
+
+def _ended(game: Game, reason: EndReason, shithead: Seat | None) -> tuple[Event, ...]:
+    places = game.places()
+    if reason is EndReason.SHITHEAD and shithead is not None:
+        places = (*places, shithead)
+    return GameEnded(reason=reason, shithead=shithead, places=places), GameSealed()
+
+
+def _failed(
+    game: Game,
+    seat: Seat,
+    event: Callable[[Seat, Seat | None], Event],
+) -> tuple[Event, ...]:
+    """The pile to the one who takes it; the limit may end the hand here."""
+    taker, turn = after_pick_up(game, seat)
+    if limit_reached(game, more=1) is not None:
+        return (event(taker, None), *_ended(game, EndReason.STALEMATE, None))
+    return (event(taker, turn),)
+
+
+def _lands(game: Game, card: Card) -> bool:
+    """Return whether a single card, turned unseen, is a legal play."""
+    rank, ruleset = rank_of(card), game.ruleset
+    if game.covering:
+        return ruleset.rank(rank).plays is not Plays.WITH_COMPANION
+    return fits(ruleset, rank, demand_of(ruleset, game.pile))
+
+
+def _no_try(game: Game, seat: Seat) -> str:
+    if game.ruleset.turn.try_stock is Trying.NEVER:
+        return "cards of the stock are not tried here"
+    if not game.stock:
+        return "the stock is empty"
+    if game.covering:
+        return "your own card has to be covered"
+    if game.seats[seat].zone is Zone.DOWN:
+        return "only face-down cards are left: turn one of them"
+    return "whoever can play does not try the stock"
+
+
+def _cover_rule(game: Game) -> str:
+    rank = rank_of(game.pile[-1])
+    return game.ruleset.cite(f"ranks.{rank}.covers", f"ranks.{rank}.covers_with_two")
+
+
+def _in_up(game: Game, seat: Seat) -> bool:
+    return game.seats[seat].zone is Zone.UP
+
+
+def _along_text(along: Along, *, in_up: bool) -> str:
+    if not in_up:
+        return "no face-up card goes along while you have a hand"
+    match along:
+        case Along.NOTHING:
+            return "no face-up card goes along with the pile"
+        case Along.ONE_SLOT:
+            return "one face-up card, or one stack of them, goes along with the pile"
+        case Along.ONE_RANK:
+            return "one face-up card, or several of one rank, go along with the pile"
+        case _:
+            assert_never(along)

@@ -1,0 +1,91 @@
+"""What the pile asks of the next play, and which ranks answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from service.domain.cards import Card, Rank, rank_of
+from service.domain.ruleset import ALL_RANKS, Asks, Plays, Ruleset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """
+    What must be beaten.
+
+    `asked_by` is the rank of the card that asks, None on an empty pile; `rank`
+    is the rank to compare with, None where anything may be played.
+    """
+
+    kind: Asks  # never TRANSPARENT
+    rank: Rank | None = None
+    asked_by: Rank | None = None
+    setting: str = ""  # the setting that decides, for citations
+
+
+ANYTHING = Demand(kind=Asks.ANYTHING, setting="model.empty_pile")
+
+
+def demand_of(ruleset: Ruleset, pile: tuple[Card, ...]) -> Demand:
+    """Return what a pile asks, read from the top down past transparent cards (rules.md, Demand)."""
+    for card in reversed(pile):
+        rank = rank_of(card)
+        asks = ruleset.rank(rank).asks
+        if asks is not Asks.TRANSPARENT:
+            return _asked(ruleset, rank, asks, f"ranks.{rank}.asks")
+    if not pile:
+        return ANYTHING
+    rank = rank_of(pile[0])
+    return _asked(ruleset, rank, ruleset.rank(rank).alone, f"ranks.{rank}.alone")
+
+
+def fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
+    """Return whether cards of `rank` alone may be played on `demand`."""
+    rule = ruleset.rank(rank)
+    if rule.plays is Plays.WITH_COMPANION:
+        return False
+    if demand.asked_by is not None and demand.asked_by in rule.not_on:
+        return False
+    return rule.plays is Plays.ANYTHING or satisfies(ruleset, rank, demand)
+
+
+def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
+    """Return whether `rank` is what `demand` asks for, whatever the rank's own licence."""
+    if demand.kind is Asks.ANYTHING or demand.rank is None:
+        return True
+    if demand.asked_by is not None and rank in ruleset.rank(demand.asked_by).besides:
+        return True
+    if rank not in ruleset.order:
+        return False
+    height, asked = ruleset.height(rank), ruleset.height(demand.rank)
+    match demand.kind:
+        case Asks.AT_LEAST:
+            return height >= asked
+        case Asks.AT_MOST:
+            return height <= asked
+        case Asks.BELOW:
+            return height < asked
+        case Asks.TRANSPARENT:
+            raise ValueError("a demand is never transparent")
+        case _:
+            assert_never(demand.kind)
+
+
+def fitting_ranks(ruleset: Ruleset, demand: Demand) -> tuple[Rank, ...]:
+    """Return the ranks that may be played now, low to high, the joker last."""
+    ranks = (*ruleset.order, *(r for r in ALL_RANKS if r not in ruleset.order))
+    return tuple(
+        rank
+        for rank in ranks
+        if fits(ruleset, rank, demand) or ruleset.rank(rank).plays is Plays.WITH_COMPANION
+    )
+
+
+def _asked(ruleset: Ruleset, rank: Rank, asks: Asks, setting: str) -> Demand:
+    if asks is Asks.ANYTHING:
+        return Demand(kind=asks, asked_by=rank, setting=setting)
+    as_rank = ruleset.rank(rank).asks_as or rank
+    if as_rank not in ruleset.order:  # a joker asks for no height of its own
+        return Demand(kind=Asks.ANYTHING, asked_by=rank, setting=setting)
+    return Demand(kind=asks, rank=as_rank, asked_by=rank, setting=setting)

@@ -1,0 +1,123 @@
+"""What a play does once its cards lie on the pile: burn, cover, reverse, skip, who is next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from service.domain.cards import Card, rank_of
+from service.domain.commands import Seat
+from service.domain.events import BurnCause, Direction, EndReason
+from service.domain.evolve import must_cover
+from service.domain.game import Game
+from service.domain.ruleset import After, PlayedFor, RefillTo, Taker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What follows from a play."""
+
+    burn: BurnCause | None
+    out: bool  # the seat has no card left
+    ends: EndReason | None
+    turn: Seat | None  # who acts next, None when the hand is over
+    direction: Direction
+
+
+def outcome_of(
+    game: Game, seat: Seat, cards: tuple[Card, ...], *, direction: Direction
+) -> Outcome:
+    """
+    Return what follows from a play that lies on the pile, its refill done.
+
+    `cards` are those of the play and of the plays it follows up, `direction` is
+    the one before the first of them (rules.md, Resolution; S4). A burn replaces
+    every other effect, then a cover does, then reverses and skips count by card.
+    """
+    out, burn = game.seats[seat].empty, burn_cause(game, cards)
+    ends = _ends(game, seat, out=out)
+    rules = [game.ruleset.rank(rank_of(card)) for card in cards]
+    if burn is not None:
+        turn = step(game, seat, direction, out=True) if out else seat
+    elif _covering(game, seat, cards, out=out):
+        turn = step(game, seat, direction, out=True) if out else seat
+    else:
+        if sum(rule.reverses for rule in rules) % 2:
+            direction = -direction
+        steps = 1 + sum(rule.skips for rule in rules)
+        turn = step(game, seat, direction, steps=steps, out=out)
+    return Outcome(
+        burn=burn, out=out, ends=ends, turn=None if ends else turn, direction=direction
+    )
+
+
+def burn_cause(game: Game, cards: tuple[Card, ...]) -> BurnCause | None:
+    """Return why the pile burns after `cards` were laid; a rank's own burn is named first."""
+    if game.ruleset.rank(rank_of(cards[-1])).burns:
+        return BurnCause.RANK
+    size = game.ruleset.burn.set_size
+    top = game.pile[-size:] if size else ()
+    if size and len(top) == size and len({rank_of(card) for card in top}) == 1:
+        return BurnCause.SET
+    return None
+
+
+def refill_count(game: Game, seat: Seat, played: int) -> int:
+    """Return how many cards a seat draws after playing `played`."""
+    refill = game.ruleset.refill
+    if refill.to is RefillTo.AS_MANY_AS_PLAYED:
+        wanted = played
+    else:
+        wanted = max(0, refill.size - len(game.seats[seat].hand))
+    return min(wanted, len(game.stock))
+
+
+def after_pick_up(game: Game, seat: Seat) -> tuple[Seat, Seat]:
+    """Return who takes the pile that `seat` could not beat, and who plays next."""
+    pick_up, following = game.ruleset.pick_up, step(game, seat, game.direction)
+    previous = None if game.last_play is None else game.last_play.seat
+    if previous is not None and game.seats[previous].place is not None:
+        previous = None
+    if pick_up.taker is Taker.PREVIOUS:
+        return (seat, following) if previous is None else (previous, seat)
+    above_two = len(game.in_play()) > 2
+    to_previous = pick_up.after is After.PREVIOUS or (
+        pick_up.after is After.PREVIOUS_ABOVE_TWO and above_two
+    )
+    if to_previous and previous is not None:
+        return seat, previous
+    return seat, following
+
+
+def step(
+    game: Game, seat: Seat, direction: Direction, *, steps: int = 1, out: bool = False
+) -> Seat:
+    """
+    Return the seat `steps` seats in play after `seat`.
+
+    The seat itself is counted when it comes round, unless it has just gone out.
+    """
+    others = (s for s in game.following(seat, direction) if not (out and s == seat))
+    if out and game.in_play() == (seat,):
+        return seat
+    return next(islice(others, steps - 1, None))
+
+
+def _ends(game: Game, seat: Seat, *, out: bool) -> EndReason | None:
+    if out and game.ruleset.end.played_for is PlayedFor.WINNER:
+        return EndReason.WINNER
+    if len(game.in_play()) - out <= 1:
+        return EndReason.SHITHEAD
+    return limit_reached(game)
+
+
+def limit_reached(game: Game, *, more: int = 0) -> EndReason | None:
+    """Return STALEMATE where the actions counted, and `more`, use up the turn limit."""
+    return EndReason.STALEMATE if game.actions + more >= game.setup.turn_limit else None
+
+
+def _covering(game: Game, seat: Seat, cards: tuple[Card, ...], *, out: bool) -> bool:
+    """A seat that goes out on a joker skips the next as usual, also where it would cover (P34)."""
+    if out:
+        return game.ruleset.rank(rank_of(cards[-1])).covers
+    return must_cover(game, seat, cards)

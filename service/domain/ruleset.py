@@ -1,0 +1,303 @@
+"""Every rule as a setting: what a ruleset says, in values that the engine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from service.domain.cards import JOKER, RANKS, Rank
+
+
+class DeckCount(StrEnum):
+    """How many decks a number of seats needs."""
+
+    FIXED = "fixed"  # always `decks`
+    TO_FIT = "to_fit"  # as many as the deal asks for (L1)
+    HALF_IN_STOCK = "half_in_stock"  # as many as leave half of all cards undealt (P32)
+    BY_SEATS = "by_seats"  # one for each `seats_per_deck` or part of them (S1)
+
+
+class Layout(StrEnum):
+    """Whether the seats choose their face-up cards themselves."""
+
+    NONE = "none"
+    PLAIN = "plain"  # one card a slot (P21)
+    STACKS = "stacks"  # cards of one rank may share a slot (P31)
+
+
+class Starter(StrEnum):
+    """Whether a card is turned from the stock to start the pile."""
+
+    NONE = "none"
+    ANY = "any"  # L5
+    PLAIN = "plain"  # a special card goes under the stock and another is turned (B)
+
+
+class Opener(StrEnum):
+    """Who makes the first play."""
+
+    LEFT_OF_DEALER = "left_of_dealer"
+    FIRST_DEALT = "first_dealt"
+    WORST_CARD = "worst_card"
+    FIRST_COME_HAND = "first_come_hand"
+    FIRST_COME_TABLE = "first_come_table"
+    NEXT_TO_THROWER = "next_to_thrower"
+
+
+class OpeningPlay(StrEnum):
+    """What the first play must be."""
+
+    ANY = "any"
+    THAT_CARD = "that_card"
+    THAT_RANK = "that_rank"
+
+
+class RefillTo(StrEnum):
+    """How many cards a seat draws after a play."""
+
+    SIZE = "size"
+    AS_MANY_AS_PLAYED = "as_many_as_played"
+
+
+class Obligation(StrEnum):
+    """Whether a seat that can play has to."""
+
+    MUST_PLAY = "must_play"
+    MAY_PICK_UP = "may_pick_up"
+
+
+class TryStock(StrEnum):
+    """When a seat may try the top card of the stock."""
+
+    NEVER = "never"
+    WHEN_UNABLE = "when_unable"
+    ALWAYS = "always"
+
+
+class Taker(StrEnum):
+    """Who takes a pile that was not beaten."""
+
+    SELF = "self"
+    PREVIOUS = "previous"
+
+
+class After(StrEnum):
+    """Who plays after a pick-up."""
+
+    NEXT = "next"
+    PREVIOUS = "previous"
+    PREVIOUS_ABOVE_TWO = "previous_above_two"
+    SAME = "same"  # goes with Taker.PREVIOUS: the seat that could not play leads
+
+
+class Along(StrEnum):
+    """What a seat without a hand takes along with the pile."""
+
+    NOTHING = "nothing"
+    ONE_SLOT = "one_slot"  # one face-up card, or a stack of them
+    ONE_RANK = "one_rank"  # one face-up card, or several of a rank
+
+
+class Plays(StrEnum):
+    """Where a rank may be played."""
+
+    NORMAL = "normal"
+    ANYTHING = "anything"
+    WITH_COMPANION = "with_companion"
+
+
+class Asks(StrEnum):
+    """What a rank on the pile asks of the next play."""
+
+    AT_LEAST = "at_least"
+    AT_MOST = "at_most"
+    BELOW = "below"
+    ANYTHING = "anything"
+    TRANSPARENT = "transparent"  # what the cards below ask
+
+
+class PlayedFor(StrEnum):
+    """What ends the hand."""
+
+    LOSER = "loser"
+    WINNER = "winner"
+
+
+class NextDealer(StrEnum):
+    """Who deals the next hand of a table."""
+
+    LOSER = "loser"
+    ROTATE = "rotate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeckSettings:
+    """Which cards the game is played with."""
+
+    count: DeckCount = DeckCount.FIXED
+    decks: int = 1  # exactly (fixed), or at least
+    seats_per_deck: int = 0  # only with BY_SEATS
+    jokers: int = 0
+    jokers_from_seats: int = 0  # from so many seats on `jokers_then` are used; 0: never
+    jokers_then: int = 0
+    partial: tuple[Rank, ...] = ()  # a partial deck in place of the last one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DealSettings:
+    """What is dealt, thrown, turned and exchanged before the first play."""
+
+    down: int = 3
+    up: int = 3
+    hand: int = 3
+    layout: Layout = Layout.NONE
+    starter: Starter = Starter.NONE
+    exchange: bool = True
+    throws: tuple[Rank, ...] = ()  # the first of these ranks that anybody holds is thrown (R)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningSettings:
+    """Who plays first, and what."""
+
+    opener: Opener = Opener.LEFT_OF_DEALER
+    ranks: tuple[Rank, ...] = ()  # the order in which cards qualify
+    suits: str = ""  # only with WORST_CARD: worst suit first
+    play: OpeningPlay = OpeningPlay.ANY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefillSettings:
+    """How hands are filled up."""
+
+    to: RefillTo = RefillTo.SIZE
+    size: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSettings:
+    """What a seat may do in its turn."""
+
+    obligation: Obligation = Obligation.MAY_PICK_UP
+    try_stock: TryStock = TryStock.NEVER
+    follow_up: bool = False
+    runs: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickUpSettings:
+    """What happens to a pile that was not beaten."""
+
+    taker: Taker = Taker.SELF
+    after: After = After.NEXT
+    along: Along = Along.NOTHING
+    show_blind: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurnSettings:
+    """When sets burn, and who clears."""
+
+    set_size: int = 4  # 0: sets do not burn
+    flusher: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndSettings:
+    """What the hand is played for and what follows it."""
+
+    played_for: PlayedFor = PlayedFor.LOSER
+    next_dealer: NextDealer = NextDealer.LOSER
+    paper_bag: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankRule:
+    """What one rank may be played on, asks and does."""
+
+    plays: Plays = Plays.NORMAL
+    not_on: tuple[Rank, ...] = ()  # never played where one of these asks
+    asks: Asks = Asks.AT_LEAST
+    asks_as: Rank | None = None  # asks as this rank would; its own where None
+    besides: tuple[Rank, ...] = ()  # fit as well, whatever is asked
+    alone: Asks = Asks.ANYTHING  # what a pile of transparent cards asks with this one at the bottom
+    burns: bool = False
+    covers: bool = False  # has to be covered by the same seat
+    covers_with_two: bool = False  # the same, while two seats are in play
+    reverses: bool = False
+    skips: bool = False
+
+
+PLAIN_RANK: Final = RankRule()
+ALL_RANKS: Final = (*RANKS, JOKER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruleset:
+    """One ruleset with its options applied, as one hand is played by it."""
+
+    id: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    seats_min: int
+    seats_max: int
+    deck: DeckSettings = field(default_factory=DeckSettings)
+    deal: DealSettings = field(default_factory=DealSettings)
+    opening: OpeningSettings = field(default_factory=OpeningSettings)
+    refill: RefillSettings = field(default_factory=RefillSettings)
+    turn: TurnSettings = field(default_factory=TurnSettings)
+    pick_up: PickUpSettings = field(default_factory=PickUpSettings)
+    burn: BurnSettings = field(default_factory=BurnSettings)
+    end: EndSettings = field(default_factory=EndSettings)
+    order: tuple[Rank, ...] = RANKS  # low to high; jokers have no place in it
+    ranks: Mapping[Rank, RankRule] = field(default_factory=dict)  # the special ones
+    cites: Mapping[str, str] = field(default_factory=dict, compare=False)  # setting -> statement
+
+    def rank(self, rank: Rank) -> RankRule:
+        """Return what `rank` may do; a rank that is not special is plain."""
+        return self.ranks.get(rank, PLAIN_RANK)
+
+    def height(self, rank: Rank) -> int:
+        """Return the place of `rank` in the order, from 0 for the lowest."""
+        return self.order.index(rank)
+
+    def cite(self, *settings: str) -> str:
+        """Return the statement behind the first of `settings` that has one."""
+        for setting in settings:
+            statement = self.cites.get(setting)
+            if statement is not None:
+                return statement
+        return "1-model"
+
+
+def deck_of(ruleset: Ruleset, seats: int) -> tuple[int, int, tuple[Rank, ...]]:
+    """Return (whole decks, jokers, ranks of a partial deck) for a number of seats."""
+    deck = ruleset.deck
+    jokers = deck.jokers
+    if deck.jokers_from_seats and seats >= deck.jokers_from_seats:
+        jokers = deck.jokers_then
+    decks = _decks(ruleset, seats)
+    if deck.partial and decks > 1:
+        return decks - 1, jokers, deck.partial
+    return decks, jokers, ()
+
+
+def cards_dealt(ruleset: Ruleset, seats: int) -> int:
+    """Return how many cards leave the stock before the first play, the starter included."""
+    deal = ruleset.deal
+    starter = 0 if deal.starter is Starter.NONE else 1
+    return seats * (deal.down + deal.up + deal.hand) + starter
+
+
+def _decks(ruleset: Ruleset, seats: int) -> int:
+    deck, dealt = ruleset.deck, cards_dealt(ruleset, seats)
+    match deck.count:
+        case DeckCount.FIXED:
+            return deck.decks
+        case DeckCount.TO_FIT:
+            return max(deck.decks, -(-dealt // 52))
+        case DeckCount.HALF_IN_STOCK:
+            return max(deck.decks, -(-dealt // 26))
+        case DeckCount.BY_SEATS:
+            return max(deck.decks, -(-seats // deck.seats_per_deck))

@@ -1,0 +1,247 @@
+"""A table: the same seats playing hand after hand; pure, like the game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, assert_never
+
+from service.domain.commands import Seat
+from service.domain.events import AbortCause, Clock, EndReason, Entropy
+from service.domain.ruleset import NextDealer
+
+
+class SeatKind(StrEnum):
+    """Who sits at a seat of a table."""
+
+    HUMAN = "human"
+    BOT = "bot"
+    OPEN = "open"
+
+
+class TableStatus(StrEnum):
+    """Where a table stands."""
+
+    OPEN = "open"  # seats are free
+    BETWEEN = "between"  # full, no hand running
+    PLAYING = "playing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSeat:
+    """One seat of a table and what it has lost so far."""
+
+    kind: SeatKind = SeatKind.OPEN
+    player: str | None = None  # an opaque number; whose it is stands outside the stream
+    bot: str | None = None
+    entropy: Entropy = Entropy.NONE
+    key: str | None = None
+    key_sig: str | None = None  # of the present key by the one before it
+    hands: int = 0
+    shithead: int = 0
+    bag: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What holds for all hands of a table; the ruleset is pinned whole."""
+
+    ruleset: Mapping[str, Any]  # {id, options, settings}, as each hand's first event has it
+    next_dealer: NextDealer
+    paper_bag: bool
+    public: bool
+    clock: Clock | None
+    window_seconds: int
+    turn_limit: int
+    deal: bool  # the first hand begins as soon as the seats are full
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOpened:
+    """A player opened a table; rules and conditions hold for all its hands."""
+
+    host: str
+    conditions: Conditions
+    seats: tuple[TableSeat, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatTaken:
+    """A player sat down."""
+
+    seat: Seat
+    player: str
+    entropy: Entropy
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatLeft:
+    """A player left between hands."""
+
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatChanged:
+    """A player chose another entropy or key for the hands to come."""
+
+    seat: Seat
+    entropy: Entropy
+    key: str | None
+    sig: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandDealt:
+    """A hand began."""
+
+    game: str
+    hand: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandFinished:
+    """A hand was sealed or aborted."""
+
+    game: str
+    dealer: Seat | None
+    reason: EndReason | None
+    cause: AbortCause | None
+    shithead: Seat | None
+    places: tuple[Seat, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableClosed:
+    """No further hand will be dealt."""
+
+
+TableEvent = (
+    TableOpened | SeatTaken | SeatLeft | SeatChanged | HandDealt | HandFinished | TableClosed
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """The state of a table after `version` events."""
+
+    host: str
+    conditions: Conditions
+    version: int
+    seats: tuple[TableSeat, ...]
+    hand: int = 0  # the last hand's number
+    repeat: bool = False  # the last attempt was aborted: its number is used again
+    game: str | None = None  # the hand being played
+    last_game: str | None = None
+    next_dealer: Seat | None = None  # None: drawn
+    closed: bool = False
+
+    @property
+    def status(self) -> TableStatus:
+        """Return where the table stands."""
+        if self.closed:
+            return TableStatus.CLOSED
+        if self.game is not None:
+            return TableStatus.PLAYING
+        open_seats = any(seat.kind is SeatKind.OPEN for seat in self.seats)
+        return TableStatus.OPEN if open_seats else TableStatus.BETWEEN
+
+    @property
+    def next_hand(self) -> int:
+        """Return the number of the hand to deal next; an aborted one does not use up its own."""
+        return self.hand if self.repeat else self.hand + 1
+
+    def seat_of(self, player: str) -> Seat | None:
+        """Return where a player sits."""
+        for seat, state in enumerate(self.seats):
+            if state.player == player:
+                return seat
+        return None
+
+
+def fold_table(events: Iterable[TableEvent]) -> Table:
+    """Return the table after `events`, the first of which opens it."""
+    steps = iter(events)
+    opened = next(steps)
+    if not isinstance(opened, TableOpened):
+        raise ValueError("a table begins with table_opened")
+    table = Table(
+        host=opened.host, conditions=opened.conditions, version=1, seats=opened.seats
+    )
+    for event in steps:
+        table = evolve_table(table, event)
+    return table
+
+
+def evolve_table(table: Table, event: TableEvent) -> Table:
+    """Return `table` after `event`."""
+    return replace(_changed(table, event), version=table.version + 1)
+
+
+def _changed(table: Table, event: TableEvent) -> Table:
+    match event:
+        case TableOpened():
+            raise ValueError("a table is opened once")
+        case SeatTaken(seat=seat, player=player, entropy=entropy, key=key):
+            taken = TableSeat(kind=SeatKind.HUMAN, player=player, entropy=entropy, key=key)
+            return _with_seat(table, seat, taken)
+        case SeatLeft(seat=seat):
+            return _with_seat(table, seat, TableSeat())
+        case SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig):
+            state = replace(table.seats[seat], entropy=entropy, key=key, key_sig=sig)
+            return _with_seat(table, seat, state)
+        case HandDealt(game=game, hand=hand):
+            return replace(table, game=game, last_game=game, hand=hand, repeat=False)
+        case HandFinished():
+            return _finished(table, event)
+        case TableClosed():
+            return replace(table, closed=True)
+        case _:
+            assert_never(event)
+
+
+def _finished(table: Table, event: HandFinished) -> Table:
+    if event.reason is None:
+        return replace(table, game=None, repeat=True)
+    seats = tuple(
+        replace(
+            state,
+            hands=state.hands + 1,
+            shithead=state.shithead + (seat == event.shithead),
+            bag=table.conditions.paper_bag and _wears_bag(state, seat, event),
+        )
+        for seat, state in enumerate(table.seats)
+    )
+    return replace(table, game=None, seats=seats, next_dealer=dealer_after(table, event))
+
+
+def dealer_after(table: Table, event: HandFinished) -> Seat | None:
+    """
+    Return who deals after a finished hand (rules.md, Next dealer).
+
+    After a stalemate the same seat deals again, after a forfeit the one who gave
+    up; else the loser or, where the rules rotate the deal or there is no loser,
+    the next seat.
+    """
+    if event.dealer is None:
+        return None
+    if event.reason is EndReason.STALEMATE:
+        return event.dealer
+    loses = table.conditions.next_dealer is NextDealer.LOSER or event.reason is EndReason.FORFEIT
+    if loses and event.shithead is not None:
+        return event.shithead
+    return (event.dealer + 1) % len(table.seats)
+
+
+def _wears_bag(state: TableSeat, seat: Seat, event: HandFinished) -> bool:
+    """The loser wears the bag until out in a later hand (M14)."""
+    if event.shithead == seat:
+        return True
+    return state.bag and seat not in event.places
+
+
+def _with_seat(table: Table, seat: Seat, state: TableSeat) -> Table:
+    return replace(table, seats=(*table.seats[:seat], state, *table.seats[seat + 1 :]))
