@@ -1,0 +1,64 @@
+"""What a table may choose within a ruleset, and how a choice changes the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from schemas.settings import Tree, merged
+from service.domain.cards import RANKS
+
+
+class OptionError(ValueError):
+    """An option that a ruleset does not have, or a value that it does not allow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """Something a table may choose within a ruleset."""
+
+    name: str
+    kind: str  # choice: one of `values`; set: some of them; ranks: a list of ranks
+    values: tuple[Any, ...]
+    default: Any
+    sets: str | None  # the setting that takes the chosen value
+    changes: Mapping[str, Tree]  # for each value the settings that it changes
+    rule: str
+
+
+def canonical_value(option: Option, value: Any) -> Any:
+    """Return a chosen value in its one spelling; raises OptionError where it is not allowed."""
+    if option.kind == "choice":
+        if not any(type(v) is type(value) and v == value for v in option.values):
+            raise OptionError(f"{option.name} is one of {list(option.values)}")
+        return value
+    allowed = list(RANKS) if option.kind == "ranks" else list(option.values)
+    if not isinstance(value, list) or any(isinstance(v, bool) for v in value):
+        raise OptionError(f"{option.name} is a list out of {allowed}")
+    if any(v not in allowed for v in value) or len(set(value)) < len(value):
+        raise OptionError(f"{option.name} is a list out of {allowed}, each once")
+    return sorted(value, key=allowed.index)
+
+
+def applied(tree: Tree, option: Option, value: Any) -> Tree:
+    """Return a tree of settings with one option at `value`."""
+    if option.sets is not None:
+        section, key = option.sets.split(".")
+        tree = merged(tree, {section: {key: value}})
+    for one in value if option.kind == "set" else [value]:
+        if option.kind != "ranks" and str(one) in option.changes:
+            tree = merged(tree, option.changes[str(one)])
+    return tree
+
+
+def with_default(option: Option, tree: Tree) -> Option:
+    """
+    Return the option; one that sets a setting has that setting as its default.
+
+    So it does where it is inherited: `shithead-winner` rotates the deal unless told otherwise.
+    """
+    if option.sets is None:
+        return option
+    section, key = option.sets.split(".")
+    return replace(option, default=tree.get(section, {}).get(key, option.default))

@@ -1,0 +1,38 @@
+"""The rules that a recorded game is played by, from what its first event pins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from schemas.settings import ruleset_of
+from service.domain.ruleset import Ruleset
+from service.record.canonical import canonical, parse
+from service.rulesets.catalogue import definition
+
+
+def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+    """
+    Return the ruleset pinned in a `game_created`, for the hand of this number.
+
+    A game keeps the settings it began with; where an id of the catalogue pins
+    none, the catalogue's are meant. Raises KeyError for an unknown id without
+    settings, SettingsError or OptionError for what cannot be read.
+    """
+    return _read(canonical(dict(pinned)), hand % 2)
+
+
+@lru_cache(maxsize=1024)
+def _read(pinned: bytes, hand: int) -> Ruleset:
+    ruleset = parse(pinned)
+    try:
+        known = definition(ruleset["id"])
+    except KeyError:
+        known = None
+    if ruleset["settings"] is None:
+        if known is None:
+            raise KeyError(ruleset["id"])
+        return known.ruleset(known.chosen(ruleset["options"]), hand=hand)
+    cites = known.cites if known else {}
+    return ruleset_of(ruleset["id"], ruleset["options"], ruleset["settings"], hand=hand, cites=cites)

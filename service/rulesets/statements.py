@@ -1,0 +1,88 @@
+"""The sentences of a rules page: those of a ruleset, and those that all rulesets share."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+SECTIONS: Final = ("deal", "opening", "play", "special", "end")
+MODEL: Final = "model"
+"""The file of what all rulesets share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """
+    One entry of a rules page.
+
+    A statement may have several entries of one id: what its source says, what it
+    says for another section, and how it is read where the source is silent.
+    """
+
+    id: str
+    section: str  # deal, opening, play, special, end
+    text: str
+    reading: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What all rulesets share, with the statements behind settings that a ruleset leaves out."""
+
+    statements: tuple[Statement, ...]
+    cites: Mapping[str, str]  # by setting
+    rank_cites: Mapping[str, str]  # by setting of a rank that is not special
+
+
+@cache
+def model() -> Model:
+    """Return the statements of the model (rules.md, section 1); their ids begin with `1-`."""
+    document = tomllib.loads((files(__package__) / f"{MODEL}.toml").read_text("utf-8"))
+    return Model(
+        statements=read_statements(document),
+        cites=document["cites"],
+        rank_cites=document["rank_cites"],
+    )
+
+
+def read_statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
+    """Return the statements that a parsed file lists; raises ValueError for an unknown section."""
+    tables = document.get("statements", ())
+    for table in tables:
+        if table["section"] not in SECTIONS:
+            raise ValueError(f"{table['id']}: no section {table['section']}")
+    return tuple(
+        Statement(
+            id=table["id"],
+            section=table["section"],
+            text=table["text"],
+            reading=table.get("reading", False),
+        )
+        for table in tables
+    )
+
+
+def kept(statements: Iterable[Statement], replaced: Iterable[str]) -> tuple[Statement, ...]:
+    """Return the statements less those replaced: `P1`, or `P1/deal` for one section of it."""
+    gone = set(replaced)
+    return tuple(s for s in statements if not gone & {s.id, f"{s.id}/{s.section}"})
+
+
+def rule_of(cites: Mapping[str, str], setting: str) -> str:
+    """Return the statement that a setting rests on, given by its dotted path."""
+    setting = setting.removeprefix("second_hand.")
+    if setting in cites:
+        return cites[setting]
+    if setting.startswith("ranks."):
+        return model().rank_cites[setting.rpartition(".")[2]]
+    return model().cites.get(setting, "1-model")
+
+
+def text_of(statements: Iterable[Statement], rule: str) -> str | None:
+    """Return what a statement says, its readings too; None where there is none of this id."""
+    both = (*statements, *model().statements)
+    return " ".join(s.text for s in both if s.id == rule) or None
