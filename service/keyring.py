@@ -1,0 +1,204 @@
+"""The keys outside the database: secrets at rest, the server's signature, the bots' chance."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+_KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+_FIELDS: Final = frozenset({"v", "current", "keys", "signing", "bots"})
+
+
+class KeyringError(Exception):
+    """The keys cannot be read, or do not open what they should; never says what a key is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyring:
+    """
+    Every key of a server. `current` seals; the others still open.
+
+    Values are sealed with AES-256-GCM under random nonces, which is sound for
+    some four thousand million values a key: rotate long before.
+    """
+
+    current: str
+    keys: Mapping[str, bytes] = field(repr=False)
+    signing_key: Ed25519PrivateKey = field(repr=False)
+    bot_secret: bytes = field(repr=False)  # 32 bytes
+
+    @classmethod
+    def generate(cls) -> Keyring:
+        """Return new keys from the operating system's randomness."""
+        name, key = _new_key()
+        return cls(
+            current=name,
+            keys=MappingProxyType({name: key}),
+            signing_key=Ed25519PrivateKey.generate(),
+            bot_secret=secrets.token_bytes(_KEY_BYTES),
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> Keyring:
+        """Return the keys that a key file, or a value of the environment, holds."""
+        try:
+            value = json.loads(text)
+            return cls(
+                current=_member(value),
+                keys=MappingProxyType({str(k): _key(v) for k, v in value["keys"].items()}),
+                signing_key=Ed25519PrivateKey.from_private_bytes(_key(value["signing"])),
+                bot_secret=_key(value["bots"]),
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            # The cause could show the text, hence a key: it goes no further.
+            raise KeyringError("not a key file of version 1") from None
+
+    def to_text(self) -> str:
+        """Return the keys as a key file holds them; the one way in which they leave."""
+        value = {
+            "v": 1,
+            "current": self.current,
+            "keys": {name: _text(key) for name, key in self.keys.items()},
+            "signing": _text(self.signing_key.private_bytes_raw()),
+            "bots": _text(self.bot_secret),
+        }
+        return json.dumps(value, indent=1) + "\n"
+
+    def seal(self, plaintext: bytes, associated: bytes) -> tuple[str, bytes]:
+        """
+        Return the id of the current key and the ciphertext.
+
+        `associated` says what the value is and whose (a game's id for its seed):
+        moved elsewhere, the ciphertext does not open.
+        """
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        sealed = AESGCM(self.keys[self.current]).encrypt(nonce, plaintext, associated)
+        return self.current, nonce + sealed
+
+    def open(self, key_id: str, ciphertext: bytes, associated: bytes) -> bytes:
+        """Return what was sealed; KeyringError where key, bytes or `associated` are not those."""
+        key = self.keys.get(key_id)
+        if key is None:
+            raise KeyringError(f"no key {key_id}")
+        nonce, sealed = ciphertext[:_NONCE_BYTES], ciphertext[_NONCE_BYTES:]
+        try:
+            return AESGCM(key).decrypt(nonce, sealed, associated)
+        except (InvalidTag, ValueError):
+            raise KeyringError(f"key {key_id} does not open this") from None
+
+    def rotated(self) -> Keyring:
+        """Return these keys with a new one that seals from now on."""
+        name, key = _new_key()
+        return replace(self, current=name, keys=MappingProxyType({**self.keys, name: key}))
+
+    def without(self, key_id: str) -> Keyring:
+        """Return these keys without an old one, once nothing is left that it sealed."""
+        if key_id == self.current or key_id not in self.keys:
+            raise KeyringError(f"{key_id} is not an old key")
+        kept = {name: key for name, key in self.keys.items() if name != key_id}
+        return replace(self, keys=MappingProxyType(kept))
+
+
+def load_or_create(path: Path) -> Keyring:
+    """
+    Return the keys of a file, made first where there is none.
+
+    Two processes may start at once: each writes a file of its own and links it
+    to the name, which works for one; the other reads what that one wrote.
+    """
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = _draft(path, Keyring.generate())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+        _sync_folder(path)
+    return load(path)
+
+
+def load(path: Path) -> Keyring:
+    """Return the keys of a file; refuse one that others than its owner may read."""
+    try:
+        if path.stat().st_mode & 0o077:
+            raise KeyringError(f"{path}: readable by others; it wants mode 0600")
+        return Keyring.from_text(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyringError(f"{path}: {type(error).__name__}") from None
+
+
+def rotate(path: Path) -> Keyring:
+    """Put a new current key into the file and return the keys; running processes load again."""
+    with _locked(path):
+        keyring = load(path).rotated()
+        _draft(path, keyring).replace(path)
+        _sync_folder(path)
+    return keyring
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold off another rotation: of two at once, one would lose the other's key."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _draft(path: Path, keyring: Keyring) -> Path:
+    """Write the keys beside `path`, safely on disk before anything is called by its name."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(keyring.to_text())
+        file.flush()
+        os.fsync(file.fileno())
+    return draft
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _new_key() -> tuple[str, bytes]:
+    return f"k{secrets.token_hex(4)}", secrets.token_bytes(_KEY_BYTES)
+
+
+def _member(value: dict[str, Any]) -> str:
+    """Return the current key's id out of a key file whose fields are the right ones."""
+    if value.keys() != _FIELDS or value["v"] != 1 or value["current"] not in value["keys"]:
+        raise ValueError
+    return str(value["current"])
+
+
+def _key(text: str) -> bytes:
+    key = b64decode(text, validate=True)
+    if len(key) != _KEY_BYTES:
+        raise ValueError
+    return key
+
+
+def _text(key: bytes) -> str:
+    return b64encode(key).decode("ascii")

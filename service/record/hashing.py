@@ -1,0 +1,60 @@
+"""The hashes of SHX/1: parts with their lengths, under a tag that says what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Any
+
+from service.record.canonical import canonical
+
+
+def sha256(data: bytes) -> bytes:
+    """Return the SHA-256 of `data`."""
+    return hashlib.sha256(data).digest()
+
+
+def u8(number: int) -> bytes:
+    """Return one byte."""
+    return number.to_bytes(1, "big")
+
+
+def u16(number: int) -> bytes:
+    """Return two bytes, big-endian."""
+    return number.to_bytes(2, "big")
+
+
+def u32(number: int) -> bytes:
+    """Return four bytes, big-endian."""
+    return number.to_bytes(4, "big")
+
+
+def u64(number: int) -> bytes:
+    """Return eight bytes, big-endian."""
+    return number.to_bytes(8, "big")
+
+
+def enc(*parts: bytes) -> bytes:
+    """Return the parts, each after its length, so that no two lists of parts look alike."""
+    return b"".join(u32(len(part)) + part for part in parts)
+
+
+def th(tag: str, *parts: bytes) -> bytes:
+    """Return TH(tag, parts…), the tagged hash of SHX/1."""
+    return sha256(enc(tag.encode("ascii"), *parts))
+
+
+def tm(key: bytes, tag: str, *parts: bytes) -> bytes:
+    """Return TM(key, tag, parts…), the tagged HMAC of SHX/1."""
+    return hmac.digest(key, enc(tag.encode("ascii"), *parts), "sha256")
+
+
+def ruleset_hash(ruleset: Mapping[str, Any]) -> bytes:
+    """Return the hash of a ruleset as `game_created` gives it: id, options and settings."""
+    return sha256(canonical(dict(ruleset)))
+
+
+def custom_ruleset_id(settings: Mapping[str, Any]) -> str:
+    """Return the id of a ruleset of one's own, which follows from its settings."""
+    return "custom-" + sha256(canonical(dict(settings))).hex()[:16]
