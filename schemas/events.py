@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from schemas.settings import ruleset_of
 from service.domain.cards import Card, Rank
 from service.domain.events import (
     AbortCause,
@@ -58,11 +57,6 @@ class Secrets:
     salt: Callable[[int], str]
     seed: str
     deck: tuple[str, ...] | None
-
-
-def pinned_ruleset(ruleset: Mapping[str, Any], hand: int) -> Ruleset:
-    """Return the ruleset that a `game_created` pins; raises SettingsError where it cannot be read."""
-    return ruleset_of(ruleset["id"], ruleset["options"], ruleset["settings"], hand=hand)
 
 
 def data_of(event: Event, secrets: Secrets | None = None) -> Data:
@@ -347,7 +341,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Event]] = {
     "turn_timed_out": lambda d: TurnTimedOut(seat=d["seat"]),
     "seat_out": lambda d: SeatOut(seat=d["seat"], place=d["place"]),
     "game_ended": _ended,
-    "game_sealed": lambda d: GameSealed(),
+    "game_sealed": lambda _: GameSealed(),
     "game_aborted": lambda d: GameAborted(cause=AbortCause(d["cause"]), seat=d["seat"]),
 }
 

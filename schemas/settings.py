@@ -220,6 +220,7 @@ def is_optional(kind: Any) -> bool:
 
 
 def setting_kinds(kind: type[Any]) -> dict[str, Any]:
+    """Return the name and kind of every setting in one section."""
     if kind not in _HINTS:
         _HINTS[kind] = typing.get_type_hints(kind)
     return _HINTS[kind]

@@ -97,5 +97,5 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], TableEvent]] = {
     "seat_changed": lambda data: SeatChanged(**_with_entropy(data)),
     "hand_dealt": lambda data: HandDealt(**data),
     "hand_finished": _finished,
-    "table_closed": lambda data: TableClosed(),
+    "table_closed": lambda _: TableClosed(),
 }

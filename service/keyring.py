@@ -10,6 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,9 +19,11 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from service.record.times import format_time, parse_time
+
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
-_FIELDS: Final = frozenset({"v", "current", "keys", "signing", "bots"})
+_FIELDS: Final = frozenset({"v", "current", "keys", "signing", "since", "bots"})
 
 
 class KeyringError(Exception):
@@ -39,6 +42,7 @@ class Keyring:
     current: str
     keys: Mapping[str, bytes] = field(repr=False)
     signing_key: Ed25519PrivateKey = field(repr=False)
+    signing_since: str  # when the signing key was made, as events write times
     bot_secret: bytes = field(repr=False)  # 32 bytes
 
     @classmethod
@@ -49,6 +53,7 @@ class Keyring:
             current=name,
             keys=MappingProxyType({name: key}),
             signing_key=Ed25519PrivateKey.generate(),
+            signing_since=format_time(datetime.now(UTC)),
             bot_secret=secrets.token_bytes(_KEY_BYTES),
         )
 
@@ -61,6 +66,7 @@ class Keyring:
                 current=_member(value),
                 keys=MappingProxyType({str(k): _key(v) for k, v in value["keys"].items()}),
                 signing_key=Ed25519PrivateKey.from_private_bytes(_key(value["signing"])),
+                signing_since=format_time(parse_time(value["since"])),
                 bot_secret=_key(value["bots"]),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -74,6 +80,7 @@ class Keyring:
             "current": self.current,
             "keys": {name: _text(key) for name, key in self.keys.items()},
             "signing": _text(self.signing_key.private_bytes_raw()),
+            "since": self.signing_since,
             "bots": _text(self.bot_secret),
         }
         return json.dumps(value, indent=1) + "\n"

@@ -56,7 +56,8 @@ from service.domain.exchange import lay, ready, swap
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, follow_up_cards, may_act, may_pass, may_try
 from service.domain.plays import can_play, check_cards, check_play
-from service.domain.ruleset import Along, Obligation, Plays, TryStock as Trying
+from service.domain.ruleset import Along, Obligation, Plays
+from service.domain.ruleset import TryStock as Trying
 from service.domain.silence import move_for_silent
 
 
@@ -141,10 +142,9 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
     rule = ruleset.cite("model.blind")
     if state.zone is not Zone.DOWN:
         raise RuleRefused(rule, "face-down cards come last")
-    if not 0 <= slot < len(state.down) or state.down[slot] is None:
+    position = state.down[slot] if 0 <= slot < len(state.down) else None
+    if position is None:
         raise RuleRefused(rule, "there is no card in this slot")
-    position = state.down[slot]
-    assert position is not None
     opening = Opening(p=position, card=game.deck[position])
     if _lands(game, opening.card):
         return _laid(game, seat, (opening.card,), Zone.DOWN, slot=slot, opening=opening)
@@ -245,6 +245,8 @@ def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
 
 def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
     """The time-out, then what is done for the silent seat."""
+    if not may_act(game, command.seat):
+        raise NotYourTurn(f"seat {command.seat} has no time to run out")
     timed_out = TurnTimedOut(seat=command.seat)
     after = evolve(game, timed_out)
     events: tuple[Event, ...] = (timed_out,)

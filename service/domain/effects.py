@@ -35,11 +35,9 @@ def outcome_of(
     every other effect, then a cover does, then reverses and skips count by card.
     """
     out, burn = game.seats[seat].empty, burn_cause(game, cards)
-    ends = _ends(game, seat, out=out)
+    ends = _ends(game, out=out)
     rules = [game.ruleset.rank(rank_of(card)) for card in cards]
-    if burn is not None:
-        turn = step(game, seat, direction, out=True) if out else seat
-    elif _covering(game, seat, cards, out=out):
+    if burn is not None or _covering(game, cards, out=out):
         turn = step(game, seat, direction, out=True) if out else seat
     else:
         if sum(rule.reverses for rule in rules) % 2:
@@ -103,7 +101,7 @@ def step(
     return next(islice(others, steps - 1, None))
 
 
-def _ends(game: Game, seat: Seat, *, out: bool) -> EndReason | None:
+def _ends(game: Game, *, out: bool) -> EndReason | None:
     if out and game.ruleset.end.played_for is PlayedFor.WINNER:
         return EndReason.WINNER
     if len(game.in_play()) - out <= 1:
@@ -116,8 +114,8 @@ def limit_reached(game: Game, *, more: int = 0) -> EndReason | None:
     return EndReason.STALEMATE if game.actions + more >= game.setup.turn_limit else None
 
 
-def _covering(game: Game, seat: Seat, cards: tuple[Card, ...], *, out: bool) -> bool:
+def _covering(game: Game, cards: tuple[Card, ...], *, out: bool) -> bool:
     """A seat that goes out on a joker skips the next as usual, also where it would cover (P34)."""
     if out:
         return game.ruleset.rank(rank_of(cards[-1])).covers
-    return must_cover(game, seat, cards)
+    return must_cover(game, cards)

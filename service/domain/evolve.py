@@ -82,7 +82,12 @@ def evolve(game: Game, event: Event) -> Game:
         case GameCreated() | EntropyCommitted() | EntropyRevealed() | DeckCommitted():
             changed = _setup(game, event)
         case (
-            CardsDealt() | CardsThrown() | CardsSwapped() | TableLaid() | SeatReady() | PlayStarted()
+            CardsDealt()
+            | CardsThrown()
+            | CardsSwapped()
+            | TableLaid()
+            | SeatReady()
+            | PlayStarted()
         ):
             changed = _exchange(game, event)
         case SeatOut() | GameEnded() | GameSealed() | GameAborted():
@@ -245,7 +250,7 @@ def _played(game: Game, event: CardsPlayed) -> Game:
     )
     if last is not None and is_follow_up(game, seat, cards):
         before = replace(last, cards=last.cards + cards, drawn=without(last.drawn, cards))
-    covering = event.turn == seat and must_cover(game, seat, cards)
+    covering = event.turn == seat and must_cover(game, cards)
     return replace(
         game,
         pile=game.pile + cards,
@@ -272,7 +277,7 @@ def is_follow_up(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
     )
 
 
-def must_cover(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
+def must_cover(game: Game, cards: tuple[Card, ...]) -> bool:
     """Return whether a play of `cards` asks the same seat for another (S13, P34)."""
     rule = game.ruleset.rank(rank_of(cards[-1]))
     return rule.covers or (rule.covers_with_two and len(game.in_play()) == 2)

@@ -21,7 +21,8 @@ from service.domain.events import Zone
 from service.domain.game import Game, Status
 from service.domain.opening import FIRST_COME, may_open
 from service.domain.plays import can_play, candidate_plays, choices
-from service.domain.ruleset import Along, Layout, Obligation, TryStock as Trying
+from service.domain.ruleset import Along, Layout, Obligation
+from service.domain.ruleset import TryStock as Trying
 
 
 def may_act(game: Game, seat: Seat) -> bool:

@@ -65,7 +65,7 @@ def may_open(game: Game, seat: Seat) -> bool:
     return seat in qualifying(game)[0]
 
 
-def opening_refusal(game: Game, seat: Seat, cards: tuple[Card, ...]) -> RuleRefused | None:
+def opening_refusal(game: Game, cards: tuple[Card, ...]) -> RuleRefused | None:
     """Return why `cards` cannot be the first play; None where they can, or it is not the first."""
     if not game.opening:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations, groupby, product
+from itertools import combinations, groupby, pairwise, product
 
 from service.domain.cards import (
     HIDDEN,
@@ -51,7 +51,7 @@ def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, .
     if laid is None:
         rule = ruleset.cite("model.normal_play")
         raise RuleRefused(rule, "a play is one or more cards of one rank")
-    refusal = opening_refusal(game, seat, laid) or _unfitting(game, laid)
+    refusal = opening_refusal(game, laid) or _unfitting(game, laid)
     if refusal is not None:
         raise refusal
     return laid
@@ -77,7 +77,7 @@ def codes_of(decks: int, jokers: int, partial: tuple[Rank, ...]) -> frozenset[Ca
 
 def source_cards(state: SeatState) -> tuple[Card, ...]:
     """Return the cards a seat can choose from: its hand, else its face-up cards."""
-    return state.hand if state.hand else state.up_cards
+    return state.hand or state.up_cards
 
 
 def can_play(game: Game, seat: Seat) -> bool:
@@ -99,8 +99,10 @@ def candidate_plays(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
     """
     state = game.seats[seat]
     for cards in _candidates(game.ruleset, state):
+        if state.zone is Zone.UP and not _whole_stacks(state, cards):
+            continue
         laid = _in_laying_order(game.ruleset, cards)
-        if laid is None or opening_refusal(game, seat, laid) or _unfitting(game, laid):
+        if laid is None or opening_refusal(game, laid) or _unfitting(game, laid):
             continue
         yield laid
 
@@ -228,7 +230,7 @@ def _unfitting(game: Game, laid: tuple[Card, ...]) -> RuleRefused | None:
 def _run_breaks(game: Game, laid: tuple[Card, ...]) -> RuleRefused | None:
     """Each further card of a run must be legal on the one before, and only the last may burn."""
     ruleset, pile = game.ruleset, game.pile
-    for card, following in zip(laid, laid[1:], strict=False):
+    for card, following in pairwise(laid):
         pile = (*pile, card)
         fitting = fits(ruleset, rank_of(following), demand_of(ruleset, pile))
         if ruleset.rank(rank_of(card)).burns or not fitting:

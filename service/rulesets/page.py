@@ -22,8 +22,13 @@ RECONSTRUCTION: Final = (
     "This ruleset is a reconstruction: its source names the game without describing it. "
     "What could be learnt elsewhere is restated, and what was missing is filled by readings."
 )
-MADE_HERE: Final = "The statements whose ids begin with C were written from the settings changed."
-READING: Final = "(a reading: the source is silent or contradicts itself)"
+MADE_HERE: Final = (
+    "The statements whose ids begin with C were written from its settings, and hold where "
+    "another statement says otherwise."
+)
+READINGS: Final = (
+    "What is marked as a reading is decided here, where the source is silent or contradicts itself."
+)
 WIDTH: Final = 88
 
 
@@ -82,17 +87,26 @@ def rules_page(ruleset: Definition | KnownByName) -> Page:
     )
 
 
-def as_text(page: Page) -> str:
-    """Return the page as plain text, as the command line prints it."""
+def as_text(page: Page, *, common: bool = True) -> str:
+    """
+    Return the page as plain text, as the command line prints it.
+
+    Without `common` what all rulesets share is left out.
+    """
     lines = [f"{page.name}  [{page.id}]", "=" * len(f"{page.name}  [{page.id}]"), ""]
     heads = (page.origin, *page.notes, page.seats, *page.options)
     for sentence in filter(None, heads):
-        lines += textwrap.wrap(sentence, WIDTH)
+        lines += textwrap.wrap(sentence, WIDTH, break_on_hyphens=False)
     for section in page.sections:
         lines += _block(section.title, section.statements)
-    if page.common:
+    if page.common and common:
         lines += _block(COMMON_TITLE, page.common)
     return "\n".join(lines) + "\n"
+
+
+def common_text() -> str:
+    """Return what all rulesets share as plain text."""
+    return "\n".join(_block(COMMON_TITLE, model().statements)[1:]) + "\n"
 
 
 def _sections(statements: tuple[Statement, ...]) -> tuple[Section, ...]:
@@ -109,10 +123,14 @@ def _sections(statements: tuple[Statement, ...]) -> tuple[Section, ...]:
 def _notes(ruleset: Definition) -> list[str]:
     notes = [RECONSTRUCTION] if ruleset.reconstruction else []
     if ruleset.id.startswith("custom-") and ruleset.base:
-        notes.append(f"A ruleset of its own, made from {definition(ruleset.base).name}. {MADE_HERE}")
+        notes.append(
+            f"A ruleset of its own, made from {definition(ruleset.base).name}. {MADE_HERE}"
+        )
     own = dict.fromkeys(s.id for s in ruleset.statements)
     if own:
         notes.append("It rests on the statements " + ", ".join(own) + ".")
+    if any(s.reading for s in ruleset.statements):
+        notes.append(READINGS)
     return notes
 
 
@@ -135,11 +153,12 @@ def _block(title: str, statements: tuple[Statement, ...]) -> list[str]:
     lines = ["", title, "-" * len(title)]
     width = max((len(s.id) for s in statements), default=0) + 2
     for statement in statements:
-        text = f"{statement.text} {READING}" if statement.reading else statement.text
+        text = f"Reading: {statement.text}" if statement.reading else statement.text
         lines += textwrap.wrap(
             text,
             WIDTH,
             initial_indent=statement.id.ljust(width),
             subsequent_indent=" " * width,
+            break_on_hyphens=False,
         )
     return lines

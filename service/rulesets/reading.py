@@ -35,4 +35,5 @@ def _read(pinned: bytes, hand: int) -> Ruleset:
             raise KeyError(ruleset["id"])
         return known.ruleset(known.chosen(ruleset["options"]), hand=hand)
     cites = known.cites if known else {}
-    return ruleset_of(ruleset["id"], ruleset["options"], ruleset["settings"], hand=hand, cites=cites)
+    settings, options = ruleset["settings"], ruleset["options"]
+    return ruleset_of(ruleset["id"], options, settings, hand=hand, cites=cites)

@@ -10,6 +10,19 @@ from importlib.resources import files
 from typing import Any, Final
 
 SECTIONS: Final = ("deal", "opening", "play", "special", "end")
+_SECTIONS_OF: Final = {
+    "players": ("deal",),
+    "deck": ("deal",),
+    "deal": ("deal",),
+    "opening": ("opening",),
+    "order": ("play",),
+    "refill": ("play",),
+    "turn": ("play",),
+    "pick_up": ("play", "end"),
+    "burn": ("special",),
+    "ranks": ("special",),
+    "end": ("end", "deal"),
+}
 MODEL: Final = "model"
 """The file of what all rulesets share."""
 
@@ -27,6 +40,7 @@ class Statement:
     section: str  # deal, opening, play, special, end
     text: str
     reading: bool
+    goes_with: str = ""  # the statement without which this one says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +75,7 @@ def read_statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
             section=table["section"],
             text=table["text"],
             reading=table.get("reading", False),
+            goes_with=table.get("goes_with", ""),
         )
         for table in tables
     )
@@ -70,6 +85,11 @@ def kept(statements: Iterable[Statement], replaced: Iterable[str]) -> tuple[Stat
     """Return the statements less those replaced: `P1`, or `P1/deal` for one section of it."""
     gone = set(replaced)
     return tuple(s for s in statements if not gone & {s.id, f"{s.id}/{s.section}"})
+
+
+def sections_of(setting: str) -> tuple[str, ...]:
+    """Return the sections of a rules page in which a setting, given by its path, can stand."""
+    return _SECTIONS_OF[setting.removeprefix("second_hand.").partition(".")[0]]
 
 
 def rule_of(cites: Mapping[str, str], setting: str) -> str:

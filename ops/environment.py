@@ -1,0 +1,150 @@
+"""The virtual environment of this checkout: made once, made again when what it holds changes."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+_STAMP = "shithead-stamp.json"
+_OLDEST = (3, 11)
+_NEWER = ("python3.14", "python3.13", "python3.12", "python3.11")
+
+
+def ensure_python() -> None:
+    """Go on with Python 3.11 or newer: this one, else one on the path, else a message."""
+    if sys.version_info >= _OLDEST:
+        return
+    for name in _NEWER:
+        found = shutil.which(name)
+        if found is not None:
+            os.execv(found, [found, *sys.argv])
+    fail(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}")
+
+
+def ensure_environment(*, dev: bool) -> Path:
+    """
+    Return the Python of an environment that holds what the project needs.
+
+    Nothing is done where the stamp in it says so. The stamp is taken away first and written
+    last: a set-up that was killed is begun again.
+    """
+    folder = _choose_folder(dev=dev)
+    if _is_current(folder, dev=dev):
+        return _python(folder)
+    with _only_one(folder):
+        if not _is_current(folder, dev=dev):
+            _set_up(folder, dev=dev)
+    return _python(folder)
+
+
+def fail(message: str) -> NoReturn:
+    """End with one message and exit status 1."""
+    sys.exit(f"{Path(sys.argv[0]).name}: {message}")
+
+
+def _choose_folder(*, dev: bool) -> Path:
+    """
+    Return .venv of the checkout, or a folder in the user's cache where that cannot serve.
+
+    So a checkout can belong to somebody else, be read-only, or have been set up by root with a
+    Python that nobody else can run.
+    """
+    here = ROOT / ".venv"
+    if _is_current(here, dev=dev) or (_writable(ROOT) and _writable(here)):
+        return here
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = hashlib.sha256(os.fsencode(ROOT)).hexdigest()[:12]
+    folder = cache / "shithead" / f"venv-{name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(
+            f"no place for the virtual environment: {ROOT} cannot be written, nor {folder} "
+            f"({error.strerror}); set XDG_CACHE_HOME to a folder that can"
+        )
+    return folder
+
+
+def _writable(folder: Path) -> bool:
+    return not folder.exists() or (os.access(folder, os.W_OK) and _is_ours(folder))
+
+
+def _is_ours(folder: Path) -> bool:
+    return folder == ROOT or folder.stat().st_uid == os.getuid()
+
+
+@contextlib.contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Let one program at a time set up; the others wait for it."""
+    with folder.with_name(folder.name + ".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_current(folder: Path, *, dev: bool) -> bool:
+    try:
+        stamp = json.loads((folder / _STAMP).read_text())
+    except (OSError, ValueError):
+        return False
+    fits = stamp["holds"] == _fingerprint() and (stamp["dev"] or not dev)
+    return fits and os.access(_python(folder), os.X_OK)
+
+
+def _fingerprint() -> str:
+    """Return what an environment depends on: the two files, this code, and where all that is."""
+    digest = hashlib.sha256(os.fsencode(ROOT))
+    for name in ("pyproject.toml", "ops/constraints.txt", "ops/environment.py"):
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _python(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def _set_up(folder: Path, *, dev: bool) -> None:
+    print(f"setting up {folder} …", file=sys.stderr, flush=True)
+    stamp = folder / _STAMP
+    stamp.unlink(missing_ok=True)
+    _run([sys.executable, "-m", "venv", "--clear", str(folder)], "cannot make an environment")
+    pip = [str(_python(folder)), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    pins = ["--prefer-binary", "--no-input", "-c", str(ROOT / "ops" / "constraints.txt")]
+    _run([*pip, *pins, *_requirements(dev=dev)], "cannot install the dependencies")
+    _install_checkout(folder)
+    partial = stamp.with_suffix(".partial")
+    partial.write_text(json.dumps({"holds": _fingerprint(), "dev": dev}))
+    partial.replace(stamp)
+
+
+def _requirements(*, dev: bool) -> list[str]:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"]["dev"] if dev else []
+    return [*project["dependencies"], *extra]
+
+
+def _install_checkout(folder: Path) -> None:
+    """Let the environment find the packages where they are; nothing is built or copied."""
+    (packages,) = (folder / "lib").glob("python3.*/site-packages")
+    (packages / "shithead.pth").write_text(f"{ROOT}\n")
+    script = folder / "bin" / "shithead"
+    call = "import sys; sys.argv[0] = 'shithead'; from service.cli import main; main()"
+    script.write_text(f'#!/bin/sh\nexec "$(dirname "$0")/python" -c "{call}" "$@"\n')
+    script.chmod(0o755)
+
+
+def _run(command: list[str], failure: str) -> None:
+    answer = subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
+    if answer.returncode != 0:
+        fail(f"{failure} (what was said stands above)")

@@ -1,0 +1,97 @@
+"""Rulesets and bots as answers of the API (api.md, section 2)."""
+
+from __future__ import annotations
+
+from marshmallow import INCLUDE, Schema, fields
+
+from schemas.lists_schema import page_of
+from schemas.strict_fields import Chosen, Closed, Truth, Whole, hex_digits, name_field
+
+
+class SourceSchema(Closed):
+    """Where a ruleset comes from."""
+
+    file = fields.String(required=True, allow_none=True)
+    title = fields.String(required=True, allow_none=True)
+
+
+class SeatsSchema(Closed):
+    """For how many seats a ruleset is."""
+
+    min = Whole(required=True)
+    max = Whole(required=True)
+
+
+class OptionSchema(Closed):
+    """What a table may choose within a ruleset."""
+
+    values = fields.List(fields.Raw(), required=True)
+    default = fields.Raw(required=True, allow_none=True)
+
+
+class StatementSchema(Closed):
+    """A sentence of the rules page."""
+
+    id = fields.String(required=True)
+    section = Chosen("deal", "opening", "play", "special", "end", required=True)
+    text = fields.String(required=True)
+    reading = Truth(required=True)
+
+
+class DifferenceSchema(Closed):
+    """One setting in which two rulesets differ."""
+
+    setting = fields.String(required=True)
+    from_ = fields.Raw(required=True, allow_none=True, data_key="from")
+    to = fields.Raw(required=True, allow_none=True)
+    rule = fields.String(required=True, allow_none=True)
+    text = fields.String(required=True, allow_none=True)
+
+
+class RulesetSchema(Closed):
+    """A ruleset with its settings, its sentences and what it changes in its base."""
+
+    id = fields.String(required=True)
+    name = fields.String(required=True)
+    base = fields.String(required=True, allow_none=True)
+    hash = hex_digits(64, required=True, allow_none=True)
+    source = fields.Nested(SourceSchema, required=True, allow_none=True)
+    reconstruction = Truth(required=True)
+    playable = Truth(required=True)
+    seats = fields.Nested(SeatsSchema, required=True, allow_none=True)
+    options = fields.Dict(keys=fields.String(), values=fields.Nested(OptionSchema), required=True)
+    settings = fields.Dict(keys=fields.String(), required=True, allow_none=True)
+    statements = fields.List(fields.Nested(StatementSchema), required=True)
+    differs = fields.List(fields.Nested(DifferenceSchema), required=True)
+
+
+RulesetPageSchema: type[Schema] = page_of(RulesetSchema)
+
+
+class DifferencesQuery(Closed):
+    """The ruleset to compare with."""
+
+    from_ = name_field("ruleset", required=True, data_key="from")
+
+
+DifferencePageSchema: type[Schema] = page_of(DifferenceSchema)
+
+
+class BotSchema(Closed):
+    """A bot that can be seated."""
+
+    name = fields.String(required=True)
+    description = fields.String(required=True)
+    strength = Whole(required=True, low=1, high=5)
+
+
+BotPageSchema: type[Schema] = page_of(BotSchema)
+
+
+class JsonSchemaSchema(Schema):
+    """A JSON Schema (2020-12)."""
+
+    class Meta:
+        """Any keyword may stand in it."""
+
+        unknown = INCLUDE

@@ -1,0 +1,176 @@
+"""Tables as bodies, queries and answers of the API (api.md, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import Schema, ValidationError, fields, validate
+
+from schemas.lists_schema import PageQuery, page_of
+from schemas.strict_fields import (
+    Chosen,
+    Closed,
+    QueryTruth,
+    QueryWhole,
+    Text,
+    Truth,
+    Whole,
+    key_field,
+    name_field,
+    signature_field,
+)
+from schemas.view_schema import GameViewSchema, RulesetRefSchema
+from service.domain.events import Entropy
+from service.domain.game import Status
+from service.domain.table import SeatKind, TableStatus
+
+MAX_SEATS = 64
+MOST_TURNS = 19_000
+LONGEST_TURN = 30 * 24 * 3600
+"""Seconds; correspondence games included."""
+
+ENTROPY = tuple(mode.value for mode in Entropy)
+INVITE = 200
+
+
+class ClockRequestSchema(Closed):
+    """Seconds for a turn and for the exchange."""
+
+    turn_seconds = Whole(required=True, low=1, high=LONGEST_TURN)
+    swap_seconds = Whole(required=True, low=1, high=LONGEST_TURN)
+
+
+class BotSeatSchema(Closed):
+    """A seat that a bot takes."""
+
+    bot = name_field("bot", required=True)
+
+
+class SeatRequestField(fields.Field[Any]):
+    """`"me"`, `"open"` or `{"bot": name}`."""
+
+    def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> Any:
+        if isinstance(value, Mapping):
+            return BotSeatSchema().load(value)
+        if value not in ("me", "open"):
+            raise ValidationError('is neither "me", nor "open", nor {"bot": name}')
+        return value
+
+
+class TableRequestSchema(Closed):
+    """A table to be opened; only ruleset and seats are required."""
+
+    ruleset = name_field("ruleset", required=True, metadata={"example": "leeds"})
+    seats = fields.List(
+        SeatRequestField(),
+        required=True,
+        validate=validate.Length(min=2, max=MAX_SEATS),
+        metadata={"example": ["me", "open", {"bot": "greedy"}]},
+    )
+    options = fields.Dict(keys=fields.String(), load_default=dict)
+    clock = fields.Nested(ClockRequestSchema, allow_none=True, load_default=None)
+    window_seconds = Whole(low=0, high=60, load_default=3)
+    visibility = Chosen("public", "private", load_default="public")
+    entropy = Chosen(*ENTROPY, load_default="none")
+    key = key_field(allow_none=True, load_default=None)
+    turn_limit = Whole(low=1, high=MOST_TURNS)
+    deal = Truth(load_default=True)
+
+
+class SitSchema(Closed):
+    """Where and how the caller sits down; any open seat where none is named."""
+
+    seat = Whole(low=0, high=MAX_SEATS - 1, allow_none=True, load_default=None)
+    entropy = Chosen(*ENTROPY, load_default="none")
+    key = key_field(allow_none=True, load_default=None)
+    invite = Text(longest=INVITE, allow_none=True, load_default=None)
+
+
+class SeatChangeSchema(Closed):
+    """What the caller's seat does in the hands to come; what is left out stays."""
+
+    entropy = Chosen(*ENTROPY)
+    key = key_field(allow_none=True)
+    sig = signature_field(allow_none=True)
+
+
+class TablesQuery(PageQuery):
+    """Which tables, and which part of the list."""
+
+    status = Chosen(*(status.value for status in TableStatus), load_default=None)
+    ruleset = name_field("ruleset", load_default=None)
+    mine = QueryTruth(load_default=False)
+
+
+class WaitQuery(Closed):
+    """How long to wait for a version greater than `after`."""
+
+    after = QueryWhole(load_default=None)
+    wait = QueryWhole(high=30, load_default=0, metadata={"description": "seconds"})
+
+
+class TableSeatSchema(Closed):
+    """One seat of a table."""
+
+    seat = Whole(required=True, high=MAX_SEATS - 1)
+    kind = Chosen(*(kind.value for kind in SeatKind), required=True)
+    name = fields.String(required=True, allow_none=True)
+    player = fields.UUID(required=True, allow_none=True)
+    bot = fields.String(required=True, allow_none=True)
+    entropy = Chosen(*ENTROPY, required=True)
+    key = fields.String(required=True, allow_none=True)
+    hands = Whole(required=True)
+    shithead = Whole(required=True)
+    bag = Truth(required=True)
+
+
+class TableGameSchema(Closed):
+    """One of a table's newest hands."""
+
+    id = fields.UUID(required=True)
+    hand = Whole(required=True, low=1)
+    status = Chosen(*(status.value for status in Status), required=True)
+    shithead = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
+    dealer = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
+
+
+class TableClockSchema(ClockRequestSchema):
+    """The clock of a table."""
+
+
+class TableSchema(Closed):
+    """A table as the caller sees it."""
+
+    id = fields.UUID(required=True)
+    host = fields.UUID(required=True, allow_none=True)
+    version = Whole(required=True, low=1)
+    status = Chosen(*(status.value for status in TableStatus), required=True)
+    visibility = Chosen("public", "private", required=True)
+    ruleset = fields.Nested(RulesetRefSchema, required=True)
+    turn_limit = Whole(required=True, low=1, high=MOST_TURNS)
+    clock = fields.Nested(TableClockSchema, required=True, allow_none=True)
+    window_seconds = Whole(required=True, high=60)
+    seats = fields.List(fields.Nested(TableSeatSchema), required=True)
+    hand = Whole(required=True)
+    game = fields.UUID(required=True, allow_none=True)
+    games = fields.List(
+        fields.Nested(TableGameSchema), required=True, validate=validate.Length(max=20)
+    )
+    next_dealer = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
+    as_ = Whole(required=True, allow_none=True, high=MAX_SEATS - 1, data_key="as")
+
+
+class OpenedTableSchema(TableSchema):
+    """A new table; `invite` is shown this once, where it is private."""
+
+    invite = fields.String()
+
+
+class DealtSchema(Closed):
+    """The next hand, as the caller sees it."""
+
+    game = fields.Nested(GameViewSchema, required=True)
+
+
+TablePageSchema: type[Schema] = page_of(TableSchema)

@@ -1,0 +1,67 @@
+"""The web application: every call, every convention, put together."""
+
+from __future__ import annotations
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from service.api import conventions, docs, limits, metrics, problems, requests_log
+from service.api.bots import bots
+from service.api.context import Context, install
+from service.api.events import events
+from service.api.evidence import evidence
+from service.api.games import games
+from service.api.health import health
+from service.api.listener import RedisListener
+from service.api.openapi import make_api
+from service.api.players import players
+from service.api.replay import replay
+from service.api.rulesets import rulesets
+from service.api.stream import stream
+from service.api.tables import tables
+from service.api.waiting import Waiting
+from service.bootstrap import Services, services_from
+from service.config import Settings, settings_from
+from service.logs import configure_logs
+
+BLUEPRINTS = (players, rulesets, bots, tables, games, events, stream, replay, evidence)
+
+
+def create_app(services: Services | None = None, settings: Settings | None = None) -> Flask:
+    """
+    Return the application; without arguments as the environment describes it.
+
+    The server calls this once in every process, after the fork: whatever connects
+    does so here or later.
+    """
+    if settings is None:
+        settings = settings_from()
+        configure_logs(settings)
+    if services is None:
+        services = services_from(settings)
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
+    app.url_map.merge_slashes = False  # a redirect would be an answer that nobody documents
+    if settings.trusted_proxies:
+        count = settings.trusted_proxies
+        app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # as Flask's own manual has it
+            app.wsgi_app, x_for=count, x_proto=count, x_host=count
+        )
+    install(app, Context(services=services, settings=settings, waiting=_waiting(settings)))
+    conventions.register(app)
+    metrics.register(app, settings)
+    requests_log.register(app)
+    problems.register(app)
+    api = make_api(app)
+    for blueprint in BLUEPRINTS:
+        api.register_blueprint(blueprint)
+    app.register_blueprint(health)
+    docs.register(app, api)
+    limits.register(app, settings)
+    return app
+
+
+def _waiting(settings: Settings) -> Waiting:
+    """Return the places to wait: half the threads, so that the other half answers moves."""
+    listener = RedisListener(settings.redis_url) if settings.redis_url else None
+    return Waiting(settings.api_threads // 2, listener)

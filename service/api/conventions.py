@@ -1,0 +1,144 @@
+"""Conventions of all answers (api.md, section 1): ETags, caching, media types, repetitions."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+import orjson
+from flask import Flask, Response, g, request
+
+from service.api.auth import INVITE_HEADER
+from service.api.bodies import body_bytes, malformed
+from service.application.callers import Answered, Idempotency
+from service.application.errors import Refusal
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+PLAIN = "text/plain"
+EVENT_STREAM = "text/event-stream"
+ZIP = "application/zip"
+YEAR = 365 * 24 * 3600
+
+IF_MATCH = r'^(\*|"v(0|[1-9][0-9]{0,8})")$'
+IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+def register(app: Flask) -> None:
+    """Give every answer its X-Request-ID; one that a proxy gave is kept."""
+
+    @app.before_request
+    def name_request() -> None:
+        given = request.headers.get("X-Request-ID", "")
+        g.request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+
+    @app.after_request
+    def tell_name(response: Response) -> Response:
+        response.headers["X-Request-ID"] = g.get("request_id") or uuid4().hex
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        return response
+
+
+def accepted(produces: tuple[str, ...]) -> str:
+    """Return the media type, out of those a call produces, that the caller likes best."""
+    if not request.headers.get("Accept"):
+        return produces[0]
+    best = request.accept_mimetypes.best_match(produces, default="")
+    if not best:
+        raise Refusal("not-acceptable", f"this is given as {' or '.join(produces)}")
+    return best
+
+
+def idempotency(*, allowed: bool) -> Idempotency | None:
+    """Return what a repeated request is known by, None where it brings no key."""
+    name = "Idempotency-Key"
+    key = request.headers.get(name)
+    if key is None:
+        return None
+    if not allowed:
+        raise malformed("is not for calls that answer with a token", name)
+    if not re.fullmatch(IDEMPOTENCY_KEY, key):
+        raise malformed("is not 1 to 255 visible ASCII characters", name)
+    return Idempotency(key=key, path=request.path, body_hash=hashlib.sha256(body_bytes()).digest())
+
+
+def expected_version() -> int | None:
+    """Return the version that If-Match names, None where it names none."""
+    header = request.headers.get("If-Match")
+    if header is None:
+        return None
+    match = re.fullmatch(IF_MATCH, header.strip())
+    if match is None:
+        raise malformed('is not "v<version>"', "If-Match")
+    return None if match[2] is None else int(match[2])
+
+
+def etag(version: int) -> str:
+    """Return the ETag of a version."""
+    return f'"v{version}"'
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """Return a JSON answer; bytes are JSON already."""
+    body = value if isinstance(value, bytes) else orjson.dumps(value)
+    return Response(body, status=status, content_type=JSON)
+
+
+def text_response(text: str | bytes, media_type: str = PLAIN) -> Response:
+    """Return an answer that is text."""
+    return Response(text, content_type=f"{media_type}; charset=utf-8")
+
+
+def answered(answer: Answered, status: int = 201) -> Response:
+    """Return the answer to a request that changed something, or did so before."""
+    response = own(json_response(answer.body, status))
+    if answer.version is not None:
+        response.headers["ETag"] = etag(answer.version)
+    if answer.replayed:
+        response.headers["Idempotency-Replayed"] = "true"
+    return response
+
+
+def versioned(response: Response, version: int) -> Response:
+    """Return the answer with its ETag, or 304 where the caller has that version."""
+    tag = etag(version)
+    response.headers["ETag"] = tag
+    known = request.headers.get("If-None-Match", "")
+    if known.strip() == "*" or tag in re.findall(r'"[^"]*"', known):
+        response.status_code = 304
+        response.set_data(b"")
+        del response.headers["Content-Type"]
+    return response
+
+
+def own(response: Response) -> Response:
+    """Mark an answer that depends on who asks: kept by nobody."""
+    return _cached(response, "private, no-store", vary=True)
+
+
+def unchanging(response: Response, *, public: bool) -> Response:
+    """Mark an answer that never changes: kept by all, or by the caller alone."""
+    scope = "public" if public else "private"
+    return _cached(response, f"{scope}, max-age={YEAR}, immutable", vary=not public)
+
+
+def shared(response: Response, *, seconds: int = 0) -> Response:
+    """Mark an answer that is the same for everybody, but may change."""
+    return _cached(response, f"public, max-age={seconds}" if seconds else "no-cache", vary=False)
+
+
+def _cached(response: Response, value: str, *, vary: bool) -> Response:
+    response.headers["Cache-Control"] = value
+    if vary:
+        response.headers["Vary"] = f"Authorization, {INVITE_HEADER}"
+    return response
+
+
+def page(items: list[Any], next_: str | int | None, **more: Any) -> Mapping[str, Any]:
+    """Return a list as the API gives it."""
+    return {"items": items, **more, "next": next_}

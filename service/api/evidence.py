@@ -1,0 +1,134 @@
+"""Audit: the checks on a game, evidence to take away, and the verifier for what others bring."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from flask import Response, request
+
+from schemas.audit_schema import AuditSchema, ServerKeysSchema
+from schemas.games_schema import ProfileQuery
+from service.api.auth import required
+from service.api.blueprint import Blueprint, Call, InviteHeaders, Token, operation
+from service.api.bodies import body_bytes, malformed
+from service.api.context import context, services
+from service.api.conventions import NDJSON, ZIP, json_response, own, page, shared
+from service.application.errors import Refusal, invalid
+
+evidence = Blueprint("evidence", __name__, "What can be checked, and with what.")
+
+GAME = "/games/<uuid:game_id>"
+MULTIPART = "multipart/form-data"
+MOST_PARTS = 200
+
+_BINARY = {"type": "string", "format": "binary"}
+_UPLOAD = {
+    "required": True,
+    "content": {
+        ZIP: {"schema": _BINARY},
+        NDJSON: {"schema": {"type": "string"}},
+        MULTIPART: {
+            "schema": {
+                "type": "object",
+                "required": ["file"],
+                "properties": {
+                    "file": _BINARY,
+                    "receipt": {"type": "array", "items": {"type": "string"}},
+                    "key": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "verifier keys: name+id+key",
+                    },
+                },
+                "additionalProperties": False,
+            }
+        },
+    },
+}
+
+
+@operation(
+    evidence,
+    "GET",
+    f"{GAME}/audit",
+    answer=AuditSchema,
+    refuses=("not-found",),
+    headers=(InviteHeaders,),
+)
+def audit(call: Call, game_id: UUID) -> Response:
+    """The checks of SHX/1 on a game; before the seal worked out from the public log alone."""
+    return own(json_response(services().verifying.audit(call.caller, game_id)))
+
+
+@operation(
+    evidence,
+    "GET",
+    f"{GAME}/evidence",
+    query=ProfileQuery,
+    answer=None,
+    produces=(ZIP,),
+    refuses=("not-found", "not-seated"),
+    headers=(InviteHeaders,),
+)
+def bundle(call: Call, game_id: UUID) -> Response:
+    """The game as a bundle that can be verified without this server."""
+    profile = call.query["profile"]
+    if profile == "seat":
+        required(call.player)
+    name, content = services().evidence.bundle(call.caller, game_id, profile)
+    response = own(Response(content, content_type=ZIP))
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@operation(
+    evidence,
+    "POST",
+    "/verify",
+    answer=AuditSchema,
+    token=Token.IGNORED,
+    refuses=("too-large", "unsupported-media-type", "invalid-body", "not-a-bundle", "rate-limited"),
+    doc={"requestBody": _UPLOAD},
+)
+def verify(_call: Call) -> Response:
+    """
+    Check a bundle or a log, from what is sent alone; the server's own records say nothing here.
+
+    As multipart: the bundle as `file`, receipts as `receipt`, server keys as `key`.
+    """
+    request.max_content_length = context().settings.max_bundle_bytes
+    if request.mimetype in (ZIP, NDJSON, "application/octet-stream"):
+        raw = body_bytes()
+        if not raw:
+            raise malformed("the body is empty")
+        return own(json_response(services().verifying.verify(raw)))
+    if request.mimetype != MULTIPART:
+        raise Refusal("unsupported-media-type", f"send {ZIP}, {NDJSON} or {MULTIPART}")
+    return own(json_response(_verify_parts()))
+
+
+@operation(evidence, "GET", "/keys", answer=ServerKeysSchema, token=Token.IGNORED)
+def keys(_call: Call) -> Response:
+    """The keys that receipts are signed with, and when each was in use."""
+    return shared(json_response(page(services().keys(), None)), seconds=60)
+
+
+def _verify_parts() -> object:
+    """Verify what came in parts; any other part than those documented is refused."""
+    request.max_form_memory_size = context().settings.max_bundle_bytes
+    request.max_form_parts = MOST_PARTS
+    parts: dict[str, list[bytes]] = {"file": [], "receipt": [], "key": []}
+    for name, text in request.form.items(multi=True):
+        parts.setdefault(name, []).append(text.encode())
+    for name, upload in request.files.items(multi=True):
+        parts.setdefault(name, []).append(upload.read())
+    unknown = parts.keys() - {"file", "receipt", "key"}
+    if unknown:
+        raise invalid(f"/{min(unknown)}", "Unknown field.")
+    if len(parts["file"]) != 1:
+        raise invalid("/file", "is to be there once")
+    try:
+        named = [key.decode("ascii").strip() for key in parts["key"]]
+    except UnicodeDecodeError:
+        raise invalid("/key", "is not a verifier key") from None
+    return services().verifying.verify(parts["file"][0], receipts=parts["receipt"], keys=named)

@@ -1,0 +1,58 @@
+"""Rulesets: the catalogue with its rules pages, and how two differ."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from schemas.rulesets_schema import (
+    DifferencePageSchema,
+    DifferencesQuery,
+    JsonSchemaSchema,
+    RulesetPageSchema,
+    RulesetSchema,
+)
+from service.api.blueprint import Blueprint, Call, Token, operation
+from service.api.context import services
+from service.api.conventions import json_response, page, shared
+
+rulesets = Blueprint("rulesets", __name__, "The rules that tables can play by.")
+
+
+@operation(rulesets, "GET", "/rulesets", answer=RulesetPageSchema, token=Token.IGNORED)
+def list_rulesets(_call: Call) -> Response:
+    """Every ruleset of the catalogue, those known by name only included."""
+    return shared(json_response(page(services().ruleset_pages.all(), None)), seconds=60)
+
+
+@operation(rulesets, "GET", "/rulesets/schema", answer=JsonSchemaSchema, token=Token.IGNORED)
+def settings_schema(_call: Call) -> Response:
+    """The JSON Schema of a ruleset's settings."""
+    return shared(json_response(services().ruleset_pages.schema()), seconds=60)
+
+
+@operation(
+    rulesets,
+    "GET",
+    "/rulesets/<ruleset_id>",
+    answer=RulesetSchema,
+    token=Token.IGNORED,
+    refuses=("not-found",),
+)
+def ruleset(_call: Call, ruleset_id: str) -> Response:
+    """A ruleset: where it comes from, its settings, its rules in words."""
+    return shared(json_response(services().ruleset_pages.get(ruleset_id)), seconds=60)
+
+
+@operation(
+    rulesets,
+    "GET",
+    "/rulesets/<ruleset_id>/differences",
+    query=DifferencesQuery,
+    answer=DifferencePageSchema,
+    token=Token.IGNORED,
+    refuses=("not-found",),
+)
+def differences(call: Call, ruleset_id: str) -> Response:
+    """What is different here from the ruleset `from`."""
+    items = services().ruleset_pages.differences(ruleset_id, call.query["from_"])
+    return shared(json_response(page(items, None)), seconds=60)

@@ -1,0 +1,1 @@
+"""The use cases: everything that people, bots and time can make happen."""

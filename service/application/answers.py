@@ -1,0 +1,59 @@
+"""Answers kept for requests that may be repeated; encrypted, for they show a seat's view."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+
+from service.application.callers import Answered, Idempotency
+from service.application.errors import Refusal
+from service.event_store.protocol import EventStore, StoredAnswer
+from service.keyring import Keyring
+
+
+class Answers:
+    """Keeps first answers, and gives them again."""
+
+    def __init__(self, store: EventStore, keyring: Keyring) -> None:
+        self._store = store
+        self._keyring = keyring
+
+    def kept(self, caller: UUID, request: Idempotency | None) -> Answered | None:
+        """
+        Return the first answer to this request, None where there was none.
+
+        Raises `idempotency-conflict` where the key was used with another body.
+        """
+        if request is None:
+            return None
+        found = self._store.answer(caller, request.request_key)
+        if found is None:
+            return None
+        if found.body_hash != request.body_hash:
+            raise Refusal("idempotency-conflict", "this key was used with another body")
+        key_id, _, sealed = found.sealed.partition(b":")
+        opened = self._keyring.open(key_id.decode(), sealed, _associated(caller, request))
+        header, _, body = opened.partition(b"\n")
+        return Answered(body=body, version=orjson.loads(header)["version"], replayed=True)
+
+    def to_keep(
+        self, caller: UUID, request: Idempotency | None, answer: Answered
+    ) -> StoredAnswer | None:
+        """Return the answer as it is stored with the effect of its request."""
+        if request is None:
+            return None
+        header = orjson.dumps({"version": answer.version})
+        key_id, sealed = self._keyring.seal(
+            header + b"\n" + answer.body, _associated(caller, request)
+        )
+        return StoredAnswer(
+            caller=caller,
+            request_key=request.request_key,
+            body_hash=request.body_hash,
+            sealed=key_id.encode() + b":" + sealed,
+        )
+
+
+def _associated(caller: UUID, request: Idempotency) -> bytes:
+    return caller.bytes + request.request_key

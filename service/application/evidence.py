@@ -1,0 +1,46 @@
+"""Evidence: bundles to take away, the audit of a game, the check of what others bring."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from service.application.callers import Caller
+from service.application.entries import Entries, GameEntry
+from service.application.errors import Refusal
+from service.application.games import Games
+from service.application.refusals import Refusals
+from service.record.bundle import OPENINGS, REFUSALS, write_bundle
+from service.record.canonical import canonical
+
+
+class Evidence:
+    """Makes the bundles of SHX/1, section 7."""
+
+    def __init__(self, *, entries: Entries, games: Games, refusals: Refusals) -> None:
+        self._entries = entries
+        self._games = games
+        self._refusals = refusals
+
+    def bundle(self, caller: Caller, game: UUID, profile: str) -> tuple[str, bytes]:
+        """Return the name and the bytes of a game's bundle, public or of the caller's seat."""
+        entry = self._games.entry(caller, game)
+        lines = self._entries.lines(game, limit=entry.record.version)
+        files = self._files(entry)
+        seat = None
+        if profile == "seat":
+            seat = entry.seat_of(caller.player)
+            if seat is None:
+                raise Refusal("not-seated", "you do not sit in this game")
+            if not entry.record.sealed:
+                files[OPENINGS] = canonical(self._games.seat_openings(entry, seat))
+        named = "public" if seat is None else f"seat-{seat}"
+        return f"{game}.shx", write_bundle(lines, profile=named, files=files)
+
+    def _files(self, entry: GameEntry) -> dict[str, bytes]:
+        record = entry.record
+        files: dict[str, bytes] = {}
+        if record.sealed:
+            rows = self._refusals.of(record.identity)
+            if rows:
+                files[REFUSALS] = b"".join(canonical(row) + b"\n" for row in rows)
+        return files

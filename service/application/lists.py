@@ -1,0 +1,128 @@
+"""Lists of tables and games, a page at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from service.application.access import visible_table
+from service.application.callers import Caller
+from service.application.entries import Entries
+from service.application.errors import Refusal
+from service.application.names import Names
+from service.application.table_view import table_json
+from service.domain.legal import may_act
+from service.event_store.directory import Cursor, Directory, GameFilter, GameRow
+from service.record.times import format_time
+
+RUNNING = ("shuffling", "swapping", "playing")
+Items = tuple[list[dict[str, Any]], str | None]
+"""The items of a page and the cursor of the next, None on the last."""
+
+
+class Lists:
+    """What can be listed: public things, and the caller's own."""
+
+    def __init__(self, *, directory: Directory, entries: Entries, names: Names) -> None:
+        self._directory = directory
+        self._entries = entries
+        self._names = names
+
+    def games(
+        self,
+        caller: Caller,
+        *,
+        table: UUID | None,
+        player: UUID | None,
+        ruleset: str | None,
+        status: str | None,
+        limit: int,
+        cursor: str | None,
+    ) -> Items:
+        """Return a page of games, newest first; a private table's to those who may see it."""
+        everything = False
+        if table is not None:
+            visible_table(self._directory.table(table), caller)
+            everything = True
+        page = self._directory.list_games(
+            GameFilter(table=table, player=player, ruleset=ruleset, status=status),
+            viewer=caller.player,
+            everything=everything,
+            cursor=_cursor(cursor),
+            limit=limit,
+        )
+        following = page.next.encode() if page.next else None
+        return [self._game(row, caller) for row in page.items], following
+
+    def tables(
+        self,
+        caller: Caller,
+        *,
+        status: str | None,
+        ruleset: str | None,
+        mine: bool,
+        limit: int,
+        cursor: str | None,
+    ) -> Items:
+        """Return a page of tables, newest first."""
+        page = self._directory.list_tables(
+            viewer=caller.player,
+            mine=mine,
+            ruleset=ruleset,
+            status=status,
+            cursor=_cursor(cursor),
+            limit=limit,
+        )
+        items = []
+        for row in page.items:
+            record = self._entries.table(row.id)
+            games = self._directory.games_of_table(row.id)
+            if record is not None:
+                items.append(table_json(record, caller, self._names, games=games))
+        return items, page.next.encode() if page.next else None
+
+    def _game(self, row: GameRow, caller: Caller) -> dict[str, Any]:
+        return {
+            "id": str(row.id),
+            "table": str(row.table),
+            "hand": row.hand,
+            "ruleset": row.ruleset,
+            "status": row.status,
+            "version": row.version,
+            "created_at": format_time(row.created_at),
+            "ended_at": format_time(row.ended_at) if row.ended_at else None,
+            "seats": [
+                {
+                    "seat": seat.seat,
+                    "name": seat.name,
+                    "kind": seat.kind,
+                    "player": str(seat.player) if seat.player else None,
+                }
+                for seat in row.seats
+            ],
+            "result": {
+                "reason": row.reason,
+                "shithead": row.shithead,
+                "places": list(row.places or ()),
+            }
+            if row.status == "ended"
+            else None,
+            "your_turn": self._your_turn(row, caller),
+        }
+
+    def _your_turn(self, row: GameRow, caller: Caller) -> bool:
+        """Whether the caller may act; about others nothing is said."""
+        own = [seat.seat for seat in row.seats if seat.player and seat.player == caller.player]
+        if not own or row.status not in RUNNING:
+            return False
+        entry = self._entries.fresh(row.id)
+        return entry is not None and may_act(entry.record.game, own[0])
+
+
+def _cursor(text: str | None) -> Cursor | None:
+    if text is None:
+        return None
+    try:
+        return Cursor.decode(text)
+    except ValueError:
+        raise Refusal("malformed", "cursor is none that a list gave") from None

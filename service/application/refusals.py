@@ -1,0 +1,59 @@
+"""Refused moves: kept beside the log, encrypted; for their player, and after the seal for all."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from schemas.moves import move_json
+from service.application.game_record import GameRecord
+from service.application.ports import World
+from service.domain.commands import Move, Seat
+from service.event_store.directory import Directory
+from service.keyring import Keyring
+from service.record.times import format_time
+from service.rulesets.catalogue import definition
+
+
+class Refusals:
+    """Keeps what was refused, and finds the text of the rule that refused it."""
+
+    def __init__(self, directory: Directory, keyring: Keyring, world: World) -> None:
+        self._directory = directory
+        self._keyring = keyring
+        self._world = world
+
+    def keep(self, record: GameRecord, seat: Seat, move: Move, rule: str) -> None:
+        """Keep one refused move."""
+        content = orjson.dumps({"move": move_json(move), "rule": rule})
+        key_id, sealed = self._keyring.seal(content, _associated(record.identity))
+        self._directory.record_refusal(
+            game=record.identity,
+            at=self._world.now(),
+            seat=seat,
+            key_id=key_id,
+            sealed=sealed,
+        )
+
+    def of(self, game: UUID) -> list[dict[str, Any]]:
+        """Return the refused moves of a game as plain values: at, seat, move, rule."""
+        kept = []
+        for refusal in self._directory.refusals(game):
+            content = self._keyring.open(refusal.key_id, refusal.sealed, _associated(game))
+            at = format_time(refusal.at)
+            kept.append({"at": at, "seat": refusal.seat, **orjson.loads(content)})
+        return kept
+
+    def text(self, record: GameRecord, rule: str) -> str:
+        """Return the statement behind a refusal, in words."""
+        try:
+            known = definition(record.created["ruleset"]["id"])
+        except KeyError:
+            return ""
+        return known.text_of(rule) or ""
+
+
+def _associated(game: UUID) -> bytes:
+    return b"refusal" + game.bytes

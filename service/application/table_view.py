@@ -1,0 +1,71 @@
+"""A table as JSON (api.md, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from service.application.callers import Caller
+from service.application.names import Names
+from service.application.summaries import clock_json, uuid_or_none
+from service.application.table_record import TableRecord
+from service.event_store.directory import GameRow
+from service.record.hashing import ruleset_hash
+
+
+def table_json(
+    record: TableRecord, caller: Caller, names: Names, *, games: Sequence[GameRow]
+) -> dict[str, Any]:
+    """Return a table as the caller sees it; `games` are its newest hands."""
+    table, conditions = record.table, record.table.conditions
+    ruleset = conditions.ruleset
+    named = names.of([uuid_or_none(seat.player) for seat in table.seats])
+    return {
+        "id": str(record.identity),
+        "host": table.host,
+        "version": record.version,
+        "status": table.status.value,
+        "visibility": "public" if conditions.public else "private",
+        "ruleset": {
+            "id": ruleset["id"],
+            "hash": ruleset_hash(ruleset).hex(),
+            "options": ruleset["options"],
+        },
+        "turn_limit": conditions.turn_limit,
+        "clock": clock_json(conditions.clock),
+        "window_seconds": conditions.window_seconds,
+        "seats": [
+            {
+                "seat": number,
+                "kind": seat.kind.value,
+                "name": name,
+                "player": seat.player,
+                "bot": seat.bot,
+                "entropy": seat.entropy.value,
+                "key": seat.key,
+                "hands": seat.hands,
+                "shithead": seat.shithead,
+                "bag": seat.bag,
+            }
+            for number, (seat, name) in enumerate(zip(table.seats, named, strict=True))
+        ],
+        "hand": table.hand,
+        "game": table.game,
+        "games": [
+            {
+                "id": str(game.id),
+                "hand": game.hand,
+                "status": game.status,
+                "shithead": game.shithead,
+                "dealer": game.dealer,
+            }
+            for game in games
+        ],
+        "next_dealer": table.next_dealer,
+        "as": _seat(record, caller.player),
+    }
+
+
+def _seat(record: TableRecord, player: UUID | None) -> int | None:
+    return None if player is None else record.table.seat_of(str(player))

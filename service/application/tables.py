@@ -1,0 +1,353 @@
+"""Tables: opened, joined, left, and dealt at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from secrets import token_urlsafe
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from service.application.access import visible_table
+from service.application.answers import Answers
+from service.application.callers import Answered, Caller, Idempotency, Player, digest
+from service.application.commits import outbox_rows
+from service.application.entries import Entries, GameEntry
+from service.application.errors import Refusal, not_found
+from service.application.game_record import GameRecord
+from service.application.hands import new_hand
+from service.application.names import Names
+from service.application.ports import Bell, World
+from service.application.rulebook import Rulebook
+from service.application.seating import changed_seat, seat_left, seat_taken
+from service.application.showing import shown
+from service.application.summaries import new_game_summary, new_table_summary, table_summary
+from service.application.table_record import TableRecord, open_table, write_table
+from service.application.table_requests import TableRequest, opened_by
+from service.application.table_view import table_json
+from service.application.wake import next_wake
+from service.domain.events import Entropy
+from service.domain.table import HandDealt, TableClosed, TableEvent, TableStatus
+from service.event_store.directory import Directory
+from service.event_store.protocol import (
+    AnswerConflict,
+    Commit,
+    EventStore,
+    SealedSecret,
+    StreamAppend,
+    StreamConflict,
+    StreamKind,
+)
+from service.keyring import Keyring
+from service.record.times import format_time
+
+ATTEMPTS = 20
+
+
+class Tables:
+    """What people do with tables."""
+
+    def __init__(
+        self,
+        *,
+        store: EventStore,
+        directory: Directory,
+        entries: Entries,
+        answers: Answers,
+        keyring: Keyring,
+        names: Names,
+        rulebook: Rulebook,
+        world: World,
+        bell: Bell,
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._entries = entries
+        self._answers = answers
+        self._keyring = keyring
+        self._names = names
+        self._rulebook = rulebook
+        self._world = world
+        self._bell = bell
+
+    def open(
+        self, player: Player, wanted: TableRequest, request: Idempotency | None = None
+    ) -> Answered:
+        """Open a table, deal where it is full and wants to, and answer with it."""
+        event = opened_by(player.id, wanted, self._rulebook.definition(wanted.ruleset))
+        identity, at = self._world.identity(), format_time(self._world.now())
+        invite = None if wanted.public else token_urlsafe(32)
+        record, line = open_table(identity, event, at=at)
+        summary = new_table_summary(
+            record, created_at=at, invite_hash=digest(invite) if invite else None
+        )
+        dealt = self._first_hand(record)
+        record, lines = write_table(record, dealt.events if dealt else (), at=at)
+        summary |= table_summary(record)
+
+        def answered() -> Answered:
+            shown = table_json(record, Caller(player=player.id), self._names, games=())
+            body = orjson.dumps(shown if invite is None else {**shown, "invite": invite})
+            return Answered(body=body, version=record.version)
+
+        append = _table_append(record, (line, *lines), expected=0, summary=summary)
+        return self._commit(player, append, dealt, record, answered(), request)
+
+    def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
+        """Return a table as the caller sees it, and its version."""
+        visible_table(self._directory.table(identity), caller)
+        record = self._record(identity)
+        games = self._directory.games_of_table(identity)
+        return table_json(record, caller, self._names, games=games), record.version
+
+    def version(self, identity: UUID) -> int:
+        """Return a table's version; for those who wait for the next one."""
+        row = self._directory.table(identity)
+        if row is None:
+            raise not_found("table")
+        return row.version
+
+    def sit(
+        self,
+        player: Player,
+        identity: UUID,
+        *,
+        seat: int | None,
+        entropy: Entropy,
+        key: str | None,
+        invite: str | None,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Take a seat, any open one where none is named; the last to sit may set off the deal."""
+        caller = Caller(player=player.id, invite=invite)
+        visible_table(self._directory.table(identity), caller)
+
+        def events(record: TableRecord) -> Sequence[TableEvent]:
+            return [seat_taken(record.table, player, seat, entropy=entropy, key=key)]
+
+        return self._change(caller, player, identity, events, request, deals=True)
+
+    def leave(self, player: Player, identity: UUID) -> None:
+        """Leave one's seat between hands."""
+        caller = Caller(player=player.id)
+        visible_table(self._directory.table(identity), caller)
+        self._change(caller, player, identity, lambda r: [seat_left(r.table, player)], None)
+
+    def close(self, player: Player, identity: UUID) -> None:
+        """Close a table that one hosts, between hands; closing it again changes nothing."""
+        caller = Caller(player=player.id)
+        row = visible_table(self._directory.table(identity), caller)
+        if row.host != player.id:
+            raise Refusal("forbidden", "only its host closes a table")
+
+        def events(record: TableRecord) -> Sequence[TableEvent]:
+            _not_playing(record)
+            return [] if record.table.closed else [TableClosed()]
+
+        self._change(caller, player, identity, events, None)
+
+    def change_seat(
+        self,
+        player: Player,
+        identity: UUID,
+        *,
+        changes: dict[str, Any],
+    ) -> tuple[dict[str, Any], int]:
+        """Change one's entropy or key for the hands to come, and return the table."""
+        caller = Caller(player=player.id)
+        visible_table(self._directory.table(identity), caller)
+        self._change(
+            caller,
+            player,
+            identity,
+            lambda r: [changed_seat(r.identity, r.table, player, changes)],
+            None,
+        )
+        return self.view(caller, identity)
+
+    def deal(self, player: Player, identity: UUID, request: Idempotency | None) -> Answered:
+        """Deal the next hand and answer with it, as the caller sees it."""
+        caller = Caller(player=player.id)
+        row = visible_table(self._directory.table(identity), caller)
+        for _ in range(ATTEMPTS):
+            record = self._record(identity)
+            if player.id != row.host and record.table.seat_of(str(player.id)) is None:
+                raise Refusal("not-seated", "only those who sit at the table, or host it, deal")
+            _ready_to_deal(record)
+            dealt = self._hand(record)
+            done, lines = write_table(record, dealt.events, at=dealt.record.created_at)
+            entry = dealt.entry
+            view = shown(entry, entry.seat_of(player.id), self._names)
+            answer = Answered(
+                body=orjson.dumps({"game": view}), version=dealt.record.version
+            )
+            append = _table_append(done, lines, expected=record.version)
+            try:
+                return self._commit(player, append, dealt, done, answer, request)
+            except StreamConflict:
+                continue
+        raise Refusal("unavailable", "too many changes at once, try again")
+
+    def _change(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        decide: Callable[[TableRecord], Sequence[TableEvent]],
+        request: Idempotency | None,
+        *,
+        deals: bool = False,
+    ) -> Answered:
+        for _ in range(ATTEMPTS):
+            record = self._record(identity)
+            at = format_time(self._world.now())
+            changed, lines = write_table(record, decide(record), at=at)
+            dealt = self._first_hand(changed) if deals else None
+            done, more = write_table(changed, dealt.events if dealt else (), at=at)
+            games = self._directory.games_of_table(identity)
+            shown_table = table_json(done, caller, self._names, games=games)
+            answer = Answered(body=orjson.dumps(shown_table), version=done.version)
+            if not lines:
+                return answer
+            append = _table_append(done, lines + more, expected=record.version)
+            try:
+                return self._commit(player, append, dealt, done, answer, request)
+            except StreamConflict:
+                continue
+        raise Refusal("unavailable", "too many changes at once, try again")
+
+    def _commit(
+        self,
+        player: Player,
+        append: StreamAppend,
+        dealt: _Dealt | None,
+        record: TableRecord,
+        answer: Answered,
+        request: Idempotency | None,
+    ) -> Answered:
+        commit = Commit(
+            appends=(append,), answer=self._answers.to_keep(player.id, request, answer)
+        )
+        if dealt is not None:
+            commit = dealt.added_to(commit, record, self._keyring)
+        try:
+            self._store.commit(commit)
+        except AnswerConflict:
+            kept = self._answers.kept(player.id, request)
+            if kept is None:
+                raise Refusal("unavailable", "the first answer is gone, try again") from None
+            return kept
+        self._bell.table_moved(record.identity, record.version)
+        if dealt is not None:
+            self._bell.moved(dealt.record.identity, dealt.record.version, wake=True)
+        return answer
+
+    def _first_hand(self, record: TableRecord) -> _Dealt | None:
+        table = record.table
+        if not table.conditions.deal or table.hand or table.status is not TableStatus.BETWEEN:
+            return None
+        return self._hand(record)
+
+    def _hand(self, record: TableRecord) -> _Dealt:
+        game, lines = new_hand(record.identity, record.table, self._world)
+        row = self._directory.table(record.identity)
+        return _Dealt(game, lines, record, invite_hash=row.invite_hash if row else None)
+
+    def _record(self, identity: UUID) -> TableRecord:
+        record = self._entries.table(identity)
+        if record is None:
+            raise not_found("table")
+        return record
+
+
+class _Dealt:
+    """A hand that is part of the commit of its table."""
+
+    def __init__(
+        self,
+        record: GameRecord,
+        lines: tuple[bytes, ...],
+        table: TableRecord,
+        *,
+        invite_hash: bytes | None,
+    ) -> None:
+        self.record = record
+        self.lines = lines
+        conditions = table.table.conditions
+        self.events = [
+            HandDealt(game=str(record.identity), hand=record.game.setup.hand),
+        ]
+        self.entry = GameEntry(
+            record=record,
+            table=table.identity,
+            host=UUID(table.table.host),
+            public=conditions.public,
+            invite_hash=invite_hash,
+            window_seconds=conditions.window_seconds,
+            players=tuple(
+                UUID(seat.player) if seat.player else None for seat in table.table.seats
+            ),
+            back=frozenset(),
+        )
+
+    def added_to(self, commit: Commit, table: TableRecord, keyring: Keyring) -> Commit:
+        """Return the commit with the hand's stream, its sealed seed, and its outbox rows."""
+        record, seed = self.record, self.record.seed
+        if seed is None:
+            raise ValueError("a new hand has its seed")
+        wake = next_wake(
+            record, window_seconds=self.entry.window_seconds, back=frozenset()
+        )
+        key_id, ciphertext = keyring.seal(seed, record.identity.bytes)
+        append = StreamAppend(
+            stream=record.identity,
+            kind=StreamKind.GAME,
+            expected=0,
+            events=self.lines,
+            head=record.head,
+            summary=new_game_summary(record, wake, table),
+        )
+        return replace(
+            commit,
+            appends=(*commit.appends, append),
+            secret=SealedSecret(
+                game=record.identity, key_id=key_id, ciphertext=ciphertext
+            ),
+            outbox=outbox_rows(record, since=0),
+        )
+
+
+def _table_append(
+    record: TableRecord,
+    lines: tuple[bytes, ...],
+    *,
+    expected: int,
+    summary: dict[str, Any] | None = None,
+) -> StreamAppend:
+    return StreamAppend(
+        stream=record.identity,
+        kind=StreamKind.TABLE,
+        expected=expected,
+        events=lines,
+        head=record.head,
+        summary=summary or table_summary(record),
+    )
+
+
+def _not_playing(record: TableRecord) -> None:
+    if record.table.status is TableStatus.PLAYING:
+        raise Refusal("hand-running", "a hand is being played")
+
+
+def _ready_to_deal(record: TableRecord) -> None:
+    match record.table.status:
+        case TableStatus.PLAYING:
+            raise Refusal("hand-running", "a hand is being played")
+        case TableStatus.OPEN:
+            raise Refusal("table-not-full", "there are open seats")
+        case TableStatus.CLOSED:
+            raise Refusal("forbidden", "the table is closed")
+        case TableStatus.BETWEEN:
+            return

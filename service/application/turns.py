@@ -1,0 +1,156 @@
+"""What happens without a person: the turns of bots, and what time brings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from schemas.moves import move_json, move_of
+from service.application.entries import Entries, GameEntry
+from service.application.entropy import missing_entropy
+from service.application.moves import Moves
+from service.application.names import Names
+from service.application.ports import World
+from service.application.showing import shown
+from service.application.wake import Wake, WakeKind, next_wake, played_by_bot, stands_in
+from service.bots.registry import bots
+from service.bots.seeding import bot_rng
+from service.domain.commands import Command, Move, Ready, Seat, TimeOut
+from service.domain.game import Status
+from service.domain.legal import legal_moves, may_act
+from service.domain.silence import silent_opener
+from service.event_store.protocol import StreamConflict
+
+STAND_IN = "lowest"
+"""The bot that plays for a person who does not answer."""
+
+MOVES_A_JOB = 200
+"""How many moves one job makes at most before it leaves the rest to the next."""
+
+SWAPS_A_SEAT = 6
+"""After so many swaps a bot is ready whatever it would like."""
+
+
+class Turns:
+    """
+    Makes the moves that are due.
+
+    Safe to run twice, late, or beside itself: whoever comes second finds the game
+    past the version it was called for and leaves it alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        entries: Entries,
+        moves: Moves,
+        names: Names,
+        world: World,
+        bot_secret: bytes,
+        seconds: float = 20.0,
+    ) -> None:
+        self._entries = entries
+        self._moves = moves
+        self._names = names
+        self._world = world
+        self._secret = bot_secret
+        self._seconds = seconds
+
+    def take(self, game: UUID, version: int, *, step: Callable[[], None] = lambda: None) -> str:
+        """
+        Make the moves that are due in a game from `version` on; return how it ended.
+
+        `stale`: the game had moved on. `waits`: a person must act, or time pass.
+        `over`: the hand is over. `again`: more is due, in another job. `step` is
+        called between commits, for tests that stop there.
+        """
+        entry = self._entries.fresh(game)
+        if entry is None or entry.record.version != version:
+            return "stale"
+        until = time.monotonic() + self._seconds
+        for _ in range(MOVES_A_JOB):
+            if entry.record.sealed:
+                return "over"
+            if time.monotonic() > until:
+                return "again"
+            step()
+            try:
+                after = self._once(entry)
+            except StreamConflict:
+                return "stale"
+            if after is None:
+                return "waits"
+            entry = after
+        return "again"
+
+    def _once(self, entry: GameEntry) -> GameEntry | None:
+        """Make one move that is due, and return the game after it; None where none is."""
+        wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
+        follow_up = self._follow_up(entry)
+        if follow_up is not None:
+            return self._moves.by_server_at(entry, self._chosen(entry, follow_up))
+        if wake is None or wake.at > self._world.now():
+            return None
+        return self._due(entry, wake)
+
+    def _due(self, entry: GameEntry, wake: Wake) -> GameEntry | None:
+        match wake.kind:
+            case WakeKind.ENTROPY:
+                return self._moves.apply(entry, (missing_entropy(entry.record.game),))
+            case WakeKind.TIME_OUT:
+                return self._moves.by_server_at(entry, TimeOut(seat=self._silent(entry)))
+            case WakeKind.BOT:
+                seat = self._acting(entry)
+                if seat is None:
+                    return None
+                return self._moves.by_server_at(entry, self._chosen(entry, seat))
+
+    def _acting(self, entry: GameEntry) -> Seat | None:
+        """Return the bot's seat that acts now, the first left of the dealer where many may."""
+        game = entry.record.game
+        count, dealer = len(game.seats), game.dealer or 0
+        for seat in ((dealer + n) % count for n in range(1, count + 1)):
+            on_turn = game.turn in (None, seat) or game.status is Status.SWAPPING
+            if on_turn and played_by_bot(game, seat, back=entry.back) and may_act(game, seat):
+                return seat
+        return None
+
+    def _follow_up(self, entry: GameEntry) -> Seat | None:
+        """Return the bot that has just played and may go on out of turn (S4)."""
+        game = entry.record.game
+        last = game.last_play
+        if last is None or game.status is not Status.PLAYING or game.turn in (None, last.seat):
+            return None
+        own = game.setup.seats[last.seat].kind == "bot"
+        return last.seat if own and may_act(game, last.seat) else None
+
+    def _silent(self, entry: GameEntry) -> Seat:
+        game = entry.record.game
+        if game.status is Status.SWAPPING:
+            return next(s for s, seat in enumerate(game.seats) if not seat.ready)
+        return silent_opener(game) if game.turn is None else game.turn
+
+    def _chosen(self, entry: GameEntry, seat: Seat) -> Command:
+        """Return what the bot of a seat does; it gets the seat's view and moves, nothing else."""
+        record = entry.record
+        stand_in = stands_in(record.game, seat, back=entry.back)
+        name = STAND_IN if stand_in else record.game.setup.seats[seat].bot
+        view = shown(replace(entry, players=(None,) * len(entry.players)), seat, self._names)
+        rng = bot_rng(self._secret, str(record.identity), record.version)
+        legal = legal_moves(record.game, seat)
+        chosen: dict[str, Any] = bots()[name or STAND_IN].choose(
+            view, [move_json(move) for move in legal], rng
+        )
+        move = self._ending(entry, seat, move_of(chosen, seat), legal)
+        return TimeOut(seat=seat, move=move) if stand_in else move
+
+    def _ending(self, entry: GameEntry, seat: Seat, move: Move, legal: tuple[Move, ...]) -> Move:
+        """A bot that never tires of swapping is made ready."""
+        if entry.record.game.status is not Status.SWAPPING:
+            return move
+        swaps = entry.record.swaps.get(seat, 0)
+        ready = Ready(seat=seat)
+        return ready if swaps >= SWAPS_A_SEAT and ready in legal else move

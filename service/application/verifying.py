@@ -1,0 +1,53 @@
+"""The verifier over HTTP: on a game of ours, or on what somebody sends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from service.application.callers import Caller
+from service.application.entries import Entries
+from service.application.errors import Refusal, invalid
+from service.application.games import Games
+from service.record.bundle import Bundle, NotABundle, read_log
+from service.record.canonical import RecordError
+from service.record.notes import NoteVerifier, parse_verifier
+from service.verify.report import audit_object
+from service.verify.verify import Given, verify_bundle
+
+
+class Verifying:
+    """Runs the offline checks; it trusts nothing that the bundle brings along."""
+
+    def __init__(self, *, entries: Entries, games: Games) -> None:
+        self._entries = entries
+        self._games = games
+
+    def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
+        """Return the audit object of a stored game; before the seal worked out without S."""
+        entry = self._games.entry(caller, game)
+        lines = self._entries.lines(game, limit=entry.record.version)
+        return audit_object(verify_bundle(Bundle(lines=lines)))
+
+    def verify(
+        self, data: bytes, *, receipts: Sequence[bytes] = (), keys: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """
+        Return the audit object of a bundle or log that somebody sends.
+
+        Raises `not-a-bundle` where it is none, `invalid-body` for a key that is none.
+        """
+        try:
+            bundle = read_log(data)
+        except (NotABundle, RecordError) as error:
+            raise Refusal("not-a-bundle", str(error)) from None
+        given = Given(receipts=tuple(receipts), server_keys=_verifiers(keys))
+        return audit_object(verify_bundle(bundle, given))
+
+
+def _verifiers(keys: Sequence[str]) -> tuple[NoteVerifier, ...]:
+    try:
+        return tuple(parse_verifier(key) for key in keys)
+    except RecordError as error:
+        raise invalid("/keys", error.detail) from None

@@ -1,0 +1,212 @@
+"""The composition root: the settings become the services that API, workers and commands use."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from redis import Redis
+
+from service.application.answers import Answers
+from service.application.entries import Entries
+from service.application.entropy import EntropyCalls
+from service.application.evidence import Evidence
+from service.application.games import Games
+from service.application.lists import Lists
+from service.application.moves import Moves
+from service.application.names import Names
+from service.application.players import Players
+from service.application.ports import Bell, RealWorld, Silence, World
+from service.application.readiness import ALWAYS, Readiness
+from service.application.receipts import Receipts
+from service.application.refusals import Refusals
+from service.application.rulebook import Rulebook
+from service.application.ruleset_pages import RulesetPages
+from service.application.standins import StandIns
+from service.application.tables import Tables
+from service.application.turns import Turns
+from service.application.verifying import Verifying
+from service.config import Settings
+from service.event_store.database import Database
+from service.event_store.directory import Directory
+from service.event_store.migrate import check as check_migrated
+from service.event_store.postgres import PostgresStore
+from service.event_store.postgres_directory import PostgresDirectory
+from service.event_store.protocol import EventStore
+from service.keyring import Keyring, KeyringError, load, load_or_create
+from service.record.notes import NoteSigner, NoteVerifier
+from service.wakeups import RedisBell, connect
+
+ANSWERS_KEPT = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Everything that can be asked of the service, put together once for a process."""
+
+    store: EventStore
+    directory: Directory
+    world: World
+    bell: Bell
+    keyring: Keyring
+    verifier: NoteVerifier  # of this server's receipts
+    answers: Answers
+    entries: Entries
+    players: Players
+    tables: Tables
+    games: Games
+    moves: Moves
+    entropy: EntropyCalls
+    evidence: Evidence
+    verifying: Verifying
+    turns: Turns
+    rulebook: Rulebook
+    ruleset_pages: RulesetPages
+    lists: Lists
+    stand_ins: StandIns
+    readiness: Readiness
+    close: Callable[[], None]
+
+    def wake(self, game: UUID) -> None:
+        """Ask for a job at a game's present version."""
+        entry = self.entries.fresh(game)
+        if entry is not None:
+            self.bell.moved(game, entry.record.version, wake=True)
+
+    def purge(self) -> None:
+        """Forget what is kept for a time only."""
+        self.store.purge_answers(older_than=self.world.now() - ANSWERS_KEPT)
+
+    def keys(self) -> list[dict[str, str | None]]:
+        """Return the keys that receipts are signed with."""
+        verifier = self.verifier
+        return [
+            {
+                "id": verifier.key_id.hex(),
+                "name": verifier.name,
+                "public": b64encode(verifier.public).decode("ascii"),
+                "from": self.keyring.signing_since,
+                "to": None,
+                "signed_by_previous": None,
+            }
+        ]
+
+
+def compose(
+    *,
+    store: EventStore,
+    directory: Directory,
+    keyring: Keyring,
+    origin: str,
+    world: World | None = None,
+    bell: Bell | None = None,
+    readiness: Readiness = ALWAYS,
+    close: Callable[[], None] = lambda: None,
+) -> Services:
+    """Return the services over a store; time, chance and the bell can be given by a test."""
+    world, bell = world or RealWorld(), bell or Silence()
+    signer = NoteSigner(name=origin, key=keyring.signing_key)
+    entries = Entries(store, directory, keyring)
+    names, answers = Names(directory), Answers(store, keyring)
+    receipts, refusals = Receipts(signer), Refusals(directory, keyring, world)
+    rulebook = Rulebook()
+    games = Games(store=store, entries=entries, receipts=receipts, names=names)
+    moves = Moves(
+        store=store,
+        entries=entries,
+        answers=answers,
+        receipts=receipts,
+        refusals=refusals,
+        names=names,
+        world=world,
+        bell=bell,
+    )
+    tables = Tables(
+        store=store,
+        directory=directory,
+        entries=entries,
+        answers=answers,
+        keyring=keyring,
+        names=names,
+        rulebook=rulebook,
+        world=world,
+        bell=bell,
+    )
+    return Services(
+        store=store,
+        directory=directory,
+        world=world,
+        bell=bell,
+        keyring=keyring,
+        verifier=signer.verifier,
+        answers=answers,
+        entries=entries,
+        players=Players(
+            directory=directory, entries=entries, tables=tables, names=names, world=world
+        ),
+        tables=tables,
+        games=games,
+        moves=moves,
+        entropy=EntropyCalls(moves),
+        evidence=Evidence(entries=entries, games=games, refusals=refusals),
+        verifying=Verifying(entries=entries, games=games),
+        turns=Turns(
+            entries=entries,
+            moves=moves,
+            names=names,
+            world=world,
+            bot_secret=keyring.bot_secret,
+        ),
+        rulebook=rulebook,
+        ruleset_pages=RulesetPages(),
+        lists=Lists(directory=directory, entries=entries, names=names),
+        stand_ins=StandIns(entries=entries, directory=directory, names=names),
+        readiness=readiness,
+        close=close,
+    )
+
+
+def services_from(settings: Settings) -> Services:
+    """Return the services that the settings describe; connections open at their first use."""
+    database = Database(settings.database_url, size=settings.pool_size)
+    redis = connect(settings.redis_url) if settings.redis_url else None
+    keyring = _keyring(settings)
+    return compose(
+        store=PostgresStore(database),
+        directory=PostgresDirectory(database),
+        keyring=keyring,
+        origin=settings.origin,
+        bell=RedisBell(redis) if redis else None,
+        readiness=Readiness(
+            needed={
+                "database": lambda: check_migrated(settings.database_url),
+                "keys": lambda: _check_keys(settings, keyring),
+            },
+            wanted={"redis": lambda: _check_redis(redis)},
+        ),
+        close=database.close,
+    )
+
+
+def _keyring(settings: Settings) -> Keyring:
+    if settings.keys is not None:
+        return Keyring.from_text(settings.keys)
+    if settings.key_file is None:
+        raise KeyringError("neither a key file nor keys are set")
+    return load_or_create(settings.key_file)
+
+
+def _check_redis(redis: Redis | None) -> None:
+    """Raise where Redis is down, or there is none: bots then wait for it."""
+    if redis is None:
+        raise ConnectionError("no address is set")
+    redis.ping()
+
+
+def _check_keys(settings: Settings, keyring: Keyring) -> None:
+    """Raise unless the keys on disk are still those that this process works with."""
+    if settings.key_file is not None and load(settings.key_file).to_text() != keyring.to_text():
+        raise KeyringError("the key file has changed: restart to use it")

@@ -1,0 +1,95 @@
+"""A bot that plays low, keeps its special cards, and exchanges for a strong table."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from service.bots.bot import Bot, Move, View
+from service.bots.knowledge import heights, of_type, own_seat, rules_of, worth
+
+PICK_UP = 26
+"""What taking an empty pile would cost, in the measure of `worth`; each card of it costs more."""
+
+
+def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
+    """Return the cheapest move: cards spent are a cost, cards got rid of and burns a gain."""
+    if view["status"] == "swapping":
+        return _exchange(view, moves)
+    blind = of_type(moves, "play_blind")
+    if blind:
+        return rng.choice(blind)
+    value = worth(view)
+    return min(moves, key=lambda move: _cost(move, view, value))
+
+
+def _exchange(view: View, moves: Sequence[Move]) -> Move:
+    """The best swap or laying out; ready as soon as no swap makes the table stronger."""
+    value = worth(view)
+    lays = of_type(moves, "lay")
+    if lays:
+        return _strong_table(view, lays[0], value)
+
+    def gain(swap: Move) -> int:
+        return sum(value[c[0]] for c in swap["up"]) - sum(value[c[0]] for c in swap["hand"])
+
+    best = max(of_type(moves, "swap"), key=gain, default=None)
+    # Every swap adds to what the table is worth, so there is a last one.
+    if best is not None and gain(best) > 0:
+        return best
+    return of_type(moves, "ready")[0]
+
+
+def _strong_table(view: View, listed: Move, value: dict[str, int]) -> Move:
+    """Return the laying out of the best cards of the hand, one on each slot."""
+    cards: list[str] = own_seat(view)["hand"]["cards"]
+    best = sorted(cards, key=lambda card: (-value[card[0]], card))
+    return {"type": "lay", "stacks": [[card] for card in best[: len(listed["stacks"])]]}
+
+
+def _cost(move: Move, view: View, value: dict[str, int]) -> tuple[float, list[str]]:
+    match move["type"]:
+        case "play":
+            return _play_cost(move["cards"], view, value), move["cards"]
+        case "pick_up":
+            taken = sum(value[card[0]] > len(value) for card in view["pile"])
+            along = sum(value[card[0]] for card in move["with"]) / 10
+            return PICK_UP + 2 * len(view["pile"]) - 5 * taken + along, move["with"]
+        case "try_stock":
+            return PICK_UP, []
+        case _:
+            return 0, []
+
+
+def _play_cost(cards: list[str], view: View, value: dict[str, int]) -> float:
+    """The dearest card, and each further one: plain ones are a gain, special ones are spent."""
+    hand = own_seat(view)["hand"]["cards"]
+    late = not view["stock"]
+    special = len(heights(view)) - 1
+    dearest, *others = sorted((value[card[0]] for card in cards), reverse=True)
+    cost: float = dearest
+    for worth_of_it in others:
+        cost += -2 if worth_of_it < special or late else worth_of_it / 2
+    if _burns(cards, view):
+        cost -= 3 + len(view["pile"]) / 2
+    if late and len(hand) <= len(cards):
+        cost -= 10  # the hand is empty: on to the table
+    return cost
+
+
+def _burns(cards: list[str], view: View) -> bool:
+    """Return whether a play clears the pile, by its rank or by completing a set."""
+    ruleset, top = rules_of(view), cards[-1][0]
+    if any(rule.burns for rank, rule in ruleset.ranks.items() if rank == top):
+        return True
+    size = ruleset.burn.set_size
+    last = [*view["pile"], *cards][-size:] if size else []
+    return len(last) == size > 0 and all(card[0] == top for card in last)
+
+
+GREEDY = Bot(
+    name="greedy",
+    description="Plays low, keeps twos, tens and their like, builds a strong table, burns piles.",
+    strength=3,
+    choose=choose,
+)

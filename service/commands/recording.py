@@ -1,0 +1,180 @@
+"""A recorded game read for a replay: from a bundle, from a plain log, or from a server."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from schemas.views import Json
+from service.domain.cards import HIDDEN, Card
+from service.domain.commands import Seat
+from service.domain.view import ALL, Viewer
+from service.record.bundle import OPENINGS, Bundle, NotABundle, read_log
+from service.record.canonical import RecordError, parse
+from service.record.chain import read_chain
+from service.replay.frames import frames
+from service.replay.items import past_view
+from service.replay.rebuild import Recorded, recorded, sealed_deck
+from service.verify.finding import Result
+from service.verify.verify import verify_bundle
+
+PATIENCE: Final = 30  # seconds
+MAX_LOG: Final = 256 << 20  # bytes
+SEALS: Final = ("game_sealed", "game_aborted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One event of a replay, with the game after it as its viewer may see it."""
+
+    seq: int
+    at: str
+    by: Seat | None
+    type: str
+    caption: str
+    data: Mapping[str, Any]
+    view: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """The events of a log as far as they can be read, and what is open of its deck."""
+
+    log: tuple[Recorded, ...]
+    deck: tuple[Card, ...] | None
+    owner: Seat | None  # whose openings the bundle holds
+    fault: str | None  # what the verifier says against the log
+
+    @property
+    def sealed(self) -> bool:
+        """Return whether the game is over and everything in it is public."""
+        return self.log[-1].type in SEALS
+
+    @property
+    def seats(self) -> int:
+        """Return the number of seats."""
+        return len(self.log[0].fields["data"]["seats"])
+
+    def viewers(self) -> tuple[Viewer, ...]:
+        """Return those whose view this recording can show, the one that sees most first."""
+        if self.sealed:
+            return (ALL, None, *range(self.seats))
+        return (None,) if self.owner is None else (self.owner, None)
+
+
+class NotFetched(Exception):
+    """The server has no such log to give, or does not answer."""
+
+
+def read_recording(data: bytes) -> Recording:
+    """
+    Return what a bundle or log holds, also one that does not hold: as far as it can be read.
+
+    Raises NotABundle where not even its first event can be read.
+    """
+    bundle = read_log(data)
+    log = tuple(_readable(bundle.lines))
+    if not log or log[0].type != "game_created":
+        raise NotABundle("its first event cannot be read")
+    report = verify_bundle(bundle)
+    owner = _owner(bundle)
+    return Recording(
+        log=log,
+        deck=sealed_deck(log) or (None if owner is None else _opened(bundle, log)),
+        owner=owner,
+        fault=report.wording if report.result is Result.FAIL else None,
+    )
+
+
+def fetch_log(address: str, game: UUID) -> bytes:
+    """Return the public log of a game from a server, as it is stored; raises NotFetched."""
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise NotFetched(f"{address} is no address like http://127.0.0.1:8080")
+    request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
+        f"{address.rstrip('/')}/v1/games/{game}/events", headers={"Accept": "application/x-ndjson"}
+    )
+    try:
+        with _opener(address).open(request, timeout=PATIENCE) as answer:
+            data: bytes = answer.read(MAX_LOG + 1)
+    except urllib.error.HTTPError as error:
+        raise NotFetched(f"{address} answers {error.code}: {_detail(error)}") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NotFetched(f"{address} does not answer: {error}") from None
+    if len(data) > MAX_LOG:
+        raise NotFetched(f"{address} sends more than {MAX_LOG} bytes")
+    return data
+
+
+def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[Step], str | None]:
+    """Return the steps as a viewer may see them, and why they end early where they do."""
+    steps: list[Step] = []
+    try:
+        for step in _steps(recording, viewer):
+            steps.append(step)  # noqa: PERF402 - those before a fault are kept
+    except Exception as error:  # noqa: BLE001 - a log with a false event is shown up to there
+        return steps, f"seq {len(steps)} cannot be followed ({type(error).__name__}: {error})"
+    return steps, None
+
+
+def _steps(recording: Recording, viewer: Viewer) -> Iterator[Step]:
+    log = recording.log
+    for frame in frames((r.event for r in log), deck=recording.deck, viewer=viewer):
+        record = log[frame.seq]
+        yield Step(
+            seq=frame.seq,
+            at=record.at,
+            by=record.by,
+            type=record.type,
+            caption=frame.caption,
+            data=record.fields["data"],
+            view=past_view(log, frame.game, viewer),
+        )
+
+
+def _readable(lines: Sequence[bytes]) -> Iterator[Recorded]:
+    """Yield the events up to the first that is none, or of no ruleset known here."""
+    try:
+        for _, line in zip(read_chain(lines), lines, strict=False):
+            yield recorded(line)
+    except (RecordError, ValueError, KeyError, TypeError):
+        return
+
+
+def _owner(bundle: Bundle) -> Seat | None:
+    profile = bundle.profile or ""
+    seat = profile.removeprefix("seat-")
+    return int(seat) if seat != profile and OPENINGS in bundle.files else None
+
+
+def _opened(bundle: Bundle, log: Sequence[Recorded]) -> tuple[Card, ...] | None:
+    """Return the deck with the cards that a seat may see, from the openings in its bundle."""
+    fixed = next((r.fields["data"]["cards"] for r in log if r.type == "deck_committed"), None)
+    if fixed is None:
+        return None
+    try:
+        openings = {int(o["p"]): Card(o["card"]) for o in parse(bundle.files[OPENINGS])}
+    except (RecordError, TypeError, KeyError, ValueError):
+        return None
+    return tuple(openings.get(p, Card(HIDDEN)) for p in range(len(fixed)))
+
+
+def _opener(address: str) -> urllib.request.OpenerDirector:
+    """Return what opens an address; this machine is reached past any proxy."""
+    if urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost"):
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener()
+
+
+def _detail(error: urllib.error.HTTPError) -> str:
+    try:
+        problem = json.loads(error.read(1 << 16))
+        return str(problem.get("detail") or problem["title"])
+    except (ValueError, KeyError, AttributeError, OSError):
+        return str(error.reason)

@@ -1,0 +1,165 @@
+"""`shithead verify`: evidence checked offline, with what one brings from outside."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Final
+
+import click
+
+from service.record.canonical import RecordError
+from service.record.notes import NoteVerifier, parse_verifier
+from service.verify.command import Asked, main_verify
+
+_KEY_BYTES: Final = 32
+
+
+def _server_keys(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return verifier keys, read from a file where the value is the name of one."""
+    keys: list[str] = []
+    for value in values:
+        try:
+            text = Path(value).read_text("utf-8") if Path(value).is_file() else value
+            keys += _listed(text) if text.startswith("{") else [str(parse_verifier(text.strip()))]
+        except (RecordError, OSError, ValueError, TypeError, KeyError):
+            raise click.BadParameter(
+                f"{value!r} is neither a key of the form name+id+key nor a file that holds keys"
+            ) from None
+    return tuple(keys)
+
+
+def _listed(text: str) -> list[str]:
+    """Return the keys of a saved answer of `/v1/keys`."""
+    items = json.loads(text)["items"]
+    return [
+        str(NoteVerifier(name=item["name"], public=b64decode(item["public"], validate=True)))
+        for item in items
+    ]
+
+
+def _seat_keys(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> dict[int, str]:
+    """Return public keys by seat, from words like `0=<base64>`."""
+    keys: dict[int, str] = {}
+    for value in values:
+        seat, _, key = value.partition("=")
+        try:
+            right = len(b64decode(key, validate=True)) == _KEY_BYTES
+        except ValueError:
+            right = False
+        if not seat.isdecimal() or not right or int(seat) in keys:
+            raise click.BadParameter(
+                f"{value!r} is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
+            )
+        keys[int(seat)] = key
+    return keys
+
+
+@click.command(short_help="Check the evidence of a game, offline.")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@click.option(
+    "--receipt",
+    "receipts",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A receipt that a player kept; repeat it for more. With --server-key it makes level L2.",
+)
+@click.option(
+    "--server-key",
+    "server_keys",
+    multiple=True,
+    metavar="KEY",
+    callback=_server_keys,
+    help="The server's public key, name+id+key, or a file of it, or a saved answer of /v1/keys.",
+)
+@click.option(
+    "--seat-key",
+    "seat_keys",
+    multiple=True,
+    metavar="SEAT=KEY",
+    callback=_seat_keys,
+    help="The public key of a player, base64, as 0=…; of every human seat it makes level L3.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(("L1", "L2", "L3")),
+    default="L1",
+    show_default=True,
+    help="What to ask for: exit status 2 where the evidence does not reach it.",
+)
+@click.option("--witnessed", is_flag=True, help="Ask for the cosignatures of witnesses as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as the API has it.")
+def verify(
+    files: tuple[Path, ...],
+    receipts: tuple[Path, ...],
+    server_keys: tuple[str, ...],
+    seat_keys: dict[int, str],
+    level: str,
+    *,
+    witnessed: bool,
+    as_json: bool,
+) -> int:
+    """
+    Check evidence bundles (.shx) or plain logs (events.jsonl) of games.
+
+    It needs no server, no database and no network, and trusts nothing that a file
+    says about itself. Several logs of one table are also checked as a sequence:
+    no hand left out, dealt twice or replaced.
+
+    \b
+    It prints a line for each check: pass, fail, missing (the evidence for it is not
+    there) or n/a; a fail names the first event (seq) and, where one decides it, the
+    rule. The last line is the result.
+      bytes, chain, order                  is it a log that nobody changed afterwards?
+      commitments, shuffle, openings, deal was the deck fixed before, and dealt as it lay?
+      custody, legality, hidden            was every card held, every move allowed?
+      signatures, receipts                 did the players sign it, did the server?
+      anchor, witness                      does the public log know it?
+      seal, sequence                       is it finished, and one of a gapless series?
+
+    \b
+    Levels, each with all below it:
+      L0  it can be read
+      L1  every check on the log alone passes
+      L2  a receipt from outside, signed by the server, names a head of this log
+      L3  every human seat signed its moves, with a key that came from outside
+    A log alone (L1) cannot show that the operator replaced a whole game with one it
+    made up: only receipts, keys and witnesses from outside show that. Receipts inside
+    a bundle are checked and raise no level.
+
+    \b
+    Where to get them: a player is given a receipt with every move (`receipt` in the
+    answer) and anybody can fetch one while the game runs, at /v1/games/ID/receipt.
+    The server's keys are at /v1/keys: keep the answer from before a dispute, and ask
+    somebody else than the operator for theirs.
+
+    \b
+    Exit status, for several files the gravest:
+      0   all that was asked for passes        1   a check failed
+      2   evidence is missing (an unfinished game, a level not reached)
+      3   a file is no bundle or log, or cannot be read
+      64  the command line is wrong
+
+    \b
+    Examples:
+      shithead verify game.shx
+      shithead verify hand1.shx hand2.shx hand3.shx
+      shithead verify game.shx --level L2 --receipt mine.note --server-key keys.json
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    asked = Asked(
+        level=level,
+        witnessed=witnessed,
+        receipts=receipts,
+        server_keys=server_keys,
+        seat_keys=seat_keys,
+        as_json=as_json,
+    )
+    return main_verify(files, asked)

@@ -1,0 +1,185 @@
+"""The settings of a running service, read from the environment once and checked at start."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+_PREFIX = "SHITHEAD_"
+_ORIGIN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
+_OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL")  # read by the tests, and by `shithead replay`
+_E = TypeVar("_E", bound=StrEnum)
+
+
+class ConfigError(Exception):
+    """The environment does not describe a service that could run; a line for each fault."""
+
+
+class LogLevel(StrEnum):
+    """How much the logs tell."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """For whom the logs are written: people or programs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """
+    All settings, each from the variable SHITHEAD_<NAME IN CAPITALS>; the defaults stand here.
+
+    Addresses and keys can hold passwords and are left out of `repr`.
+    """
+
+    database_url: str = field(repr=False)
+    redis_url: str | None = field(default=None, repr=False)  # None: no wake-ups, no bots
+    key_file: Path | None = None  # the keyring, made at the first start
+    keys: str | None = field(default=None, repr=False)  # the keyring itself, instead of a file
+    origin: str = "shithead.localhost"  # the name in receipts and the log; never changes
+    host: str = "127.0.0.1"
+    port: int = 8080
+    metrics_port: int | None = None  # None: /metrics beside the API
+    api_processes: int = 2
+    api_threads: int = 64  # a process; a live stream or a long poll holds one
+    workers: int = 2  # processes that take the turns of bots
+    pool_size: int = 8  # database connections a process
+    statement_seconds: int = 10  # after which the database gives up on a statement
+    max_body_bytes: int = 1024 * 1024
+    max_bundle_bytes: int = 32 * 1024 * 1024  # of an upload to be verified
+    rate_limits: bool = True
+    trusted_proxies: int = 0  # how many proxies' X-Forwarded-For to believe
+    log_level: LogLevel = LogLevel.INFO
+    log_format: LogFormat = LogFormat.JSON
+
+
+def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
+    """
+    Return the settings that `environment` describes.
+
+    Raises ConfigError that names every variable at fault, also one that nobody reads: a
+    misspelt setting would otherwise be a silent default.
+    """
+    found: dict[str, Any] = {}
+    faults: list[str] = []
+    for setting, convert in _READERS.items():
+        name = variable(setting)
+        value = environment.get(name, "").strip()
+        if not value:
+            continue
+        try:
+            found[setting] = convert(value)
+        except ValueError as error:
+            faults.append(f"{name} {error}")
+    if not environment.get(variable("database_url"), "").strip():
+        faults.append(f"{variable('database_url')} is not set: postgresql://user@host/database")
+    if "key_file" not in found and "keys" not in found:
+        faults.append(f"{variable('key_file')} is not set: the file that holds the service's keys")
+    faults += _unknown(environment)
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return Settings(**found)
+
+
+def variable(setting: str) -> str:
+    """Return the name of the variable that holds `setting`."""
+    return _PREFIX + setting.upper()
+
+
+def _unknown(environment: Mapping[str, str]) -> list[str]:
+    known = {variable(setting) for setting in _READERS}
+    return [
+        f"{name} is not a setting"
+        for name in sorted(environment)
+        if name.startswith(_PREFIX) and not name.startswith(_OF_OTHERS) and name not in known
+    ]
+
+
+def _database_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"postgresql", "postgres"}:
+        raise ValueError("is not an address like postgresql://user@host/database")
+    return value
+
+
+def _redis_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"redis", "rediss", "unix"}:
+        raise ValueError("is not an address like redis://host:6379/0 or unix:///path?db=0")
+    return value
+
+
+def _origin(value: str) -> str:
+    if not _ORIGIN.fullmatch(value):
+        raise ValueError("is not a name like shithead.example or shithead.example/log")
+    return value
+
+
+def _path(value: str) -> Path:
+    path = Path(value).expanduser()
+    if not path.is_absolute():
+        raise ValueError("is not an absolute path")
+    return path
+
+
+def _switch(value: str) -> bool:
+    match value.lower():
+        case "on" | "true" | "yes" | "1":
+            return True
+        case "off" | "false" | "no" | "0":
+            return False
+        case _:
+            raise ValueError("is neither on nor off")
+
+
+def _number(low: int, high: int) -> Callable[[str], int]:
+    def convert(value: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,12}", value) or not low <= int(value) <= high:
+            raise ValueError(f"is not a whole number from {low} to {high}")
+        return int(value)
+
+    return convert
+
+
+def _one_of(kind: type[_E]) -> Callable[[str], _E]:
+    def convert(value: str) -> _E:
+        try:
+            return kind(value.lower())
+        except ValueError:
+            raise ValueError(f"is none of {', '.join(kind)}") from None
+
+    return convert
+
+
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "database_url": _database_url,
+    "redis_url": _redis_url,
+    "key_file": _path,
+    "keys": str,
+    "origin": _origin,
+    "host": str,
+    "port": _number(1, 65535),
+    "metrics_port": _number(1, 65535),
+    "api_processes": _number(1, 64),
+    "api_threads": _number(1, 1024),
+    "workers": _number(0, 64),
+    "pool_size": _number(1, 200),
+    "statement_seconds": _number(1, 600),
+    "max_body_bytes": _number(1024, 2**30),
+    "max_bundle_bytes": _number(1024, 2**30),
+    "rate_limits": _switch,
+    "trusted_proxies": _number(0, 10),
+    "log_level": _one_of(LogLevel),
+    "log_format": _one_of(LogFormat),
+}

@@ -1,0 +1,147 @@
+"""What lists, accounts and the sweeper ask for outside the streams."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from service.event_store.rows import (
+    Cursor,
+    CustomRuleset,
+    DueGame,
+    GameFilter,
+    GameRow,
+    Page,
+    Player,
+    Reading,
+    Refused,
+    SeatRow,
+    Standing,
+    TableRow,
+)
+
+__all__ = [
+    "Cursor",
+    "CustomRuleset",
+    "Directory",
+    "DueGame",
+    "GameFilter",
+    "GameRow",
+    "Page",
+    "Player",
+    "Reading",
+    "Refused",
+    "SeatRow",
+    "Standing",
+    "TableRow",
+]
+
+
+class Directory(Protocol):
+    """What stands outside the streams; every implementation passes the same contract test."""
+
+    def create_player(
+        self, *, player: UUID, name: str, token_hash: bytes, recovery_hash: bytes, at: datetime
+    ) -> None:
+        """Enter a new person."""
+
+    def player(self, player: UUID) -> Player | None:
+        """Return a person, erased or not."""
+
+    def player_by_token(self, token_hash: bytes) -> Player | None:
+        """Return the person a token belongs to."""
+
+    def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
+        """Give a person a new token, the old one ends; return whether there is such a person."""
+
+    def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
+        """Give whoever kept the recovery code a new token; return who that is."""
+
+    def erase_player(self, player: UUID, at: datetime) -> bool:
+        """Forget name, token and kept answers; return whether there was something to forget."""
+
+    def names(self, players: Collection[UUID]) -> Mapping[UUID, str]:
+        """Return the names of many people; those erased have none."""
+
+    def standing(self, player: UUID) -> Standing:
+        """Return a person's record and what they have going."""
+
+    def tables_of(self, player: UUID) -> Sequence[UUID]:
+        """Return the tables not closed that a person sits at or hosts, newest first."""
+
+    def game(self, game: UUID) -> GameRow | None:
+        """Return the summary of a game."""
+
+    def list_games(
+        self,
+        which: GameFilter,
+        *,
+        viewer: UUID | None,
+        everything: bool = False,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[GameRow]:
+        """
+        Return a page of games: public ones and those of the viewer's tables.
+
+        `everything` leaves that out, for callers who have shown an invite to the table.
+        """
+
+    def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
+        """Return the newest games of a table, whoever asks."""
+
+    def table(self, table: UUID) -> TableRow | None:
+        """Return the summary of a table."""
+
+    def list_tables(
+        self,
+        *,
+        viewer: UUID | None,
+        mine: bool = False,
+        ruleset: str | None = None,
+        status: str | None = None,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[TableRow]:
+        """Return a page of tables: public ones and the viewer's, with `mine` these alone."""
+
+    def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
+        """Return the games whose time has come, the longest waiting first."""
+
+    def come_back(
+        self,
+        game: UUID,
+        *,
+        version: int,
+        back: Collection[int],
+        wake_kind: str | None,
+        wake_at: datetime | None,
+    ) -> bool:
+        """Set which seats are back from a bot; return False where the game has moved on."""
+
+    def record_refusal(
+        self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
+    ) -> None:
+        """Keep a refused move."""
+
+    def refusals(self, game: UUID) -> Sequence[Refused]:
+        """Return the refused moves of a game in their order."""
+
+    def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
+        """Note who read something not public."""
+
+    def readings(self, game: UUID) -> Sequence[Reading]:
+        """Return who read what of a game, in order."""
+
+    def save_ruleset(self, ruleset: CustomRuleset) -> bool:
+        """Keep a ruleset; return False where one with its id is kept already."""
+
+    def ruleset(self, identity: str) -> CustomRuleset | None:
+        """Return a ruleset of a player's own."""
+
+    def list_rulesets(
+        self, *, owner: UUID | None = None, limit: int = 200
+    ) -> Sequence[CustomRuleset]:
+        """Return the players' own rulesets, newest first."""

@@ -1,0 +1,155 @@
+"""The event store and its tables in memory, for tests and for games played in-process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from service.event_store.encoding import check_commit
+from service.event_store.protocol import (
+    AnswerConflict,
+    Commit,
+    OutboxRow,
+    SealedSecret,
+    StoredAnswer,
+    StoreError,
+    StreamAppend,
+    StreamConflict,
+    StreamKind,
+    StreamSlice,
+)
+from service.event_store.summaries import as_json
+
+
+@dataclass(slots=True, kw_only=True)
+class Stream:
+    """One stream's lines."""
+
+    kind: StreamKind
+    head: bytes
+    lines: list[bytes] = field(default_factory=list)
+
+
+class MemoryStore:
+    """Events in a dictionary, under one lock; the same promises as PostgreSQL but the last."""
+
+    def __init__(self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._streams: dict[UUID, Stream] = {}
+        self._answers: dict[tuple[UUID, bytes], tuple[StoredAnswer, datetime]] = {}
+        self._secrets: dict[UUID, SealedSecret] = {}
+        self._outbox: dict[OutboxRow, datetime] = {}
+        self._summaries: dict[StreamKind, dict[UUID, dict[str, Any]]] = {
+            StreamKind.GAME: {},
+            StreamKind.TABLE: {},
+        }
+
+    def commit(self, commit: Commit) -> None:
+        """Write all of `commit`, or raise StreamConflict or AnswerConflict."""
+        check_commit(commit)
+        summaries = [_plain(append.summary) for append in commit.appends]
+        with self._lock:
+            self._refuse(commit)
+            for append, summary in zip(commit.appends, summaries, strict=True):
+                self._append(append, summary)
+            now = self._clock()
+            if (answer := commit.answer) is not None:
+                self._answers[answer.caller, answer.request_key] = (answer, now)
+            if commit.secret is not None:
+                self._secrets[commit.secret.game] = commit.secret
+            if commit.forget_secret is not None:
+                self._secrets.pop(commit.forget_secret, None)
+            self._outbox |= dict.fromkeys(commit.outbox, now)
+
+    def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
+        """Return the events with seq ≥ `after`, or None where there is no such stream."""
+        if after < 0 or (limit is not None and limit < 1):
+            raise ValueError("a slice begins at 0 or later and has at least one event")
+        with self._lock:
+            found = self._streams.get(stream)
+            if found is None:
+                return None
+            return StreamSlice(
+                stream=stream,
+                kind=found.kind,
+                version=len(found.lines),
+                head=found.head,
+                events=tuple(found.lines[after : None if limit is None else after + limit]),
+            )
+
+    def secret(self, game: UUID) -> SealedSecret | None:
+        """Return the sealed seed of a running game."""
+        return self._secrets.get(game)
+
+    def answer(self, caller: UUID, request_key: bytes) -> StoredAnswer | None:
+        """Return the answer kept for a request key."""
+        found = self._answers.get((caller, request_key))
+        return None if found is None else found[0]
+
+    def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
+        """Take rows off the outbox."""
+        with self._lock:
+            due = [r for r, at in self._outbox.items() if r.topic == topic and at < older_than]
+            for row in due[:limit]:
+                del self._outbox[row]
+            return due[:limit]
+
+    def purge_answers(self, *, older_than: datetime) -> int:
+        """Forget the answers kept before a time; return how many."""
+        return self.forget_answers(lambda _, at: at < older_than)
+
+    def forget_answers(self, gone: Callable[[StoredAnswer, datetime], bool]) -> int:
+        """Forget the answers for which `gone` holds; return how many."""
+        with self._lock:
+            old = [key for key, (answer, at) in self._answers.items() if gone(answer, at)]
+            for key in old:
+                del self._answers[key]
+            return len(old)
+
+    @contextmanager
+    def summaries(self, kind: StreamKind) -> Iterator[dict[UUID, dict[str, Any]]]:
+        """Give the summary rows of a kind, for the directory, with nobody else at them."""
+        with self._lock:
+            yield self._summaries[kind]
+
+    def _refuse(self, commit: Commit) -> None:
+        """Raise what PostgreSQL would, in its order, before anything is written."""
+        answer, secret = commit.answer, commit.secret
+        if answer is not None and (answer.caller, answer.request_key) in self._answers:
+            raise AnswerConflict("this request has been answered")
+        for append in sorted(commit.appends, key=lambda append: append.stream):
+            found = self._streams.get(append.stream)
+            if append.head != hashlib.sha256(b"\0" + append.events[-1]).digest():
+                raise StoreError("the head given is not that of the last event")
+            if append.expected != (len(found.lines) if found else 0):
+                raise StreamConflict(append.stream, len(found.lines) if found else 0)
+            if found is not None and found.kind is not append.kind:
+                raise StoreError("the stream is of another kind")
+        if secret is not None and secret.game in self._secrets:
+            raise StoreError("the game has a secret already")
+        if any(row in self._outbox for row in commit.outbox):
+            raise StoreError("the outbox has this row already")
+
+    def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:
+        stream = self._streams.setdefault(append.stream, Stream(kind=append.kind, head=append.head))
+        stream.lines.extend(append.events)
+        stream.head = append.head
+        rows = self._summaries.get(append.kind)
+        if rows is None:
+            return
+        if summary is not None:
+            rows.setdefault(append.stream, {}).update(summary)
+        if append.stream in rows:
+            rows[append.stream]["version"] = len(stream.lines)
+
+
+def _plain(summary: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a summary with one form for each value, whichever of the allowed ones was given."""
+    return None if summary is None else {key: as_json(value) for key, value in summary.items()}

@@ -1,0 +1,227 @@
+"""The directory in memory, over the summaries of a memory store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from service.event_store.memory import MemoryStore
+from service.event_store.memory_people import People
+from service.event_store.memory_rows import game_row, table_row
+from service.event_store.protocol import StreamKind
+from service.event_store.rows import (
+    START,
+    Cursor,
+    CustomRuleset,
+    DueGame,
+    GameFilter,
+    GameRow,
+    Page,
+    Reading,
+    Refused,
+    SeatRow,
+    Standing,
+    TableRow,
+)
+from service.event_store.summaries import as_json
+
+_OVER = ("ended", "aborted")
+
+
+class MemoryDirectory(People):
+    """People, summaries and what is kept beside games, in dictionaries."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self._store = store
+        self._beside = threading.Lock()
+        self._refusals: dict[UUID, list[Refused]] = {}
+        self._readings: dict[UUID, list[Reading]] = {}
+        self._rulesets: dict[str, CustomRuleset] = {}
+
+    def standing(self, player: UUID) -> Standing:
+        """Return a person's record and what they have going."""
+        sat = [
+            (game, seat.seat)
+            for game in self._games()
+            for seat in game.seats
+            if seat.player == player
+        ]
+        tables = self._tables()
+        return Standing(
+            games=sum(game.status == "ended" for game, _ in sat),
+            shithead=sum(game.status == "ended" and game.shithead == seat for game, seat in sat),
+            running=sum(game.status not in _OVER for game, _ in sat),
+            hosting=sum(table.host == player and table.status != "closed" for table in tables),
+            rulesets=len(self.list_rulesets(owner=player)),
+        )
+
+    def tables_of(self, player: UUID) -> Sequence[UUID]:
+        """Return the tables not closed that a person sits at or hosts, newest first."""
+        return [t.id for t in self._tables() if t.status != "closed" and _is_in(t, player)]
+
+    def game(self, game: UUID) -> GameRow | None:
+        """Return the summary of a game."""
+        return next((row for row in self._games() if row.id == game), None)
+
+    def list_games(
+        self,
+        which: GameFilter,
+        *,
+        viewer: UUID | None,
+        everything: bool = False,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[GameRow]:
+        """Return a page of games: public ones and those of the viewer's tables, or all."""
+        tables = {table.id: table for table in self._tables()}
+
+        def listed(game: GameRow) -> bool:
+            table = tables.get(game.table)
+            own = viewer is not None and (
+                _sits(game.seats, viewer) or (table is not None and _is_in(table, viewer))
+            )
+            return (
+                (everything or game.public or own)
+                and which.table in (None, game.table)
+                and (which.player is None or _sits(game.seats, which.player))
+                and which.ruleset in (None, game.ruleset)
+                and which.status in (None, game.status)
+            )
+
+        after = cursor or START
+        rows = [
+            game for game in self._games() if _key(game) < (after.at, after.id) and listed(game)
+        ]
+        return Page[GameRow].of(rows, limit)
+
+    def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
+        """Return the newest games of a table, whoever asks."""
+        which = GameFilter(table=table)
+        return self.list_games(which, viewer=None, everything=True, limit=limit).items
+
+    def table(self, table: UUID) -> TableRow | None:
+        """Return the summary of a table."""
+        return next((row for row in self._tables() if row.id == table), None)
+
+    def list_tables(
+        self,
+        *,
+        viewer: UUID | None,
+        mine: bool = False,
+        ruleset: str | None = None,
+        status: str | None = None,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[TableRow]:
+        """Return a page of tables: public ones and the viewer's, with `mine` these alone."""
+        after = cursor or START
+        rows = [
+            table
+            for table in self._tables()
+            if _key(table) < (after.at, after.id)
+            and ((table.public and not mine) or (viewer is not None and _is_in(table, viewer)))
+            and ruleset in (None, table.ruleset)
+            and status in (None, table.status)
+        ]
+        return Page[TableRow].of(rows, limit)
+
+    def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
+        """Return the games whose time has come, the longest waiting first."""
+        with self._store.summaries(StreamKind.GAME) as rows:
+            due = [
+                DueGame(
+                    id=game,
+                    version=row["version"],
+                    kind=row["wake_kind"],
+                    at=datetime.fromisoformat(row["wake_at"]),
+                    seat=row.get("wake_seat"),
+                )
+                for game, row in rows.items()
+                if row.get("wake_at") is not None
+            ]
+        return sorted((d for d in due if d.at <= now), key=lambda d: d.at)[:limit]
+
+    def come_back(
+        self,
+        game: UUID,
+        *,
+        version: int,
+        back: Collection[int],
+        wake_kind: str | None,
+        wake_at: datetime | None,
+    ) -> bool:
+        """Set which seats are back from a bot; return False where the game has moved on."""
+        with self._store.summaries(StreamKind.GAME) as rows:
+            row = rows.get(game)
+            if row is None or row["version"] != version:
+                return False
+            row |= {"back": sorted(back), "wake_kind": wake_kind, "wake_at": as_json(wake_at)}
+            return True
+
+    def record_refusal(
+        self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
+    ) -> None:
+        """Keep a refused move."""
+        with self._beside:
+            self._refusals.setdefault(game, []).append(
+                Refused(at=at, seat=seat, key_id=key_id, sealed=sealed)
+            )
+
+    def refusals(self, game: UUID) -> Sequence[Refused]:
+        """Return the refused moves of a game in their order."""
+        with self._beside:
+            return sorted(self._refusals.get(game, ()), key=lambda refused: refused.at)
+
+    def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
+        """Note who read something not public."""
+        with self._beside:
+            self._readings.setdefault(game, []).append(Reading(at=at, reader=reader, what=what))
+
+    def readings(self, game: UUID) -> Sequence[Reading]:
+        """Return who read what of a game, in order."""
+        with self._beside:
+            return sorted(self._readings.get(game, ()), key=lambda reading: reading.at)
+
+    def save_ruleset(self, ruleset: CustomRuleset) -> bool:
+        """Keep a ruleset; return False where one with its id is kept already."""
+        with self._beside:
+            return self._rulesets.setdefault(ruleset.id, ruleset) is ruleset
+
+    def ruleset(self, identity: str) -> CustomRuleset | None:
+        """Return a ruleset of a player's own."""
+        return self._rulesets.get(identity)
+
+    def list_rulesets(
+        self, *, owner: UUID | None = None, limit: int = 200
+    ) -> Sequence[CustomRuleset]:
+        """Return the players' own rulesets, newest first."""
+        with self._beside:
+            rows = [row for row in self._rulesets.values() if owner in (None, row.owner)]
+        return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)[:limit]
+
+    def _games(self) -> list[GameRow]:
+        """Return all games, newest first."""
+        with self._store.summaries(StreamKind.GAME) as rows:
+            games = [game_row(game, row, self.named_seats(row)) for game, row in rows.items()]
+        return sorted(games, key=_key, reverse=True)
+
+    def _tables(self) -> list[TableRow]:
+        """Return all tables, newest first."""
+        with self._store.summaries(StreamKind.TABLE) as rows:
+            tables = [table_row(table, row, self.named_seats(row)) for table, row in rows.items()]
+        return sorted(tables, key=_key, reverse=True)
+
+
+def _key(row: GameRow | TableRow) -> tuple[datetime, UUID]:
+    return (row.created_at, row.id)
+
+
+def _sits(seats: Sequence[SeatRow], player: UUID) -> bool:
+    return any(seat.player == player for seat in seats)
+
+
+def _is_in(table: TableRow, player: UUID) -> bool:
+    return table.host == player or _sits(table.seats, player)

@@ -1,0 +1,243 @@
+"""The directory on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from service.event_store.database import Database
+from service.event_store.protocol import StoreError
+from service.event_store.rows import (
+    START,
+    Cursor,
+    CustomRuleset,
+    DueGame,
+    GameFilter,
+    GameRow,
+    Page,
+    Player,
+    Reading,
+    Refused,
+    SeatRow,
+    Standing,
+    TableRow,
+)
+
+_Row = TypeVar("_Row")
+
+
+class PostgresDirectory:
+    """People, summaries and what is kept beside games, in PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create_player(
+        self, *, player: UUID, name: str, token_hash: bytes, recovery_hash: bytes, at: datetime
+    ) -> None:
+        """Enter a new person."""
+        self._write("create_player", player, name, token_hash, recovery_hash, at)
+
+    def player(self, player: UUID) -> Player | None:
+        """Return a person, erased or not."""
+        return _first(_player(row) for row in self._database.fetch("player_by_id", player))
+
+    def player_by_token(self, token_hash: bytes) -> Player | None:
+        """Return the person a token belongs to."""
+        return _first(_player(row) for row in self._database.fetch("player_by_token", token_hash))
+
+    def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
+        """Give a person a new token, the old one ends; return whether there is such a person."""
+        return bool(self._write("rotate_token", player, token_hash))
+
+    def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
+        """Give whoever kept the recovery code a new token; return who that is."""
+        found = self._write("recover_player", recovery_hash, token_hash)
+        return found if isinstance(found, UUID) else None
+
+    def erase_player(self, player: UUID, at: datetime) -> bool:
+        """Forget name, token and kept answers; return whether there was something to forget."""
+        return bool(self._write("erase_player", player, at))
+
+    def names(self, players: Collection[UUID]) -> Mapping[UUID, str]:
+        """Return the names of many people; those erased have none."""
+        return dict(self._database.fetch("names_of", list(players))) if players else {}
+
+    def standing(self, player: UUID) -> Standing:
+        """Return a person's record and what they have going."""
+        games, shithead, running, hosting, rulesets = self._database.fetch("standing_of", player)[0]
+        return Standing(
+            games=games, shithead=shithead, running=running, hosting=hosting, rulesets=rulesets
+        )
+
+    def tables_of(self, player: UUID) -> Sequence[UUID]:
+        """Return the tables not closed that a person sits at or hosts, newest first."""
+        return [table for (table,) in self._database.fetch("tables_of", player)]
+
+    def game(self, game: UUID) -> GameRow | None:
+        """Return the summary of a game."""
+        return _first(_game(row) for row in self._database.fetch("game_by_id", game))
+
+    def list_games(
+        self,
+        which: GameFilter,
+        *,
+        viewer: UUID | None,
+        everything: bool = False,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[GameRow]:
+        """Return a page of games: public ones and those of the viewer's tables, or all."""
+        after = cursor or START
+        asked = (viewer, everything, which.ruleset, which.status, after.at, after.id, limit + 1)
+        if which.table is not None:
+            rows = self._database.fetch("list_games_of_table", *asked, which.table, which.player)
+        elif which.player is not None:
+            rows = self._database.fetch("list_games_of_player", *asked, which.player)
+        else:
+            rows = self._database.fetch("list_games", *asked)
+        return Page[GameRow].of([_game(row) for row in rows], limit)
+
+    def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
+        """Return the newest games of a table, whoever asks."""
+        which = GameFilter(table=table)
+        return self.list_games(which, viewer=None, everything=True, limit=limit).items
+
+    def table(self, table: UUID) -> TableRow | None:
+        """Return the summary of a table."""
+        return _first(_table(row) for row in self._database.fetch("table_by_id", table))
+
+    def list_tables(
+        self,
+        *,
+        viewer: UUID | None,
+        mine: bool = False,
+        ruleset: str | None = None,
+        status: str | None = None,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[TableRow]:
+        """Return a page of tables: public ones and the viewer's, with `mine` these alone."""
+        after = cursor or START
+        rows = self._database.fetch(
+            "list_tables", viewer, mine, ruleset, status, after.at, after.id, limit + 1
+        )
+        return Page[TableRow].of([_table(row) for row in rows], limit)
+
+    def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
+        """Return the games whose time has come, the longest waiting first."""
+        rows = self._database.fetch("due_games", now, limit)
+        return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3], seat=r[4]) for r in rows]
+
+    def come_back(
+        self,
+        game: UUID,
+        *,
+        version: int,
+        back: Collection[int],
+        wake_kind: str | None,
+        wake_at: datetime | None,
+    ) -> bool:
+        """Set which seats are back from a bot; return False where the game has moved on."""
+        seats = orjson.dumps(sorted(back)).decode()
+        return bool(self._write("come_back", game, version, seats, wake_kind, wake_at))
+
+    def record_refusal(
+        self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
+    ) -> None:
+        """Keep a refused move."""
+        self._write("record_refusal", game, at, seat, key_id, sealed)
+
+    def refusals(self, game: UUID) -> Sequence[Refused]:
+        """Return the refused moves of a game in their order."""
+        rows = self._database.fetch("refusals_of", game)
+        return [Refused(at=r[0], seat=r[1], key_id=r[2], sealed=r[3]) for r in rows]
+
+    def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
+        """Note who read something not public."""
+        self._write("record_reading", game, at, reader, what)
+
+    def readings(self, game: UUID) -> Sequence[Reading]:
+        """Return who read what of a game, in order."""
+        rows = self._database.fetch("readings_of", game)
+        return [Reading(at=r[0], reader=r[1], what=r[2]) for r in rows]
+
+    def save_ruleset(self, ruleset: CustomRuleset) -> bool:
+        """Keep a ruleset; return False where one with its id is kept already."""
+        return bool(
+            self._write(
+                *("save_ruleset", ruleset.id, ruleset.name),
+                *(ruleset.owner, ruleset.document, ruleset.created_at),
+            )
+        )
+
+    def ruleset(self, identity: str) -> CustomRuleset | None:
+        """Return a ruleset of a player's own."""
+        return _first(_ruleset(row) for row in self._database.fetch("ruleset_by_id", identity))
+
+    def list_rulesets(
+        self, *, owner: UUID | None = None, limit: int = 200
+    ) -> Sequence[CustomRuleset]:
+        """Return the players' own rulesets, newest first."""
+        return [_ruleset(row) for row in self._database.fetch("list_rulesets", owner, limit)]
+
+    def _write(self, name: str, *values: object) -> object:
+        """Return what the function behind the query `name` returns."""
+        try:
+            return self._database.change(name, *values)[0][0]
+        except psycopg.Error as error:
+            raise StoreError(f"the database refused ({error.sqlstate})") from error
+
+
+def _first(rows: Iterator[_Row]) -> _Row | None:
+    return next(rows, None)
+
+
+def _player(row: tuple[Any, ...]) -> Player:
+    return Player(id=row[0], name=row[1], created_at=row[2], erased_at=row[3])
+
+
+def _game(row: tuple[Any, ...]) -> GameRow:
+    return GameRow(
+        **dict(zip(_GAME_FIELDS, row[:12], strict=True)),
+        places=None if row[12] is None else tuple(row[12]),
+        public=row[13],
+        back=tuple(row[14] or ()),
+        seats=_seats(row[15]),
+    )
+
+
+def _table(row: tuple[Any, ...]) -> TableRow:
+    return TableRow(**dict(zip(_TABLE_FIELDS, row[:10], strict=True)), seats=_seats(row[10]))
+
+
+_GAME_FIELDS = (
+    *("id", "table", "hand", "ruleset", "status", "version", "turn", "dealer"),
+    *("created_at", "ended_at", "reason", "shithead"),
+)
+_TABLE_FIELDS = (
+    *("id", "host", "version", "status", "public", "ruleset", "invite_hash"),
+    *("created_at", "hand", "game"),
+)
+
+
+def _seats(rows: list[dict[str, Any]] | None) -> tuple[SeatRow, ...]:
+    return tuple(
+        SeatRow(
+            seat=row["seat"],
+            kind=row["kind"],
+            bot=row["bot"],
+            player=None if row["player"] is None else UUID(row["player"]),
+            name=row["name"],
+        )
+        for row in rows or ()
+    )
+
+
+def _ruleset(row: tuple[Any, ...]) -> CustomRuleset:
+    return CustomRuleset(id=row[0], name=row[1], owner=row[2], document=row[3], created_at=row[4])

@@ -1,0 +1,77 @@
+"""Which cards of the deck a seat may open before the seal (SHX/1, section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from service.domain.cards import HIDDEN, Card
+from service.domain.commands import Seat
+from service.domain.events import (
+    BlindFailed,
+    CardsDealt,
+    CardsDrawn,
+    CardsPlayed,
+    CardsThrown,
+    Event,
+    StockFailed,
+    TableLaid,
+    Zone,
+)
+from service.domain.evolve import evolve, fold
+from service.domain.game import Game
+from service.domain.positions import positions
+
+
+def seat_openings(events: Iterable[Event], seat: Seat) -> tuple[int, ...]:
+    """
+    Return the deck positions, in order, of the cards dealt to or drawn by `seat`.
+
+    These are its hand cards, its own face-up cards, the face-down cards that it
+    has turned and the cards of the stock that it has tried. A card that came to
+    it from another seat's play is not among them: its position would tell when
+    that seat drew it. Nor is a face-down card not yet turned.
+    """
+    steps = iter(events)
+    game = fold((next(steps),))
+    held: list[int] = []
+    for event in steps:
+        held += _gained(game, event, seat)
+        game = evolve(game, event)
+    return tuple(sorted(held))
+
+
+def masked_deck(deck: Sequence[Card], visible: Iterable[int]) -> tuple[Card, ...]:
+    """Return the deck with HIDDEN in every position that is not `visible`."""
+    seen = set(visible)
+    return tuple(card if p in seen else HIDDEN for p, card in enumerate(deck))
+
+
+def _gained(game: Game, event: Event, seat: Seat) -> Sequence[int]:
+    """Return the positions that `seat` gets to see by an event that follows on the public game."""
+    match event:
+        case CardsDealt():
+            dealt = positions(
+                seats=len(game.seats),
+                dealer=event.dealer,
+                down=event.down,
+                up=event.up,
+                hand=event.hand,
+            )
+            return dealt.up[seat] + dealt.hand[seat]
+        case CardsDrawn(seat=by, count=count) | CardsThrown(seat=by, count=count):
+            return game.stock[:count] if by == seat else ()
+        case TableLaid(seat=by, count=count):
+            return game.stock[:count] if by == seat else ()
+        case CardsPlayed(seat=by, zone=Zone.DOWN, slot=slot) if slot is not None:
+            return _turned(game, seat, slot) if by == seat else ()
+        case BlindFailed(seat=by, slot=slot):
+            return _turned(game, seat, slot) if by == seat else ()
+        case CardsPlayed(seat=by, zone=Zone.STOCK) | StockFailed(seat=by):
+            return game.stock[:1] if by == seat else ()
+        case _:
+            return ()
+
+
+def _turned(game: Game, seat: Seat, slot: int) -> Sequence[int]:
+    position = game.seats[seat].down[slot]
+    return () if position is None else (position,)

@@ -1,0 +1,53 @@
+"""A game as text to read and to compare with another: what happened, and what it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from service.domain.cards import Card
+from service.domain.events import Event
+from service.domain.game import Game, SeatState
+from service.domain.view import Viewer
+from service.replay.frames import frames
+
+INDENT = " " * 6
+
+
+def transcript(
+    events: Iterable[Event],
+    *,
+    deck: tuple[Card, ...] | None = None,
+    viewer: Viewer = None,
+) -> str:
+    """
+    Return a game as text, a line an event and under it each zone that changed.
+
+    Equal games give equal text: it has no times, no names and no ids in it.
+    """
+    lines: list[str] = []
+    before: list[str] = []
+    for frame in frames(events, deck=deck, viewer=viewer):
+        lines.append(f"{frame.seq:>4}  {frame.caption}")
+        zones = list(_zones(frame.game))
+        lines += [INDENT + zone for zone in zones if zone not in before]
+        before = zones
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _zones(game: Game) -> Iterator[str]:
+    """Yield a line for the middle of the table and one for each seat."""
+    if not game.stock and not any(seat.down for seat in game.seats):
+        return
+    pile = " ".join(game.pile) or "-"
+    yield f"stock {len(game.stock)} | burned {len(game.burned)} | pile {pile}"
+    for number, seat in enumerate(game.seats):
+        yield f"seat {number}: {_seat(seat)}"
+
+
+def _seat(seat: SeatState) -> str:
+    if seat.place is not None:
+        return f"out, in place {seat.place}"
+    hand = " ".join(seat.hand) or "-"
+    up = " ".join("+".join(stack) or "-" for stack in seat.up)
+    down = " ".join("-" if position is None else "##" for position in seat.down)
+    return f"hand {hand} | up {up} | down {down}"

@@ -1,0 +1,133 @@
+"""The command `verify`: reads files, prints a report for each, and says how it ended."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TextIO
+
+from service.record.bundle import Bundle, NotABundle, read_log
+from service.record.canonical import RecordError
+from service.record.notes import parse_verifier
+from service.verify.finding import Result
+from service.verify.log import Log
+from service.verify.outside import receipt_game
+from service.verify.report import LEVELS, Report, audit_object
+from service.verify.text import report_text
+from service.verify.verify import Given, verify_log
+
+PASSED: Final = 0
+FAILED: Final = 1
+MISSING: Final = 2
+NOT_A_BUNDLE: Final = 3
+
+MAX_FILE: Final = 256 << 20  # bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the one who calls wants to know, and what they bring to find out."""
+
+    level: str = "L1"
+    witnessed: bool = False
+    receipts: Sequence[Path] = ()
+    server_keys: Sequence[str] = ()  # as name+id+key
+    seat_keys: Mapping[int, str] = field(default_factory=dict)
+    as_json: bool = False
+
+
+def main_verify(
+    paths: Sequence[Path],
+    asked: Asked | None = None,
+    *,
+    out: TextIO | None = None,
+    errors: TextIO | None = None,
+) -> int:
+    """
+    Verify files and return the exit status.
+
+    0: all that was asked for passes; 1: a check failed; 2: evidence is missing
+    for what was asked; 3: a file is no bundle, or cannot be read.
+    """
+    asked = asked or Asked()
+    out, errors = out or sys.stdout, errors or sys.stderr
+    try:
+        bundles = [_bundle(path) for path in paths]
+        given = _given(asked)
+    except (NotABundle, RecordError, OSError) as error:
+        print(f"shithead verify: {error}", file=errors)
+        return NOT_A_BUNDLE
+    reports = verify_all(bundles, given)
+    if asked.as_json:
+        objects = [audit_object(report) for report in reports]
+        json.dump(objects[0] if len(objects) == 1 else objects, out, indent=1)
+        out.write("\n")
+    else:
+        named = zip(paths, reports, strict=True)
+        out.write("\n".join(report_text(r, name=str(p)) for p, r in named))
+    return max((status_of(report, asked.level) for report in reports), key=_gravity)
+
+
+def verify_all(bundles: Sequence[Bundle], given: Given) -> list[Report]:
+    """
+    Return the report of each bundle, the others being its neighbours at the table.
+
+    A receipt goes to the log of its game; one that belongs to none of them is
+    held against the first, where it fails.
+    """
+    logs = [Log(bundle.lines) for bundle in bundles]
+    games = [str(log.game) if log.events else None for log in logs]
+    homes = [_home(receipt_game(note), games) for note in given.receipts]
+    reports = []
+    for index, bundle in enumerate(bundles):
+        notes = zip(given.receipts, homes, strict=True)
+        own = Given(
+            receipts=tuple(note for note, home in notes if home == index),
+            server_keys=given.server_keys,
+            seat_keys=given.seat_keys,
+            witnessed=given.witnessed,
+        )
+        others = [*logs[:index], *logs[index + 1 :]]
+        reports.append(verify_log(logs[index], bundle, own, others))
+    return reports
+
+
+def status_of(report: Report, level: str = "L1") -> int:
+    """Return the exit status for one report, where `level` was asked for."""
+    if report.result is Result.FAIL:
+        return FAILED
+    reached = LEVELS.index(report.level) if report.level else -1
+    if report.result is Result.MISSING or reached < LEVELS.index(level):
+        return MISSING
+    partly = level != "L1" and report.up_to is not None and report.up_to < report.version - 1
+    return MISSING if partly else PASSED
+
+
+def _gravity(status: int) -> int:
+    """A failed check outweighs evidence that is missing."""
+    return (PASSED, MISSING, FAILED).index(status)
+
+
+def _bundle(path: Path) -> Bundle:
+    if path.stat().st_size > MAX_FILE:
+        raise NotABundle(f"{path}: more than {MAX_FILE} bytes")
+    try:
+        return read_log(path.read_bytes())
+    except NotABundle as error:
+        raise NotABundle(f"{path}: {error}") from None
+
+
+def _given(asked: Asked) -> Given:
+    return Given(
+        receipts=tuple(path.read_bytes() for path in asked.receipts),
+        server_keys=tuple(parse_verifier(key) for key in asked.server_keys),
+        seat_keys=asked.seat_keys,
+        witnessed=asked.witnessed,
+    )
+
+
+def _home(game: str | None, games: Sequence[str | None]) -> int:
+    return games.index(game) if game in games else 0

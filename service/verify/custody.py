@@ -1,0 +1,111 @@
+"""The checks `deal` and `custody`: every card goes where it is dealt, and stays accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.domain.cards import Card, rank_of
+from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
+from service.verify.finding import Cursor, Failed, missing, not_applicable
+from service.verify.log import Log
+from service.verify.zones import UNKNOWN, Misplaced, Zones
+
+
+def check_deal(log: Log, cursor: Cursor) -> None:
+    """The deck is the ruleset's, the counts are, and draws take the top of the stock."""
+    cursor.seq = 0
+    ruleset = _ruleset(log)
+    if ruleset is not None:
+        _check_deck(log, ruleset)
+    dealt = _deal_of(log)
+    if dealt is None:
+        raise not_applicable("nothing was dealt")
+    seq, data = dealt
+    if ruleset is not None:
+        cursor.seq = seq
+        _check_counts(seq, data, ruleset)
+        _check_starter(seq, data, ruleset)
+    try:
+        for _ in _followed(log, cursor):
+            pass
+    except Misplaced as error:
+        if error.dealing:
+            raise Failed(cursor.seq, error.reason) from None
+
+
+def check_custody(log: Log, cursor: Cursor) -> None:
+    """At every event each card is in one zone, and nobody plays what they do not hold."""
+    if _deal_of(log) is None:
+        raise not_applicable("nothing was dealt")
+    zones = None
+    try:
+        for step in _followed(log, cursor):
+            zones = step
+    except Misplaced as error:
+        raise Failed(cursor.seq, error.reason) from None
+    cards = [card for card in zones.everything() if card != UNKNOWN] if zones else []
+    whole = log.deck is None or len(cards) == len(log.codes)
+    if len(set(cards)) < len(cards) or not whole:
+        raise Failed(cursor.seq, "the cards of all zones together are not the deck")
+
+
+def _followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
+    """Yield the zones after each event; raises Misplaced with the cursor on the event."""
+    zones = Zones(log.codes, log.deck, log.seats)
+    for seq, event in enumerate(log.events):
+        cursor.seq = seq
+        zones.follow(event["type"], event["data"])
+        yield zones
+
+
+def _ruleset(log: Log) -> Ruleset | None:
+    """Return the rules; an unknown ruleset is a matter of `legality`."""
+    try:
+        return log.ruleset
+    except Failed:
+        return None
+
+
+def _deal_of(log: Log) -> tuple[int, Mapping[str, Any]] | None:
+    found = [seq for seq, event in enumerate(log.events) if event["type"] == "cards_dealt"]
+    if found:
+        return found[0], log.events[found[0]]["data"]
+    if log.seal is None and log.broken is None:
+        raise missing("nothing has been dealt yet")
+    return None
+
+
+def _check_deck(log: Log, ruleset: Ruleset) -> None:
+    deck = log.created["deck"]
+    decks, jokers, partial = deck_of(ruleset, log.seats)
+    if (deck["decks"], deck["jokers"], deck["partial"]) != (decks, jokers, list(partial)):
+        rule = ruleset.cite("deck.count", "deck.decks")
+        raise Failed(0, "the deck is not the one that the ruleset asks for", rule)
+
+
+def _check_counts(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
+    deal = ruleset.deal
+    if (data["down"], data["up"], data["hand"]) != (deal.down, deal.up, deal.hand):
+        expected = f"{deal.down} down, {deal.up} up and {deal.hand} to the hand"
+        raise Failed(seq, f"the ruleset deals {expected}", ruleset.cite("deal.hand"))
+
+
+def _check_starter(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
+    """A starter is turned where the ruleset has one; under B only special cards are put back."""
+    rule, kind = ruleset.cite("deal.starter"), ruleset.deal.starter
+    starter, returned = data["starter"], data["returned"]
+    if kind is Starter.NONE and starter is not None:
+        raise Failed(seq, "a starter is turned, which this ruleset does not have", rule)
+    if kind is not Starter.PLAIN and returned:
+        raise Failed(seq, "a starter is put back, which this ruleset does not do", rule)
+    if kind is not Starter.NONE and starter is None and data["stock"] > len(returned):
+        raise Failed(seq, "no starter is turned", rule)
+    if any(not _special(ruleset, opening["card"]) for opening in returned):
+        raise Failed(seq, "a starter is put back that is no special card", rule)
+    if kind is Starter.PLAIN and starter is not None and _special(ruleset, starter["card"]):
+        raise Failed(seq, "a special card starts the pile", rule)
+
+
+def _special(ruleset: Ruleset, code: str) -> bool:
+    return ruleset.rank(rank_of(Card(code))) != PLAIN_RANK

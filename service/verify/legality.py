@@ -1,0 +1,220 @@
+"""The check `legality`: every move is decided again, and must come out as it was written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from itertools import zip_longest
+from typing import Final
+
+from schemas.events import type_of
+from service.domain.cards import Card
+from service.domain.commands import (
+    Command,
+    Forfeit,
+    Lay,
+    Pass,
+    PickUp,
+    Play,
+    PlayBlind,
+    Ready,
+    Swap,
+    TryStock,
+)
+from service.domain.deal import deal
+from service.domain.decide import decide
+from service.domain.errors import CommandRefused, RuleRefused
+from service.domain.events import (
+    BlindFailed,
+    CardsDealt,
+    CardsPlayed,
+    CardsSwapped,
+    Event,
+    GameCreated,
+    GameEnded,
+    PilePickedUp,
+    SeatReady,
+    StockFailed,
+    TableLaid,
+    TurnPassed,
+    TurnTimedOut,
+    Zone,
+)
+from service.domain.evolve import evolve
+from service.domain.game import Game, new_game
+from service.domain.ruleset import Ruleset
+from service.verify.citing import rule_for
+from service.verify.finding import Cursor, Failed
+from service.verify.log import Log
+from service.verify.moves import Kind, Move
+from service.verify.public import (
+    as_far_as_public,
+    check_throw,
+    with_dealt_open,
+    with_shown,
+)
+from service.verify.timing import Turns
+
+MAX_TURN_LIMIT: Final = 19_000
+
+
+def check_legality(log: Log, cursor: Cursor) -> None:
+    """
+    The rules allow each action and give just these outcomes.
+
+    With the deck every move is decided again as it was. Without it only what
+    follows from public facts is asked.
+    """
+    cursor.seq = 0
+    _check_table(log, log.ruleset)
+    cursor.seq = None
+    judge = _Judge(log)
+    for move in log.grouped[0]:
+        cursor.seq = move.first
+        judge.follow(move)
+
+
+def _check_table(log: Log, ruleset: Ruleset) -> None:
+    if not ruleset.seats_min <= log.seats <= ruleset.seats_max:
+        rule = ruleset.cite("players.max", "players.min")
+        raise Failed(0, f"{ruleset.id} is not for {log.seats} seats", rule)
+    if log.created["turn_limit"] > MAX_TURN_LIMIT:
+        rule = ruleset.cite("model.turn_limit")
+        raise Failed(0, f"a turn limit is at most {MAX_TURN_LIMIT}", rule)
+
+
+class _Judge:
+    """Follows the game move by move, each judged on the game before it."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.events = log.decoded
+        first = self.events[0]
+        if not isinstance(first, GameCreated):
+            raise Failed(0, "the log does not begin with game_created")
+        self.game: Game = new_game(first)
+        self.open = log.deck is not None
+        if log.deck is not None:
+            self.game = replace(self.game, deck=tuple(Card(code) for code in log.deck))
+        self.turns = Turns(self.game)
+        self.throws: list[Event] = []  # what is still to be thrown after the deal
+
+    def follow(self, move: Move) -> None:
+        if self.throws and move.kind not in (Kind.DEAL, Kind.ABORT):
+            rule = self.game.ruleset.cite("deal.throws")
+            raise Failed(move.first, "a seat has not thrown what it must", rule)
+        before, at = self.game, self.log.events[move.first]["at"]
+        if move.kind is Kind.DEAL:
+            self._deal(move.first)
+        elif move.kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT):
+            if move.timed_out:
+                self.turns.check_time_out(self.game, move, at, hidden=not self.open)
+            self._decide(move)
+        for seq in range(move.first, move.last + 1):
+            if seq:
+                self.game = evolve(self.game, self.events[seq])
+        self.turns.follow(before, self.game, move, at)
+
+    def _deal(self, seq: int) -> None:
+        event = self.events[seq]
+        if isinstance(event, CardsDealt):
+            if not self.open:
+                self.game = with_dealt_open(self.game, event)
+                return
+            expected = deal(self.game, event.dealer)
+            self._compare(seq, seq, expected[:1])
+            self.throws = list(expected[1:])
+        elif self.open:
+            expected_throw = tuple(self.throws[:1])
+            self._compare(seq, seq, expected_throw)
+            self.throws = self.throws[1:]
+        else:
+            check_throw(self.game, event, seq)
+
+    def _decide(self, move: Move) -> None:
+        """Decide the move again, and compare every event of it."""
+        expected: tuple[Event, ...] = ()
+        game = self.game
+        if move.timed_out:
+            expected = (TurnTimedOut(seat=_seat(move)),)
+            game = evolve(game, expected[0])
+        for seq in range(move.action, move.last + 1):
+            event = self.events[seq]
+            command = _command_of(event)
+            if command is None or (seq > move.action and not move.timed_out):
+                continue
+            shown = game if self.open else with_shown(game, event, seq)
+            try:
+                decided = decide(command, shown)
+            except CommandRefused as refused:
+                rule = refused.rule if isinstance(refused, RuleRefused) else None
+                raise Failed(seq, f"not allowed: {refused}", rule) from None
+            if not self.open:
+                decided = as_far_as_public(decided, self.events[seq : move.last + 1], game)
+            expected += decided
+            for step in decided:
+                game = evolve(game, step)
+        self._compare(move.first, move.last, expected)
+
+    def _compare(self, first: int, last: int, expected: Sequence[Event]) -> None:
+        actual = self.events[first : last + 1]
+        for seq, (event, due) in enumerate(zip_longest(actual, expected), start=first):
+            if event == due:
+                continue
+            rule = rule_for(self.game, due or event, actual[0])
+            if event is None:
+                raise Failed(last, f"{type_of(due)} is missing after it", rule)
+            if due is None:
+                raise Failed(seq, f"{type_of(event)} does not follow from the move", rule)
+            raise Failed(seq, _difference(event, due), rule)
+
+
+def _seat(move: Move) -> int:
+    if move.seat is None:
+        raise Failed(move.first, "nobody's move")
+    return move.seat
+
+
+def _command_of(event: Event) -> Command | None:
+    """Return the command that an action answers; None for what only follows from one."""
+    match event:
+        case CardsPlayed(zone=Zone.DOWN, slot=slot) if slot is not None:
+            return PlayBlind(seat=event.seat, slot=slot)
+        case CardsPlayed(zone=Zone.STOCK) | StockFailed():
+            return TryStock(seat=event.seat)
+        case CardsPlayed():
+            return Play(seat=event.seat, cards=event.cards)
+        case PilePickedUp():
+            return PickUp(seat=event.seat, along=event.along)
+        case BlindFailed():
+            return PlayBlind(seat=event.seat, slot=event.slot)
+        case TurnPassed():
+            return Pass(seat=event.seat)
+        case CardsSwapped():
+            return Swap(seat=event.seat, up=event.up, hand=event.hand)
+        case TableLaid():
+            return Lay(seat=event.seat, stacks=event.stacks)
+        case SeatReady():
+            return Ready(seat=event.seat)
+        case GameEnded(shithead=seat, reason="forfeit") if seat is not None:
+            return Forfeit(seat=seat)
+        case _:
+            return None
+
+
+def _difference(event: Event, due: Event) -> str:
+    """Return in words how an event differs from the one that the rules give."""
+    if type(event) is not type(due):
+        return f"{type_of(event)} where the rules give {type_of(due)}"
+    for field in fields(event):
+        said, given = getattr(event, field.name), getattr(due, field.name)
+        if said != given:
+            return f"{field.name} is {_plain(said)}, the rules give {_plain(given)}"
+    return "not what the rules give"
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "nobody"
+    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return text if len(text) < 80 else text[:77] + "..."

@@ -1,0 +1,145 @@
+"""A log as the checks read it: its events, and what follows from its first and its last one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+from uuid import UUID
+
+from schemas.events import event_of
+from service.domain.events import Event
+from service.domain.ruleset import Ruleset
+from service.record.canonical import RecordError
+from service.record.chain import decode_event, head
+from service.record.shapes import MAX_EVENTS
+from service.record.shuffle import Shuffle, deck_codes, derive
+from service.verify.finding import Failed
+from service.verify.moves import Move, moves_of
+from service.verify.pinned import played_by
+
+SEALS: Final = frozenset({"game_sealed", "game_aborted"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """The first line of a log that is not an event, and why."""
+
+    seq: int
+    reason: str
+
+
+class Log:
+    """
+    The events of a log up to the first line that cannot be read as one.
+
+    The properties are what several checks need. Those that can fail on
+    malformed content raise Failed, so that each check which needs them says so.
+    """
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self.count = len(lines)
+        self.events: tuple[Mapping[str, Any], ...]
+        self.events, self.broken = _read(lines)
+        self.heads = tuple(head(line) for line in lines[: len(self.events)])
+
+    @cached_property
+    def created(self) -> Mapping[str, Any]:
+        """Return the data of `game_created`."""
+        if not self.events or self.events[0]["type"] != "game_created":
+            raise Failed(0, "the log does not begin with game_created")
+        data: Mapping[str, Any] = self.events[0]["data"]
+        return data
+
+    @property
+    def game(self) -> UUID:
+        """Return the id of the game."""
+        return UUID(self.events[0]["game"])
+
+    @property
+    def seats(self) -> int:
+        """Return the number of seats."""
+        return len(self.created["seats"])
+
+    @cached_property
+    def seal(self) -> Mapping[str, Any] | None:
+        """Return the event that publishes the seed, None before it."""
+        last = self.events[-1] if self.events else None
+        return last if last is not None and last["type"] in SEALS else None
+
+    @property
+    def end(self) -> int:
+        """Return the seq of the last event."""
+        return len(self.events) - 1
+
+    @cached_property
+    def grouped(self) -> tuple[tuple[Move, ...], Failed | None]:
+        """Return the moves, and the first place where the events make none."""
+        return moves_of(self.events)
+
+    @cached_property
+    def ruleset(self) -> Ruleset:
+        """Return the rules that the game is to be judged by."""
+        created = self.created
+        return played_by(created["ruleset"], created["hand"])
+
+    @cached_property
+    def decoded(self) -> tuple[Event, ...]:
+        """Return the events as the domain knows them."""
+        return tuple(
+            event_of(event["type"], event["data"], lambda *_: self.ruleset) for event in self.events
+        )
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        """Return all cards of the game in the order before the shuffle."""
+        deck = self.created["deck"]
+        return deck_codes(deck["decks"], deck["jokers"], deck["partial"])
+
+    @cached_property
+    def commitments(self) -> tuple[str, ...] | None:
+        """Return the commitments to the cards, None where the deck was not committed."""
+        for event in self.events:
+            if event["type"] == "deck_committed":
+                return tuple(event["data"]["cards"])
+        return None
+
+    @cached_property
+    def revealed(self) -> tuple[bytes | None, ...]:
+        """Return for each seat the entropy that it revealed."""
+        values: list[bytes | None] = [None] * self.seats
+        for seq, event in enumerate(self.events):
+            if event["type"] == "entropy_revealed":
+                seat = event["data"]["seat"]
+                if seat >= len(values):
+                    raise Failed(seq, f"there is no seat {seat}")
+                values[seat] = bytes.fromhex(event["data"]["value"])
+        return tuple(values)
+
+    @cached_property
+    def shuffle(self) -> Shuffle | None:
+        """Return the shuffle that follows from the seed; None before the seal or without a deck."""
+        if self.seal is None or self.commitments is None:
+            return None
+        seed = bytes.fromhex(self.seal["data"]["seed"])
+        return derive(self.game, seed, self.heads[0], self.codes, self.revealed)
+
+    @property
+    def deck(self) -> tuple[str, ...] | None:
+        """Return the deck in order, None where it is not known."""
+        return None if self.shuffle is None else self.shuffle.deck
+
+
+def _read(lines: Sequence[bytes]) -> tuple[tuple[Mapping[str, Any], ...], Broken | None]:
+    events: list[Mapping[str, Any]] = []
+    for seq, line in enumerate(lines):
+        if seq >= MAX_EVENTS:
+            return tuple(events), Broken(seq=seq, reason=f"more than {MAX_EVENTS} events")
+        try:
+            events.append(decode_event(line))
+        except RecordError as error:
+            return tuple(events), Broken(seq=seq, reason=str(error))
+    if not lines:
+        return (), Broken(seq=0, reason="the log is empty")
+    return tuple(events), None

@@ -1,0 +1,109 @@
+"""The report: all findings together, the level that follows, what the next one would need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from service.verify.finding import Check, Finding, Result
+
+OF_THE_LOG: Final = (
+    Check.BYTES,
+    Check.CHAIN,
+    Check.ORDER,
+    Check.COMMITMENTS,
+    Check.SHUFFLE,
+    Check.OPENINGS,
+    Check.DEAL,
+    Check.CUSTODY,
+    Check.LEGALITY,
+    Check.HIDDEN,
+    Check.SIGNATURES,
+    Check.SEAL,
+)
+"""The checks that need nothing but the log: level L1."""
+
+LEVELS: Final = ("L0", "L1", "L2", "L3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What verifying one log came to."""
+
+    game: str | None
+    version: int  # the number of events
+    sealed: bool
+    findings: tuple[Finding, ...]  # in the order of the protocol
+    level: str | None  # None where it cannot even be read
+    up_to: int | None  # how far receipts from outside reach; None without one
+    witnessed: bool
+    entropy: tuple[Mapping[str, Any], ...]
+    timed_out: tuple[int, ...]
+    unproven: tuple[str, ...]  # moves that no signature stands for, in words
+    missing: tuple[str, ...]  # what the next level would need
+    outside: tuple[str, ...]  # what there was that the operator does not hold
+
+    @property
+    def result(self) -> Result:
+        """Return the result over all that the log itself can show and that was asked for."""
+        results = {finding.check: finding.result for finding in self.findings}
+        if Result.FAIL in results.values():
+            return Result.FAIL
+        asked = (*OF_THE_LOG, Check.WITNESS)
+        return Result.MISSING if any(results[c] is Result.MISSING for c in asked) else Result.PASS
+
+    @property
+    def wording(self) -> str:
+        """Return the result in one sentence, which never claims more than was checked."""
+        failed = [finding for finding in self.findings if finding.result is Result.FAIL]
+        if failed:
+            where = "" if failed[0].seq is None else f" at seq {failed[0].seq}"
+            return f"the log does not hold: {failed[0].check} fails{where}"
+        reach = "" if self.up_to in (None, self.version - 1) else f" up to seq {self.up_to}"
+        so_far = "" if self.sealed else " so far"
+        witnessed = ", witnessed" if self.witnessed else ""
+        return f"no evidence of tampering, level {self.level}{reach}{so_far}{witnessed}"
+
+
+def audit_object(report: Report) -> dict[str, Any]:
+    """Return the report as the audit object of the API (api.md, section 6)."""
+    return {
+        "game": report.game,
+        "version": report.version,
+        "sealed": report.sealed,
+        "level": report.level,
+        "witnessed": report.witnessed,
+        "result": report.result.value,
+        "checks": [
+            {
+                "check": finding.check.value,
+                "result": finding.result.value,
+                "seq": finding.seq,
+                "reason": finding.reason,
+                "rule": finding.rule,
+            }
+            for finding in report.findings
+        ],
+        "entropy": [dict(state) for state in report.entropy],
+        "timed_out": list(report.timed_out),
+        "missing": list(report.missing),
+        "wording": report.wording,
+    }
+
+
+def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) -> str | None:
+    """
+    Return the level that the findings give: L0 readable, L1 the log holds.
+
+    L2: and a receipt from outside names a head. L3: and every human seat signed
+    its moves with a key from outside.
+    """
+    results = {finding.check: finding.result for finding in findings}
+    if results[Check.BYTES] is not Result.PASS:
+        return None
+    if Result.FAIL in results.values():
+        return "L0"
+    if up_to is None:
+        return "L1"
+    return "L3" if signed else "L2"

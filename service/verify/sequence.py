@@ -1,0 +1,147 @@
+"""The checks `seal` and `sequence`: is it finished, and do the games of a table fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from service.domain.ruleset import NextDealer
+from service.verify.finding import Cursor, Failed, missing, not_applicable
+from service.verify.log import Log
+
+
+def check_seal(log: Log, cursor: Cursor) -> None:
+    """There is a seal; else the game is unfinished."""
+    cursor.seq = log.end
+    if log.seal is None:
+        raise missing("the game is not sealed: it is unfinished, or the log was cut short")
+
+
+def check_sequence(log: Log, others: Sequence[Log], cursor: Cursor) -> str | None:
+    """
+    The games of this table follow one another, none left out and none twice.
+
+    Return in words what a reader should know: aborted attempts, new keys, and
+    whether the table's first games are among those given.
+    """
+    cursor.seq = 0
+    table = log.created["table"]
+    games = [other for other in _distinct((log, *others)) if other.created["table"] == table]
+    if len(games) < 2:
+        raise not_applicable("no other log of this table was given")
+    _check_unique(games)
+    ordered = _ordered(games)
+    if ordered[0].created["prev_game"] is None and ordered[0].created["hand"] != 1:
+        raise Failed(0, f"hand {ordered[0].created['hand']} follows no other game")
+    notes = _notes(ordered)
+    last_played: Log | None = None
+    for before, after in pairwise(ordered):
+        if before.seal is None:
+            raise missing(f"the seal of game {before.game}, which another followed")
+        if before.seal["type"] == "game_sealed":
+            last_played = before
+        _check_follows(before, after, last_played)
+    return "; ".join(notes) or None
+
+
+def next_dealer(log: Log) -> int | None:
+    """Return who deals after this sealed game (rules.md, Next dealer)."""
+    dealt = [e["data"]["dealer"] for e in log.events if e["type"] == "cards_dealt"]
+    ended = [e["data"] for e in log.events if e["type"] == "game_ended"]
+    if not dealt or not ended:
+        return None
+    dealer: int = dealt[-1]
+    loser: int | None = ended[-1]["shithead"]
+    match ended[-1]["reason"]:
+        case "stalemate":
+            return dealer
+        case "forfeit" if loser is not None:
+            return loser
+    if log.ruleset.end.next_dealer is NextDealer.LOSER and loser is not None:
+        return loser
+    return (dealer + 1) % log.seats
+
+
+def _distinct(logs: Iterable[Log]) -> list[Log]:
+    """
+    Return one log a game, the longest where several agree.
+
+    Two logs of one game that part are the plainest sign of a server that tells
+    different people different things.
+    """
+    longest: dict[str, Log] = {}
+    for log in sorted((log for log in logs if log.heads), key=lambda log: len(log.heads)):
+        shorter = longest.get(str(log.game))
+        if shorter is not None and log.heads[: len(shorter.heads)] != shorter.heads:
+            pairs = zip(log.heads, shorter.heads, strict=False)
+            seq = next(seq for seq, (one, other) in enumerate(pairs) if one != other)
+            raise Failed(seq, f"two logs of game {log.game} part here")
+        longest[str(log.game)] = log
+    return list(longest.values())
+
+
+def _check_unique(games: Sequence[Log]) -> None:
+    """No server commitment twice, no two games after the same one."""
+    for what, values in (
+        ("the server commitment {} is used twice", [g.created["commit"] for g in games]),
+        ("two games follow {}", [str(g.created["prev_game"]) for g in games]),
+    ):
+        twice = [value for value in values if values.count(value) > 1]
+        if twice:
+            raise Failed(0, what.format("no other game" if twice[0] == "None" else twice[0]))
+
+
+def _ordered(games: Sequence[Log]) -> list[Log]:
+    """Return the games as each names the one before; raises Failed where one is left out."""
+    by_id = {str(game.game): game for game in games}
+    after = {str(game.created["prev_game"]): game for game in games}
+    first = [game for game in games if str(game.created["prev_game"]) not in by_id]
+    if len(first) != 1:
+        hands = ", ".join(str(game.created["hand"]) for game in first)
+        raise Failed(0, f"a game was left out: none leads to the games of hands {hands or '-'}")
+    ordered = [first[0]]
+    while (following := after.get(str(ordered[-1].game))) is not None:
+        ordered.append(following)
+    if len(ordered) < len(games):
+        raise Failed(0, "games that follow one another in a circle")
+    return ordered
+
+
+def _check_follows(before: Log, after: Log, played: Log | None) -> None:
+    aborted = before.seal is not None and before.seal["type"] == "game_aborted"
+    hand, created = before.created["hand"], after.created
+    expected = hand if aborted else hand + 1
+    if created["hand"] != expected:
+        raise Failed(0, f"hand {created['hand']} after hand {hand}, not {expected}")
+    if after.events[0]["at"] < before.events[-1]["at"]:
+        raise Failed(0, f"hand {created['hand']} began before the game in front of it ended")
+    dealer = before.created["dealer"] if aborted else next_dealer(before)
+    if played is not None and aborted:
+        dealer = next_dealer(played)
+    if after.seats == before.seats and created["dealer"] != dealer:
+        said = "drawn" if created["dealer"] is None else f"seat {created['dealer']}"
+        due = "drawn" if dealer is None else f"seat {dealer}"
+        rule = after.ruleset.cite("end.next_dealer")
+        raise Failed(0, f"the dealer of game {after.game} is {said}, not {due}", rule)
+
+
+def _notes(games: Sequence[Log]) -> list[str]:
+    notes = []
+    if games[0].created["prev_game"] is not None:
+        notes.append(f"the games before hand {games[0].created['hand']} were not given")
+    keys: dict[int, str | None] = {}
+    for game in games:
+        seal = game.seal
+        if seal is not None and seal["type"] == "game_aborted":
+            notes.append(f"aborted: {game.game} ({_why(seal['data'])})")
+        for seat, setup in enumerate(game.created["seats"]):
+            if seat in keys and keys[seat] != setup["key"] and setup["key"] is not None:
+                notes.append(f"new key: seat {seat} in hand {game.created['hand']}")
+            keys[seat] = setup["key"]
+    return notes
+
+
+def _why(data: Mapping[str, Any]) -> str:
+    seat = "" if data["seat"] is None else f", seat {data['seat']}"
+    return f"{data['cause']}{seat}"

@@ -1,0 +1,105 @@
+"""The checks `commitments`, `shuffle` and `openings`: was the deck fixed, and is this that deck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from service.record.hashing import ruleset_hash
+from service.record.shuffle import card_commitment, client_commit, server_commit
+from service.verify.finding import Cursor, Failed, missing, not_applicable
+from service.verify.log import Log
+
+Opening = Mapping[str, Any]
+
+
+def check_commitments(log: Log, cursor: Cursor) -> None:
+    """S and every revealed R match what was committed; the ruleset matches its hash."""
+    cursor.seq = 0
+    created = log.created
+    if ruleset_hash(created["ruleset"]).hex() != created["ruleset_hash"]:
+        raise Failed(0, "ruleset_hash is not the hash of the ruleset")
+    committed: dict[int, str] = {}
+    for seq, event in enumerate(log.events):
+        cursor.seq, data = seq, event["data"]
+        if event["type"] == "entropy_committed":
+            committed[data["seat"]] = data["commit"]
+        elif event["type"] == "entropy_revealed" and data["seat"] in committed:
+            value = bytes.fromhex(data["value"])
+            if client_commit(log.game, data["seat"], value).hex() != committed[data["seat"]]:
+                reason = f"seat {data['seat']} revealed another value than it committed to"
+                raise Failed(seq, reason)
+    if log.seal is None:
+        raise missing("the seed is published at the end")
+    cursor.seq = log.end
+    if server_commit(log.game, bytes.fromhex(log.seal["data"]["seed"])).hex() != created["commit"]:
+        raise Failed(log.end, "the seed is another than the one committed to")
+
+
+def check_shuffle(log: Log, cursor: Cursor) -> None:
+    """The deck follows from S, R and the rules; every commitment equal; the dealer right."""
+    cursor.seq = 0
+    at = {event["type"]: seq for seq, event in enumerate(log.events)}
+    if log.commitments is not None and len(log.commitments) != len(log.codes):
+        raise Failed(at["deck_committed"], f"{len(log.commitments)} cards, not {len(log.codes)}")
+    if log.seal is None:
+        raise missing("the seed is published at the end")
+    cursor.seq = log.end
+    published = log.seal["data"]["deck"]
+    if log.shuffle is None or log.commitments is None:
+        if published is not None:
+            raise Failed(log.end, "a deck is published that was never committed to")
+        raise not_applicable("aborted before there was a deck")
+    for p, commitment in enumerate(log.shuffle.commitments()):
+        if commitment.hex() != log.commitments[p]:
+            seq = at["deck_committed"]
+            raise Failed(seq, f"the commitment to position {p} is not that of the shuffled deck")
+    if published is None or tuple(published) != log.shuffle.deck:
+        raise Failed(log.end, "the published deck is not the one that was shuffled")
+    if "cards_dealt" in at:
+        _check_dealer(log, at["cards_dealt"], log.shuffle.dealer(log.seats))
+
+
+def _check_dealer(log: Log, seq: int, drawn: int) -> None:
+    dealer = log.events[seq]["data"]["dealer"]
+    named = log.created["dealer"]
+    expected = drawn if named is None else named
+    if dealer != expected:
+        raise Failed(seq, f"seat {dealer} deals, not seat {expected}")
+
+
+def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
+    """
+    Every opening matches its commitment and, once it is known, the deck.
+
+    `shown` are openings from outside the log, as a seat's bundle brings them.
+    """
+    found = False
+    for seq, opening in _openings(log, shown):
+        cursor.seq, found = seq, True
+        p, card = opening["p"], opening["card"]
+        if log.commitments is None or p >= len(log.commitments):
+            raise Failed(seq, f"there is no commitment to position {p}")
+        salt = bytes.fromhex(opening["salt"])
+        if card_commitment(log.game, p, card, salt).hex() != log.commitments[p]:
+            raise Failed(seq, f"the opening of position {p} as {card} is not what was committed")
+        if log.deck is not None and log.deck[p : p + 1] != (card,):
+            raise Failed(seq, f"position {p} of the deck is not {card}")
+    if not found:
+        raise not_applicable("no card was opened")
+
+
+def _openings(log: Log, shown: Iterable[Opening]) -> Iterator[tuple[int, Opening]]:
+    for seq, event in enumerate(log.events):
+        data = event["data"]
+        if event["type"] == "cards_dealt":
+            for seat in data["face_up"]:
+                yield from ((seq, opening) for opening in seat)
+            yield from ((seq, opening) for opening in data["returned"])
+            if data["starter"] is not None:
+                yield seq, data["starter"]
+        elif data.get("opening") is not None:
+            yield seq, data["opening"]
+            if data.get("cards", [data["opening"]["card"]]) != [data["opening"]["card"]]:
+                raise Failed(seq, "the card that was opened is not the one that was played")
+    yield from ((log.end, opening) for opening in shown)

@@ -1,0 +1,122 @@
+"""The check `signatures`: each move of a seat with a key is signed, for what the seat had seen."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any
+
+from service.record.moves import intent_holds
+from service.verify.finding import Cursor, Failed, not_applicable
+from service.verify.log import Log
+from service.verify.moves import ACTIONS, EXCHANGE, Kind, Move
+
+Event = Mapping[str, Any]
+
+
+def check_signatures(log: Log, given: Mapping[int, str], cursor: Cursor) -> None:
+    """
+    Every move of a keyed seat is signed, `seen` is right, and no nonce repeats.
+
+    `given` are keys of seats that came from outside: they must be the pinned ones.
+    """
+    cursor.seq = 0
+    keys = pinned_keys(log)
+    for seat, key in sorted(given.items()):
+        if keys.get(seat) != key:
+            raise Failed(0, f"the key of seat {seat} is not the one given from outside")
+    nonces: set[str] = set()
+    for move in log.grouped[0]:
+        for seq in range(move.first, move.last + 1):
+            cursor.seq = seq
+            _check_auth(log, move, seq, keys, nonces)
+    if not keys:
+        raise not_applicable("no seat has a key")
+
+
+def pinned_keys(log: Log) -> dict[int, str]:
+    """Return the keys that `game_created` pins, by seat."""
+    setups = enumerate(log.created["seats"])
+    return {seat: setup["key"] for seat, setup in setups if setup["key"] is not None}
+
+
+def unproven(log: Log) -> list[str]:
+    """Return in words the moves that no signature of their seat can stand for."""
+    keys = pinned_keys(log)
+    said = []
+    for move in log.grouped[0]:
+        if move.timed_out:
+            said.append(f"seq {move.first}: done for seat {move.seat} after a time-out")
+        elif move.kind is Kind.FORFEIT and move.seat not in keys:
+            said.append(f"seq {move.first}: the forfeit of seat {move.seat} is unproven")
+    return said
+
+
+def _check_auth(log: Log, move: Move, seq: int, keys: Mapping[int, str], nonces: set[str]) -> None:
+    event = log.events[seq]
+    made = move.kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT) and not move.timed_out
+    key = keys.get(-1 if move.seat is None else move.seat)
+    due = made and seq == move.first and key is not None
+    auth = event.get("auth")
+    if auth is None:
+        if due:
+            raise Failed(seq, f"a move of seat {move.seat}, which has a key, is not signed")
+        return
+    if not due or key is None:
+        raise Failed(seq, "a signature where none belongs")
+    intent = auth["intent"]
+    if intent["nonce"] in nonces:
+        raise Failed(seq, "its nonce was used before")
+    nonces.add(intent["nonce"])
+    if intent["game"] != str(log.game) or intent["seat"] != move.seat:
+        raise Failed(seq, "the intent is of another game or seat")
+    if not _same_move(intent["move"], event):
+        raise Failed(seq, "the event is not the move that was signed")
+    _check_seen(log, move, intent["seen"])
+    if not intent_holds(b64decode(key), auth):
+        raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
+
+
+def _check_seen(log: Log, move: Move, seen: Mapping[str, Any]) -> None:
+    """No action lies between what the seat had seen and its move (section 5)."""
+    if seen["seq"] >= move.first or log.heads[seen["seq"]].hex() != seen["head"]:
+        raise Failed(move.first, "the head that was seen is not one before this move")
+    if move.kind is Kind.FORFEIT:
+        return
+    for seq in range(seen["seq"] + 1, move.first):
+        event = log.events[seq]
+        if move.kind is Kind.EXCHANGE:
+            between = event["type"] in EXCHANGE and event["data"]["seat"] == move.seat
+        else:
+            between = event["type"] in ACTIONS
+        if between:
+            raise Failed(move.first, f"the seat had not seen seq {seq}")
+
+
+def _same_move(move: Mapping[str, Any], event: Event) -> bool:
+    """Return whether an event is what a move asked for; cards of a play count as a set."""
+    data, kind = event["data"], event["type"]
+    match move["type"]:
+        case "play":
+            cards = sorted(move["cards"]) == sorted(data.get("cards", ()))
+            in_sight = kind == "cards_played" and data["zone"] in ("hand", "up")
+            return bool(in_sight and cards)
+        case "play_blind":
+            blind = kind == "blind_failed" or (kind == "cards_played" and data["zone"] == "down")
+            return bool(blind and data["slot"] == move["slot"])
+        case "try_stock":
+            tried = kind == "cards_played" and data["zone"] == "stock"
+            return bool(kind == "stock_failed" or tried)
+        case "pick_up":
+            along = kind == "pile_picked_up" and sorted(data["with"]) == sorted(move["with"])
+            return bool(along)
+        case "swap":
+            pairs = data.get("up") == move["up"] and data.get("hand") == move["hand"]
+            return bool(kind == "cards_swapped" and pairs)
+        case "lay":
+            return bool(kind == "table_laid" and data["stacks"] == move["stacks"])
+        case other:
+            return bool(kind == _PLAIN.get(other))
+
+
+_PLAIN = {"pass": "turn_passed", "ready": "seat_ready", "forfeit": "game_ended"}

@@ -1,0 +1,183 @@
+"""Verifying a log or bundle: every check in the order of the protocol, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.record.bundle import OPENINGS, Bundle
+from service.record.canonical import MAX_LINE, RecordError, parse
+from service.record.notes import NoteVerifier
+from service.record.shapes import OPENING, each
+from service.verify.chain import check_bytes, check_chain
+from service.verify.custody import check_custody, check_deal
+from service.verify.finding import Check, Cursor, Failed, Finding, Result, Unanswered
+from service.verify.hidden import check_hidden
+from service.verify.legality import check_legality
+from service.verify.log import Log
+from service.verify.order import check_order, entropy_states
+from service.verify.outside import check_anchor, check_receipts, check_witness
+from service.verify.report import Report, level_of
+from service.verify.sequence import check_seal, check_sequence
+from service.verify.shuffling import check_commitments, check_openings, check_shuffle
+from service.verify.signatures import check_signatures, pinned_keys, unproven
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the one who verifies brings from outside; only this raises a level above L1."""
+
+    receipts: tuple[bytes, ...] = ()
+    server_keys: tuple[NoteVerifier, ...] = ()
+    seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
+    witnessed: bool = False  # whether cosignatures of witnesses are asked for
+    others: tuple[Bundle, ...] = ()  # further logs, of the same table
+
+
+Run = Callable[[Cursor], Any]
+
+
+def verify_bundle(bundle: Bundle, given: Given | None = None) -> Report:
+    """
+    Return the report on a bundle or plain log.
+
+    Never raises on what it reads: whatever malformed content leads to is a
+    failed check, with the event at which it happened.
+    """
+    given = given or Given()
+    others = tuple(Log(other.lines) for other in given.others)
+    return verify_log(Log(bundle.lines), bundle, given, others)
+
+
+def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> Report:
+    """Return the report on a bundle whose log, like those of its neighbours, was read before."""
+    findings, answers = _findings(log, bundle, given, others)
+    up_to = answers.get(Check.RECEIPTS)
+    needs = _keys_needed(log, given)
+    level = level_of(findings, up_to=up_to, signed=not needs)
+    seqs = enumerate(log.events)
+    readable = _readable(log)
+    return Report(
+        game=str(log.game) if log.events else None,
+        version=log.count,
+        sealed=log.seal is not None and log.broken is None,
+        findings=findings,
+        level=level,
+        up_to=up_to,
+        witnessed=False,
+        entropy=tuple(entropy_states(log)) if readable else (),
+        timed_out=tuple(seq for seq, event in seqs if event["type"] == "turn_timed_out"),
+        unproven=tuple(unproven(log)) if readable else (),
+        missing=tuple(_missing(log, level, up_to, needs)),
+        outside=tuple(_outside(given, up_to)),
+    )
+
+
+def _findings(
+    log: Log, bundle: Bundle, given: Given, others: Sequence[Log]
+) -> tuple[tuple[Finding, ...], dict[Check, Any]]:
+    runs: dict[Check, Run] = {
+        Check.BYTES: lambda at: check_bytes(log, at),
+        Check.CHAIN: lambda at: check_chain(log, bundle, at),
+        Check.ORDER: lambda at: check_order(log, at),
+        Check.COMMITMENTS: lambda at: check_commitments(log, at),
+        Check.SHUFFLE: lambda at: check_shuffle(log, at),
+        Check.OPENINGS: lambda at: check_openings(log, _shown(bundle, log), at),
+        Check.DEAL: lambda at: check_deal(log, at),
+        Check.CUSTODY: lambda at: check_custody(log, at),
+        Check.LEGALITY: lambda at: check_legality(log, at),
+        Check.HIDDEN: lambda at: check_hidden(log, at),
+        Check.SIGNATURES: lambda at: check_signatures(log, given.seat_keys, at),
+        Check.RECEIPTS: lambda at: check_receipts(
+            log, given.receipts, bundle.receipts, given.server_keys, at
+        ),
+        Check.ANCHOR: lambda at: check_anchor(log, at),
+        Check.WITNESS: lambda at: check_witness(asked=given.witnessed, cursor=at),
+        Check.SEAL: lambda at: check_seal(log, at),
+        Check.SEQUENCE: lambda at: check_sequence(log, others, at),
+    }
+    findings, answers = [], {}
+    for check in Check:
+        if check is not Check.BYTES and not log.events:
+            reason = "no event could be read"
+            findings.append(Finding(check=check, result=Result.MISSING, reason=reason))
+            continue
+        finding, answers[check] = _run(check, runs[check])
+        findings.append(finding)
+    return tuple(findings), answers
+
+
+def _run(check: Check, run: Run) -> tuple[Finding, Any]:
+    """Return the finding of one check, and what it answered where it passed."""
+    at = Cursor()
+    try:
+        answer = run(at)
+    except Failed as no:
+        return Finding(
+            check=check, result=Result.FAIL, seq=no.seq, reason=no.reason, rule=no.rule
+        ), None
+    except Unanswered as other:
+        return Finding(check=check, result=other.result, reason=other.reason), None
+    except Exception as error:  # noqa: BLE001 - malformed content is a finding, never a crash
+        reason = f"cannot be followed: {type(error).__name__}: {error}"[:200]
+        return Finding(check=check, result=Result.FAIL, seq=at.seq, reason=reason), None
+    note = answer if isinstance(answer, str) else None
+    return Finding(check=check, result=Result.PASS, reason=note), answer
+
+
+def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
+    """Return the openings that a seat's bundle brings along."""
+    data = bundle.files.get(OPENINGS)
+    if data is None:
+        return []
+    try:
+        shown = parse(data, limit=64 * MAX_LINE)
+        each(OPENING)(shown, OPENINGS)
+    except RecordError as error:
+        raise Failed(log.end, f"{OPENINGS}: {error.detail}") from None
+    return list(shown)
+
+
+def _readable(log: Log) -> bool:
+    return bool(log.events) and log.events[0]["type"] == "game_created"
+
+
+def _keys_needed(log: Log, given: Given) -> list[str]:
+    """Return what is missing for L3: a key from outside for every human seat."""
+    if not _readable(log):
+        return ["a log that can be read"]
+    humans = [s for s, setup in enumerate(log.created["seats"]) if setup["kind"] == "human"]
+    if not humans:
+        return ["L3 does not apply: no human sat at the table"]
+    pinned = pinned_keys(log)
+    keyless = [seat for seat in humans if seat not in pinned]
+    needs = [f"seat {seat} has no key: nothing it did is signed" for seat in keyless]
+    asked = [seat for seat in humans if seat in pinned and seat not in given.seat_keys]
+    return needs + [f"the key of seat {seat}, from outside" for seat in asked]
+
+
+def _outside(given: Given, up_to: int | None) -> list[str]:
+    """Return what there was from outside: only that shows a game replaced as a whole."""
+    said = [] if up_to is None else [f"receipts up to seq {up_to}, signed by the server"]
+    if given.seat_keys:
+        seats = ", ".join(str(seat) for seat in sorted(given.seat_keys))
+        said.append(f"the keys of seats {seats}")
+    return said
+
+
+def _missing(log: Log, level: str | None, up_to: int | None, needs: list[str]) -> list[str]:
+    """Return what the next level would need."""
+    said = []
+    if log.seal is None:
+        said.append("the seal of the game")
+    match level:
+        case None | "L0":
+            return ["a log that passes every check"]
+        case "L1":
+            said.append("a receipt from outside, with the server's key")
+        case "L2":
+            said += needs
+    if up_to is not None and up_to < log.end:
+        said.append(f"a receipt for the events after seq {up_to}")
+    return said

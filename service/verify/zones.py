@@ -1,0 +1,262 @@
+"""
+Where every card is: bookkeeping of its own, by card, that shares no code with the game's rules.
+
+It works with the deck or without. Without it, or for what it does not see, a
+card is UNKNOWN until it comes to light; then it must come from where unknown
+cards lie.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+UNKNOWN: Final = ""
+Data = Mapping[str, Any]
+
+
+class Misplaced(Exception):
+    """A card is not where an event says; `dealing` where the deal or a draw is at fault."""
+
+    def __init__(self, reason: str, *, dealing: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.dealing = dealing
+
+
+class Zones:
+    """All cards of a game, each in one zone."""
+
+    def __init__(self, codes: Sequence[str], deck: Sequence[str] | None, seats: int) -> None:
+        self.codes = frozenset(codes)
+        self.deck = list(deck) if deck is not None else [UNKNOWN] * len(codes)
+        self.stock: deque[int] = deque(range(len(codes)))
+        self.pile: list[str] = []
+        self.burned: list[str] = []
+        self.hands: list[list[str]] = [[] for _ in range(seats)]
+        self.up: list[list[list[str]]] = [[] for _ in range(seats)]
+        self.down: list[list[int | None]] = [[] for _ in range(seats)]
+        self.placed: set[str] = set()  # the cards that came to light outside stock and slots
+        self.opened: set[str] = set(self.deck)  # the cards whose position in the deck is known
+        self._steps: Mapping[str, Callable[[Data], None]] = {
+            "cards_dealt": self._dealt,
+            "cards_thrown": self._thrown,
+            "cards_swapped": self._swapped,
+            "table_laid": self._laid,
+            "cards_played": self._played,
+            "cards_drawn": lambda d: self._draw(d["seat"], d["count"]),
+            "pile_burned": self._burned,
+            "pile_picked_up": self._picked_up,
+            "blind_failed": self._blind_failed,
+            "stock_failed": self._stock_failed,
+            "seat_out": self._out,
+        }
+
+    def follow(self, kind: str, data: Data) -> None:
+        """Move the cards that an event moves; raises Misplaced where they are not there."""
+        step = self._steps.get(kind)
+        if step is not None:
+            step(data)
+
+    def everything(self) -> list[str]:
+        """Return the cards of all zones together, UNKNOWN for those that are not seen."""
+        slots = [p for seat in self.down for p in seat if p is not None]
+        cards = [self.deck[p] for p in (*self.stock, *slots)]
+        stacks = [card for seat in self.up for stack in seat for card in stack]
+        hands = [card for hand in self.hands for card in hand]
+        return cards + stacks + hands + self.pile + self.burned
+
+    def _dealt(self, data: Data) -> None:
+        seats, dealer = len(self.hands), data["dealer"]
+        rounds = (data["down"], data["up"], data["hand"])
+        if seats * sum(rounds) > len(self.stock):
+            raise Misplaced("more cards are dealt than the deck has", dealing=True)
+        order = [(dealer + 1 + turn) % seats for turn in range(seats)]
+        for _ in range(data["down"]):
+            for seat in order:
+                self.down[seat].append(self.stock.popleft())
+        for slot in range(data["up"]):
+            for seat in order:
+                faces = data["face_up"][seat]
+                card = self._faced(self.stock.popleft(), faces[slot : slot + 1])
+                self.up[seat].append([card])
+        if not data["up"]:
+            self.up = [[[] for _ in range(data["down"])] for _ in range(seats)]
+        if any(len(faces) != data["up"] for faces in data["face_up"]):
+            raise Misplaced("not as many cards lie open as were dealt face up", dealing=True)
+        for _ in range(data["hand"]):
+            for seat in order:
+                self._draw(seat, 1)
+        self._start(data)
+        if data["stock"] != len(self.stock):
+            raise Misplaced(f"{len(self.stock)} cards are left, not {data['stock']}", dealing=True)
+
+    def _start(self, data: Data) -> None:
+        """Turn the starter; those turned before it go under the stock."""
+        under = []
+        for opening in data["returned"]:
+            position = self._top()
+            self._reveal(position, opening["card"])
+            under.append(self._same(position, opening))
+        if data["starter"] is not None:
+            self.pile = [self._faced(self._top(), [data["starter"]])]
+        self.stock.extend(under)
+
+    def _faced(self, position: int, openings: Sequence[Data]) -> str:
+        """Return the card that is turned at a position of the deck."""
+        if not openings:
+            raise Misplaced("a card dealt face up is not shown", dealing=True)
+        opening = openings[0]
+        self._same(position, opening)
+        self._reveal(position, opening["card"])
+        self._place(opening["card"])
+        return str(opening["card"])
+
+    def _same(self, position: int, opening: Data) -> int:
+        if opening["p"] != position:
+            reason = f"position {opening['p']} is opened where {position} is the one to turn"
+            raise Misplaced(reason, dealing=True)
+        return position
+
+    def _reveal(self, position: int, card: str) -> None:
+        """Learn which card lies at a position, or hold what is said against what is known."""
+        if self.deck[position] == UNKNOWN:
+            if card in self.placed or card in self.opened:
+                raise Misplaced(f"{card} lies elsewhere")
+            if card not in self.codes:
+                raise Misplaced(f"there is no {card} in this game")
+            self.deck[position] = card
+            self.opened.add(card)
+        elif self.deck[position] != card:
+            raise Misplaced(f"{card} is not the card at position {position}")
+
+    def _place(self, card: str) -> None:
+        if card in self.placed:
+            raise Misplaced(f"{card} lies elsewhere")
+        self.placed.add(card)
+
+    def _thrown(self, data: Data) -> None:
+        self._from_hand(data["seat"], data["cards"])
+        self.pile += data["cards"]
+        self._draw(data["seat"], data["count"])
+
+    def _swapped(self, data: Data) -> None:
+        seat = data["seat"]
+        taken = self._from_up(seat, data["hand"])
+        self._from_hand(seat, data["up"])
+        for slot, card in zip(taken, data["up"], strict=True):
+            self.up[seat][slot].append(card)
+        self.hands[seat] += data["hand"]
+
+    def _laid(self, data: Data) -> None:
+        seat = data["seat"]
+        if len(data["stacks"]) != len(self.up[seat]):
+            raise Misplaced("cards are laid on slots that are not there")
+        for stack, cards in zip(self.up[seat], data["stacks"], strict=True):
+            self._from_hand(seat, cards)
+            stack.extend(cards)
+        self._draw(seat, data["count"])
+
+    def _played(self, data: Data) -> None:
+        seat, cards = data["seat"], data["cards"]
+        match data["zone"]:
+            case "hand":
+                self._from_hand(seat, cards)
+            case "up":
+                self._empty_handed(seat)
+                self._from_up(seat, cards)
+            case "down":
+                cards = [self._turned(seat, data["slot"], data["opening"])]
+            case _:
+                cards = [self._tried(data["opening"])]
+        if cards != data["cards"]:
+            raise Misplaced(f"{cards[0]} was turned, and another card is played")
+        self.pile += cards
+
+    def _burned(self, data: Data) -> None:
+        self._whole_pile(data["count"])
+        self.burned += self.pile
+        self.pile = []
+
+    def _picked_up(self, data: Data) -> None:
+        self._whole_pile(data["count"])
+        self._from_up(data["seat"], data["with"])
+        self.hands[data["taker"]] += [*self.pile, *data["with"]]
+        self.pile = []
+
+    def _blind_failed(self, data: Data) -> None:
+        seat = data["seat"]
+        self._whole_pile(data["count"])
+        card = self._turned(seat, data["slot"], data["opening"])
+        self.hands[seat].append(card)
+        self.hands[data["taker"]] += self.pile
+        self.pile = []
+
+    def _stock_failed(self, data: Data) -> None:
+        self._whole_pile(data["count"])
+        self.hands[data["seat"]].append(self._tried(data["opening"]))
+        self.hands[data["taker"]] += self.pile
+        self.pile = []
+
+    def _out(self, data: Data) -> None:
+        seat = data["seat"]
+        left = any(self.up[seat]) or any(p is not None for p in self.down[seat])
+        if self.hands[seat] or left:
+            raise Misplaced(f"seat {seat} goes out with cards")
+
+    def _turned(self, seat: int, slot: int, opening: Data | None) -> str:
+        """Take the card of a slot, and return it."""
+        self._empty_handed(seat)
+        if any(self.up[seat]):
+            raise Misplaced(f"seat {seat} turns a card while face-up cards are left")
+        position = self.down[seat][slot] if slot < len(self.down[seat]) else None
+        if position is None:
+            raise Misplaced(f"slot {slot} of seat {seat} holds no card")
+        self.down[seat][slot] = None
+        return self.deck[position] if opening is None else self._faced(position, [opening])
+
+    def _tried(self, opening: Data) -> str:
+        return self._faced(self._top(), [opening])
+
+    def _draw(self, seat: int, count: int) -> None:
+        for _ in range(count):
+            self.hands[seat].append(self.deck[self._top()])
+
+    def _top(self) -> int:
+        if not self.stock:
+            raise Misplaced("the stock is empty", dealing=True)
+        return self.stock.popleft()
+
+    def _from_hand(self, seat: int, cards: Iterable[str]) -> None:
+        hand = self.hands[seat]
+        for card in cards:
+            if card in hand:
+                hand.remove(card)
+            elif UNKNOWN in hand and self._unseen(card):
+                hand.remove(UNKNOWN)
+            else:
+                raise Misplaced(f"seat {seat} does not hold {card}")
+            self.placed.add(card)
+
+    def _unseen(self, card: str) -> bool:
+        return card in self.codes and card not in self.placed and card not in self.opened
+
+    def _from_up(self, seat: int, cards: Iterable[str]) -> list[int]:
+        """Take face-up cards, and return the slots where they lay."""
+        slots = []
+        for card in cards:
+            slot = next((i for i, stack in enumerate(self.up[seat]) if card in stack), None)
+            if slot is None:
+                raise Misplaced(f"{card} does not lie face up before seat {seat}")
+            self.up[seat][slot].remove(card)
+            slots.append(slot)
+        return slots
+
+    def _empty_handed(self, seat: int) -> None:
+        if self.hands[seat]:
+            raise Misplaced(f"seat {seat} plays from the table with cards in hand")
+
+    def _whole_pile(self, count: int) -> None:
+        if count != len(self.pile):
+            raise Misplaced(f"the pile has {len(self.pile)} cards, not {count}")

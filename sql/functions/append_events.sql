@@ -1,0 +1,54 @@
+-- append_events: the only door into the event store.
+--
+-- Does everything one command changes, or nothing. Takes the versions the caller decided on; if
+-- a stream has moved on, SQLSTATE SH409 says so (DETAIL: the stream and its version) and the
+-- caller reads and decides again. If the request has been answered in the meantime, SH410.
+--
+-- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream.
+-- Streams come in the order of their ids, so that two commands cannot wait for each other.
+--
+-- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
+--
+--   {"answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
+--    "secret": null or {game, key, ciphertext}, "forget": null or game,
+--    "outbox": [{stream, version, topic}]}          bytes in base64
+CREATE OR REPLACE FUNCTION append_events(command jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    answer  jsonb := nullif(command -> 'answer', 'null');
+    secret  jsonb := nullif(command -> 'secret', 'null');
+    append  jsonb;
+BEGIN
+    IF answer IS NOT NULL THEN
+        PERFORM keep_answer(answer);
+    END IF;
+
+    FOR append IN
+        SELECT a.value
+        FROM jsonb_array_elements(command -> 'appends') a
+        ORDER BY (a.value ->> 'stream')::uuid
+    LOOP
+        PERFORM append_stream(append);
+    END LOOP;
+
+    IF secret IS NOT NULL THEN
+        INSERT INTO secrets (game_id, key_id, ciphertext)
+        VALUES (
+            (secret ->> 'game')::uuid,
+            secret ->> 'key',
+            decode(secret ->> 'ciphertext', 'base64')
+        );
+    END IF;
+
+    IF command ->> 'forget' IS NOT NULL THEN
+        DELETE FROM secrets WHERE game_id = (command ->> 'forget')::uuid;
+    END IF;
+
+    IF jsonb_array_length(command -> 'outbox') > 0 THEN
+        INSERT INTO outbox (stream_id, version, topic)
+        SELECT (o.value ->> 'stream')::uuid, (o.value ->> 'version')::integer, o.value ->> 'topic'
+        FROM jsonb_array_elements(command -> 'outbox') o;
+    END IF;
+END
+$$;

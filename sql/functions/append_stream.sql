@@ -1,0 +1,46 @@
+-- append_stream: compare the version of one stream, add the lines, keep the summary row in step.
+--
+-- The lines are text in the argument and bytes in the table: nothing but their UTF-8 encoding
+-- happens to them. The head is computed again, so a receipt can never name bytes not stored here.
+--
+--   {stream, kind, expected, head (base64), lines: [text, at least one], summary: null or {…}}
+CREATE OR REPLACE FUNCTION append_stream(append jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    stream    uuid    := (append ->> 'stream')::uuid;
+    expected  integer := (append ->> 'expected')::integer;
+    reached   integer := expected + jsonb_array_length(append -> 'lines');
+    new_head  bytea   := decode(append ->> 'head', 'base64');
+BEGIN
+    IF new_head IS DISTINCT FROM
+        sha256('\x00'::bytea || convert_to(append -> 'lines' ->> -1, 'UTF8'))
+    THEN
+        RAISE EXCEPTION 'the head given for stream % is not that of its last event', stream
+            USING ERRCODE = 'SH400';
+    END IF;
+
+    IF expected = 0 THEN
+        PERFORM open_stream(stream, append ->> 'kind', reached, new_head);
+    ELSE
+        UPDATE streams SET version = reached, head = new_head
+        WHERE stream_id = stream AND version = expected AND kind = append ->> 'kind';
+        IF NOT FOUND THEN
+            PERFORM refuse_version(stream, expected);
+        END IF;
+    END IF;
+
+    INSERT INTO events (stream_id, seq, line)
+    SELECT stream, expected + l.ordinality::integer - 1, convert_to(l.value, 'UTF8')
+    FROM jsonb_array_elements_text(append -> 'lines') WITH ORDINALITY l;
+
+    CASE append ->> 'kind'
+        WHEN 'game' THEN
+            PERFORM summarise_game(stream, reached, nullif(append -> 'summary', 'null'));
+        WHEN 'table' THEN
+            PERFORM summarise_table(stream, reached, nullif(append -> 'summary', 'null'));
+        ELSE
+            NULL;  -- other kinds have no summary
+    END CASE;
+END
+$$;

@@ -1,0 +1,22 @@
+-- archive_stream: take a sealed game out of the database, leaving its head; for the owner.
+--
+-- `bundle_hash` is the SHA-256 of the bundle that serves its readers from now on.
+CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    removed  integer;
+BEGIN
+    INSERT INTO archived (stream_id, version, head, bundle)
+    SELECT s.stream_id, s.version, s.head, bundle_hash
+    FROM streams s
+    WHERE s.stream_id = stream
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no stream %', stream USING ERRCODE = 'SH400';
+    END IF;
+    DELETE FROM events e WHERE e.stream_id = stream;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN removed;
+END
+$$;

@@ -1,0 +1,17 @@
+-- claim_outbox: take rows off the outbox; two relays never get the same one.
+CREATE OR REPLACE FUNCTION claim_outbox(wanted text, most integer, before timestamptz)
+RETURNS TABLE (stream_id uuid, version integer)
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    DELETE FROM outbox o
+    USING (
+        SELECT c.stream_id, c.version, c.topic
+        FROM outbox c
+        WHERE c.topic = wanted AND c.created_at < before
+        ORDER BY c.created_at
+        LIMIT most
+        FOR UPDATE SKIP LOCKED
+    ) taken
+    WHERE (o.stream_id, o.version, o.topic) = (taken.stream_id, taken.version, taken.topic)
+    RETURNING o.stream_id, o.version
+$$;

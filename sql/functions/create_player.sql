@@ -1,0 +1,9 @@
+-- create_player: a new person; names need not be unique.
+CREATE OR REPLACE FUNCTION create_player(
+    player uuid, its_name text, token bytea, recovery bytea, at timestamptz
+) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    INSERT INTO players (player_id, name, token_hash, recovery_hash, created_at)
+    VALUES (player, its_name, token, recovery, at)
+$$;

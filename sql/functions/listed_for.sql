@@ -1,0 +1,10 @@
+-- listed_for: whether a game of a private table stands in the lists that a person gets.
+CREATE OR REPLACE FUNCTION listed_for(viewer uuid, game uuid, its_table uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = public, pg_temp
+AS $$
+    SELECT viewer IS NOT NULL AND (
+        EXISTS (SELECT FROM game_seats s WHERE s.game_id = game AND s.player_id = viewer)
+        OR EXISTS (SELECT FROM table_seats s WHERE s.table_id = its_table AND s.player_id = viewer)
+        OR EXISTS (SELECT FROM tables t WHERE t.table_id = its_table AND t.host = viewer)
+    )
+$$;

@@ -1,0 +1,36 @@
+-- refuse_change: what was written stays; SQLSTATE SH403 to whoever tries, the owner included.
+--
+-- The triggers are ENABLE ALWAYS: ordinary ones are passed by session_replication_role = replica.
+-- Should `events` be partitioned one day, each partition needs its own trigger for TRUNCATE: one
+-- on the parent does not see it.
+CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION '% on % is refused: the record is append-only', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'SH403';
+END
+$$;
+
+CREATE OR REPLACE TRIGGER events_never_change BEFORE UPDATE OR TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE events ENABLE ALWAYS TRIGGER events_never_change;
+
+CREATE OR REPLACE TRIGGER streams_never_go BEFORE DELETE OR TRUNCATE ON streams
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE streams ENABLE ALWAYS TRIGGER streams_never_go;
+
+-- The condition keeps the function out of the way of an append, which only ever goes forward.
+CREATE OR REPLACE TRIGGER streams_only_grow BEFORE UPDATE ON streams
+    FOR EACH ROW WHEN (
+        NEW.version <= OLD.version OR NEW.stream_id <> OLD.stream_id OR NEW.kind <> OLD.kind
+    ) EXECUTE FUNCTION refuse_change();
+ALTER TABLE streams ENABLE ALWAYS TRIGGER streams_only_grow;
+
+CREATE OR REPLACE TRIGGER archived_never_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON archived
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE archived ENABLE ALWAYS TRIGGER archived_never_changes;
+
+CREATE OR REPLACE TRIGGER readings_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON readings
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE readings ENABLE ALWAYS TRIGGER readings_never_change;

@@ -1,0 +1,18 @@
+-- refuse_delete: an event may go only when its stream stands in `archived`, head and all.
+--
+-- There is no switch to forget in the wrong position: the record of the head is the permission.
+CREATE OR REPLACE FUNCTION refuse_delete() RETURNS trigger
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM archived a WHERE a.stream_id = OLD.stream_id AND a.version > OLD.seq) THEN
+        RETURN OLD;
+    END IF;
+    RAISE EXCEPTION 'DELETE on events is refused: the record is append-only'
+        USING ERRCODE = 'SH403';
+END
+$$;
+
+CREATE OR REPLACE TRIGGER events_never_go BEFORE DELETE ON events
+    FOR EACH ROW EXECUTE FUNCTION refuse_delete();
+ALTER TABLE events ENABLE ALWAYS TRIGGER events_never_go;

@@ -1,0 +1,18 @@
+-- refuse_version: raise SH409, with the stream and where it stands now as JSON in DETAIL.
+--
+-- Version 0 in DETAIL: there is no such stream.
+CREATE OR REPLACE FUNCTION refuse_version(stream uuid, expected integer) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    present  integer := coalesce((SELECT s.version FROM streams s WHERE s.stream_id = stream), 0);
+BEGIN
+    IF present = expected THEN
+        RAISE EXCEPTION 'stream % is of another kind', stream USING ERRCODE = 'SH400';
+    END IF;
+    RAISE EXCEPTION 'stream % is at version %, not %', stream, present, expected
+        USING
+            ERRCODE = 'SH409',
+            DETAIL = jsonb_build_object('stream', stream, 'version', present)::text;
+END
+$$;

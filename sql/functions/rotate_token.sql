@@ -1,0 +1,11 @@
+-- rotate_token: a new token for a person, the old one ends; returns whether there is such a person.
+CREATE OR REPLACE FUNCTION rotate_token(player uuid, token bytea) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE players p SET token_hash = token
+        WHERE p.player_id = player AND p.erased_at IS NULL
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;

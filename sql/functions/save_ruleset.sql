@@ -1,0 +1,16 @@
+-- save_ruleset: keep a ruleset under the hash of its settings; returns whether it is new.
+--
+-- Whoever has the same settings accepted later finds the first one's name on them.
+CREATE OR REPLACE FUNCTION save_ruleset(
+    ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz
+) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        INSERT INTO rulesets_custom (ruleset_id, name, owner, document, created_at)
+        VALUES (ruleset, its_name, its_owner, its_document, at)
+        ON CONFLICT ON CONSTRAINT rulesets_custom_pkey DO NOTHING
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;

@@ -1,0 +1,32 @@
+-- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
+--
+-- The row is made by the first append with a summary; `seats` replaces all seats.
+CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    given  jsonb := coalesce(summary, '{}')
+        || jsonb_build_object('table_id', its_table, 'version', reached);
+BEGIN
+    UPDATE tables t SET (
+        host, version, status, public, ruleset_id, invite_hash, created_at, hand, game_id
+    ) = (
+        SELECT
+            r.host, r.version, r.status, r.public, r.ruleset_id, r.invite_hash, r.created_at,
+            r.hand, r.game_id
+        FROM jsonb_populate_record(t, given) r
+    )
+    WHERE t.table_id = its_table;
+
+    IF NOT FOUND AND summary IS NOT NULL THEN
+        INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || given);
+    END IF;
+
+    IF given -> 'seats' IS NOT NULL THEN
+        DELETE FROM table_seats s WHERE s.table_id = its_table;
+        INSERT INTO table_seats (table_id, seat, kind, bot, player_id)
+        SELECT its_table, r.seat, r.kind, r.bot, r.player_id
+        FROM jsonb_populate_recordset(NULL::table_seats, given -> 'seats') r;
+    END IF;
+END
+$$;

@@ -1,0 +1,67 @@
+-- Who may do what. Run again after every change of the schema.
+--
+-- The owner is whoever runs the migrations: it owns the objects, and nothing of the application
+-- connects as it. The others are made here where they are missing (a role belongs to the whole
+-- server, not to one database); where the owner may not make roles, an administrator makes them.
+--
+--   shithead_service   the API and the workers: reads, and executes the functions that write
+--   shithead_reader    figures and dashboards: public facts, no person, no secret
+--   shithead_auditor   checks every stream against its head: the exact bytes, no secret, no token
+--
+-- shithead_service may log in and has no password: it can where the server trusts the way (the
+-- embedded server's private socket) and nowhere else, until the owner sets a password. The
+-- other two are groups; grant them to people.
+
+DO $$
+DECLARE
+    wanted  record;
+BEGIN
+    FOR wanted IN
+        SELECT *
+        FROM (VALUES
+            ('shithead_service', 'LOGIN'), ('shithead_reader', 'NOLOGIN'), ('shithead_auditor', 'NOLOGIN')
+        ) roles (name, login)
+        WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = roles.name)
+    LOOP
+        BEGIN
+            EXECUTE format('CREATE ROLE %I %s', wanted.name, wanted.login);
+        EXCEPTION
+            WHEN duplicate_object OR unique_violation THEN
+                NULL;  -- made at the same moment from another database
+        END;
+    END LOOP;
+END
+$$;
+
+GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_auditor;
+
+REVOKE ALL ON
+    streams, events, archived, secrets, answers, outbox, event_log,
+    players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    game_rows, table_rows, applied_migrations, applied_files
+FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
+
+GRANT SELECT ON
+    streams, events, archived, secrets, answers, outbox,
+    players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    game_rows, table_rows, applied_migrations, applied_files
+TO shithead_service;
+
+GRANT SELECT ON event_log, streams, archived, games, game_seats, rulesets_custom TO shithead_reader;
+
+GRANT SELECT ON
+    event_log, streams, events, archived, games, game_seats, readings, rulesets_custom
+TO shithead_auditor;
+
+REVOKE ALL ON FUNCTION
+    append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
+    summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
+    purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
+    record_reading, save_ruleset, come_back, listed_for
+FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION
+    append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
+    erase_player, record_refusal, record_reading, save_ruleset, come_back,
+    listed_for
+TO shithead_service;

@@ -1,0 +1,7 @@
+-- due_games: the games whose time has come, the longest waiting first.
+-- $1 now, $2 most rows
+SELECT game_id, version, wake_kind, wake_at, wake_seat
+FROM games
+WHERE wake_at <= $1::timestamptz
+ORDER BY wake_at
+LIMIT $2::bigint

@@ -1,0 +1,8 @@
+-- read_stream: where a stream stands, and its events from a seq on, in one snapshot.
+-- $1 stream, $2 first seq, $3 most events or null. A stream without such events gives one row, line null.
+SELECT s.kind, s.version, s.head, e.line
+FROM streams s
+LEFT JOIN events e ON e.stream_id = s.stream_id AND e.seq >= $2::integer
+WHERE s.stream_id = $1::uuid
+ORDER BY e.seq
+LIMIT $3::bigint

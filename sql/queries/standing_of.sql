@@ -1,0 +1,14 @@
+-- standing_of: a person's record and what they have going.
+-- $1 player
+SELECT
+    count(*) FILTER (WHERE g.status = 'ended') AS games,
+    count(*) FILTER (WHERE g.status = 'ended' AND g.shithead = s.seat) AS shithead,
+    count(*) FILTER (WHERE g.status NOT IN ('ended', 'aborted')) AS running,
+    (
+        SELECT count(*) FROM tables t
+        WHERE t.host = $1::uuid AND t.status <> 'closed'
+    ) AS hosting,
+    (SELECT count(*) FROM rulesets_custom r WHERE r.owner = $1::uuid) AS rulesets
+FROM game_seats s
+JOIN games g ON g.game_id = s.game_id
+WHERE s.player_id = $1::uuid

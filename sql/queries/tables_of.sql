@@ -1,0 +1,9 @@
+-- tables_of: the tables not closed that a person sits at or hosts, newest first.
+-- $1 player
+SELECT t.table_id
+FROM tables t
+WHERE t.status <> 'closed' AND (
+    t.host = $1::uuid
+    OR t.table_id IN (SELECT s.table_id FROM table_seats s WHERE s.player_id = $1::uuid)
+)
+ORDER BY t.created_at DESC, t.table_id DESC

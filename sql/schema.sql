@@ -1,0 +1,811 @@
+-- The whole schema of this release, to be read from top to bottom.
+--
+-- Kept by hand beside the migrations; a test loads both into new databases and compares what came
+-- of them. A database is made and brought forward by the migrations, never by this file.
+--
+-- 1. Bookkeeping   2. The record   3. The directory   4. Functions   5. Privileges
+
+
+-- bookkeeping: what has been applied to this database; made by the first migration of it.
+CREATE TABLE applied_migrations (
+    name        text         NOT NULL,  -- of the file, without its ending
+    checksum    bytea        NOT NULL,  -- SHA-256 of the file
+    applied_at  timestamptz  NOT NULL DEFAULT now(),
+    CONSTRAINT applied_migrations_pkey PRIMARY KEY (name)
+);
+
+CREATE TABLE applied_files (
+    name        text         NOT NULL,  -- of a file that is applied again when it changes
+    checksum    bytea        NOT NULL,  -- SHA-256 of the file
+    applied_at  timestamptz  NOT NULL DEFAULT now(),
+    CONSTRAINT applied_files_pkey PRIMARY KEY (name)
+);
+
+
+-- The record itself: streams of events, what is kept beside a running game, what is told after a commit.
+--
+-- Every key starts with the stream, there is no sequence and no reference from one stream to
+-- another: an append touches rows of its own streams only, so streams can be partitioned or
+-- distributed by their id without a change here.
+
+CREATE TABLE streams (
+    stream_id  uuid     NOT NULL,
+    kind       text     NOT NULL,  -- StreamKind; only games are public
+    version    integer  NOT NULL,  -- number of events; what an append compares and sets
+    head       bytea    NOT NULL,  -- SHA-256(0x00 || last line)
+    CONSTRAINT streams_pkey PRIMARY KEY (stream_id),
+    CONSTRAINT streams_kind_known CHECK (kind IN ('game', 'table', 'dispute', 'access')),
+    CONSTRAINT streams_version_positive CHECK (version > 0),
+    CONSTRAINT streams_head_is_hash CHECK (octet_length(head) = 32)
+) WITH (fillfactor = 70);  -- room for the version to change in place
+
+CREATE TABLE events (
+    stream_id  uuid     NOT NULL,
+    seq        integer  NOT NULL,  -- from 0, without gaps
+    line       bytea    NOT NULL,  -- canonical JSON, the exact bytes that are hashed; jsonb would change them
+    CONSTRAINT events_pkey PRIMARY KEY (stream_id, seq),
+    CONSTRAINT events_seq_from_zero CHECK (seq >= 0)
+);
+
+-- Streams that live on as bundles outside the database. Only what stands here may leave `events`.
+CREATE TABLE archived (
+    stream_id    uuid         NOT NULL,
+    version      integer      NOT NULL,  -- of the whole stream
+    head         bytea        NOT NULL,  -- of the whole stream
+    bundle       bytea        NOT NULL,  -- SHA-256 of the bundle that holds it now
+    archived_at  timestamptz  NOT NULL DEFAULT now(),
+    CONSTRAINT archived_pkey PRIMARY KEY (stream_id),
+    CONSTRAINT archived_bundle_is_hash CHECK (octet_length(bundle) = 32)
+);
+
+-- The server seeds of running games, encrypted by the service; gone with the seal.
+CREATE TABLE secrets (
+    game_id     uuid   NOT NULL,
+    key_id      text   NOT NULL,  -- which key of the key file
+    ciphertext  bytea  NOT NULL,  -- AES-256-GCM, the game id as associated data
+    CONSTRAINT secrets_pkey PRIMARY KEY (game_id)
+);
+
+-- Answers to requests that carried an Idempotency-Key, encrypted by the service.
+CREATE TABLE answers (
+    caller       uuid         NOT NULL,
+    request_key  bytea        NOT NULL,  -- SHA-256 over path and key
+    body_hash    bytea        NOT NULL,  -- SHA-256 over the body
+    sealed       bytea        NOT NULL,
+    created_at   timestamptz  NOT NULL DEFAULT now(),
+    CONSTRAINT answers_pkey PRIMARY KEY (caller, request_key)
+);
+CREATE INDEX answers_by_age ON answers (created_at);
+
+-- What has to be told after the commit; a row leaves when somebody has taken it on.
+CREATE TABLE outbox (
+    stream_id   uuid         NOT NULL,
+    version     integer      NOT NULL,  -- the stream's version after the commit
+    topic       text         NOT NULL,  -- to whom
+    created_at  timestamptz  NOT NULL DEFAULT now(),
+    CONSTRAINT outbox_pkey PRIMARY KEY (stream_id, version, topic)
+);
+CREATE INDEX outbox_by_age ON outbox (topic, created_at);
+
+-- The record as JSON, for people with a SQL prompt; derived, never the truth.
+CREATE VIEW event_log AS
+SELECT
+    e.stream_id,
+    e.seq,
+    convert_from(e.line, 'UTF8')::jsonb AS event
+FROM events e
+JOIN streams s ON s.stream_id = e.stream_id
+WHERE s.kind = 'game';
+
+
+-- The directory: what lists, pages and the sweeper ask for without folding a stream.
+--
+-- `games`, `game_seats`, `tables` and `table_seats` are summaries, written by the append that
+-- changes them. People are named here and nowhere in a stream, so that they can be erased.
+
+CREATE TABLE players (
+    player_id      uuid         NOT NULL,
+    name           text,                   -- null once erased
+    token_hash     bytea,                  -- SHA-256; null once erased
+    recovery_hash  bytea,                  -- SHA-256; null once erased
+    created_at     timestamptz  NOT NULL,
+    erased_at      timestamptz,
+    CONSTRAINT players_pkey PRIMARY KEY (player_id),
+    CONSTRAINT players_token_unique UNIQUE (token_hash),
+    CONSTRAINT players_recovery_unique UNIQUE (recovery_hash),
+    CONSTRAINT players_erased_whole CHECK (
+        (erased_at IS NULL AND num_nulls(name, token_hash, recovery_hash) = 0)
+        OR (erased_at IS NOT NULL AND num_nonnulls(name, token_hash, recovery_hash) = 0)
+    )
+);
+
+CREATE TABLE games (
+    game_id     uuid         NOT NULL,
+    table_id    uuid         NOT NULL,
+    hand        integer      NOT NULL,
+    ruleset_id  text         NOT NULL,
+    status      text         NOT NULL,
+    version     integer      NOT NULL,
+    turn        integer,                -- seat; null where nobody alone is on turn
+    dealer      integer,                -- seat; null while it is not drawn
+    created_at  timestamptz  NOT NULL,
+    ended_at    timestamptz,
+    reason      text,                   -- of game_ended, or the cause of game_aborted
+    shithead    integer,                -- seat
+    places      jsonb,                  -- seats in the order in which they went out
+    public      boolean      NOT NULL,
+    wake_kind   text,                   -- what the sweeper has to do: bot, stand_in, time_out, entropy, …
+    wake_at     timestamptz,            -- and when
+    wake_seat   integer,                -- and for whom
+    back        jsonb,                  -- seats whose players came back while a bot stood in
+    CONSTRAINT games_pkey PRIMARY KEY (game_id),
+    CONSTRAINT games_status_known CHECK (
+        status IN ('shuffling', 'swapping', 'playing', 'ended', 'aborted')
+    )
+) WITH (fillfactor = 70);
+CREATE INDEX games_by_age ON games (created_at DESC, game_id DESC);
+CREATE INDEX games_by_table ON games (table_id, created_at DESC, game_id DESC);
+CREATE INDEX games_due ON games (wake_at) WHERE wake_at IS NOT NULL;
+
+CREATE TABLE game_seats (
+    game_id    uuid     NOT NULL,
+    seat       integer  NOT NULL,
+    kind       text     NOT NULL,  -- human, bot
+    bot        text,               -- its name
+    player_id  uuid,               -- stays when the player is erased
+    CONSTRAINT game_seats_pkey PRIMARY KEY (game_id, seat)
+);
+CREATE INDEX game_seats_by_player ON game_seats (player_id) WHERE player_id IS NOT NULL;
+
+CREATE TABLE tables (
+    table_id     uuid         NOT NULL,
+    host         uuid         NOT NULL,  -- player
+    version      integer      NOT NULL,
+    status       text         NOT NULL,
+    public       boolean      NOT NULL,
+    ruleset_id   text         NOT NULL,
+    invite_hash  bytea,                  -- SHA-256 of the invite of a private table
+    created_at   timestamptz  NOT NULL,
+    hand         integer      NOT NULL DEFAULT 0,  -- the last hand dealt
+    game_id      uuid,                   -- the hand being played
+    CONSTRAINT tables_pkey PRIMARY KEY (table_id),
+    CONSTRAINT tables_status_known CHECK (status IN ('open', 'between', 'playing', 'closed'))
+) WITH (fillfactor = 70);
+CREATE INDEX tables_by_age ON tables (created_at DESC, table_id DESC);
+CREATE INDEX tables_by_host ON tables (host);
+
+CREATE TABLE table_seats (
+    table_id   uuid     NOT NULL,
+    seat       integer  NOT NULL,
+    kind       text     NOT NULL,  -- human, bot, open
+    bot        text,
+    player_id  uuid,
+    CONSTRAINT table_seats_pkey PRIMARY KEY (table_id, seat)
+);
+CREATE INDEX table_seats_by_player ON table_seats (player_id) WHERE player_id IS NOT NULL;
+
+-- Moves that were refused, encrypted by the service: an attempt tells what is in a hand.
+CREATE TABLE refusals (
+    game_id     uuid         NOT NULL,
+    refusal_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
+    at          timestamptz  NOT NULL,
+    seat        integer      NOT NULL,
+    key_id      text         NOT NULL,
+    sealed      bytea        NOT NULL,
+    CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id)
+);
+
+-- Who read something not public about a game that was not theirs to know.
+CREATE TABLE readings (
+    game_id     uuid         NOT NULL,
+    reading_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
+    at          timestamptz  NOT NULL,
+    reader      uuid         NOT NULL,  -- player
+    what        text         NOT NULL,
+    CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id)
+);
+
+-- Rulesets of the players' own; the id is the hash of the settings, so a row never changes.
+CREATE TABLE rulesets_custom (
+    ruleset_id  text         NOT NULL,
+    name        text         NOT NULL,
+    owner       uuid         NOT NULL,  -- player
+    document    text         NOT NULL,  -- JSON
+    created_at  timestamptz  NOT NULL,
+    CONSTRAINT rulesets_custom_pkey PRIMARY KEY (ruleset_id)
+);
+CREATE INDEX rulesets_custom_by_owner ON rulesets_custom (owner);
+
+-- A game with its seats and the names of those who sit there.
+CREATE VIEW game_rows AS
+SELECT
+    g.*,
+    (
+        SELECT jsonb_agg(
+            jsonb_build_object(
+                'seat', s.seat, 'kind', s.kind, 'bot', s.bot,
+                'player', s.player_id, 'name', p.name
+            ) ORDER BY s.seat
+        )
+        FROM game_seats s
+        LEFT JOIN players p ON p.player_id = s.player_id
+        WHERE s.game_id = g.game_id
+    ) AS seats
+FROM games g;
+
+-- A table with its seats and the names of those who sit there.
+CREATE VIEW table_rows AS
+SELECT
+    t.*,
+    (
+        SELECT jsonb_agg(
+            jsonb_build_object(
+                'seat', s.seat, 'kind', s.kind, 'bot', s.bot,
+                'player', s.player_id, 'name', p.name
+            ) ORDER BY s.seat
+        )
+        FROM table_seats s
+        LEFT JOIN players p ON p.player_id = s.player_id
+        WHERE s.table_id = t.table_id
+    ) AS seats
+FROM tables t;
+
+
+-- append_events: the only door into the event store.
+--
+-- Does everything one command changes, or nothing. Takes the versions the caller decided on; if
+-- a stream has moved on, SQLSTATE SH409 says so (DETAIL: the stream and its version) and the
+-- caller reads and decides again. If the request has been answered in the meantime, SH410.
+--
+-- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream.
+-- Streams come in the order of their ids, so that two commands cannot wait for each other.
+--
+-- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
+--
+--   {"answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
+--    "secret": null or {game, key, ciphertext}, "forget": null or game,
+--    "outbox": [{stream, version, topic}]}          bytes in base64
+CREATE OR REPLACE FUNCTION append_events(command jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    answer  jsonb := nullif(command -> 'answer', 'null');
+    secret  jsonb := nullif(command -> 'secret', 'null');
+    append  jsonb;
+BEGIN
+    IF answer IS NOT NULL THEN
+        PERFORM keep_answer(answer);
+    END IF;
+
+    FOR append IN
+        SELECT a.value
+        FROM jsonb_array_elements(command -> 'appends') a
+        ORDER BY (a.value ->> 'stream')::uuid
+    LOOP
+        PERFORM append_stream(append);
+    END LOOP;
+
+    IF secret IS NOT NULL THEN
+        INSERT INTO secrets (game_id, key_id, ciphertext)
+        VALUES (
+            (secret ->> 'game')::uuid,
+            secret ->> 'key',
+            decode(secret ->> 'ciphertext', 'base64')
+        );
+    END IF;
+
+    IF command ->> 'forget' IS NOT NULL THEN
+        DELETE FROM secrets WHERE game_id = (command ->> 'forget')::uuid;
+    END IF;
+
+    IF jsonb_array_length(command -> 'outbox') > 0 THEN
+        INSERT INTO outbox (stream_id, version, topic)
+        SELECT (o.value ->> 'stream')::uuid, (o.value ->> 'version')::integer, o.value ->> 'topic'
+        FROM jsonb_array_elements(command -> 'outbox') o;
+    END IF;
+END
+$$;
+
+
+-- append_stream: compare the version of one stream, add the lines, keep the summary row in step.
+--
+-- The lines are text in the argument and bytes in the table: nothing but their UTF-8 encoding
+-- happens to them. The head is computed again, so a receipt can never name bytes not stored here.
+--
+--   {stream, kind, expected, head (base64), lines: [text, at least one], summary: null or {…}}
+CREATE OR REPLACE FUNCTION append_stream(append jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    stream    uuid    := (append ->> 'stream')::uuid;
+    expected  integer := (append ->> 'expected')::integer;
+    reached   integer := expected + jsonb_array_length(append -> 'lines');
+    new_head  bytea   := decode(append ->> 'head', 'base64');
+BEGIN
+    IF new_head IS DISTINCT FROM
+        sha256('\x00'::bytea || convert_to(append -> 'lines' ->> -1, 'UTF8'))
+    THEN
+        RAISE EXCEPTION 'the head given for stream % is not that of its last event', stream
+            USING ERRCODE = 'SH400';
+    END IF;
+
+    IF expected = 0 THEN
+        PERFORM open_stream(stream, append ->> 'kind', reached, new_head);
+    ELSE
+        UPDATE streams SET version = reached, head = new_head
+        WHERE stream_id = stream AND version = expected AND kind = append ->> 'kind';
+        IF NOT FOUND THEN
+            PERFORM refuse_version(stream, expected);
+        END IF;
+    END IF;
+
+    INSERT INTO events (stream_id, seq, line)
+    SELECT stream, expected + l.ordinality::integer - 1, convert_to(l.value, 'UTF8')
+    FROM jsonb_array_elements_text(append -> 'lines') WITH ORDINALITY l;
+
+    CASE append ->> 'kind'
+        WHEN 'game' THEN
+            PERFORM summarise_game(stream, reached, nullif(append -> 'summary', 'null'));
+        WHEN 'table' THEN
+            PERFORM summarise_table(stream, reached, nullif(append -> 'summary', 'null'));
+        ELSE
+            NULL;  -- other kinds have no summary
+    END CASE;
+END
+$$;
+
+
+-- archive_stream: take a sealed game out of the database, leaving its head; for the owner.
+--
+-- `bundle_hash` is the SHA-256 of the bundle that serves its readers from now on.
+CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    removed  integer;
+BEGIN
+    INSERT INTO archived (stream_id, version, head, bundle)
+    SELECT s.stream_id, s.version, s.head, bundle_hash
+    FROM streams s
+    WHERE s.stream_id = stream
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no stream %', stream USING ERRCODE = 'SH400';
+    END IF;
+    DELETE FROM events e WHERE e.stream_id = stream;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN removed;
+END
+$$;
+
+
+-- check_archived: what is written into `archived` must be true, and the game over.
+CREATE OR REPLACE FUNCTION check_archived() RETURNS trigger
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    last_type  text := (
+        SELECT convert_from(e.line, 'UTF8')::jsonb ->> 'type'
+        FROM events e
+        WHERE e.stream_id = NEW.stream_id AND e.seq = NEW.version - 1
+    );
+BEGIN
+    IF coalesce(last_type, '') NOT IN ('game_sealed', 'game_aborted') OR NOT EXISTS (
+        SELECT FROM streams s
+        WHERE s.stream_id = NEW.stream_id AND s.version = NEW.version AND s.head = NEW.head
+            AND s.kind = 'game'
+    ) THEN
+        RAISE EXCEPTION 'stream % is no sealed game at version %', NEW.stream_id, NEW.version
+            USING ERRCODE = 'SH403';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER archived_is_true BEFORE INSERT ON archived
+    FOR EACH ROW EXECUTE FUNCTION check_archived();
+ALTER TABLE archived ENABLE ALWAYS TRIGGER archived_is_true;
+
+
+-- claim_outbox: take rows off the outbox; two relays never get the same one.
+CREATE OR REPLACE FUNCTION claim_outbox(wanted text, most integer, before timestamptz)
+RETURNS TABLE (stream_id uuid, version integer)
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    DELETE FROM outbox o
+    USING (
+        SELECT c.stream_id, c.version, c.topic
+        FROM outbox c
+        WHERE c.topic = wanted AND c.created_at < before
+        ORDER BY c.created_at
+        LIMIT most
+        FOR UPDATE SKIP LOCKED
+    ) taken
+    WHERE (o.stream_id, o.version, o.topic) = (taken.stream_id, taken.version, taken.topic)
+    RETURNING o.stream_id, o.version
+$$;
+
+
+-- come_back: a player takes the seat back from the bot that stood in; returns whether it held.
+--
+-- Not an event, since nothing happened in the game; void where the game has moved on from
+-- `seen`. What the sweeper does next changes with it.
+CREATE OR REPLACE FUNCTION come_back(
+    game uuid, seen integer, seats jsonb, next_kind text, next_at timestamptz
+) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE games g SET back = seats, wake_kind = next_kind, wake_at = next_at
+        WHERE g.game_id = game AND g.version = seen
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;
+
+
+-- create_player: a new person; names need not be unique.
+CREATE OR REPLACE FUNCTION create_player(
+    player uuid, its_name text, token bytea, recovery bytea, at timestamptz
+) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    INSERT INTO players (player_id, name, token_hash, recovery_hash, created_at)
+    VALUES (player, its_name, token, recovery, at)
+$$;
+
+
+-- erase_player: forget who a person was; the number stays, so that their games still add up.
+--
+-- Their kept answers go too: only they could have asked for them again.
+CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    DELETE FROM answers a WHERE a.caller = player;
+    WITH done AS (
+        UPDATE players p
+        SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = at
+        WHERE p.player_id = player AND p.erased_at IS NULL
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;
+
+
+-- keep_answer: keep the answer to a request, or SH410 where it has one.
+--
+-- A concurrent twin waits here until the first has committed or failed.
+CREATE OR REPLACE FUNCTION keep_answer(answer jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    INSERT INTO answers (caller, request_key, body_hash, sealed)
+    VALUES (
+        (answer ->> 'caller')::uuid,
+        decode(answer ->> 'key', 'base64'),
+        decode(answer ->> 'body', 'base64'),
+        decode(answer ->> 'sealed', 'base64')
+    );
+EXCEPTION
+    WHEN unique_violation THEN
+        RAISE EXCEPTION 'this request has been answered' USING ERRCODE = 'SH410';
+END
+$$;
+
+
+-- listed_for: whether a game of a private table stands in the lists that a person gets.
+CREATE OR REPLACE FUNCTION listed_for(viewer uuid, game uuid, its_table uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = public, pg_temp
+AS $$
+    SELECT viewer IS NOT NULL AND (
+        EXISTS (SELECT FROM game_seats s WHERE s.game_id = game AND s.player_id = viewer)
+        OR EXISTS (SELECT FROM table_seats s WHERE s.table_id = its_table AND s.player_id = viewer)
+        OR EXISTS (SELECT FROM tables t WHERE t.table_id = its_table AND t.host = viewer)
+    )
+$$;
+
+
+-- open_stream: the first row of a stream, or SH409 where somebody else opened it first.
+--
+-- A function of its own, since the handler of the unique violation costs a subtransaction that
+-- an append to a stream already open does not need.
+CREATE OR REPLACE FUNCTION open_stream(stream uuid, its_kind text, reached integer, its_head bytea)
+RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    INSERT INTO streams (stream_id, kind, version, head)
+    VALUES (stream, its_kind, reached, its_head);
+EXCEPTION
+    WHEN unique_violation THEN
+        PERFORM refuse_version(stream, 0);
+END
+$$;
+
+
+-- purge_answers: forget the answers given before a time; returns how many.
+CREATE OR REPLACE FUNCTION purge_answers(before timestamptz) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH gone AS (DELETE FROM answers a WHERE a.created_at < before RETURNING 1)
+    SELECT count(*) FROM gone
+$$;
+
+
+-- record_reading: note who read something not public.
+CREATE OR REPLACE FUNCTION record_reading(
+    game uuid, read_at timestamptz, its_reader uuid, what_was_read text
+) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    INSERT INTO readings (game_id, at, reader, what)
+    VALUES (game, read_at, its_reader, what_was_read)
+$$;
+
+
+-- record_refusal: keep a refused move, encrypted by the caller.
+CREATE OR REPLACE FUNCTION record_refusal(
+    game uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
+) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    INSERT INTO refusals (game_id, at, seat, key_id, sealed)
+    VALUES (game, refused_at, its_seat, key, ciphertext)
+$$;
+
+
+-- recover_player: a new token for whoever kept the recovery code; returns the person, or null.
+CREATE OR REPLACE FUNCTION recover_player(recovery bytea, token bytea) RETURNS uuid
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    UPDATE players p SET token_hash = token
+    WHERE p.recovery_hash = recovery
+    RETURNING p.player_id
+$$;
+
+
+-- refuse_change: what was written stays; SQLSTATE SH403 to whoever tries, the owner included.
+--
+-- The triggers are ENABLE ALWAYS: ordinary ones are passed by session_replication_role = replica.
+-- Should `events` be partitioned one day, each partition needs its own trigger for TRUNCATE: one
+-- on the parent does not see it.
+CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION '% on % is refused: the record is append-only', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'SH403';
+END
+$$;
+
+CREATE OR REPLACE TRIGGER events_never_change BEFORE UPDATE OR TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE events ENABLE ALWAYS TRIGGER events_never_change;
+
+CREATE OR REPLACE TRIGGER streams_never_go BEFORE DELETE OR TRUNCATE ON streams
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE streams ENABLE ALWAYS TRIGGER streams_never_go;
+
+-- The condition keeps the function out of the way of an append, which only ever goes forward.
+CREATE OR REPLACE TRIGGER streams_only_grow BEFORE UPDATE ON streams
+    FOR EACH ROW WHEN (
+        NEW.version <= OLD.version OR NEW.stream_id <> OLD.stream_id OR NEW.kind <> OLD.kind
+    ) EXECUTE FUNCTION refuse_change();
+ALTER TABLE streams ENABLE ALWAYS TRIGGER streams_only_grow;
+
+CREATE OR REPLACE TRIGGER archived_never_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON archived
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE archived ENABLE ALWAYS TRIGGER archived_never_changes;
+
+CREATE OR REPLACE TRIGGER readings_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON readings
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE readings ENABLE ALWAYS TRIGGER readings_never_change;
+
+
+-- refuse_delete: an event may go only when its stream stands in `archived`, head and all.
+--
+-- There is no switch to forget in the wrong position: the record of the head is the permission.
+CREATE OR REPLACE FUNCTION refuse_delete() RETURNS trigger
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM archived a WHERE a.stream_id = OLD.stream_id AND a.version > OLD.seq) THEN
+        RETURN OLD;
+    END IF;
+    RAISE EXCEPTION 'DELETE on events is refused: the record is append-only'
+        USING ERRCODE = 'SH403';
+END
+$$;
+
+CREATE OR REPLACE TRIGGER events_never_go BEFORE DELETE ON events
+    FOR EACH ROW EXECUTE FUNCTION refuse_delete();
+ALTER TABLE events ENABLE ALWAYS TRIGGER events_never_go;
+
+
+-- refuse_version: raise SH409, with the stream and where it stands now as JSON in DETAIL.
+--
+-- Version 0 in DETAIL: there is no such stream.
+CREATE OR REPLACE FUNCTION refuse_version(stream uuid, expected integer) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    present  integer := coalesce((SELECT s.version FROM streams s WHERE s.stream_id = stream), 0);
+BEGIN
+    IF present = expected THEN
+        RAISE EXCEPTION 'stream % is of another kind', stream USING ERRCODE = 'SH400';
+    END IF;
+    RAISE EXCEPTION 'stream % is at version %, not %', stream, present, expected
+        USING
+            ERRCODE = 'SH409',
+            DETAIL = jsonb_build_object('stream', stream, 'version', present)::text;
+END
+$$;
+
+
+-- rotate_token: a new token for a person, the old one ends; returns whether there is such a person.
+CREATE OR REPLACE FUNCTION rotate_token(player uuid, token bytea) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE players p SET token_hash = token
+        WHERE p.player_id = player AND p.erased_at IS NULL
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;
+
+
+-- save_ruleset: keep a ruleset under the hash of its settings; returns whether it is new.
+--
+-- Whoever has the same settings accepted later finds the first one's name on them.
+CREATE OR REPLACE FUNCTION save_ruleset(
+    ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz
+) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        INSERT INTO rulesets_custom (ruleset_id, name, owner, document, created_at)
+        VALUES (ruleset, its_name, its_owner, its_document, at)
+        ON CONFLICT ON CONSTRAINT rulesets_custom_pkey DO NOTHING
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;
+
+
+-- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
+--
+-- The row is made by the first append with a summary; `seats` replaces all seats.
+CREATE OR REPLACE FUNCTION summarise_game(game uuid, reached integer, summary jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    given  jsonb := coalesce(summary, '{}') || jsonb_build_object('game_id', game, 'version', reached);
+BEGIN
+    UPDATE games g SET (
+        table_id, hand, ruleset_id, status, version, turn, dealer, created_at, ended_at,
+        reason, shithead, places, public, wake_kind, wake_at, wake_seat, back
+    ) = (
+        SELECT
+            r.table_id, r.hand, r.ruleset_id, r.status, r.version, r.turn, r.dealer, r.created_at,
+            r.ended_at, r.reason, r.shithead, r.places, r.public, r.wake_kind, r.wake_at,
+            r.wake_seat, r.back
+        FROM jsonb_populate_record(g, given) r
+    )
+    WHERE g.game_id = game;
+
+    IF NOT FOUND AND summary IS NOT NULL THEN
+        INSERT INTO games SELECT * FROM jsonb_populate_record(NULL::games, given);
+    END IF;
+
+    IF given -> 'seats' IS NOT NULL THEN
+        DELETE FROM game_seats s WHERE s.game_id = game;
+        INSERT INTO game_seats (game_id, seat, kind, bot, player_id)
+        SELECT game, r.seat, r.kind, r.bot, r.player_id
+        FROM jsonb_populate_recordset(NULL::game_seats, given -> 'seats') r;
+    END IF;
+END
+$$;
+
+
+-- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
+--
+-- The row is made by the first append with a summary; `seats` replaces all seats.
+CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    given  jsonb := coalesce(summary, '{}')
+        || jsonb_build_object('table_id', its_table, 'version', reached);
+BEGIN
+    UPDATE tables t SET (
+        host, version, status, public, ruleset_id, invite_hash, created_at, hand, game_id
+    ) = (
+        SELECT
+            r.host, r.version, r.status, r.public, r.ruleset_id, r.invite_hash, r.created_at,
+            r.hand, r.game_id
+        FROM jsonb_populate_record(t, given) r
+    )
+    WHERE t.table_id = its_table;
+
+    IF NOT FOUND AND summary IS NOT NULL THEN
+        INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || given);
+    END IF;
+
+    IF given -> 'seats' IS NOT NULL THEN
+        DELETE FROM table_seats s WHERE s.table_id = its_table;
+        INSERT INTO table_seats (table_id, seat, kind, bot, player_id)
+        SELECT its_table, r.seat, r.kind, r.bot, r.player_id
+        FROM jsonb_populate_recordset(NULL::table_seats, given -> 'seats') r;
+    END IF;
+END
+$$;
+
+
+-- Who may do what. Run again after every change of the schema.
+--
+-- The owner is whoever runs the migrations: it owns the objects, and nothing of the application
+-- connects as it. The others are made here where they are missing (a role belongs to the whole
+-- server, not to one database); where the owner may not make roles, an administrator makes them.
+--
+--   shithead_service   the API and the workers: reads, and executes the functions that write
+--   shithead_reader    figures and dashboards: public facts, no person, no secret
+--   shithead_auditor   checks every stream against its head: the exact bytes, no secret, no token
+--
+-- shithead_service may log in and has no password: it can where the server trusts the way (the
+-- embedded server's private socket) and nowhere else, until the owner sets a password. The
+-- other two are groups; grant them to people.
+
+DO $$
+DECLARE
+    wanted  record;
+BEGIN
+    FOR wanted IN
+        SELECT *
+        FROM (VALUES
+            ('shithead_service', 'LOGIN'), ('shithead_reader', 'NOLOGIN'), ('shithead_auditor', 'NOLOGIN')
+        ) roles (name, login)
+        WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = roles.name)
+    LOOP
+        BEGIN
+            EXECUTE format('CREATE ROLE %I %s', wanted.name, wanted.login);
+        EXCEPTION
+            WHEN duplicate_object OR unique_violation THEN
+                NULL;  -- made at the same moment from another database
+        END;
+    END LOOP;
+END
+$$;
+
+GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_auditor;
+
+REVOKE ALL ON
+    streams, events, archived, secrets, answers, outbox, event_log,
+    players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    game_rows, table_rows, applied_migrations, applied_files
+FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
+
+GRANT SELECT ON
+    streams, events, archived, secrets, answers, outbox,
+    players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    game_rows, table_rows, applied_migrations, applied_files
+TO shithead_service;
+
+GRANT SELECT ON event_log, streams, archived, games, game_seats, rulesets_custom TO shithead_reader;
+
+GRANT SELECT ON
+    event_log, streams, events, archived, games, game_seats, readings, rulesets_custom
+TO shithead_auditor;
+
+REVOKE ALL ON FUNCTION
+    append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
+    summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
+    purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
+    record_reading, save_ruleset, come_back, listed_for
+FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION
+    append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
+    erase_player, record_refusal, record_reading, save_ruleset, come_back,
+    listed_for
+TO shithead_service;

@@ -1,0 +1,119 @@
+"""Every kind of tampering with a log is caught by the check that should catch it."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.commands import Play
+from service.domain.legal import legal_moves
+from service.record.canonical import canonical
+from service.verify.finding import Check
+from tests.attacks import on_the_cards, on_the_record, on_the_rules
+from tests.attacks.registry import ATTACKS, Kind, game_at
+from tests.tamper import failing, report_on, sample, sample_lines
+
+MODULES = (on_the_record, on_the_cards, on_the_rules)  # importing them fills ATTACKS
+
+
+@pytest.mark.parametrize("kind", ATTACKS, ids=lambda kind: kind.attack.__name__)
+def test_tampering_is_caught_though_the_log_was_chained_again(kind: Kind) -> None:
+    forgery = sample(kind.log)
+    seq = kind.attack(forgery)
+    found = failing(report_on(forgery.lines()))
+    assert kind.check in found
+    if seq is not None:
+        assert found[kind.check] == seq
+
+
+def test_there_are_at_least_forty_kinds_of_tampering() -> None:
+    assert len({kind.attack.__name__ for kind in ATTACKS}) >= 40
+
+
+def test_an_edit_without_chaining_again_breaks_the_chain_at_the_next_event() -> None:
+    lines = list(sample_lines("shithead"))
+    lines[40] = lines[40].replace(b"2026-11", b"2026-10")
+    assert failing(report_on(lines))[Check.CHAIN] in (40, 41)
+
+
+def test_a_dropped_line_breaks_the_chain() -> None:
+    lines = list(sample_lines("shithead"))
+    del lines[40]
+    assert failing(report_on(lines))[Check.CHAIN] == 40
+
+
+def test_two_lines_in_the_wrong_order_break_the_chain() -> None:
+    lines = list(sample_lines("shithead"))
+    lines[40], lines[41] = lines[41], lines[40]
+    assert failing(report_on(lines))[Check.CHAIN] == 40
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'{"at":', b'{ "at":'),
+        (b'"v":1}', b'"v":1,"v":1}'),
+        (b'"v":1}', b'"v":1.0}'),
+        (b'"v":1}', b'"v":2}'),
+        (b'"v":1}', b'"v":1,"w":1}'),
+        (b'"type":"', b'"type":"x'),
+    ],
+)
+def test_bytes_that_are_not_the_canonical_event_are_refused(old: bytes, new: bytes) -> None:
+    lines = list(sample_lines("shithead"))
+    lines[40] = lines[40].replace(old, new)
+    report = report_on(lines)
+    assert failing(report)[Check.BYTES] == 40
+    assert report.level is None
+
+
+def test_an_illegal_play_of_a_running_game_is_caught_by_public_facts_alone() -> None:
+    """Before the seal the hands are not known, what fits on the pile is."""
+    forgery = sample("shithead")
+    seq = on_the_rules.a_card_that_does_not_fit(forgery)
+    assert seq is not None
+    del forgery.events[forgery.move_end(seq) + 1 :]
+    report = report_on(forgery.lines())
+    assert failing(report) == {Check.LEGALITY: seq}
+
+
+def test_a_burned_card_played_again_in_a_running_game_is_caught() -> None:
+    forgery = sample("shithead")
+    seq = on_the_cards.a_card_that_has_burned(forgery)
+    assert seq is not None
+    del forgery.events[forgery.move_end(seq) + 1 :]
+    assert failing(report_on(forgery.lines()))[Check.CUSTODY] == seq
+
+
+def test_a_known_playable_card_makes_a_forced_play_public() -> None:
+    """A seat that must play, and picked the card up before everybody's eyes, cannot deny it."""
+    for name in ("leeds", "leeds-seven-seats-two-decks"):
+        forgery = sample(name)
+        for seq, event in enumerate(forgery.events):
+            if event["type"] != "cards_played" or event["data"]["zone"] != "hand":
+                continue
+            game, seat = game_at(forgery, seq), event["data"]["seat"]
+            known = set(game.seats[seat].known)
+            plays = [m for m in legal_moves(game, seat) if isinstance(m, Play)]
+            if game.opening or not game.pile or not any(known >= set(m.cards) for m in plays):
+                continue
+            turn = (seat + game.direction) % len(game.seats)
+            event["type"] = "pile_picked_up"
+            event["data"] = {
+                "seat": seat,
+                "taker": seat,
+                "count": len(game.pile),
+                "with": [],
+                "turn": turn,
+                "direction": game.direction,
+            }
+            del forgery.events[seq + 1 :]
+            assert failing(report_on(forgery.lines())) == {Check.LEGALITY: seq}
+            return
+    raise AssertionError("no such place in the samples")
+
+
+def test_canonical_bytes_are_what_the_forger_writes() -> None:
+    """The forger's tools are right: an untouched log comes out byte for byte."""
+    lines = sample_lines("shithead-keyed")
+    assert sample("shithead-keyed").lines() == lines
+    assert canonical(sample("shithead").events[5]) == sample_lines("shithead")[5]

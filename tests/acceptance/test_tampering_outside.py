@@ -1,0 +1,136 @@
+"""What only outside evidence can catch passes without it and fails with it; the level says so."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from functools import cache
+from uuid import UUID
+
+from service.record.bundle import OPENINGS, Bundle, read_bundle, write_bundle
+from service.record.canonical import canonical
+from service.record.chain import head
+from service.record.notes import NoteSigner
+from service.record.receipts import issue_receipt
+from service.verify.finding import Check, Result
+from service.verify.verify import Given, verify_bundle
+from tests.made_games import START, Plan, made_game, private_key, public_text
+from tests.tamper import failing, report_on, sample, sample_lines
+
+KEYS = {seat: private_key(f"seat {seat}") for seat in range(3)}
+SEAT_KEYS = {seat: public_text(key) for seat, key in KEYS.items()}
+SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
+
+
+@cache
+def keyed_lines() -> tuple[bytes, ...]:
+    """Return the log of a game whose three seats signed their moves with KEYS."""
+    return tuple(made_game(Plan(name="keyed", ruleset="threes", keys=KEYS)))
+
+
+def receipt(lines: tuple[bytes, ...], seq: int, signer: NoteSigner = SERVER) -> bytes:
+    game = UUID(json.loads(lines[0])["game"])
+    return issue_receipt(signer, game=game, seq=seq, head=head(lines[seq]))
+
+
+def with_receipts(*notes: bytes, keys: bool = False) -> Given:
+    return Given(
+        receipts=notes,
+        server_keys=(SERVER.verifier,),
+        seat_keys=SEAT_KEYS if keys else {},
+    )
+
+
+def test_a_whole_game_replaced_passes_alone_and_fails_with_a_receipt() -> None:
+    """The level says so: L1 alone; the receipt of the true game names another head."""
+    true = tuple(made_game(Plan(name="replaced")))
+    forged = tuple(made_game(Plan(name="replaced", start=START + timedelta(seconds=1))))
+    alone = report_on(forged)
+    assert not failing(alone)
+    assert (alone.level, alone.outside) == ("L1", ())
+    report = report_on(forged, with_receipts(receipt(true, 20)))
+    assert failing(report) == {Check.RECEIPTS: 20}
+    assert report.level == "L0"
+
+
+def test_a_truncated_game_passes_so_far_and_fails_with_a_receipt() -> None:
+    lines = sample_lines("shithead")
+    cut = lines[: sample("shithead").find("pile_picked_up", n=5)]
+    alone = report_on(cut)
+    assert (alone.level, alone.sealed, alone.result) == ("L1", False, Result.MISSING)
+    assert alone.wording == "no evidence of tampering, level L1 so far"
+    assert Check.RECEIPTS in failing(report_on(cut, with_receipts(receipt(lines, len(cut)))))
+
+
+def test_a_receipt_that_another_key_signed_does_not_count() -> None:
+    lines = sample_lines("shithead")
+    forged = receipt(lines, 9, NoteSigner(name=SERVER.name, key=private_key("another")))
+    assert failing(report_on(lines, with_receipts(forged))) == {Check.RECEIPTS: None}
+
+
+def test_a_receipt_of_another_game_is_no_receipt_for_this_one() -> None:
+    other = receipt(sample_lines("threes"), 9)
+    assert Check.RECEIPTS in failing(report_on(sample_lines("shithead"), with_receipts(other)))
+
+
+def test_receipts_without_the_servers_key_raise_no_level() -> None:
+    lines = sample_lines("shithead")
+    report = report_on(lines, Given(receipts=(receipt(lines, 9),)))
+    assert report.level == "L1"
+
+
+def test_a_receipt_in_the_bundle_is_checked_and_raises_no_level() -> None:
+    """What a bundle brings along proves nothing for it, but must not speak against it."""
+    lines = sample_lines("shithead")
+    good = {"receipts/a.note": receipt(lines, 9)}
+    report = verify_bundle(
+        read_bundle(write_bundle(lines, files=good)), Given(server_keys=(SERVER.verifier,))
+    )
+    assert (report.level, failing(report)) == ("L1", {})
+    bad = {"receipts/a.note": receipt(sample_lines("threes"), 9)}
+    assert Check.RECEIPTS in failing(verify_bundle(read_bundle(write_bundle(lines, files=bad))))
+
+
+def test_a_receipt_raises_to_l2_as_far_as_it_reaches() -> None:
+    lines = sample_lines("shithead")
+    part = report_on(lines, with_receipts(receipt(lines, 9), receipt(lines, 40)))
+    assert part.wording == "no evidence of tampering, level L2 up to seq 40"
+    whole = report_on(lines, with_receipts(receipt(lines, len(lines) - 1)))
+    assert whole.wording == "no evidence of tampering, level L2"
+
+
+def test_the_keys_of_all_human_seats_raise_to_l3() -> None:
+    lines = keyed_lines()
+    last = receipt(lines, len(lines) - 1)
+    assert report_on(lines, with_receipts(last, keys=True)).level == "L3"
+    some = Given(receipts=(last,), server_keys=(SERVER.verifier,), seat_keys={0: SEAT_KEYS[0]})
+    report = report_on(lines, some)
+    assert report.level == "L2"
+    assert report.missing == (
+        "the key of seat 1, from outside",
+        "the key of seat 2, from outside",
+    )
+
+
+def test_l3_does_not_apply_where_no_human_sat() -> None:
+    lines = tuple(made_game(Plan(name="bots", bots=True)))
+    report = report_on(lines, with_receipts(receipt(lines, len(lines) - 1)))
+    assert report.level == "L2"
+    assert report.missing == ("L3 does not apply: no human sat at the table",)
+
+
+def test_a_manifest_of_another_game_is_caught() -> None:
+    bundle = Bundle(lines=sample_lines("shithead"), game=UUID(int=7))
+    assert failing(verify_bundle(bundle)) == {Check.CHAIN: 0}
+
+
+def test_a_false_opening_in_a_seats_bundle_is_caught() -> None:
+    lines = sample_lines("shithead")
+    seal = json.loads(lines[-1])["data"]
+    cut = lines[: sample("shithead").find("cards_played")]
+    opening = sample("shithead").shuffle(bytes.fromhex(seal["seed"])).opening(20)
+    good = write_bundle(cut, profile="seat-0", files={OPENINGS: canonical([opening])})
+    assert not failing(verify_bundle(read_bundle(good)))
+    opening["card"] = "2h" if opening["card"] != "2h" else "3h"
+    bad = write_bundle(cut, profile="seat-0", files={OPENINGS: canonical([opening])})
+    assert failing(verify_bundle(read_bundle(bad))) == {Check.OPENINGS: len(cut) - 1}

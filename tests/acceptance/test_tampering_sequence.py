@@ -1,0 +1,99 @@
+"""Tampering with the games of a table is caught when they are verified together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+
+from service.record.bundle import Bundle
+from service.verify.finding import Check, Result
+from service.verify.verify import Given
+from tests.made_games import START, Plan, made_game
+from tests.tamper import Forgery, report_on
+
+
+@cache
+def table() -> tuple[tuple[bytes, ...], ...]:
+    """Return three games of a table: a hand, an aborted attempt at the second, the second."""
+    first = tuple(made_game(Plan(name="one")))
+    dealer = json.loads(first[-2])["data"]["shithead"]
+    aborted = _next(first, Plan(name="two", hand=2, dealer=dealer, abort=True))
+    second = _next(aborted, Plan(name="three", hand=2, dealer=dealer))
+    return first, aborted, second
+
+
+def _next(before: tuple[bytes, ...], plan: Plan) -> tuple[bytes, ...]:
+    """Return a game that follows another at the same table, a day later."""
+    last = json.loads(before[-1])
+    days = 2 if last["type"] == "game_aborted" else 1
+    start = START + timedelta(days=days)
+    return tuple(made_game(replace(plan, prev_game=last["game"], start=start)))
+
+
+def sequence_of(*games: tuple[bytes, ...]) -> tuple[Result, str | None]:
+    others = tuple(Bundle(lines=lines) for lines in games[1:])
+    report = report_on(games[0], Given(others=others))
+    finding = next(f for f in report.findings if f.check is Check.SEQUENCE)
+    return finding.result, finding.reason
+
+
+def test_the_games_of_a_table_follow_one_another_and_aborted_attempts_are_listed() -> None:
+    """A disliked deck cannot be re-rolled in silence: the attempt shows."""
+    first, aborted, second = table()
+    result, reason = sequence_of(second, first, aborted)
+    assert result is Result.PASS
+    assert reason == f"aborted: {json.loads(aborted[0])['game']} (operator)"
+
+
+def test_a_game_left_out_is_caught() -> None:
+    first, _, second = table()
+    result, reason = sequence_of(first, second)
+    assert result is Result.FAIL
+    assert reason is not None and "left out" in reason
+
+
+def test_two_games_after_the_same_one_are_caught() -> None:
+    first, aborted, _ = table()
+    dealer = json.loads(first[-2])["data"]["shithead"]
+    rival = _next(first, Plan(name="rival", hand=2, dealer=dealer))
+    result, reason = sequence_of(first, aborted, rival)
+    assert (result, reason) == (Result.FAIL, f"two games follow {json.loads(first[0])['game']}")
+
+
+def test_a_wrong_next_dealer_is_caught() -> None:
+    first, _, _ = table()
+    dealer = (json.loads(first[-2])["data"]["shithead"] + 1) % 3
+    wrong = _next(first, Plan(name="wrong dealer", hand=2, dealer=dealer))
+    result, reason = sequence_of(first, wrong)
+    assert result is Result.FAIL
+    assert reason is not None and "the dealer of game" in reason
+
+
+def test_a_wrong_number_of_a_hand_is_caught() -> None:
+    first, _, _ = table()
+    dealer = json.loads(first[-2])["data"]["shithead"]
+    result, reason = sequence_of(first, _next(first, Plan(name="n", hand=4, dealer=dealer)))
+    assert (result, reason) == (Result.FAIL, "hand 4 after hand 1, not 2")
+
+
+def test_a_server_commitment_used_twice_is_caught() -> None:
+    """The commitment binds the game's id, so only a copied one can be equal."""
+    first, aborted, _ = table()
+    forgery = Forgery(aborted)
+    forgery.data(0)["commit"] = json.loads(first[0])["data"]["commit"]
+    result, reason = sequence_of(first, forgery.lines())
+    assert result is Result.FAIL
+    assert reason is not None and "used twice" in reason
+
+
+def test_two_logs_of_one_game_that_part_are_caught_and_an_earlier_copy_is_not() -> None:
+    """A server that tells two seats two stories is caught when they compare."""
+    first, aborted, _ = table()
+    assert sequence_of(first, first[:30], aborted)[0] is Result.PASS
+    forgery = Forgery(first)
+    forgery.events[-1]["at"] = forgery.events[-2]["at"] = "2026-11-21T23:00:00.000000Z"
+    result, reason = sequence_of(first, forgery.lines())
+    assert result is Result.FAIL
+    assert reason is not None and "part here" in reason

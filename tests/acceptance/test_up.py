@@ -1,0 +1,273 @@
+"""`ops/up` as its users run it: from outside, over HTTP, with signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from service.config import variable
+from service.embedded import socket_folder
+
+pytestmark = pytest.mark.heavy
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120.0  # seconds, in which the first start may have to set up
+
+
+class Up:
+    """One `ops/up`, its output, and the processes below it."""
+
+    def __init__(self, data: Path, *words: str) -> None:
+        self.data = data
+        self._output = data.with_name(data.name + ".output")
+        with self._output.open("w") as output:
+            self.process = subprocess.Popen(
+                [ROOT / "ops" / "up", "--port", "0", "--data", data, "--workers", "1", *words],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                cwd=data.parent,
+                env={k: v for k, v in os.environ.items() if not k.startswith(variable(""))},
+            )
+        self.began = time.monotonic()
+
+    @property
+    def output(self) -> str:
+        """Return what it has said."""
+        return self._output.read_text()
+
+    def ready(self) -> str:
+        """Return its address once it is ready."""
+        wait(lambda: "Start a game" in self.output or self.process.poll() is not None)
+        assert self.process.poll() is None, self.output
+        lines = dict(line.split(maxsplit=1) for line in self.output.splitlines() if "  " in line)
+        assert lines["data"] == str(self.data)
+        return lines["ready"]
+
+    def children(self) -> dict[int, str]:
+        """Return the process number and command of everything below it."""
+        listing = subprocess.run(
+            ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        rows = [line.split(maxsplit=3) for line in listing.stdout.splitlines()]
+        below, found = {self.process.pid}, {}
+        for _ in range(4):
+            for pid, parent, state, *command in rows:
+                if int(parent) in below and not state.startswith("Z"):
+                    below.add(int(pid))
+                    found[int(pid)] = " ".join(command)
+        return found
+
+    def child(self, words: str) -> int:
+        """Return the process number of the first child whose command holds `words`."""
+        return min((pid for pid, command in self.children().items() if words in command))
+
+    def runs(self, words: str, *, instead_of: int) -> bool:
+        """Return whether another child than that one has `words` in its command."""
+        children = self.children()
+        return any(words in command and pid != instead_of for pid, command in children.items())
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> float:
+        """Send a signal and return how many seconds it took to end."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(timeout=30)
+        return time.monotonic() - began
+
+
+def wait(condition: Callable[[], bool], *, seconds: float = PATIENCE) -> None:
+    """Wait until `condition` holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def alive(pids: dict[int, str]) -> list[str]:
+    """Return the commands of those processes that still run."""
+    listing = subprocess.run(
+        ["ps", "-A", "-ww", "-o", "pid=,stat="], capture_output=True, text=True, check=True
+    )
+    rows = (line.split() for line in listing.stdout.splitlines())
+    running = {int(pid) for pid, state in rows if not state.startswith("Z")}
+    return [command for pid, command in pids.items() if pid in running]
+
+
+def answers(address: str) -> bool:
+    """Return whether the service says it is ready."""
+    try:
+        with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
+    """Return a way to start `ops/up`; whatever is left of it at the end is killed."""
+    started: list[Up] = []
+
+    def start(name: str = "data", *words: str) -> Up:
+        started.append(Up(tmp_path / name, *words))
+        return started[-1]
+
+    yield start
+    for up in started:
+        if up.process.poll() is None:
+            up.process.kill()
+            up.process.wait()
+
+
+def test_it_gets_ready_stops_on_ctrl_c_within_ten_seconds_and_leaves_nothing(
+    start: Callable[..., Up],
+) -> None:
+    up = start()
+    assert answers(up.ready())
+    children = up.children()
+    for words in ("bin/postgres", "valkey", "granian", "worker", "relay", "sweeper"):
+        assert any(words in command for command in children.values()), words
+    assert up.stop() < 10
+    assert up.process.returncode == 0
+    assert alive(children) == []
+    for folder in (up.data / "postgres", up.data / "valkey"):
+        remains = socket_folder(folder, longest_name="s")
+        assert list(remains.iterdir()) == []
+        remains.rmdir()
+
+
+def test_a_second_start_is_ready_in_under_five_seconds_with_the_data_of_the_first(
+    start: Callable[..., Up],
+) -> None:
+    first = start()
+    first.ready()
+    keys = (first.data / "keys.json").read_bytes()
+    first.stop(signal.SIGTERM)
+    assert first.process.returncode == 0
+    second = start()
+    second.ready()
+    assert time.monotonic() - second.began < 5
+    assert (second.data / "keys.json").read_bytes() == keys
+    second.stop()
+
+
+def test_two_run_at_once_with_two_folders(start: Callable[..., Up]) -> None:
+    one, two = start("one"), start("two")
+    addresses = {one.ready(), two.ready()}
+    assert len(addresses) == 2
+    assert all(answers(address) for address in addresses)
+    one.stop()
+    assert answers(two.ready()), "stopping one must leave the other alone"
+    two.stop()
+
+
+def test_every_program_is_started_again_after_a_sigkill(start: Callable[..., Up]) -> None:
+    up = start()
+    address = up.ready()
+    for words in ("bin/postgres", "valkey-server", "granian", "main worker", "sweeper"):
+        victim = up.child(words)
+        os.kill(victim, signal.SIGKILL)
+        wait(partial(up.runs, words, instead_of=victim), seconds=20)
+        wait(lambda: answers(address), seconds=20)
+    assert up.stop() < 10
+
+
+def test_nothing_is_left_running_when_it_is_killed_itself(start: Callable[..., Up]) -> None:
+    up = start()
+    up.ready()
+    children = up.children()
+    up.process.kill()
+    up.process.wait()
+    wait(lambda: alive(children) == [], seconds=10)
+    again = start()
+    assert answers(again.ready())
+    again.stop()
+
+
+def refused(up: Up) -> str:
+    """Return the one message of an `ops/up` that cannot start and leaves nothing running."""
+    up.process.wait(timeout=PATIENCE)
+    assert up.process.returncode == 1, up.output
+    assert "Traceback" not in up.output
+    assert up.children() == {}
+    return up.output
+
+
+def test_a_taken_port_is_one_message_and_status_one(start: Callable[..., Up]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        message = refused(start("data", "--port", str(port)))
+    assert f"port {port} on 127.0.0.1 cannot be used" in message
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_does_not_exist_is_one_message(start: Callable[..., Up], port: str) -> None:
+    assert f"port {port} does not exist" in refused(start("data", f"--port={port}"))
+
+
+def test_a_folder_that_cannot_be_written_is_one_message(
+    start: Callable[..., Up], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    message = refused(start("data", "--data", str(tmp_path / "file" / "below")))
+    assert "cannot be written" in message
+
+
+def test_a_folder_in_use_is_one_message(start: Callable[..., Up]) -> None:
+    first = start("data")
+    first.ready()
+    message = refused(Up(first.data.with_name("other"), "--data", str(first.data)))
+    assert f"in use by process {first.process.pid}" in message
+    first.stop()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--database-url", "postgresql://u:secret@127.0.0.1:1/d"), "the database does not answer"),
+        (("--redis-url", "redis://:secret@127.0.0.1:1/0"), "Redis does not answer"),
+    ],
+)
+def test_a_server_given_that_does_not_answer_is_one_message_without_the_password(
+    start: Callable[..., Up], words: tuple[str, ...], expected: str
+) -> None:
+    message = refused(start("data", *words))
+    assert expected in message
+    assert "secret" not in message
+
+
+def test_a_postgres_that_cannot_start_is_one_message(start: Callable[..., Up]) -> None:
+    first = start()
+    first.ready()
+    first.stop()
+    for cluster in first.data.glob("postgres/cluster/PG_VERSION"):
+        cluster.write_text("9\n")
+    assert "was made by PostgreSQL 9" in refused(start())
+
+
+def test_the_servers_of_others_are_used_and_left_running(
+    start: Callable[..., Up], empty_database_url: str, redis_url: str
+) -> None:
+    up = start("data", "--database-url", empty_database_url, "--redis-url", redis_url)
+    assert answers(up.ready())
+    assert not any("bin/postgres" in command for command in up.children().values())
+    up.stop()
+
+
+def test_the_help_names_every_option() -> None:
+    answer = subprocess.run(
+        [ROOT / "ops" / "up", "--help"], capture_output=True, text=True, check=True
+    )
+    for option in ("--port", "--data", "--database-url", "--redis-url", "--workers"):
+        assert option in answer.stdout

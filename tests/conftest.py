@@ -1,0 +1,87 @@
+"""What every test can ask for: a migrated database of its own, an empty Redis, and the switches."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests import servers
+from tests.servers import DatabaseServer
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the switch for the tests that take minutes."""
+    parser.addoption("--long", action="store_true", help="run the tests marked long as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put fast tests first, heavy ones after; leave long ones out unless they are asked for."""
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+    items.sort(key=lambda item: item.get_closest_marker("heavy") is not None)
+
+
+@pytest.fixture(scope="session")
+def server_folder() -> Iterator[Path]:
+    """Return a folder for the data of embedded servers, with a short name."""
+    folder = Path(tempfile.mkdtemp(prefix="shithead-test-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def database_server(server_folder: Path) -> Iterator[DatabaseServer]:
+    """Return a running PostgreSQL; its databases are made by the fixtures below."""
+    with servers.postgres(server_folder / "postgres") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server(server_folder: Path) -> Iterator[str]:
+    """Return the address of a running Redis; `redis_url` is the one that is emptied."""
+    with servers.valkey(server_folder / "valkey") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_template(database_server: DatabaseServer) -> Iterator[str]:
+    """Return the name of a database that has been migrated and that nobody is in."""
+    from service.event_store.migrate import migrate
+
+    url = database_server.create()
+    migrate(url)
+    yield servers.database_name(url)
+    database_server.drop(url)
+
+
+@pytest.fixture
+def empty_database_url(database_server: DatabaseServer) -> Iterator[str]:
+    """Return the address of a new database with nothing in it, as its owner."""
+    url = database_server.create()
+    yield url
+    database_server.drop(url)
+
+
+@pytest.fixture
+def database_url(database_server: DatabaseServer, migrated_template: str) -> Iterator[str]:
+    """Return the address of a new migrated database, as its owner."""
+    url = database_server.create(template=migrated_template)
+    yield url
+    database_server.drop(url)
+
+
+@pytest.fixture
+def redis_url(redis_server: str) -> Iterator[str]:
+    """Return the address of an empty Redis."""
+    client = redis.Redis.from_url(redis_server)
+    client.flushdb()
+    yield redis_server
+    client.flushdb()
+    client.close()

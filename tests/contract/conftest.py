@@ -1,0 +1,61 @@
+"""The two stores with their directories; every contract test runs against both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from service.event_store.database import Database
+from service.event_store.directory import Directory
+from service.event_store.memory import MemoryStore
+from service.event_store.memory_directory import MemoryDirectory
+from service.event_store.postgres import PostgresStore
+from service.event_store.postgres_directory import PostgresDirectory
+from service.event_store.protocol import EventStore
+from service.event_store.roles import service_url, set_password
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """A store and the directory over the same data."""
+
+    store: EventStore
+    directory: Directory
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
+    """Return a new empty store; the one on PostgreSQL with the service's privileges alone."""
+    if request.param == "memory":
+        memory = MemoryStore()
+        yield Stores(store=memory, directory=MemoryDirectory(memory))
+        return
+    database = Database(address_of_service(request.getfixturevalue("database_url")))
+    yield Stores(store=PostgresStore(database), directory=PostgresDirectory(database))
+    database.close()
+
+
+@pytest.fixture
+def store(stores: Stores) -> EventStore:
+    """Return the store alone."""
+    return stores.store
+
+
+@pytest.fixture
+def directory(stores: Stores) -> Directory:
+    """Return the directory alone."""
+    return stores.directory
+
+
+def address_of_service(owner_url: str) -> str:
+    """Return the address for the service, with a password where the server asks for one."""
+    address = service_url(owner_url)
+    try:
+        psycopg.connect(address).close()
+    except psycopg.OperationalError:
+        set_password(owner_url, "only for tests")
+        address = service_url(owner_url, password="only for tests")
+    return address

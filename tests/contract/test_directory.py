@@ -1,0 +1,374 @@
+"""What every directory promises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from service.event_store.directory import (
+    Cursor,
+    CustomRuleset,
+    Directory,
+    DueGame,
+    GameFilter,
+    Reading,
+    Refused,
+    SeatRow,
+    Standing,
+)
+from service.event_store.protocol import StoreError, StreamKind
+from tests.contract.conftest import Stores
+from tests.streams import (
+    THEN,
+    answer,
+    append,
+    bot,
+    commit,
+    new_game,
+    new_table,
+    person,
+)
+
+EVERYTHING = GameFilter()
+
+
+def register(directory: Directory, name: str = "Ann") -> UUID:
+    """Enter a person whose token and recovery code are made of their number."""
+    player = uuid4()
+    directory.create_player(
+        player=player,
+        name=name,
+        token_hash=b"t" + player.bytes,
+        recovery_hash=b"r" + player.bytes,
+        at=THEN,
+    )
+    return player
+
+
+def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
+    ann = register(directory)
+    found = directory.player(ann)
+    assert found is not None
+    assert (found.id, found.name, found.created_at, found.erased_at) == (ann, "Ann", THEN, None)
+    assert directory.player_by_token(b"t" + ann.bytes) == found
+    assert directory.player_by_token(b"unknown") is None
+    assert directory.player(uuid4()) is None
+
+
+def test_a_token_belongs_to_one_person(directory: Directory) -> None:
+    ann = register(directory)
+    with pytest.raises(StoreError):
+        directory.create_player(
+            player=uuid4(), name="Bob", token_hash=b"t" + ann.bytes, recovery_hash=b"r", at=THEN
+        )
+
+
+def test_a_new_token_ends_the_old_one(directory: Directory) -> None:
+    ann = register(directory)
+    assert directory.rotate_token(ann, b"new")
+    assert directory.player_by_token(b"t" + ann.bytes) is None
+    assert directory.player_by_token(b"new") == directory.player(ann)
+    assert not directory.rotate_token(uuid4(), b"other")
+
+
+def test_the_recovery_code_gives_a_new_token_and_stays(directory: Directory) -> None:
+    ann = register(directory)
+    for token in (b"second", b"third"):
+        assert directory.recover(b"r" + ann.bytes, token) == ann
+        assert directory.player_by_token(token) == directory.player(ann)
+    assert directory.player_by_token(b"second") is None
+    assert directory.recover(b"wrong", b"fourth") is None
+
+
+def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> None:
+    directory, ann = stores.directory, register(stores.directory)
+    kept = answer(ann)
+    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    game = new_game(stores.store, seats=[person(0, ann), bot(1)])
+    assert directory.erase_player(ann, THEN)
+    found = directory.player(ann)
+    assert found is not None
+    assert (found.name, found.erased_at) == (None, THEN)
+    assert directory.player_by_token(b"t" + ann.bytes) is None
+    assert directory.recover(b"r" + ann.bytes, b"new") is None
+    assert not directory.rotate_token(ann, b"new")
+    assert not directory.names([ann])
+    assert stores.store.answer(ann, kept.request_key) is None
+    row = directory.game(game)
+    assert row is not None
+    assert (row.seats[0].player, row.seats[0].name) == (ann, None)
+    assert not directory.erase_player(ann, THEN)
+    assert not directory.erase_player(uuid4(), THEN)
+
+
+def test_the_names_of_many_are_read_at_once(directory: Directory) -> None:
+    ann, bob = register(directory, "Ann"), register(directory, "Bob")
+    assert directory.names([ann, bob, uuid4()]) == {ann: "Ann", bob: "Bob"}
+    assert directory.names([]) == {}
+
+
+def test_a_game_is_summarised_by_its_appends(stores: Stores) -> None:
+    ann = register(stores.directory)
+    seats = [person(1, ann), bot(0)]
+    game = new_game(stores.store, turn=1, dealer=None, seats=seats, wake_kind="bot", wake_at=THEN)
+    row = stores.directory.game(game)
+    assert row is not None
+    assert (row.id, row.table, row.hand, row.ruleset) == (game, UUID(int=7), 1, "shithead")
+    assert (row.status, row.version, row.turn, row.dealer) == ("playing", 1, 1, None)
+    assert (row.created_at, row.ended_at, row.public, row.back) == (THEN, None, True, ())
+    assert row.seats == (
+        SeatRow(seat=0, kind="bot", bot="greedy", player=None, name=None),
+        SeatRow(seat=1, kind="human", bot=None, player=ann, name="Ann"),
+    )
+    ended = {
+        "status": "ended",
+        "turn": None,
+        "ended_at": "2026-03-01T13:00:00.000000Z",
+        "reason": "shithead",
+        "shithead": 1,
+        "places": [0],
+        "wake_at": None,
+    }
+    stores.store.commit(commit(append(game, b"b", b"c", expected=1, summary=ended)))
+    assert stores.directory.game(game) == replace(
+        row,
+        status="ended",
+        version=3,
+        turn=None,
+        ended_at=THEN + timedelta(hours=1),
+        reason="shithead",
+        shithead=1,
+        places=(0,),
+    )
+    assert not stores.directory.due_games(now=THEN, limit=9)
+
+
+def test_an_append_without_a_summary_still_moves_the_version(stores: Stores) -> None:
+    game = new_game(stores.store)
+    stores.store.commit(commit(append(game, b"b", expected=1)))
+    row = stores.directory.game(game)
+    assert row is not None and row.version == 2
+
+
+def test_a_stream_without_a_summary_stands_in_no_list(stores: Stores) -> None:
+    stream = uuid4()
+    stores.store.commit(commit(append(stream, b"a")))
+    assert stores.directory.game(stream) is None
+
+
+def test_a_refused_append_changes_no_summary(stores: Stores) -> None:
+    game = new_game(stores.store)
+    before = stores.directory.game(game)
+    with pytest.raises(Exception, match="version"):
+        stores.store.commit(commit(append(game, b"b", expected=5, summary={"status": "ended"})))
+    assert stores.directory.game(game) == before
+
+
+def test_a_table_is_summarised_by_its_appends(stores: Stores) -> None:
+    ann = register(stores.directory)
+    invite, game = b"i" * 32, uuid4()
+    table = new_table(stores.store, public=False, invite_hash="\\x" + invite.hex(), host=str(ann))
+    row = stores.directory.table(table)
+    assert row is not None
+    assert (row.id, row.host, row.version, row.status) == (table, ann, 1, "open")
+    assert (row.public, row.invite_hash, row.hand, row.game) == (False, invite, 0, None)
+    change = {"status": "playing", "hand": 1, "game_id": game, "seats": [person(0, ann)]}
+    stores.store.commit(
+        commit(append(table, b"b", expected=1, kind=StreamKind.TABLE, summary=change))
+    )
+    found = stores.directory.table(table)
+    assert found is not None
+    assert (found.version, found.status, found.hand, found.game) == (2, "playing", 1, game)
+    assert [(seat.player, seat.name) for seat in found.seats] == [(ann, "Ann")]
+    assert found.invite_hash == invite
+    assert stores.directory.table(uuid4()) is None
+
+
+def test_games_are_listed_newest_first_page_by_page(stores: Stores) -> None:
+    games = [new_game(stores.store, created_at=THEN + timedelta(hours=n // 2)) for n in range(7)]
+    newest = sorted(range(7), key=lambda n: (n // 2, games[n]), reverse=True)
+    seen, cursor = [], None
+    for size in (3, 3, 1):
+        page = stores.directory.list_games(EVERYTHING, viewer=None, cursor=cursor, limit=3)
+        assert len(page.items) == size
+        seen += [row.id for row in page.items]
+        cursor = None if page.next is None else Cursor.decode(page.next.encode())
+    assert cursor is None
+    assert seen == [games[n] for n in newest]
+
+
+def test_a_page_that_holds_all_has_no_next_one(stores: Stores) -> None:
+    for _ in range(2):
+        new_game(stores.store)
+    assert stores.directory.list_games(EVERYTHING, viewer=None, limit=2).next is None
+
+
+def test_games_are_listed_by_table_player_ruleset_and_status(stores: Stores) -> None:
+    ann, table = uuid4(), uuid4()
+    hers = new_game(stores.store, seats=[person(0, ann)], table_id=table)
+    there = new_game(stores.store, table_id=table, ruleset_id="leeds")
+    ended = new_game(stores.store, seats=[person(0, ann)], status="ended")
+
+    def listed(**which: Any) -> set[UUID]:
+        page = stores.directory.list_games(GameFilter(**which), viewer=None)
+        return {row.id for row in page.items}
+
+    assert listed() == {hers, there, ended}
+    assert listed(table=table) == {hers, there}
+    assert listed(player=ann) == {hers, ended}
+    assert listed(table=table, player=ann) == {hers}
+    assert listed(ruleset="leeds") == {there}
+    assert listed(status="ended") == {ended}
+    assert listed(player=ann, status="playing", ruleset="shithead") == {hers}
+    assert listed(player=uuid4()) == listed(table=uuid4()) == set()
+
+
+def test_private_games_are_listed_for_those_who_sit_there_now_or_did_and_the_host(
+    stores: Stores,
+) -> None:
+    ann, bob, host, stranger = uuid4(), uuid4(), uuid4(), uuid4()
+    table = new_table(stores.store, host=host, public=False, seats=[person(0, bob)])
+    game = new_game(stores.store, table_id=table, public=False, seats=[person(0, ann)])
+    for which in (EVERYTHING, GameFilter(table=table), GameFilter(player=ann)):
+        for viewer in (ann, bob, host):
+            page = stores.directory.list_games(which, viewer=viewer)
+            assert [row.id for row in page.items] == [game]
+        for other in (stranger, None):
+            assert not stores.directory.list_games(which, viewer=other).items
+            shown = stores.directory.list_games(which, viewer=other, everything=True)
+            assert [row.id for row in shown.items] == [game]
+
+
+def test_the_newest_games_of_a_table_are_read_whoever_asks(stores: Stores) -> None:
+    table = uuid4()
+    games = [
+        new_game(
+            stores.store, table_id=table, hand=n, public=False, created_at=THEN + timedelta(hours=n)
+        )
+        for n in range(4)
+    ]
+    assert [row.id for row in stores.directory.games_of_table(table, limit=3)] == games[:0:-1]
+
+
+def test_tables_are_listed_newest_first_with_the_viewers_own_private_ones(
+    stores: Stores,
+) -> None:
+    ann, bob = uuid4(), uuid4()
+
+    def make(hour: int, **changes: Any) -> UUID:
+        return new_table(stores.store, created_at=THEN + timedelta(hours=hour), **changes)
+
+    public = make(0, ruleset_id="leeds")
+    hosted = make(1, public=False, host=ann)
+    seated = make(2, public=False, seats=[person(0, ann)], status="between")
+    foreign = make(3, public=False, host=bob)
+
+    def listed(viewer: UUID | None, **which: Any) -> list[UUID]:
+        page = stores.directory.list_tables(viewer=viewer, **which)
+        return [row.id for row in page.items]
+
+    assert listed(None) == [public]
+    assert listed(ann) == [seated, hosted, public]
+    assert listed(ann, mine=True) == [seated, hosted]
+    assert listed(None, mine=True) == []
+    assert listed(bob) == [foreign, public]
+    assert listed(ann, status="between") == [seated]
+    assert listed(ann, ruleset="leeds") == [public]
+    first = stores.directory.list_tables(viewer=ann, limit=2)
+    assert first.next is not None
+    assert listed(ann, cursor=first.next) == [public]
+
+
+def test_a_persons_standing_counts_hands_ended_lost_and_running(stores: Stores) -> None:
+    ann = uuid4()
+    for status, shithead in (("ended", 0), ("ended", 1), ("aborted", None), ("swapping", None)):
+        new_game(stores.store, seats=[person(0, ann), bot(1)], status=status, shithead=shithead)
+    new_game(stores.store, status="ended", shithead=0)
+    open_table = new_table(stores.store, host=ann)
+    seated = new_table(stores.store, seats=[person(0, ann)], created_at=THEN + timedelta(hours=1))
+    new_table(stores.store, host=ann, status="closed")
+    assert stores.directory.standing(ann) == Standing(
+        games=2, shithead=1, running=1, hosting=1, rulesets=0
+    )
+    assert list(stores.directory.tables_of(ann)) == [seated, open_table]
+    assert stores.directory.standing(uuid4()) == Standing(
+        games=0, shithead=0, running=0, hosting=0, rulesets=0
+    )
+
+
+def test_games_are_due_from_their_time_on_the_longest_waiting_first(stores: Stores) -> None:
+    second = new_game(stores.store, wake_kind="bot", wake_at=THEN + timedelta(seconds=1))
+    first = new_game(stores.store, wake_kind="time_out", wake_at=THEN, wake_seat=1)
+    new_game(stores.store, wake_kind="bot", wake_at=THEN + timedelta(seconds=9))
+    new_game(stores.store)
+    now = THEN + timedelta(seconds=1)
+    due = [
+        DueGame(id=first, version=1, kind="time_out", at=THEN, seat=1),
+        DueGame(id=second, version=1, kind="bot", at=now, seat=None),
+    ]
+    assert list(stores.directory.due_games(now=now, limit=9)) == due
+    assert list(stores.directory.due_games(now=now, limit=1)) == due[:1]
+
+
+def test_a_seat_comes_back_only_at_the_version_it_saw(stores: Stores) -> None:
+    game = new_game(stores.store, wake_kind="bot", wake_at=THEN)
+    later = THEN + timedelta(hours=1)
+    for version, held in ((2, False), (1, True)):
+        assert held is stores.directory.come_back(
+            game, version=version, back={2, 0}, wake_kind="time_out", wake_at=later
+        )
+    row = stores.directory.game(game)
+    assert row is not None and row.back == (0, 2)
+    assert [due.kind for due in stores.directory.due_games(now=later, limit=9)] == ["time_out"]
+    stores.store.commit(commit(append(game, b"b", expected=1, summary={"back": []})))
+    row = stores.directory.game(game)
+    assert row is not None and row.back == ()
+
+
+def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> None:
+    game, reader = uuid4(), uuid4()
+    for hour in (2, 1):
+        at = THEN + timedelta(hours=hour)
+        directory.record_refusal(game=game, at=at, seat=hour, key_id="1", sealed=b"\0%d" % hour)
+        directory.record_reading(game=game, at=at, reader=reader, what=f"hand of {hour}")
+    times = [THEN + timedelta(hours=hour) for hour in (1, 2)]
+    assert list(directory.refusals(game)) == [
+        Refused(at=at, seat=n, key_id="1", sealed=b"\0%d" % n) for n, at in enumerate(times, 1)
+    ]
+    assert list(directory.readings(game)) == [
+        Reading(at=at, reader=reader, what=f"hand of {n}") for n, at in enumerate(times, 1)
+    ]
+    assert not directory.refusals(uuid4())
+    assert not directory.readings(uuid4())
+
+
+def test_a_ruleset_is_kept_once_under_its_id(directory: Directory) -> None:
+    ann = uuid4()
+    mine = CustomRuleset(
+        id="custom-1", name="Mine", owner=ann, document='{"ranks":{"7":1}}', created_at=THEN
+    )
+    newer = replace(mine, id="custom-2", created_at=THEN + timedelta(hours=1))
+    assert directory.save_ruleset(mine)
+    assert not directory.save_ruleset(replace(mine, name="Theirs", owner=uuid4()))
+    assert directory.save_ruleset(newer)
+    assert directory.ruleset("custom-1") == mine
+    assert directory.ruleset("custom-3") is None
+    assert list(directory.list_rulesets()) == [newer, mine]
+    assert list(directory.list_rulesets(owner=ann, limit=1)) == [newer]
+    assert not directory.list_rulesets(owner=uuid4())
+    assert directory.standing(ann).rulesets == 2
+
+
+@pytest.mark.parametrize("text", ["", "x", "ä", "MjAyNg", "====", "a" * 90, "\0"])
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Cursor.decode(text)
+
+
+def test_a_cursor_survives_its_journey() -> None:
+    cursor = Cursor(at=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC), id=uuid4())
+    assert Cursor.decode(cursor.encode()) == cursor

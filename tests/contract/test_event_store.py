@@ -1,0 +1,351 @@
+"""What every event store promises."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from service.event_store.protocol import (
+    AnswerConflict,
+    EventStore,
+    OutboxRow,
+    SealedSecret,
+    StoreError,
+    StreamConflict,
+    StreamKind,
+)
+from tests.streams import answer, append, commit, game_summary, head_of, lines_of
+
+LATER = datetime.now(UTC) + timedelta(days=1)
+
+
+def test_what_was_appended_is_read_back_byte_for_byte(store: EventStore) -> None:
+    stream = uuid4()
+    lines = ('{"b":"ä€😀","a":"\\u0000\\"\\\\"}'.encode(), b'{"n":1e5,  "odd spacing":true}', b"{}")
+    store.commit(commit(append(stream, *lines)))
+    found = store.read(stream)
+    assert found is not None
+    assert found.events == lines
+    assert (found.version, found.head, found.kind) == (3, head_of(b"{}"), StreamKind.GAME)
+
+
+def test_a_line_of_a_mebibyte_is_kept(store: EventStore) -> None:
+    stream, line = uuid4(), b'"' + b"x" * (1 << 20) + b'"'
+    store.commit(commit(append(stream, line)))
+    assert lines_of(store, stream) == (line,)
+
+
+def test_there_is_nothing_to_read_of_an_unknown_stream(store: EventStore) -> None:
+    assert store.read(uuid4()) is None
+
+
+@pytest.mark.parametrize(
+    ("after", "limit", "expected"),
+    [(0, None, "abcde"), (2, None, "cde"), (1, 2, "bc"), (4, 9, "e"), (5, None, ""), (9, 3, "")],
+)
+def test_a_slice_has_the_events_from_after_on_and_the_version_of_the_whole(
+    store: EventStore, after: int, limit: int | None, expected: str
+) -> None:
+    stream = uuid4()
+    store.commit(commit(append(stream, b"a", b"b", b"c", b"d", b"e")))
+    found = store.read(stream, after=after, limit=limit)
+    assert found is not None
+    assert b"".join(found.events) == expected.encode()
+    assert (found.version, found.head) == (5, head_of(b"e"))
+
+
+@pytest.mark.parametrize(("after", "limit"), [(-1, None), (0, 0), (0, -3)])
+def test_a_slice_that_makes_no_sense_is_a_mistake(
+    store: EventStore, after: int, limit: int | None
+) -> None:
+    with pytest.raises(ValueError, match="slice"):
+        store.read(uuid4(), after=after, limit=limit)
+
+
+@pytest.mark.parametrize("expected", [0, 1, 3, 4])
+def test_an_append_to_a_version_that_does_not_hold_is_refused_with_the_one_that_does(
+    store: EventStore, expected: int
+) -> None:
+    stream = uuid4()
+    store.commit(commit(append(stream, b"a", b"b")))
+    with pytest.raises(StreamConflict) as refused:
+        store.commit(commit(append(stream, b"c", expected=expected)))
+    assert (refused.value.stream, refused.value.version) == (stream, 2)
+    assert lines_of(store, stream) == (b"a", b"b")
+
+
+def test_an_append_to_a_stream_that_is_not_there_is_refused(store: EventStore) -> None:
+    stream = uuid4()
+    with pytest.raises(StreamConflict) as refused:
+        store.commit(commit(append(stream, b"c", expected=3)))
+    assert (refused.value.stream, refused.value.version) == (stream, 0)
+    assert store.read(stream) is None
+
+
+def test_a_head_that_is_not_that_of_the_last_event_is_refused(store: EventStore) -> None:
+    stream = uuid4()
+    wrong = replace(append(stream, b"a", b"b"), head=head_of(b"a"))
+    with pytest.raises(StoreError):
+        store.commit(commit(wrong))
+    assert store.read(stream) is None
+
+
+def test_a_stream_keeps_its_kind(store: EventStore) -> None:
+    stream = uuid4()
+    store.commit(commit(append(stream, b"a", kind=StreamKind.DISPUTE)))
+    with pytest.raises(StoreError):
+        store.commit(commit(append(stream, b"b", expected=1, kind=StreamKind.ACCESS)))
+    assert lines_of(store, stream) == (b"a",)
+
+
+@pytest.mark.parametrize("kind", StreamKind)
+def test_streams_of_every_kind_are_kept(store: EventStore, kind: StreamKind) -> None:
+    stream = uuid4()
+    store.commit(commit(append(stream, b"a", kind=kind)))
+    found = store.read(stream)
+    assert found is not None and found.kind is kind
+
+
+def test_a_commit_that_cannot_be_is_a_mistake_and_writes_nothing(store: EventStore) -> None:
+    stream = uuid4()
+    twice = OutboxRow(stream=stream, version=1, topic="game")
+    mistakes = [
+        commit(),
+        commit(append(stream)),
+        commit(append(stream, b"a", expected=-1)),
+        commit(append(stream, b"a"), append(stream, b"b", expected=1)),
+        commit(append(stream, b"\xff")),
+        commit(append(stream, b"\0")),
+        commit(append(stream, b"a"), outbox=(twice, twice)),
+        commit(append(stream, b"a", summary={"status": "playing"})),
+        commit(append(stream, b"a", summary=game_summary(colour="red"))),
+        commit(append(stream, b"a", summary=game_summary(created_at=datetime(2026, 1, 1)))),  # noqa: DTZ001 - the mistake
+    ]
+    for mistake in mistakes:
+        with pytest.raises(ValueError, match=r"."):
+            store.commit(mistake)
+    assert store.read(stream) is None
+
+
+def test_several_streams_are_written_together(store: EventStore) -> None:
+    first, second = uuid4(), uuid4()
+    store.commit(commit(append(first, b"a"), append(second, b"b", kind=StreamKind.TABLE)))
+    assert (lines_of(store, first), lines_of(store, second)) == ((b"a",), (b"b",))
+
+
+@pytest.mark.parametrize("order", ["conflict first", "conflict last"])
+def test_a_conflict_in_one_stream_leaves_the_others_unwritten(
+    store: EventStore, order: str
+) -> None:
+    low, high = UUID(int=uuid4().int >> 1), UUID(int=(uuid4().int >> 1) + (1 << 127))
+    moved, other = (low, high) if order == "conflict first" else (high, low)
+    store.commit(commit(append(moved, b"a")))
+    kept = answer()
+    with pytest.raises(StreamConflict):
+        store.commit(
+            commit(
+                append(other, b"b"),
+                append(moved, b"b"),
+                answer=kept,
+                secret=SealedSecret(game=other, key_id="1", ciphertext=b"s"),
+                outbox=(OutboxRow(stream=other, version=1, topic="game"),),
+            )
+        )
+    assert store.read(other) is None
+    assert store.answer(kept.caller, kept.request_key) is None
+    assert store.secret(other) is None
+    assert not store.claim_outbox(topic="game", limit=9, older_than=LATER)
+
+
+def test_an_answer_is_kept_with_the_effect_of_its_request(store: EventStore) -> None:
+    kept = answer()
+    store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    assert store.answer(kept.caller, kept.request_key) == kept
+    assert store.answer(uuid4(), kept.request_key) is None
+    assert store.answer(kept.caller, b"x" * 32) is None
+
+
+def test_a_request_answered_before_is_refused_and_changes_nothing(store: EventStore) -> None:
+    kept, other = answer(), uuid4()
+    store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    with pytest.raises(AnswerConflict):
+        store.commit(commit(append(other, b"a"), answer=kept))
+    assert store.read(other) is None
+
+
+def test_a_doubled_request_is_told_so_and_not_that_its_twin_moved_the_stream(
+    store: EventStore,
+) -> None:
+    kept, stream = answer(), uuid4()
+    store.commit(commit(append(stream, b"a"), answer=kept))
+    with pytest.raises(AnswerConflict):
+        store.commit(commit(append(stream, b"a"), answer=kept))
+
+
+def test_answers_are_forgotten_by_age(store: EventStore) -> None:
+    kept = answer()
+    store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    assert store.purge_answers(older_than=LATER - timedelta(days=2)) == 0
+    assert store.purge_answers(older_than=LATER) == 1
+    assert store.answer(kept.caller, kept.request_key) is None
+
+
+def test_a_secret_is_kept_until_it_is_forgotten(store: EventStore) -> None:
+    secret = SealedSecret(game=uuid4(), key_id="2026-1", ciphertext=b"\x00\xff")
+    store.commit(commit(append(secret.game, b"a"), secret=secret))
+    assert store.secret(secret.game) == secret
+    store.commit(commit(append(secret.game, b"b", expected=1), forget_secret=secret.game))
+    assert store.secret(secret.game) is None
+
+
+def test_a_secret_is_never_replaced(store: EventStore) -> None:
+    secret = SealedSecret(game=uuid4(), key_id="1", ciphertext=b"first")
+    store.commit(commit(append(secret.game, b"a"), secret=secret))
+    other = SealedSecret(game=secret.game, key_id="1", ciphertext=b"second")
+    with pytest.raises(StoreError):
+        store.commit(commit(append(secret.game, b"b", expected=1), secret=other))
+    assert store.secret(secret.game) == secret
+    assert lines_of(store, secret.game) == (b"a",)
+
+
+def test_the_outbox_gives_each_row_once_by_topic_and_age(store: EventStore) -> None:
+    rows = [OutboxRow(stream=uuid4(), version=1, topic=topic) for topic in ("game", "game", "log")]
+    for row in rows:
+        store.commit(commit(append(row.stream, b"a"), outbox=(row,)))
+    before = datetime.now(UTC) - timedelta(days=1)
+    assert not store.claim_outbox(topic="game", limit=9, older_than=before)
+    first = store.claim_outbox(topic="game", limit=1, older_than=LATER)
+    rest = store.claim_outbox(topic="game", limit=9, older_than=LATER)
+    assert len(first) == 1
+    assert {*first, *rest} == set(rows[:2])
+    assert not store.claim_outbox(topic="game", limit=9, older_than=LATER)
+    assert list(store.claim_outbox(topic="log", limit=9, older_than=LATER)) == [rows[2]]
+
+
+def test_of_many_writers_at_one_version_one_wins(store: EventStore) -> None:
+    stream, start = uuid4(), threading.Barrier(8)
+    store.commit(commit(append(stream, b"begin")))
+
+    def write(number: int) -> bool:
+        start.wait()
+        try:
+            store.commit(commit(append(stream, b"%d" % number, expected=1)))
+        except StreamConflict as conflict:
+            assert conflict.version == 2
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = [number for number, done in enumerate(pool.map(write, range(8))) if done]
+    assert len(won) == 1
+    assert lines_of(store, stream) == (b"begin", b"%d" % won[0])
+
+
+def test_of_many_who_open_one_stream_one_wins(store: EventStore) -> None:
+    stream, start = uuid4(), threading.Barrier(8)
+
+    def open_it(number: int) -> bool:
+        start.wait()
+        try:
+            store.commit(commit(append(stream, b"%d" % number)))
+        except StreamConflict as conflict:
+            assert conflict.version == 1
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(open_it, range(8))) == 1
+    assert len(lines_of(store, stream)) == 1
+
+
+def test_racing_writers_who_try_again_lose_nothing_and_leave_no_gap(store: EventStore) -> None:
+    """Every acknowledged event is in the stream exactly once, in its writer's order."""
+    stream, writers, each = uuid4(), 8, 12
+    store.commit(commit(append(stream, b"begin")))
+
+    def write(writer: int) -> None:
+        version = 1
+        for number in range(each):
+            pair = (b"%d.%d" % (writer, number), b"%d.%d'" % (writer, number))
+            while True:
+                try:
+                    store.commit(commit(append(stream, *pair, expected=version)))
+                except StreamConflict as conflict:
+                    assert conflict.version > version
+                    version = conflict.version
+                    continue
+                version += 2
+                break
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, range(writers)))
+    found = store.read(stream)
+    assert found is not None
+    assert found.version == len(found.events) == 1 + writers * each * 2
+    assert found.head == head_of(found.events[-1])
+    for writer in range(writers):
+        own = [line for line in found.events[1::2] if line.startswith(b"%d." % writer)]
+        assert own == [b"%d.%d" % (writer, number) for number in range(each)]
+    assert [line + b"'" for line in found.events[1::2]] == list(found.events[2::2])
+
+
+def test_a_request_doubled_at_the_same_moment_takes_effect_once(store: EventStore) -> None:
+    stream, kept, start = uuid4(), answer(), threading.Barrier(6)
+    store.commit(commit(append(stream, b"begin")))
+
+    def ask(_: int) -> str:
+        start.wait()
+        try:
+            store.commit(commit(append(stream, b"move", expected=1), answer=kept))
+        except AnswerConflict:
+            return "answered"
+        return "done"
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(pool.map(ask, range(6))) == ["answered"] * 5 + ["done"]
+    assert lines_of(store, stream) == (b"begin", b"move")
+
+
+def test_commits_over_the_same_streams_in_either_order_do_not_block_each_other(
+    store: EventStore,
+) -> None:
+    streams = (uuid4(), uuid4())
+    store.commit(commit(*(append(stream, b"begin") for stream in streams)))
+
+    def write(number: int) -> None:
+        order = streams if number % 2 else streams[::-1]
+        version, done = 1, 0
+        while done < 10:
+            try:
+                line = b"%d.%d" % (number, done)
+                store.commit(commit(*(append(s, line, expected=version) for s in order)))
+                version, done = version + 1, done + 1
+            except StreamConflict as conflict:
+                version = conflict.version
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert lines_of(store, streams[0]) == lines_of(store, streams[1])
+    assert len(lines_of(store, streams[0])) == 41
+
+
+def test_two_relays_never_get_the_same_row(store: EventStore) -> None:
+    rows = [OutboxRow(stream=uuid4(), version=1, topic="game") for _ in range(60)]
+    for row in rows:
+        store.commit(commit(append(row.stream, b"a"), outbox=(row,)))
+
+    def claim(_: int) -> list[OutboxRow]:
+        got: list[OutboxRow] = []
+        while part := store.claim_outbox(topic="game", limit=5, older_than=LATER):
+            got += part
+        return got
+
+    with ThreadPoolExecutor(4) as pool:
+        got = [row for part in pool.map(claim, range(4)) for row in part]
+    assert len(got) == len(rows)
+    assert set(got) == set(rows)

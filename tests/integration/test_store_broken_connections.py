@@ -1,0 +1,184 @@
+"""A database that restarts or cuts connections costs no acknowledged event and doubles none."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from service.event_store.database import Database
+from service.event_store.postgres import PostgresStore
+from service.event_store.postgres_directory import PostgresDirectory
+from service.event_store.protocol import StoreUnavailable, StreamConflict
+from tests.contract.conftest import address_of_service
+from tests.servers import url_with_database
+from tests.streams import append, commit, lines_of
+
+CUT = (
+    "SELECT count(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename <> current_user"
+)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """Return a pool of the service's connections."""
+    database = Database(address_of_service(database_url), size=4, patience=2.0)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def store(database: Database) -> PostgresStore:
+    """Return a store over that pool."""
+    return PostgresStore(database)
+
+
+def cut(database_url: str) -> None:
+    """Cut all connections of the service."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(CUT.encode())
+
+
+def use_all(store: PostgresStore, stream: UUID) -> None:
+    """Make the pool open all its connections."""
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: store.read(stream), range(40)))
+
+
+def test_after_a_cut_the_next_read_and_the_next_commit_succeed(
+    database_url: str, store: PostgresStore
+) -> None:
+    """Idle connections that were cut are seen before anything is sent over them."""
+    stream = uuid4()
+    store.commit(commit(append(stream, b"0")))
+    for version in range(1, 4):
+        use_all(store, stream)
+        cut(database_url)
+        store.commit(commit(append(stream, b"%d" % version, expected=version)))
+        cut(database_url)
+        assert len(lines_of(store, stream)) == version + 1
+
+
+def test_a_commit_whose_answer_was_lost_is_known_to_have_taken_place(
+    database_url: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = uuid4()
+    ask = Database.change
+
+    def lose_answer(self: Database, name: str, *values: object) -> list[tuple[Any, ...]]:
+        rows = ask(self, name, *values)
+        if name == "append_events":
+            raise StoreUnavailable("the answer was lost")
+        return rows
+
+    monkeypatch.setattr(Database, "change", lose_answer)
+    store.commit(commit(append(stream, b"a")))
+    assert lines_of(store, stream) == (b"a",)
+
+
+def test_a_commit_that_did_not_arrive_is_not_taken_for_one_that_did(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = uuid4()
+    store.commit(commit(append(stream, b"a")))
+    ask = Database.change
+
+    def lose_question(self: Database, name: str, *values: object) -> list[tuple[Any, ...]]:
+        if name == "append_events":
+            raise StoreUnavailable("the question was lost")
+        return ask(self, name, *values)
+
+    monkeypatch.setattr(Database, "change", lose_question)
+    for lost in (append(stream, b"b", expected=1), append(stream, b"b"), append(uuid4(), b"b")):
+        with pytest.raises(StoreUnavailable):
+            store.commit(commit(lost))
+    assert lines_of(store, stream) == (b"a",)
+
+
+def test_no_acknowledged_event_is_lost_or_doubled_while_connections_are_cut(
+    database_url: str, store: PostgresStore
+) -> None:
+    stream, stopped = uuid4(), threading.Event()
+    store.commit(commit(append(stream, b"begin")))
+
+    def write(writer: int) -> list[bytes]:
+        done: list[bytes] = []
+        version = 1
+        for number in range(40):
+            line = b"%d.%d" % (writer, number)
+            while True:
+                try:
+                    store.commit(commit(append(stream, line, expected=version)))
+                except StreamConflict as conflict:
+                    version = conflict.version
+                    continue
+                except StoreUnavailable:
+                    break
+                done.append(line)
+                version += 1
+                break
+        return done
+
+    def go_on_cutting() -> None:
+        while not stopped.wait(0.05):
+            cut(database_url)
+
+    cutter = threading.Thread(target=go_on_cutting)
+    cutter.start()
+    with ThreadPoolExecutor(3) as pool:
+        acknowledged = [line for part in pool.map(write, range(3)) for line in part]
+    stopped.set()
+    cutter.join()
+    kept = list(lines_of(store, stream))[1:]
+    assert len(set(kept)) == len(kept)
+    assert set(acknowledged) <= set(kept)
+    assert len(acknowledged) > 60
+
+
+def test_a_database_that_is_not_there_is_unavailable_and_soon() -> None:
+    database = Database("postgresql://nobody@127.0.0.1:1/none", patience=0.3)
+    stream = uuid4()
+    store, directory = PostgresStore(database), PostgresDirectory(database)
+    with pytest.raises(StoreUnavailable):
+        store.read(stream)
+    with pytest.raises(StoreUnavailable):
+        store.commit(commit(append(stream, b"a")))
+    with pytest.raises(StoreUnavailable):
+        directory.player(stream)
+    database.close()
+
+
+def test_a_database_that_comes_back_is_found_again(
+    empty_database_url: str, database_url: str
+) -> None:
+    """While its database refuses connections the store is unavailable, and then it is not."""
+    name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
+    admin = url_with_database(empty_database_url, "postgres")
+    database = Database(address_of_service(database_url), size=2, patience=0.5)
+    store, stream = PostgresStore(database), uuid4()
+    store.commit(commit(append(stream, b"a")))
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'.encode())
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE datname = %s",
+            (name,),
+        )
+        for _ in range(3):
+            with pytest.raises(StoreUnavailable):
+                store.read(stream)
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true'.encode())
+    for _ in range(20):
+        try:
+            assert lines_of(store, stream) == (b"a",)
+        except StoreUnavailable:
+            continue
+        break
+    store.commit(commit(append(stream, b"b", expected=1)))
+    assert lines_of(store, stream) == (b"a", b"b")
+    database.close()

@@ -1,0 +1,171 @@
+"""Migrations go forward, once, whole, and give what sql/schema.sql says."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from service.event_store.migrate import MigrationError, check, migrate
+from service.event_store.queries import SQL
+from tests.contract.conftest import address_of_service
+from tests.servers import DatabaseServer, database_name
+
+CATALOG = """
+SELECT 'relation', c.relname, c.relkind::text, array_to_string(c.reloptions, ' '), c.relacl::text
+FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace
+UNION ALL
+SELECT 'column', c.relname, a.attnum || ' ' || a.attname,
+    format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || a.attidentity::text,
+    pg_get_expr(d.adbin, d.adrelid)
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL
+SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid), NULL
+FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+UNION ALL
+SELECT 'index', tablename, indexname, indexdef, NULL FROM pg_indexes WHERE schemaname = 'public'
+UNION ALL
+SELECT 'view', viewname, definition, NULL, NULL FROM pg_views WHERE schemaname = 'public'
+UNION ALL
+SELECT 'trigger', tgrelid::regclass::text, tgname, pg_get_triggerdef(oid), tgenabled::text
+FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL
+SELECT 'function', proname, pg_get_functiondef(oid), proacl::text, NULL
+FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+ORDER BY 1, 2, 3, 4
+"""
+
+
+def catalog(url: str) -> list[tuple[Any, ...]]:
+    """Return what the schema of a database is made of."""
+    with psycopg.connect(url) as connection:
+        return connection.execute(CATALOG).fetchall()
+
+
+@pytest.fixture
+def sql_folder(tmp_path: Path) -> Path:
+    """Return a copy of the SQL files that a test may change."""
+    return Path(shutil.copytree(SQL, tmp_path / "sql"))
+
+
+def test_schema_sql_is_what_the_migrations_make(
+    database_url: str, database_server: DatabaseServer
+) -> None:
+    url = database_server.create()
+    try:
+        with psycopg.connect(url) as connection:
+            connection.execute((SQL / "schema.sql").read_bytes())
+        by_hand, by_migrations = catalog(url), catalog(database_url)
+    finally:
+        database_server.drop(url)
+    assert {row[0] for row in by_hand} == {
+        *("relation", "column", "constraint", "index", "view", "trigger", "function")
+    }
+    assert by_hand == by_migrations
+
+
+def test_schema_sql_says_of_each_function_what_its_file_says() -> None:
+    schema = (SQL / "schema.sql").read_text()
+    for file in [*(SQL / "functions").glob("*.sql"), SQL / "privileges.sql"]:
+        assert file.read_text().strip() in schema, f"{file.name} differs from sql/schema.sql"
+
+
+def test_a_second_run_changes_nothing(database_url: str) -> None:
+    before = catalog(database_url)
+    with psycopg.connect(database_url) as connection:
+        times = connection.execute("TABLE applied_files ORDER BY name").fetchall()
+    migrate(database_url)
+    assert catalog(database_url) == before
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute("TABLE applied_files ORDER BY name").fetchall() == times
+
+
+def test_several_that_start_at_once_migrate_once(empty_database_url: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(migrate, [empty_database_url] * 4))
+    check(empty_database_url)
+
+
+def test_a_changed_migration_is_refused(database_url: str, sql_folder: Path) -> None:
+    changed = sql_folder / "migrations" / "0001_the_record.sql"
+    changed.write_text(changed.read_text() + "-- a word more\n")
+    with pytest.raises(MigrationError, match="0001_the_record was changed"):
+        migrate(database_url, folder=sql_folder)
+
+
+def test_a_database_of_a_later_release_is_refused(database_url: str, sql_folder: Path) -> None:
+    (sql_folder / "migrations" / "0002_the_directory.sql").unlink()
+    with pytest.raises(MigrationError, match="a later one"):
+        migrate(database_url, folder=sql_folder)
+
+
+def test_a_migration_that_comes_before_an_applied_one_is_refused(
+    database_url: str, sql_folder: Path
+) -> None:
+    (sql_folder / "migrations" / "0001_a_thought_too_late.sql").write_text("SELECT 1")
+    with pytest.raises(MigrationError, match="comes before"):
+        migrate(database_url, folder=sql_folder)
+
+
+def test_a_migration_that_fails_leaves_everything_as_it_was(
+    database_url: str, sql_folder: Path
+) -> None:
+    before = catalog(database_url)
+    (sql_folder / "migrations" / "9998_good.sql").write_text("CREATE TABLE good (n integer)")
+    (sql_folder / "migrations" / "9999_bad.sql").write_text("CREATE TABLE bad (n nonsense)")
+    with pytest.raises(psycopg.Error):
+        migrate(database_url, folder=sql_folder)
+    assert catalog(database_url) == before
+    migrate(database_url)
+
+
+def test_a_new_migration_is_applied_and_missed_until_then(
+    database_url: str, sql_folder: Path
+) -> None:
+    (sql_folder / "migrations" / "9999_more.sql").write_text("CREATE TABLE more (n integer)")
+    with pytest.raises(MigrationError, match="9999_more"):
+        check(database_url, folder=sql_folder)
+    migrate(database_url, folder=sql_folder)
+    check(database_url, folder=sql_folder)
+
+
+def test_a_changed_function_is_made_again(database_url: str, sql_folder: Path) -> None:
+    file = sql_folder / "functions" / "purge_answers.sql"
+    file.write_text(file.read_text().replace("SELECT count(*)", "SELECT 7 + count(*)"))
+    migrate(database_url, folder=sql_folder)
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute("SELECT purge_answers(now())").fetchone() == (7,)
+
+
+def test_a_new_function_is_not_left_open_to_everybody(database_url: str, sql_folder: Path) -> None:
+    """Privileges are applied after every change, not only when their own file changed."""
+    (sql_folder / "functions" / "purge_answers.sql").write_text(
+        "DROP FUNCTION purge_answers(timestamptz);\n"
+        + (sql_folder / "functions" / "purge_answers.sql").read_text()
+    )
+    before = catalog(database_url)
+    migrate(database_url, folder=sql_folder)
+    assert catalog(database_url) == before
+
+
+def test_a_database_never_migrated_is_not_ready(empty_database_url: str) -> None:
+    with pytest.raises(MigrationError, match="shithead migrate"):
+        check(empty_database_url)
+
+
+def test_the_service_itself_can_tell_whether_the_database_is_ready(database_url: str) -> None:
+    check(address_of_service(database_url))
+
+
+def test_a_user_without_the_right_to_make_tables_is_told_so(
+    empty_database_url: str, database_url: str
+) -> None:
+    service, name = address_of_service(database_url), database_name(database_url)
+    with pytest.raises(MigrationError, match="may not do that"):
+        migrate(service.replace(name, database_name(empty_database_url)))

@@ -1,0 +1,171 @@
+"""What the roles in the database may not do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from service.event_store.roles import SERVICE, service_url
+from tests.contract.conftest import address_of_service
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+NOT_ALLOWED = "42501"
+TABLES = (
+    *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "games"),
+    *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
+    *("applied_migrations", "applied_files"),
+)
+
+
+@pytest.fixture
+def service(database_url: str) -> Iterator[Connection]:
+    """Return a connection of the service."""
+    with psycopg.connect(address_of_service(database_url), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def owner(database_url: str) -> Iterator[Connection]:
+    """Return a connection of the owner."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        yield connection
+
+
+def refused(connection: Connection, statement: str) -> bool:
+    """Return whether a statement was refused for want of a privilege."""
+    try:
+        connection.execute(statement.encode())
+    except psycopg.Error as error:
+        return error.sqlstate == NOT_ALLOWED
+    return False
+
+
+def test_the_service_is_no_owner_and_no_superuser(service: Connection) -> None:
+    row = service.execute(
+        "SELECT current_user, rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls"
+        " FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    assert row == (SERVICE, False, False, False, False, False)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO {} DEFAULT VALUES",
+        "UPDATE {} SET {column} = {column}",
+        "DELETE FROM {}",
+        "TRUNCATE {}",
+        "DROP TABLE {}",
+        "ALTER TABLE {} DISABLE TRIGGER ALL",
+    ],
+)
+def test_the_service_writes_no_table_itself(service: Connection, statement: str) -> None:
+    for table in TABLES:
+        row = service.execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum = 1",
+            (table,),
+        ).fetchone()
+        assert row is not None
+        assert refused(service, statement.format(table, column=row[0])), table
+
+
+def test_the_service_has_no_other_door(service: Connection) -> None:
+    doors = [
+        "SET session_replication_role = replica",
+        "SELECT archive_stream(gen_random_uuid(), sha256(''))",
+        "SELECT append_stream('{}')",
+        "SELECT open_stream(gen_random_uuid(), 'game', 1, sha256(''))",
+        "SELECT keep_answer('{}')",
+        "SELECT summarise_game(gen_random_uuid(), 1, '{}')",
+        "SELECT summarise_table(gen_random_uuid(), 1, '{}')",
+        "CREATE TABLE more (n integer)",
+        "CREATE FUNCTION events() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+        "SELECT pg_read_file('/etc/hostname')",
+        "SET ROLE shithead_auditor",
+    ]
+    for statement in doors:
+        assert refused(service, statement), statement
+
+
+def test_the_service_cannot_put_its_own_table_before_the_real_one(service: Connection) -> None:
+    """A temporary table comes first on the path of a session, never on that of the functions."""
+    service.execute("CREATE TEMPORARY TABLE players (LIKE public.players)")
+    player = uuid4()
+    service.execute("SELECT create_player(%s, 'Ann', 't', 'r', now())", (player,))
+    for table, count in (("pg_temp.players", 0), ("public.players", 1)):
+        assert service.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (count,)
+
+
+@pytest.mark.parametrize(
+    ("role", "readable"),
+    [
+        (
+            "shithead_reader",
+            {"event_log", "streams", "archived", "games", "game_seats", "rulesets_custom"},
+        ),
+        (
+            "shithead_auditor",
+            {
+                *("event_log", "streams", "events", "archived", "games", "game_seats"),
+                *("readings", "rulesets_custom"),
+            },
+        ),
+    ],
+)
+def test_readers_and_auditors_read_their_part_and_write_nothing(
+    owner: Connection, role: str, readable: set[str]
+) -> None:
+    """No secret, no token, no name, no kept answer, no refused move."""
+    owner.execute(f"SET ROLE {role}".encode())
+    for table in (*TABLES, "event_log", "game_rows", "table_rows"):
+        assert refused(owner, f"SELECT * FROM {table}") is (table not in readable), table
+    for table in TABLES:
+        assert refused(owner, f"DELETE FROM {table}"), table
+    assert refused(owner, "SELECT append_events('{}')")
+    assert refused(owner, "SELECT claim_outbox('game', 1, now())")
+
+
+def test_nothing_is_open_to_everybody(owner: Connection) -> None:
+    found = owner.execute(
+        "SELECT p.proname::text FROM pg_proc p, aclexplode(coalesce(p.proacl,"
+        " acldefault('f', p.proowner))) a"
+        " WHERE p.pronamespace = 'public'::regnamespace AND a.grantee = 0"
+        " UNION ALL SELECT c.relname::text FROM pg_class c, aclexplode(c.relacl) a"
+        " WHERE c.relnamespace = 'public'::regnamespace AND a.grantee = 0"
+    ).fetchall()
+    assert not found
+
+
+def test_functions_with_the_owners_power_have_a_fixed_path(owner: Connection) -> None:
+    found = owner.execute(
+        "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef"
+        " AND NOT coalesce(proconfig, '{}') && ARRAY['search_path=public, pg_temp']"
+    ).fetchall()
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("owner_url", "expected"),
+    [
+        ("postgresql://me:x@db:5432/games?sslmode=require", "db:5432/games?sslmode=require"),
+        ("postgresql://me@/games?host=%2Ftmp%2Fs", "/games?host=%2Ftmp%2Fs"),
+        ("postgres://db/games", "db/games"),
+    ],
+)
+def test_the_services_address_differs_in_user_and_password_alone(
+    owner_url: str, expected: str
+) -> None:
+    scheme = owner_url.partition("://")[0]
+    assert service_url(owner_url) == f"{scheme}://{SERVICE}@{expected}"
+    assert service_url(owner_url, password="a/b@c") == f"{scheme}://{SERVICE}:a%2Fb%40c@{expected}"
+
+
+def test_an_address_in_words_works_too() -> None:
+    assert set(service_url("host=db user=me password=x dbname=games").split()) >= {
+        *("host=db", f"user={SERVICE}", "dbname=games")
+    }
+    assert "password=x" not in service_url("host=db user=me password=x dbname=games")

@@ -1,0 +1,243 @@
+"""What holds of every game: random rulesets, seats, options, decks and play."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.domain.cards import HIDDEN, Card, rank_of
+from service.domain.commands import Lay, Move, Pass, PickUp, Play, Ready, Swap, TryStock
+from service.domain.decide import decide
+from service.domain.errors import CommandRefused, NotYourTurn
+from service.domain.events import Event
+from service.domain.evolve import evolve, fold
+from service.domain.game import Game, Status
+from service.domain.legal import legal_moves, may_act
+from service.domain.plays import FEW
+from service.domain.positions import positions
+from tests.rules.random_play import (
+    Step,
+    odd_moves,
+    played_cards,
+    random_deal,
+    random_ruleset,
+    random_steps,
+)
+from tests.rules.scenario import words
+from tests.rules.tables import check_custody
+
+SEEDS = st.integers(min_value=0, max_value=2**32)
+ROOT = Path(__file__).parents[2]
+
+
+def often(short: int, long: int) -> list[object]:
+    """Return the sizes of a property: for every run, and for a long one."""
+    return [pytest.param(short), pytest.param(long, marks=pytest.mark.long)]
+
+
+def holds(prove: Callable[[int], None], times: int) -> None:
+    """Prove something of so many seeds; a failing one is told and found again."""
+    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    sized = settings(
+        max_examples=times, deadline=None, derandomize=True, suppress_health_check=quiet
+    )
+    sized(given(SEEDS)(prove))()
+
+
+def whole_game(seed: int) -> tuple[Game, tuple[Event, ...], Iterator[Step]]:
+    """Return a random game after the deal, its events so far and its moves to come."""
+    chance = random.Random(seed)
+    game, events = random_deal(random_ruleset(chance), chance)
+    return game, events, random_steps(game, chance)
+
+
+@pytest.mark.parametrize("times", often(80, 5000))
+def test_every_card_is_in_exactly_one_zone_and_every_game_ends(times: int) -> None:
+    """Zones: at every moment; endless hands: at the latest by the turn limit."""
+
+    def prove(seed: int) -> None:
+        game, _, steps = whole_game(seed)
+        check_custody(game)
+        for step in steps:
+            game = step.game
+            for event in step.events:
+                game = evolve(game, event)
+                check_custody(game)
+        assert game.over, f"nobody may act: {game}"
+        assert game.actions <= game.setup.turn_limit
+
+    holds(prove, times)
+
+
+@pytest.mark.parametrize("times", often(60, 3000))
+def test_legal_moves_are_what_decide_accepts(times: int) -> None:
+    """Whatever is not listed is refused, and the order of cards does not matter."""
+
+    def prove(seed: int) -> None:
+        game, _, steps = whole_game(seed)
+        chance = random.Random(seed + 1)
+        for step in steps:
+            if chance.random() < 0.3:
+                for seat in range(len(game.seats)):
+                    agree(step.game, seat, chance)
+
+    holds(prove, times)
+
+
+def agree(game: Game, seat: int, chance: random.Random) -> None:
+    """Compare the list of a seat's moves with what is accepted and refused."""
+    listed = legal_moves(game, seat)
+    assert may_act(game, seat) is bool(listed)
+    assert len({words(move) for move in listed}) == len(listed)
+    for move in listed:
+        assert decide(move, game)
+    plays = {frozenset(move.cards) for move in listed if isinstance(move, Play)}
+    for cards in chance.sample(sorted(map(sorted, plays)), min(4, len(plays))):
+        orders = list(permutations(cards)) if len(cards) <= 3 else [tuple(reversed(cards))]
+        for order in orders:
+            laid = played_cards(decide(Play(seat=seat, cards=order), game))
+            assert laid is not None
+            assert set(laid) == set(cards)
+    for odd in odd_moves(game, seat, chance):
+        expected = frozenset(odd.cards) in plays or stands_for(odd, plays, game)
+        assert accepted(odd, game) is expected, (odd, game)
+    for other in other_moves(game, seat):
+        assert accepted(other, game) is (other in listed), (other, game)
+
+
+def stands_for(play: Play, plays: set[frozenset[Card]], game: Game) -> bool:
+    """Return whether a listed set of the same ranks and sizes stands for this one."""
+    source = game.seats[play.seat].hand or game.seats[play.seat].up_cards
+    if not set(play.cards) <= set(source):
+        return False
+    ranks = sorted(rank_of(card) for card in play.cards)
+    held = [card for card in source if rank_of(card) in ranks]
+    if len(held) <= FEW or len(set(ranks)) > 2:
+        return False
+    if game.turn is not None and game.turn != play.seat:
+        return False
+    return any(sorted(card[0] for card in listed) == ranks for listed in plays)
+
+
+def other_moves(game: Game, seat: int) -> Iterator[Move]:
+    """Yield the moves that are no plays, in every form that could be listed."""
+    if game.status is Status.PLAYING:
+        yield from (Pass(seat=seat), TryStock(seat=seat), PickUp(seat=seat))
+        for card in game.seats[seat].up_cards:
+            yield PickUp(seat=seat, along=(card,))
+        yield Ready(seat=seat)
+        hand = game.seats[seat].hand[:1]
+        yield Swap(seat=seat, up=hand, hand=game.seats[seat].up_cards[:1])
+        yield Lay(seat=seat, stacks=(hand,) * len(game.seats[seat].down))
+
+
+def accepted(move: Move, game: Game) -> bool:
+    """Return whether decide carries a move out; anything but a refusal is a fault."""
+    try:
+        return bool(decide(move, game))
+    except NotYourTurn:
+        assert not may_act(game, move.seat)
+        return False
+    except CommandRefused:
+        assert may_act(game, move.seat)
+        return False
+
+
+@pytest.mark.parametrize("times", often(60, 3000))
+def test_every_fold_agrees_on_what_is_public(times: int) -> None:
+    """Folding with the whole deck, with nothing of it, and with what one seat knows."""
+
+    def prove(seed: int) -> None:
+        game, events, steps = whole_game(seed)
+        chance = random.Random(seed)
+        seat = chance.randrange(len(game.seats))
+        decks = (None, masked(game, seat, chance))
+        folds = [fold(events, deck) for deck in decks]
+        log = [*events]
+        for step in steps:
+            log += step.events
+            for event in step.events:
+                game = evolve(game, event)
+                folds = [evolve(one, event) for one in folds]
+                assert all(public(one) == public(game) for one in folds)
+        assert fold(log, game.deck) == game
+        assert fold(log) == folds[0]
+
+    holds(prove, times)
+
+
+def public(game: Game) -> tuple[object, ...]:
+    """Return what everybody may know of a game, hidden cards as mere counts."""
+    seats = tuple(
+        (len(s.hand), s.known, s.up, s.down, s.ready, s.laid, s.place, s.time_outs)
+        for s in game.seats
+    )
+    return (
+        *(game.version, game.status, game.turn, game.direction, game.pile, game.burned),
+        *(game.stock, game.dealer, game.covering, game.opening, game.passes, game.actions),
+        *(game.flusher, game.thrower, game.result, seats),
+    )
+
+
+def masked(game: Game, seat: int, chance: random.Random) -> tuple[Card, ...]:
+    """Return the deck as a seat might know it: its own hand as dealt, and a few cards more."""
+    deal, dealer = game.ruleset.deal, game.dealer or 0
+    dealt = positions(
+        seats=len(game.seats), dealer=dealer, down=deal.down, up=deal.up, hand=deal.hand
+    )
+    seen = {p for p in range(len(game.deck)) if chance.random() < 0.2} | set(dealt.hand[seat])
+    return tuple(card if p in seen else HIDDEN for p, card in enumerate(game.deck))
+
+
+@pytest.mark.parametrize("times", often(25, 1000))
+def test_what_decide_says_depends_on_nothing_but_the_game(times: int) -> None:
+    """The same command on the same game gives the same events, and those the same game."""
+
+    def prove(seed: int) -> None:
+        game, events, steps = whole_game(seed)
+        log = [*events]
+        for step in steps:
+            assert decide(step.move, step.game) == step.events
+            log += step.events
+        again = fold(log, game.deck)
+        assert again.over
+        assert again.version == len(log)
+
+    holds(prove, times)
+
+
+TELL = """
+import hashlib, sys
+from tests.rules.test_properties import whole_game
+told = hashlib.sha256()
+for seed in range(15):
+    game, events, steps = whole_game(seed)
+    told.update(repr(events[2:]).encode())
+    for step in steps:
+        told.update(repr((step.move, step.events)).encode())
+print(told.hexdigest())
+"""
+
+
+def test_play_is_the_same_in_every_process() -> None:
+    """Nothing hangs on the order of a set or the seed of a hash."""
+    told = set()
+    for seed in ("0", "4242"):
+        done = subprocess.run(
+            [sys.executable, "-c", TELL],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        told.add(done.stdout)
+    assert len(told) == 1

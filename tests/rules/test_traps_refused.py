@@ -1,0 +1,153 @@
+"""Moves that catch engines out, in every ruleset where they can occur."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.commands import PlayBlind, Swap
+from service.domain.decide import decide
+from service.domain.errors import CommandRefused, NotYourTurn, RuleRefused
+from service.domain.game import Game
+from service.domain.legal import legal_moves
+from service.domain.ruleset import Layout, Plays, Ruleset, Taker
+from tests.rules.every_ruleset import EVERY, LOSERS, at_table, each, plain
+from tests.rules.phrases import play, ready, take, turn_over
+from tests.rules.scenario import refused, scenario
+from tests.rules.tables import cards, dealt, game_of, rules, table
+
+
+@each(of=[r for r in EVERY if r.pick_up.taker is Taker.SELF])
+def test_after_a_pick_up_the_hand_is_played_again(ruleset: Ruleset) -> None:
+    """Picking up with an empty hand: from then on the hand comes first."""
+    low = plain(ruleset)[0]
+    given = at_table(
+        ruleset, pile="Kc", hands=["", "Ks Qs", "Qh"], up=[f"{low}c"], down=[f"{low}d"], last=1
+    )
+    game = game_of(ruleset, given)
+    (move,) = [m for m in legal_moves(game, 0) if type(m).__name__ == "PickUp"]
+    after = scenario(ruleset, given=game, when=move)
+    assert cards("Kc")[0] in after.seats[0].hand
+    with pytest.raises(CommandRefused):
+        decide(PlayBlind(seat=0, slot=0), after)
+
+
+@each()
+def test_the_last_blind_card_that_does_not_fit(ruleset: Ruleset) -> None:
+    """Nobody goes out on it."""
+    low = plain(ruleset)[0]
+    given = at_table(ruleset, pile="Kc", hands=["", "Ks Qs", "Qh"], down=[f"{low}d"])
+    after = scenario(ruleset, given=given, when=turn_over(0, 0))
+    assert after.seats[0].place is None
+    assert cards(f"{low}d")[0] in after.seats[0].hand
+    assert after.result is None
+
+
+@each()
+def test_a_blind_two_and_a_blind_ten(ruleset: Ruleset) -> None:
+    """Turned on a king: a two always fits; a ten where it goes on anything."""
+    given = at_table(ruleset, pile="Kc", hands=["", "Ks Qs"], down=["2d Td 9d"])
+    two = scenario(ruleset, given=given, when=turn_over(0, 0))
+    assert two.pile == cards("Kc 2d")
+    ten = scenario(ruleset, given=given, when=turn_over(0, 1))
+    fits = ruleset.ranks[cards("T")[0]].plays is Plays.ANYTHING  # type: ignore[index] # a rank
+    assert (ten.pile == () and ten.burned[-2:] == cards("Kc Td")) is fits
+    assert (len(ten.seats[0].hand) == 0) is fits
+
+
+@each()
+@pytest.mark.parametrize(
+    "laid", ["8c 8c", "Ks", "Jh", "", "8c 9d", "3h", "8c Ks", "6s"], ids=lambda text: text or "none"
+)
+def test_cards_that_cannot_be_played(ruleset: Ruleset, laid: str) -> None:
+    """One twice, another seat's, a burned one, none, mixed ranks, one of the own table."""
+    given = at_table(
+        ruleset,
+        pile="4c",
+        hands=["8c 8d 9d", "Ks"],
+        up=["6s 6h"],
+        down=["6c 6d"],
+        burned="Jh",
+        stock="3h",
+    )
+    scenario(ruleset, given=given, when=play(0, laid), then=refused())
+
+
+@each(of=[r for r in EVERY if r.deal.layout is Layout.NONE])
+def test_a_swap_after_ready(ruleset: Ruleset) -> None:
+    """Neither while others exchange nor in play."""
+    game, _ = dealt(ruleset, seats=ruleset.seats_min)
+    swap = Swap(seat=0, up=game.seats[0].hand[:1], hand=game.seats[0].up[0])
+    game = scenario(ruleset, given=game, when=ready(0))
+    with pytest.raises(NotYourTurn):
+        decide(swap, game)
+    for seat in range(1, ruleset.seats_min):
+        game = scenario(ruleset, given=game, when=ready(seat))
+    with pytest.raises((NotYourTurn, RuleRefused)):
+        decide(swap, game)
+
+
+@each(of=LOSERS)
+def test_a_move_by_a_seat_that_is_out_and_a_move_out_of_turn(ruleset: Ruleset) -> None:
+    """Refused as not its turn, whatever the move."""
+    given = at_table(ruleset, pile="4c", hands=["9c 8c", "9d", "9h"])
+    game = game_of(ruleset, given)
+    gone = [s for s in range(len(game.seats)) if game.seats[s].place is not None]
+    for seat in (1, 2, *gone):
+        for command in (play(seat, "9d"), take(seat), turn_over(seat, 0)):
+            with pytest.raises(NotYourTurn):
+                decide(command, game)
+
+
+@each()
+def test_a_second_identical_play(ruleset: Ruleset) -> None:
+    """The card has left the hand, or the turn has gone."""
+    given = at_table(ruleset, pile="4c", hands=["9c 8c", "Kd 3d"])
+    after = scenario(ruleset, given=given, when=play(0, "9c"))
+    with pytest.raises(CommandRefused):
+        decide(play(0, "9c"), after)
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_first_come_openings_sent_by_two_seats_at_once(first: int) -> None:
+    """Whichever comes first counts; the other comes too late."""
+    hands = ["3c Kc Qc", "Kd Qd Jd", "3d Jh Jc"]
+    for ruleset in (r for r in EVERY if "first_come" in r.opening.opener):
+        game, _ = dealt(ruleset, seats=3, hands=hands, fillers="KQJ9865A4T72")
+        for seat in range(3):
+            game = scenario(ruleset, given=game, when=ready(seat))
+        opening = {0: play(0, "3c"), 2: play(2, "3d")}
+        after = scenario(ruleset, given=game, when=opening[first])
+        assert after.turn == (first + 1) % 3
+        second = opening[2 - first]
+        if after.turn != second.seat:
+            with pytest.raises(NotYourTurn):
+                decide(second, after)
+
+
+def test_a_follow_up_sent_at_the_same_moment_as_the_next_seats_play() -> None:
+    """Whichever comes first counts: after the next seat's play the follow-up is gone."""
+    queen = rules("covered-queen")
+    given = table(hands=["5c 9c 9d", "Kd 6d", "6h 9h"], stock="5h Jc")
+    after: Game = scenario(queen, given=given, when=play(0, "5c"))
+    late = scenario(queen, given=after, when=play(1, "6d"))
+    with pytest.raises(NotYourTurn):
+        decide(play(0, "5h"), late)
+    early = scenario(queen, given=after, when=[play(0, "5h"), play(1, "6d")])
+    assert early.pile == cards("5c 5h 6d")
+
+
+@each()
+def test_a_hand_that_would_never_end(ruleset: Ruleset) -> None:
+    """The turn limit ends it as a stalemate; nobody is the shithead."""
+    low = plain(ruleset)[0]
+    given = at_table(
+        ruleset,
+        pile="Kc",
+        hands=[f"{low}c {low}d", f"{low}h Qc"],
+        last=1,
+        actions=19,
+        turn_limit=20,
+    )
+    after = scenario(ruleset, given=given, when=take(0))
+    assert after.result is not None
+    assert (after.result.reason, after.result.shithead) == ("stalemate", None)

@@ -1,0 +1,137 @@
+"""Where the tests get PostgreSQL and Redis: addresses given, containers, or embedded servers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+from psycopg import conninfo, sql
+
+from service.embedded_postgres import EmbeddedPostgres
+from service.embedded_valkey import EmbeddedValkey
+
+_POSTGRES_IMAGES = ("postgres:18", "postgres:18-alpine", "postgres:17", "postgres:16")
+_REDIS_IMAGES = ("valkey/valkey:9", "valkey/valkey:8", "redis:8", "redis:7")
+_ENGINE_PATIENCE = 2  # seconds
+
+# Of testcontainers: no helper container from a registry, addresses of the engine's host.
+_WITHOUT_REGISTRY = {
+    "TESTCONTAINERS_RYUK_DISABLED": "true",
+    "TESTCONTAINERS_CONNECTION_MODE": "docker_host",
+    "TC_POOLING_INTERVAL": "0.1",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseServer:
+    """A PostgreSQL for one session of tests; `url` is that of an owner who may create databases."""
+
+    url: str
+    source: str
+
+    def create(self, *, template: str | None = None) -> str:
+        """Return the address of a new database, empty or a copy of the database `template`."""
+        name = f"test_{uuid4().hex[:16]}"
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+            sql.Identifier(name), sql.Identifier(template or "template0")
+        )
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(statement)
+        return url_with_database(self.url, name)
+
+    def drop(self, url: str) -> None:
+        """Remove the database at `url`, cutting off whoever is still in it."""
+        statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(
+            sql.Identifier(database_name(url))
+        )
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(statement)
+
+
+def database_name(url: str) -> str:
+    """Return the name of the database at `url`."""
+    return str(conninfo.conninfo_to_dict(url)["dbname"])
+
+
+def url_with_database(url: str, name: str) -> str:
+    """Return `url` with another database."""
+    scheme, _, rest = url.partition("://")
+    head, mark, query = rest.partition("?")
+    authority = head.split("/", 1)[0]
+    return f"{scheme}://{authority}/{name}{mark}{query}"
+
+
+@contextmanager
+def postgres(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[DatabaseServer]:
+    """Give a PostgreSQL for as long as the context lasts."""
+    given = environment.get("SHITHEAD_TEST_DATABASE_URL")
+    with ExitStack() as stack:
+        if given:
+            yield DatabaseServer(url=given, source="SHITHEAD_TEST_DATABASE_URL")
+            return
+        image = local_image(_POSTGRES_IMAGES)
+        if image is not None:
+            from testcontainers.community.postgres import PostgresContainer
+
+            container = stack.enter_context(PostgresContainer(image, driver=None))
+            yield DatabaseServer(url=container.get_connection_url(), source=f"container {image}")
+            return
+        server = EmbeddedPostgres(folder, durable=False)
+        stack.callback(server.stop)
+        yield DatabaseServer(url=server.start(), source="embedded PostgreSQL")
+
+
+@contextmanager
+def valkey(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """Give the address of a Redis or Valkey for as long as the context lasts."""
+    given = environment.get("SHITHEAD_TEST_REDIS_URL")
+    with ExitStack() as stack:
+        if given:
+            yield given
+            return
+        image = local_image(_REDIS_IMAGES)
+        if image is not None:
+            from testcontainers.community.redis import RedisContainer
+
+            container = stack.enter_context(RedisContainer(image))
+            host, port = container.get_container_host_ip(), container.get_exposed_port(6379)
+            yield f"redis://{host}:{port}/0"
+            return
+        server = EmbeddedValkey(folder)
+        stack.callback(server.stop)
+        yield server.start()
+
+
+def local_image(wanted: tuple[str, ...]) -> str | None:
+    """
+    Return the first of the images `wanted` that a container engine here has, or None.
+
+    An image is never pulled: a test run must not wait for a registry that may not answer.
+    """
+    import docker
+    from docker.errors import DockerException, ImageNotFound
+
+    for name, value in _WITHOUT_REGISTRY.items():
+        os.environ.setdefault(name, value)
+    try:
+        engine = docker.from_env(timeout=_ENGINE_PATIENCE)
+    except DockerException:
+        return None  # no engine
+    try:
+        for image in wanted:
+            try:
+                engine.images.get(image)
+            except ImageNotFound:
+                continue
+            return image
+        print(f"\nA container engine answers but has none of {', '.join(wanted)}: embedded instead")
+    except (DockerException, OSError) as error:
+        print(f"\nA container engine does not answer ({error}): embedded instead")
+    finally:
+        engine.close()
+    return None

@@ -1,0 +1,112 @@
+"""Streams, commits and summaries for the tests of the stores."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from service.event_store.protocol import (
+    Commit,
+    EventStore,
+    StoredAnswer,
+    StreamAppend,
+    StreamKind,
+)
+
+THEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def head_of(line: bytes) -> bytes:
+    """Return the head after a line."""
+    return hashlib.sha256(b"\0" + line).digest()
+
+
+def append(
+    stream: UUID,
+    *lines: bytes,
+    expected: int = 0,
+    kind: StreamKind = StreamKind.GAME,
+    summary: Mapping[str, Any] | None = None,
+) -> StreamAppend:
+    """Return an append with the right head."""
+    return StreamAppend(
+        stream=stream,
+        kind=kind,
+        expected=expected,
+        events=lines,
+        head=head_of(lines[-1]) if lines else bytes(32),
+        summary=summary,
+    )
+
+
+def commit(*appends: StreamAppend, **rest: Any) -> Commit:
+    """Return a commit of these appends."""
+    return Commit(appends=appends, **rest)
+
+
+def answer(caller: UUID | None = None, key: bytes = b"k" * 32) -> StoredAnswer:
+    """Return an answer to keep."""
+    return StoredAnswer(
+        caller=caller or uuid4(), request_key=key, body_hash=b"b" * 32, sealed=b"\x00sealed\xff"
+    )
+
+
+def lines_of(store: EventStore, stream: UUID) -> tuple[bytes, ...]:
+    """Return all lines of a stream, none where there is no such stream."""
+    found = store.read(stream)
+    return found.events if found else ()
+
+
+def person(seat: int, player: UUID) -> dict[str, Any]:
+    """Return the summary of a seat with a person."""
+    return {"seat": seat, "kind": "human", "bot": None, "player_id": player}
+
+
+def bot(seat: int, name: str = "greedy") -> dict[str, Any]:
+    """Return the summary of a seat with a bot."""
+    return {"seat": seat, "kind": "bot", "bot": name, "player_id": None}
+
+
+def game_summary(**changes: Any) -> dict[str, Any]:
+    """Return the first summary of a game."""
+    return {
+        "table_id": UUID(int=7),
+        "hand": 1,
+        "ruleset_id": "shithead",
+        "status": "playing",
+        "created_at": THEN,
+        "public": True,
+        "seats": [bot(0), bot(1)],
+        **changes,
+    }
+
+
+def table_summary(**changes: Any) -> dict[str, Any]:
+    """Return the first summary of a table."""
+    return {
+        "host": UUID(int=9),
+        "status": "open",
+        "public": True,
+        "ruleset_id": "shithead",
+        "created_at": THEN,
+        "seats": [bot(0), bot(1)],
+        **changes,
+    }
+
+
+def new_game(store: EventStore, **changes: Any) -> UUID:
+    """Enter a game with one event and return its id."""
+    game = uuid4()
+    store.commit(commit(append(game, b'{"seq":0}', summary=game_summary(**changes))))
+    return game
+
+
+def new_table(store: EventStore, **changes: Any) -> UUID:
+    """Enter a table with one event and return its id."""
+    table = uuid4()
+    summary = table_summary(**changes)
+    store.commit(commit(append(table, b'{"seq":0}', kind=StreamKind.TABLE, summary=summary)))
+    return table

@@ -1,0 +1,115 @@
+"""Tampering as a clever operator would do it: change decoded events, then chain them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.record.bundle import Bundle
+from service.record.canonical import canonical
+from service.record.chain import genesis, head
+from service.record.moves import sign_intent
+from service.record.shuffle import Shuffle, deck_codes, derive, server_commit
+from service.verify.finding import Check, Result
+from service.verify.report import Report
+from service.verify.verify import Given, verify_bundle
+
+SAMPLES = Path(__file__).parent / "golden" / "samples"
+
+Event = dict[str, Any]
+
+
+class Forgery:
+    """The events of a log, free to be changed; `lines()` chains them again."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self.events: list[Event] = [json.loads(line) for line in lines]
+
+    def find(self, kind: str, where: Callable[[Event], bool] = lambda _: True, n: int = 0) -> int:
+        """Return the seq of event number `n` of a type for which `where` holds."""
+        found = [i for i, e in enumerate(self.events) if e["type"] == kind and where(e)]
+        return found[n]
+
+    def data(self, seq: int) -> dict[str, Any]:
+        """Return the data of an event, to be changed."""
+        data: dict[str, Any] = self.events[seq]["data"]
+        return data
+
+    def drop(self, first: int, last: int | None = None) -> None:
+        """Leave the events `first` to `last` out."""
+        del self.events[first : (first if last is None else last) + 1]
+
+    def insert(self, seq: int, kind: str, data: Mapping[str, Any], *, by: int | None) -> None:
+        """Put an event in before `seq`, at the time of the one there."""
+        event = deepcopy(self.events[min(seq, len(self.events) - 1)])
+        event.pop("auth", None)
+        event.update(type=kind, data=dict(data), by=by)
+        self.events.insert(seq, event)
+
+    def move_end(self, seq: int) -> int:
+        """Return the last seq of the move that the event belongs to."""
+        at = self.events[seq]["at"]
+        while seq + 1 < len(self.events) and self.events[seq + 1]["at"] == at:
+            seq += 1
+        return seq
+
+    def lines(self, keys: Mapping[int, Ed25519PrivateKey] | None = None) -> tuple[bytes, ...]:
+        """Return the log with seq and prev made right; signed anew with the keys that are held."""
+        lines: list[bytes] = []
+        for seq, event in enumerate(self.events):
+            event["seq"] = seq
+            event["prev"] = (head(lines[-1]) if lines else genesis(UUID(event["game"]))).hex()
+            if keys and "auth" in event and event["auth"]["intent"]["seat"] in keys:
+                intent = event["auth"]["intent"]
+                intent["seen"]["head"] = head(lines[intent["seen"]["seq"]]).hex()
+                event["auth"] = sign_intent(keys[intent["seat"]], intent)
+            lines.append(canonical(event))
+        return tuple(lines)
+
+    def shuffle(self, seed: bytes) -> Shuffle:
+        """Return the shuffle that follows from a seed and the entropy in the log."""
+        first = self.events[0]
+        deck = first["data"]["deck"]
+        entropy: list[bytes | None] = [None] * len(first["data"]["seats"])
+        for event in self.events:
+            if event["type"] == "entropy_revealed":
+                entropy[event["data"]["seat"]] = bytes.fromhex(event["data"]["value"])
+        codes = deck_codes(deck["decks"], deck["jokers"], deck["partial"])
+        head0 = head(self.lines()[0])
+        return derive(UUID(first["game"]), seed, head0, codes, entropy)
+
+    def reseed(self, seed: bytes, *, commit: bool) -> None:
+        """Publish another seed with its deck and commitments, and commit to it if asked."""
+        if commit:
+            game = UUID(self.events[0]["game"])
+            self.data(0)["commit"] = server_commit(game, seed).hex()
+        shuffle = self.shuffle(seed)
+        cards = [c.hex() for c in shuffle.commitments()]
+        self.data(self.find("deck_committed"))["cards"] = cards
+        self.data(len(self.events) - 1).update(seed=seed.hex(), deck=list(shuffle.deck))
+
+
+def sample(name: str) -> Forgery:
+    """Return the events of a sample log."""
+    return Forgery(sample_lines(name))
+
+
+def sample_lines(name: str) -> tuple[bytes, ...]:
+    """Return the lines of a sample log."""
+    return tuple((SAMPLES / f"{name}.jsonl").read_bytes().splitlines())
+
+
+def report_on(lines: Iterable[bytes], given: Given | None = None) -> Report:
+    """Return the report on the lines of a log."""
+    return verify_bundle(Bundle(lines=tuple(lines)), given)
+
+
+def failing(report: Report) -> dict[Check, int | None]:
+    """Return the checks that fail, each with the seq that it names."""
+    return {f.check: f.seq for f in report.findings if f.result is Result.FAIL}

@@ -1,0 +1,239 @@
+"""The shape of the project: which way imports point, what is pure, what fits on a screen."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("service", "schemas", "workers")
+
+LAYERS = (
+    {"service.domain"},
+    {"service.record", "service.config"},
+    {"schemas", "service.keyring"},
+    {"service.rulesets"},
+    {"service.verify", "service.replay", "service.audit", "service.bots", "service.event_store"},
+    {"service.application"},
+    {"service.logs", "service.wakeups", "service.simulate"},
+    {"service.bootstrap"},
+    {"service.api", "service.web", "workers"},
+    {"service.embedded_identity"},
+    {"service.embedded"},
+    {"service.embedded_postgres", "service.embedded_valkey", "service.supervise"},
+    {"service.machine"},
+    {"service.up"},
+    {"service.commands"},
+    {"service.cli"},
+)
+"""Lowest first. What stands in one layer imports the layers below it, and not its neighbours."""
+
+PURE = {
+    "__future__",
+    "collections",
+    "collections.abc",
+    "dataclasses",
+    "enum",
+    "functools",
+    "itertools",
+    "typing",
+}
+"""All of the standard library that the game may use: no clock, no chance, no files, no JSON."""
+
+IMPURE_NAMES = {"open", "print", "input", "exec", "eval", "__import__"}
+
+MOST_LINES_OF_A_FUNCTION = 40
+MOST_LINES_OF_A_FILE = 300
+
+SWITCH = re.compile(r"# (?:noqa|type: ignore)")
+REASONED = re.compile(r"# (?:noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\]) (?:--?|#) \S")
+
+LONG_FUNCTIONS: dict[str, str] = {
+    "service/application/moves.py::Moves._carried_out": (
+        "the loop of decide, append, decide again: its order is the point of it"
+    ),
+    "service/application/table_view.py::table_json": "one object of the interface, as it stands",
+    "service/bootstrap.py::compose": "the composition root: one statement a part, in their order",
+}
+"""Functions that do not fit on a screen, each with the reason why it stays whole."""
+
+LONG_FILES: dict[str, str] = {
+    "schemas/events.py": "one case an event type, both ways: half of it would not be checked whole",
+    "service/application/tables.py": "all that changes a table, with the commit that they share",
+    "service/domain/decide.py": "one case a command, each with the consequences it shares",
+    "service/domain/events.py": "one class an event type, nothing else",
+    "service/domain/evolve.py": "one case an event type, which the type checker holds complete",
+    "service/domain/ruleset.py": "every setting that there is, each with the values it can have",
+}
+"""Files of more than 300 lines, each with the reason."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Return every module of the three packages by its dotted name."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), str(path))
+
+
+def imports_of(name: str) -> Iterator[str]:
+    """Yield what a module imports, wherever in it the import stands."""
+    for node in ast.walk(tree_of(modules()[name])):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: a relative import hides where it points"
+            module = node.module or ""
+            inner = [f"{module}.{alias.name}" for alias in node.names]
+            yield from (one if one in modules() else module for one in inner)
+
+
+def unit_of(module: str) -> str:
+    """Return the part of the project that a module belongs to."""
+    parts = module.split(".")
+    return parts[0] if parts[0] != "service" else ".".join(parts[:2])
+
+
+def layer_of(unit: str) -> int:
+    for number, layer in enumerate(LAYERS):
+        if unit in layer:
+            return number
+    raise AssertionError(f"{unit} has no layer: say in LAYERS what it may import")
+
+
+def ours(module: str) -> bool:
+    return module.partition(".")[0] in PACKAGES
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_imports_point_one_way(name: str) -> None:
+    if name == "service":
+        return
+    unit = unit_of(name)
+    for imported in imports_of(name):
+        other = unit_of(imported)
+        if ours(imported) and imported != "service" and other != unit:
+            assert layer_of(other) < layer_of(unit), f"{name} imports {imported}"
+
+
+def test_the_layers_name_nothing_that_is_gone() -> None:
+    units = {unit_of(name) for name in modules()}
+    assert {unit for layer in LAYERS for unit in layer} <= units
+
+
+def test_the_root_package_imports_nothing() -> None:
+    assert list(imports_of("service")) == []
+
+
+def test_the_service_asks_for_jobs_by_name_and_never_imports_workers() -> None:
+    inside = [name for name in modules() if not name.startswith("workers")]
+    assert [n for n in inside if any(unit_of(i) == "workers" for i in imports_of(n))] == []
+
+
+@pytest.mark.parametrize("name", [n for n in sorted(modules()) if unit_of(n) == "service.domain"])
+def test_the_game_is_pure(name: str) -> None:
+    """No clock, no chance, no I/O, no JSON: what the game does follows from its arguments."""
+    outside = {i for i in imports_of(name) if unit_of(i) != "service.domain"}
+    assert outside <= PURE
+    used = {n.id for n in ast.walk(tree_of(modules()[name])) if isinstance(n, ast.Name)}
+    assert used & IMPURE_NAMES == set()
+
+
+@pytest.mark.parametrize("name", [n for n in sorted(modules()) if unit_of(n) == "service.record"])
+def test_the_record_knows_bytes_and_plain_values_only(name: str) -> None:
+    """A stranger's reader needs the standard library, orjson and cryptography, nothing of ours."""
+    roots = {i.split(".")[0] for i in imports_of(name) if unit_of(i) != "service.record"}
+    assert roots <= {*sys.stdlib_module_names, "orjson", "cryptography"}
+
+
+def test_verifying_loads_no_database_no_server_and_no_queue() -> None:
+    """`shithead verify` works where nothing else of the service does."""
+    code = "import sys, service.commands.verify; print(*{m.split('.')[0] for m in sys.modules})"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert set(answer.stdout.split()) & {"psycopg", "redis", "rq", "flask", "granian"} == set()
+
+
+def long_functions() -> dict[str, int]:
+    """Return how many lines functions have that are too long, their docstrings not counted."""
+    found = {}
+    for path in modules().values():
+        for name, function in functions(tree_of(path)):
+            lines = length(function)
+            if lines > MOST_LINES_OF_A_FUNCTION:
+                found[f"{path.relative_to(ROOT)}::{name}"] = lines
+    return found
+
+
+def functions(
+    node: ast.AST, prefix: str = ""
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        inner = prefix
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{prefix}{child.name}."
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + child.name, child
+        yield from functions(child, inner)
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    first = function.body[0]
+    if ast.get_docstring(function) is not None:
+        lines -= (first.end_lineno or first.lineno) - first.lineno + 1
+    return lines
+
+
+def test_functions_fit_on_a_screen() -> None:
+    assert set(long_functions()) == set(LONG_FUNCTIONS), long_functions()
+
+
+def test_files_have_one_subject_and_at_most_300_lines() -> None:
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines())
+        for path in modules().values()
+    }
+    long = {name for name, lines in lengths.items() if lines > MOST_LINES_OF_A_FILE}
+    assert long == set(LONG_FILES)
+
+
+def test_exceptions_have_a_reason() -> None:
+    assert all(len(reason) > 20 for reason in (*LONG_FUNCTIONS.values(), *LONG_FILES.values()))
+
+
+def test_no_check_is_switched_off_without_a_reason_beside_it() -> None:
+    """`noqa` and `type: ignore` name their rule and say why."""
+    bare = []
+    for path in [*modules().values(), *sorted((ROOT / "tests").rglob("*.py"))]:
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+            if SWITCH.search(line) and not REASONED.search(line):
+                bare.append(f"{path.relative_to(ROOT)}:{number}")
+    assert bare == []
+
+
+def test_the_top_level_is_as_agreed() -> None:
+    """Eight names, a licence, and what begins with a dot."""
+    agreed = {
+        *("pyproject.toml", "README.md", "LICENSE", "service", "workers", "schemas", "sql"),
+        *("tests", "ops"),
+    }
+    made = {"build", "dist"}  # by pip, left out by .gitignore
+    there = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
+    assert {n for n in there - made if not n.endswith(".egg-info")} <= agreed

@@ -1,0 +1,49 @@
+"""How tests run the command line: in this process, or as its users do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from service.cli import run
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLES = ROOT / "tests" / "golden" / "samples"
+
+Said = tuple[int, str, str]
+"""Exit status, standard output, standard error."""
+
+
+@pytest.fixture
+def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Return a way to run a command line in this process."""
+
+    def call(*words: str | Path) -> Said:
+        status = run([str(word) for word in words])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def program() -> Callable[..., Said]:
+    """Return a way to run a command line in a process of its own, as an installed script does."""
+
+    def call(*words: str | Path, **variables: str) -> Said:
+        code = "import sys; sys.argv[0] = 'shithead'; from service.cli import main; main()"
+        answer = subprocess.run(
+            [sys.executable, "-c", code, *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        )
+        return answer.returncode, answer.stdout, answer.stderr
+
+    return call

@@ -1,0 +1,69 @@
+"""The command line as a whole: help that answers, statuses that scripts can rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+import pytest
+
+from service import cli
+from service.cli import MISUSED
+from service.cli import shithead as group
+from tests.unit.cli.conftest import SAMPLES, Said
+
+
+def test_without_a_word_it_says_what_there_is(shithead: Callable[..., Said]) -> None:
+    status, out, _ = shithead()
+    assert status == 0
+    for command in ("up", "verify", "replay", "simulate", "rulesets", "migrate"):
+        assert f"\n  {command} " in out
+
+
+@pytest.mark.parametrize("name", sorted(group.commands))
+def test_every_command_has_help_with_a_word_on_each_option(
+    shithead: Callable[..., Said], name: str
+) -> None:
+    status, out, _ = shithead(name, "--help")
+    assert status == 0
+    assert "Exit status" in out or name == "rulesets"
+    options = [p for p in group.commands[name].params if isinstance(p, click.Option)]
+    assert all(option.help for option in options)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("dance",), ("verify",), ("verify", "--receipts", "x"), ("simulate", "--games", "none")],
+)
+def test_a_wrong_command_line_ends_with_a_status_that_no_report_has(
+    shithead: Callable[..., Said], words: tuple[str, ...]
+) -> None:
+    """2 would say that evidence is missing."""
+    status, out, err = shithead(*words)
+    assert (status, out) == (MISUSED, "")
+    assert "Error:" in err
+
+
+def test_the_status_of_a_command_is_the_status_of_the_program(
+    program: Callable[..., Said],
+) -> None:
+    assert program("verify", SAMPLES / "leeds.jsonl")[0] == 0
+    assert program("verify", SAMPLES / "nothing.jsonl")[0] == 3
+    assert program("verify")[0] == MISUSED
+
+
+def test_ctrl_c_is_one_word_and_no_traceback(
+    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("service.commands.verify.main_verify", interrupted)
+    status, out, err = shithead("verify", "game.shx")
+    assert (status, out, err.split()) == (cli.INTERRUPTED, "", ["interrupted"])
+
+
+def test_the_version_is_the_one_that_logs_name(shithead: Callable[..., Said]) -> None:
+    from service.application.hands import ENGINE
+
+    assert shithead("--version")[1] == f"shithead {ENGINE['version']}\n"

@@ -1,0 +1,285 @@
+"""`shithead replay`: a game as text or step by step, and never more of it than may be seen."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from service.cli import MISUSED
+from service.commands.keyboard import keys_of
+from service.commands.recording import read_recording, steps_of
+from service.commands.screen import Shown, screen
+from service.commands.stepping import Place, after_key
+from service.domain.view import ALL, Viewer
+from service.record.bundle import OPENINGS, write_bundle
+from service.record.canonical import canonical
+from service.replay.openings import seat_openings
+from service.replay.rebuild import rebuild, sealed_deck
+from service.replay.transcript import transcript
+from tests.unit.cli.conftest import ROOT, SAMPLES, Said
+
+LOG = SAMPLES / "leeds.jsonl"
+LINES = LOG.read_bytes().splitlines()
+GAME = json.loads(LINES[0])["game"]
+
+
+def whole(viewer: Viewer) -> str:
+    log = rebuild(LINES)
+    return transcript((r.event for r in log), deck=sealed_deck(log), viewer=viewer)
+
+
+def part(path: Path, count: int) -> Path:
+    """Write the first events of the log, as a running game gives it."""
+    path.write_bytes(b"".join(line + b"\n" for line in LINES[:count]))
+    return path
+
+
+def seats_bundle(path: Path, seat: int, count: int) -> Path:
+    """Write the bundle that a seat can fetch while the game runs."""
+    log = rebuild(LINES)
+    deck = sealed_deck(log)
+    assert deck is not None
+    seen = seat_openings((r.event for r in log[:count]), seat)
+    openings = [{"p": p, "card": deck[p], "salt": "00" * 32} for p in seen]
+    path.write_bytes(
+        write_bundle(LINES[:count], profile=f"seat-{seat}", files={OPENINGS: canonical(openings)})
+    )
+    return path
+
+
+def test_without_a_terminal_it_prints_the_transcript(shithead: Callable[..., Said]) -> None:
+    assert shithead("replay", LOG) == (0, whole(ALL), "")
+    assert shithead("replay", LOG, "--as", "public") == (0, whole(None), "")
+    assert shithead("replay", LOG, "--as", "2") == (0, whole(2), "")
+
+
+def test_before_the_seal_only_the_public_side_is_shown(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    running = part(tmp_path / "running.jsonl", 40)
+    status, out, _ = shithead("replay", running)
+    assert status == 0
+    assert "hand ?? ?? ??" in out
+    for viewer in ("all", "0", "2"):
+        status, out, err = shithead("replay", running, "--as", viewer)
+        assert (status, out) == (MISUSED, "")
+        assert "after the seal" in err
+
+
+def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    bundle = seats_bundle(tmp_path / "mine.shx", 0, 40)
+    log = rebuild(LINES[:40])
+    own = transcript((r.event for r in log), deck=sealed_deck(rebuild(LINES)), viewer=0)
+    assert shithead("replay", bundle)[1] == own
+    assert shithead("replay", bundle, "--as", "1")[0] == MISUSED
+
+
+def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    changed = tmp_path / "changed.jsonl"
+    changed.write_bytes(LOG.read_bytes().replace(b'"seq":20,', b'"seq":21,'))
+    status, out, err = shithead("replay", changed)
+    assert status == 0
+    assert "the log does not hold" in err
+    assert out.splitlines()[0] == whole(None).splitlines()[0]
+    assert "\n  20  " not in out
+
+
+def test_what_is_no_log_ends_with_3(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("{}")
+    for words in (tmp_path / "text", tmp_path / "missing", tmp_path):
+        status, out, err = shithead("replay", words)
+        assert (status, out) == (3, "")
+        assert "Traceback" not in err
+
+
+class Court(BaseHTTPRequestHandler):
+    """A server that has one game."""
+
+    def do_GET(self) -> None:
+        found = self.path == f"/v1/games/{GAME}/events"
+        assert self.headers["Accept"] == "application/x-ndjson"
+        body = (
+            LOG.read_bytes() if found else b'{"title":"Not found","detail":"there is no such game"}'
+        )
+        self.send_response(200 if found else 404)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def court() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), Court) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_an_id_is_fetched_from_the_server(
+    shithead: Callable[..., Said], court: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shithead("replay", GAME, "--url", court) == (0, whole(ALL), "")
+    monkeypatch.setenv("SHITHEAD_URL", court + "/")
+    assert shithead("replay", GAME)[0] == 0
+    status, out, err = shithead("replay", GAME.replace("1", "2"))
+    assert (status, out) == (1, "")
+    assert "404: there is no such game" in err
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1", "ftp://example", "nonsense"])
+def test_a_server_that_gives_nothing_is_one_message(
+    shithead: Callable[..., Said], address: str
+) -> None:
+    status, out, err = shithead("replay", GAME, "--url", address)
+    assert (status, out, err.count("\n")) == (1, "", 1)
+
+
+def test_keys_have_names_in_every_terminals_spelling() -> None:
+    assert keys_of(b"\x1b[C\x1bOD n\x7f\r") == ["right", "left", " ", "n", "backspace", "enter"]
+    assert keys_of(b"\x1b") == ["escape"]
+    assert keys_of(b"\x1b[5~\x01\xc3\xa9") == [], "page up, controls, letters that mean nothing"
+
+
+@pytest.mark.parametrize(
+    ("keys", "step"),
+    [
+        ("right n down", 3),
+        ("right right left", 1),
+        ("left", 0),
+        ("end right", 9),
+        ("end home", 0),
+        ("g 4 enter", 3),
+        ("g 4 backspace 2 enter", 1),
+        ("g 9 9 enter", 9),
+        ("g 0 enter", 0),
+        ("n g 5 escape", 1),
+        ("n g enter", 1),
+    ],
+)
+def test_keys_step_through_ten_versions(keys: str, step: int) -> None:
+    place = Place()
+    for key in keys.split():
+        place = after_key(place, key, steps=10, viewers=3)
+    assert (place.step, place.typed, place.over) == (step, None, False)
+
+
+def test_keys_change_the_viewer_and_end_the_replay() -> None:
+    place = Place(viewer=2)
+    assert after_key(place, "v", steps=10, viewers=3).viewer == 0
+    assert after_key(place, "q", steps=10, viewers=3).over
+
+
+def drawn(viewer: Viewer, version: int, *, width: int = 100, height: int = 26) -> str:
+    """Return the text of a screen."""
+    steps, fault = steps_of(read_recording(LOG.read_bytes()), viewer)
+    assert fault is None
+    console = Console(width=width, height=height, record=True, file=StringIO())
+    console.print(screen(steps[version - 1], Shown(viewer=viewer, versions=len(steps))))
+    return console.export_text()
+
+
+def test_a_screen_shows_the_caption_the_table_and_the_keys() -> None:
+    text = drawn(ALL, 9)
+    assert "Seat 0 plays 2d from its hand; seat 1 is next." in text
+    assert "version 9 of 196" in text
+    assert re.search(r"pile +6s 2d", text)
+    assert re.search(r"▶ +1 random +3: 4s 6c 9h +As +Th +Js +## ## ##", text)
+    assert "q quit" in text.splitlines()[-1]
+
+
+def test_a_screen_shows_hidden_cards_as_such() -> None:
+    assert re.search(r"▶ +1 random +3: \?\? \?\? \?\? +As +Th +Js", drawn(None, 9))
+
+
+def test_a_small_terminal_keeps_the_head_and_the_keys() -> None:
+    lines = drawn(ALL, 150, width=60, height=10).splitlines()
+    assert "version 150" in lines[0]
+    assert "next" in lines[-1]
+
+
+def test_every_sample_can_be_drawn_at_every_version_for_every_viewer() -> None:
+    console = Console(width=80, height=24, file=StringIO())
+    for path in sorted(SAMPLES.glob("*.jsonl"))[::4]:
+        recording = read_recording(path.read_bytes())
+        for viewer in recording.viewers()[:3]:
+            steps, fault = steps_of(recording, viewer)
+            assert (fault, len(steps)) == (None, len(recording.log))
+            for step in steps[:: max(1, len(steps) // 25)]:
+                console.print(screen(step, Shown(viewer=viewer, versions=len(steps))))
+
+
+def test_nothing_in_a_log_steers_the_terminal() -> None:
+    steps, _ = steps_of(read_recording(LOG.read_bytes()), ALL)
+    view = dict(steps[0].view)
+    view["ruleset"] = {**view["ruleset"], "id": "custom-\x1b[2J\x07"}
+    step = type(steps[0])(**{n: getattr(steps[0], n) for n in steps[0].__slots__} | {"view": view})
+    console = Console(width=80, height=24, record=True, file=StringIO())
+    console.print(screen(step, Shown(viewer=ALL, versions=1)))
+    assert "\x1b[2J" not in console.export_text(styles=True)
+
+
+def test_on_a_terminal_keys_step_and_q_gives_the_terminal_back() -> None:
+    """The whole of it, on a terminal of 100 columns, as a person has it."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 26, 100, 0, 0))
+    before = termios.tcgetattr(slave)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "replay", str(LOG)],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=ROOT,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    said = bytearray()
+    for keys, awaited in (
+        (b"", b"version 1 of 196"),
+        (b"n\x1b[C ", b"version 4 of 196"),
+        (b"p", b"version 3 of 196"),
+        (b"g45\r", b"version 45 of 196"),
+        (b"v", b"as the public sees it"),
+    ):
+        os.write(master, keys)
+        read_until(master, said, awaited)
+    os.write(master, b"q")
+    read_until(master, said, b"\x1b[?1049l")
+    assert process.wait(timeout=10) == 0
+    assert termios.tcgetattr(slave) == before
+    os.close(slave)
+    os.close(master)
+
+
+def read_until(terminal: int, said: bytearray, awaited: bytes) -> None:
+    """Read what the program draws until `awaited` is among it."""
+    start, end = len(said), time.monotonic() + 20
+    os.set_blocking(terminal, False)
+    while awaited not in said[start:]:
+        assert time.monotonic() < end, said[-3000:].decode(errors="replace")
+        try:
+            said += os.read(terminal, 65536)
+        except BlockingIOError:
+            time.sleep(0.02)

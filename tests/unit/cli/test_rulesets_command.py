@@ -1,0 +1,57 @@
+"""`shithead rulesets`: all of them, one as a page, two side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from service.cli import MISUSED
+from service.rulesets.catalogue import catalogue, definition
+from service.rulesets.differences import differences
+from service.rulesets.known import known_by_name
+from service.rulesets.page import as_text, rules_page
+from tests.unit.cli.conftest import Said
+
+
+def test_the_list_has_every_ruleset_and_those_known_by_name(
+    shithead: Callable[..., Said],
+) -> None:
+    status, out, _ = shithead("rulesets")
+    listed = {line.split()[0] for line in out.splitlines() if line.strip()}
+    assert status == 0
+    assert {*catalogue(), *known_by_name()} <= listed
+
+
+@pytest.mark.parametrize("identity", ["leeds", "covered-queen", "reverse"])
+def test_one_ruleset_is_printed_as_its_page(shithead: Callable[..., Said], identity: str) -> None:
+    assert shithead("rulesets", identity) == (0, as_text(rules_page(definition(identity))), "")
+
+
+def test_a_variant_known_by_name_only_says_so(shithead: Callable[..., Said]) -> None:
+    assert "unknown" in shithead("rulesets", "mukava")[1]
+    assert shithead("rulesets", "mukava", "leeds")[0] == MISUSED
+
+
+def test_two_side_by_side_show_only_what_differs_with_the_statements(
+    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L21 and T11: a ten goes on what it beats in Leeds, on anything in Threes."""
+    monkeypatch.setenv("COLUMNS", "160")
+    status, out, _ = shithead("rulesets", "leeds", "threes")
+    assert status == 0
+    (ten,) = (line for line in out.splitlines() if line.startswith(" A ten is played on"))
+    assert "(L21)" in ten
+    assert "(T11)" in ten
+    assert "A ten burns" not in out, "both burn: it does not differ"
+    assert f"{len(differences(definition('leeds'), definition('threes')))} settings differ" in out
+
+
+def test_a_ruleset_beside_itself_has_no_differences(shithead: Callable[..., Said]) -> None:
+    assert "the same settings" in shithead("rulesets", "leeds", "leeds")[1]
+
+
+def test_a_misspelt_ruleset_is_answered_with_the_nearest(shithead: Callable[..., Said]) -> None:
+    status, _, err = shithead("rulesets", "leds")
+    assert status == MISUSED
+    assert "did you mean leeds?" in err

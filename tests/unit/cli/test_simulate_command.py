@@ -1,0 +1,101 @@
+"""`shithead simulate`: real games, verified, counted; the same on any number of processors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from service.cli import MISUSED
+from service.commands import batches
+from service.commands.batches import every_plan, played, tables_of
+from service.record.bundle import Bundle, read_log
+from service.rulesets.catalogue import catalogue
+from service.simulate import Plan
+from tests.unit.cli.conftest import Said
+
+PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, hands=2)
+
+
+def test_it_counts_what_it_played_and_verified(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    words = ("simulate", "--ruleset", "leeds", "--seats", "3", "--games", "3", "--jobs", "1")
+    status, out, _ = shithead(*words, "--keep", tmp_path, "--bots", "greedy,lowest", "--json")
+    counts = json.loads(out)
+    assert status == 0
+    assert (counts["games"], counts["failed"]) == (3, [])
+    assert sum(bot["played"] for bot in counts["bots"].values()) == 9
+    lost = sum(bot["shithead"] for bot in counts["bots"].values())
+    assert lost == counts["endings"].get("shithead", 0)
+    logs = sorted(tmp_path.iterdir())
+    assert len(logs) == 3
+    assert shithead("verify", *logs)[0] in (0, 2), "the same logs hold for a stranger"
+
+
+def test_the_table_names_each_bot_and_the_result_of_verifying(
+    shithead: Callable[..., Said],
+) -> None:
+    status, out, _ = shithead("simulate", "--games", "2", "--jobs", "1", "--bots", "greedy")
+    assert status == 0
+    assert "greedy" in out
+    assert "verified: all 2, no evidence of tampering, level L1" in out
+
+
+def test_two_processes_play_the_games_of_one() -> None:
+    one, two = (
+        [
+            (number, report.lengths, report.shitheads)
+            for number, report in played([PLAN], jobs=jobs, verified=False, keep=None)
+        ]
+        for jobs in (1, 2)
+    )
+    assert one == two
+
+
+def test_tables_have_seeds_of_their_own_and_move_the_bots_on() -> None:
+    tables = list(tables_of(PLAN))
+    assert [table.games for table in tables] == [2, 2, 1]
+    assert len({table.seed for table in tables}) == 3
+    assert [table.bots[0] for table in tables] == ["greedy", "lowest", "greedy"]
+
+
+def test_all_means_every_ruleset_at_every_number_of_seats_it_allows() -> None:
+    plans = list(every_plan(PLAN))
+    assert {plan.ruleset for plan in plans} == set(catalogue())
+    assert [plan.seats for plan in plans if plan.ruleset == "shithead-six"] == [6]
+    assert [plan.seats for plan in plans if plan.ruleset == "smeghead"] == list(range(2, 13))
+
+
+def test_a_log_that_does_not_hold_is_reported_and_ends_with_1(
+    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed(log: bytes) -> Bundle:
+        return read_log(log.replace(b'"seq":5', b'"seq":6'))
+
+    monkeypatch.setattr(batches, "read_log", changed)
+    status, out, _ = shithead("simulate", "--games", "1", "--jobs", "1", "--bots", "greedy")
+    assert status == 1
+    assert "1 of 1 do not hold" in out
+    assert "chain fails" in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--ruleset", "bridge"),
+        ("--seats", "40"),
+        ("--bots", "greedy,cleverest"),
+        ("--option", "jokers"),
+        ("--option", "nothing=1"),
+        ("--all", "--seats", "3"),
+    ],
+)
+def test_what_cannot_be_played_is_a_wrong_command_line(
+    shithead: Callable[..., Said], words: tuple[str, ...]
+) -> None:
+    status, out, err = shithead("simulate", "--jobs", "1", "--games", "1", *words)
+    assert (status, out) == (MISUSED, "")
+    assert "Error: " in err

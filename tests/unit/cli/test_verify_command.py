@@ -1,0 +1,129 @@
+"""`shithead verify`: what is asked for reaches the verifier, and what comes of it the shell."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.cli import MISUSED
+from service.record.bundle import write_bundle
+from service.record.chain import head
+from service.record.notes import NoteSigner
+from service.record.receipts import issue_receipt
+from tests.unit.cli.conftest import SAMPLES, Said
+
+LOG = SAMPLES / "leeds.jsonl"
+SERVER = NoteSigner(name="court.example", key=Ed25519PrivateKey.from_private_bytes(bytes(32)))
+KEY = str(SERVER.verifier)
+
+
+@pytest.fixture
+def receipt(tmp_path: Path) -> Path:
+    """Return a file with the server's receipt for the end of the log."""
+    lines = LOG.read_bytes().splitlines()
+    game = UUID(json.loads(lines[0])["game"])
+    note = issue_receipt(SERVER, game=game, seq=len(lines) - 1, head=head(lines[-1]))
+    path = tmp_path / "mine.note"
+    path.write_bytes(note)
+    return path
+
+
+def test_a_log_that_holds_ends_with_0_and_says_so_last(shithead: Callable[..., Said]) -> None:
+    status, out, _ = shithead("verify", LOG)
+    assert status == 0
+    assert out.splitlines()[-1] == "no evidence of tampering, level L1"
+    assert "\nlegality     pass" in out
+
+
+def test_a_bundle_is_read_like_a_log(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    bundle = tmp_path / "game.shx"
+    bundle.write_bytes(write_bundle(LOG.read_bytes().splitlines()))
+    assert shithead("verify", bundle)[0] == 0
+
+
+def test_a_changed_log_ends_with_1_and_names_the_event(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    lines = LOG.read_bytes().splitlines(keepends=True)
+    lines[7] = lines[7].replace(b'"turn":0', b'"turn":1').replace(b'"turn":2', b'"turn":1')
+    changed = tmp_path / "changed.jsonl"
+    changed.write_bytes(b"".join(lines[:30]))
+    assert lines[7] != LOG.read_bytes().splitlines(keepends=True)[7]
+    status, out, _ = shithead("verify", changed)
+    assert status == 1
+    assert "chain        fail     seq 8" in out
+
+
+def test_an_unfinished_game_ends_with_2(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    part = tmp_path / "part.jsonl"
+    part.write_bytes(b"".join(LOG.read_bytes().splitlines(keepends=True)[:30]))
+    status, out, _ = shithead("verify", part)
+    assert status == 2
+    assert out.endswith("no evidence of tampering, level L1 so far\n")
+
+
+def test_what_is_no_log_ends_with_3(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    for path in (tmp_path / "picture.png", tmp_path / "missing", tmp_path):
+        status, out, err = shithead("verify", path)
+        assert (status, out) == (3, "")
+        assert err.startswith("shithead verify: ")
+
+
+def test_a_receipt_and_the_servers_key_make_l2(
+    shithead: Callable[..., Said], receipt: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "server.key").write_text(KEY + "\n")
+    public = b64encode(SERVER.verifier.public).decode()
+    answer = {"items": [{"name": SERVER.name, "public": public}], "next": None}
+    (tmp_path / "keys.json").write_text(json.dumps(answer))
+    asked = ("verify", LOG, "--level", "L2")
+    assert shithead(*asked)[0] == 2
+    assert shithead(*asked, "--receipt", receipt)[0] == 2
+    for key in (KEY, tmp_path / "server.key", tmp_path / "keys.json"):
+        status, out, _ = shithead(*asked, "--receipt", receipt, "--server-key", key)
+        assert status == 0
+        assert out.endswith("no evidence of tampering, level L2\n")
+
+
+def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -> None:
+    status, out, _ = shithead("verify", LOG, "--json")
+    audit = json.loads(out)
+    assert (status, audit["result"], audit["level"]) == (0, "pass", "L1")
+    assert [c["check"] for c in audit["checks"]][:3] == ["bytes", "chain", "order"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--server-key", "court.example+00000000+AAAA"),
+        ("--server-key", '{"items":[{"name":"court.example"}]}'),
+        ("--server-key", "[]"),
+        ("--seat-key", "AAAA"),
+        ("--seat-key", "0=AAAA"),
+        ("--seat-key", "x=" + b64encode(bytes(32)).decode()),
+        ("--seat-key", "0=not base64"),
+        ("--level", "L4"),
+    ],
+)
+def test_a_key_that_is_none_is_a_wrong_command_line(
+    shithead: Callable[..., Said], words: tuple[str, ...]
+) -> None:
+    status, out, _ = shithead("verify", LOG, *words)
+    assert (status, out) == (MISUSED, "")
+
+
+def test_seat_keys_reach_the_verifier(shithead: Callable[..., Said]) -> None:
+    keyed = SAMPLES / "shithead-keyed.jsonl"
+    created = json.loads(keyed.read_bytes().splitlines()[0])["data"]
+    keys = {seat: s["key"] for seat, s in enumerate(created["seats"]) if s["key"]}
+    words = [word for seat, key in keys.items() for word in ("--seat-key", f"{seat}={key}")]
+    assert shithead("verify", keyed, *words)[0] == 0
+    other = b64encode(bytes(32)).decode()
+    assert shithead("verify", keyed, "--seat-key", f"{min(keys)}={other}")[0] == 1

@@ -1,0 +1,227 @@
+"""Captions: one sentence an event, as its viewer may read it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from service.domain.commands import Seat
+from service.domain.events import (
+    AbortCause,
+    BlindFailed,
+    BurnCause,
+    CardsDealt,
+    CardsDrawn,
+    CardsPlayed,
+    CardsSwapped,
+    CardsThrown,
+    EndReason,
+    Event,
+    GameAborted,
+    GameEnded,
+    Opening,
+    PileBurned,
+    PilePickedUp,
+    PlayStarted,
+    StockFailed,
+    TableLaid,
+    TurnPassed,
+    TurnTimedOut,
+    Zone,
+)
+from service.domain.evolve import evolve
+from service.domain.game import Game, LastPlay, SeatState, Status, new_game
+from service.domain.view import Viewer, seen_by
+from service.replay.captions import caption
+from service.replay.frames import frames
+from tests.unit.playing import RULESETS, cards, created, play, rules, seat_counts
+
+DECK = cards("9h 7c 5d 4d 8s 8h")
+
+
+def table(identity: str = "leeds", *, hand: str = "9h", pile: str = "6c") -> Game:
+    """Two seats in mid-play; seat 0 has face-down cards 1 and 2, the stock is 3, 4, 5."""
+    game = replace(new_game(created(rules(identity), 2)), deck=DECK, status=Status.PLAYING)
+    mine = SeatState(hand=cards(hand), up=((), ()), down=(1, 2))
+    other = SeatState(hand=cards("Kd"), up=((), ()), down=(None, None))
+    return replace(game, seats=(mine, other), stock=(3, 4, 5), pile=cards(pile), turn=0)
+
+
+def told(event: Event, game: Game | None = None, viewer: Viewer = None) -> str:
+    """Return the caption of `event` for a viewer."""
+    before = table() if game is None else game
+    after = evolve(before, event)
+    return caption(event, seen_by(before, viewer), seen_by(after, viewer))
+
+
+def played(
+    text: str,
+    *,
+    seat: Seat = 0,
+    zone: Zone = Zone.HAND,
+    turn: Seat | None = 1,
+    direction: int = 1,
+) -> CardsPlayed:
+    return CardsPlayed(
+        seat=seat,
+        zone=zone,
+        cards=cards(text),
+        slot=0 if zone is Zone.DOWN else None,
+        opening=None,
+        turn=turn,
+        direction=direction,
+    )
+
+
+def test_a_play_names_cards_zone_and_the_next_seat() -> None:
+    assert told(played("9h")) == "Seat 0 plays 9h from its hand; seat 1 is next."
+
+
+def test_a_play_that_keeps_the_turn_or_ends_the_hand_says_so() -> None:
+    assert told(played("9h", turn=0)) == "Seat 0 plays 9h from its hand; it acts again."
+    assert told(played("9h", turn=None)) == "Seat 0 plays 9h from its hand."
+
+
+def test_a_play_that_reverses_says_so() -> None:
+    text = "Seat 0 plays 9h from its hand, turning the direction; seat 1 is next."
+    assert told(played("9h", direction=-1)) == text
+
+
+def test_a_blind_play_and_a_try_name_where_the_card_lay() -> None:
+    blind = told(played("7c", zone=Zone.DOWN))
+    assert blind == "Seat 0 turns 7c in slot 0, and it is played; seat 1 is next."
+    tried = told(played("4d", zone=Zone.STOCK))
+    assert tried == "Seat 0 tries the stock, turns 4d, and it is played; seat 1 is next."
+
+
+def test_a_follow_up_is_told_apart_from_a_play() -> None:
+    """S4: cards of the rank just played that turn up in refilling."""
+    last = LastPlay(seat=0, cards=cards("9c"), drawn=cards("9h"), direction=1)
+    game = replace(table("covered-queen"), last_play=last, turn=1)
+    assert told(played("9h"), game) == "Seat 0 goes on with 9h that it drew; seat 1 is next."
+
+
+def test_drawn_cards_are_named_to_their_seat_alone() -> None:
+    drawn = CardsDrawn(seat=0, count=2)
+    assert told(drawn) == told(drawn, viewer=1) == "Seat 0 draws 2 cards."
+    assert told(drawn, viewer=0) == "Seat 0 draws 2 cards: 4d and 8s."
+    assert told(drawn, viewer="all") == "Seat 0 draws 2 cards: 4d and 8s."
+
+
+@pytest.mark.parametrize(
+    ("viewer", "card"), [(None, "a card unseen"), (0, "7c"), (1, "a card unseen")]
+)
+def test_a_hidden_blind_card_is_named_to_its_seat_alone(viewer: Viewer, card: str) -> None:
+    """L13: the others do not get to see it."""
+    failed = BlindFailed(seat=0, taker=0, slot=0, opening=None, count=1, turn=1, direction=1)
+    assert told(failed, viewer=viewer) == (
+        f"Seat 0 turns {card} in slot 0, which does not fit, and takes it "
+        "with the pile of 1 card; seat 1 is next."
+    )
+
+
+def test_a_blind_card_that_fails_on_an_empty_pile_is_taken_alone() -> None:
+    opening = Opening(p=1, card=cards("7c")[0])
+    failed = BlindFailed(seat=0, taker=0, slot=0, opening=opening, count=0, turn=1, direction=1)
+    text = "Seat 0 turns 7c in slot 0, which does not fit, and takes it; seat 1 is next."
+    assert told(failed, table(pile="")) == text
+
+
+def test_where_the_previous_player_takes_the_pile_both_are_named() -> None:
+    """R, second hand."""
+    picked = PilePickedUp(seat=0, taker=1, count=1, along=(), turn=0, direction=1)
+    text = "Seat 0 cannot play, and seat 1 takes the pile of 1 card; it acts again."
+    assert told(picked) == text
+
+
+def test_a_pick_up_names_what_goes_along() -> None:
+    game = table()
+    game = game.with_seat(0, replace(game.seats[0], hand=(), up=(cards("Kc"), ())))
+    picked = PilePickedUp(seat=0, taker=0, count=1, along=cards("Kc"), turn=1, direction=1)
+    assert told(picked, game) == "Seat 0 takes the pile of 1 card with Kc; seat 1 is next."
+
+
+def test_a_failed_try_is_seen_by_all() -> None:
+    opening = Opening(p=3, card=cards("4d")[0])
+    failed = StockFailed(seat=0, taker=0, opening=opening, count=1, turn=1, direction=1)
+    assert told(failed) == (
+        "Seat 0 tries the stock and turns 4d, which does not fit, and takes it "
+        "with the pile of 1 card; seat 1 is next."
+    )
+
+
+def test_a_burn_names_its_cause_and_who_clears() -> None:
+    burn = PileBurned(seat=0, cause=BurnCause.SET, count=4, cleared_by=0)
+    assert told(burn) == "The pile of 4 cards burns by a set of one rank."
+    burn = PileBurned(seat=0, cause=BurnCause.RANK, count=1, cleared_by=1)
+    assert told(burn) == "The pile of 1 card burns by its top card; seat 1 clears it."
+
+
+def test_the_deal_tells_counts_the_starter_and_what_went_under_the_stock() -> None:
+    openings = [Opening(p=p, card=card) for p, card in enumerate(DECK)]
+    deal = CardsDealt(
+        dealer=1,
+        down=3,
+        up=0,
+        hand=6,
+        stock=27,
+        face_up=((), ()),
+        starter=openings[0],
+        returned=(openings[1], openings[2]),
+    )
+    assert caption(deal, table(), table()) == (
+        "Seat 1 deals each seat 3 face down and 6 to the hand, puts 7c and 5d under the stock, "
+        "turns 9h to start the pile and leaves 27 cards in the stock."
+    )
+
+
+def test_throwing_laying_and_swapping_name_the_cards() -> None:
+    thrown = CardsThrown(seat=0, cards=cards("9h"), count=1)
+    assert told(thrown) == "Seat 0 throws 9h onto the pile and draws 1 card."
+    assert told(thrown, viewer=0) == "Seat 0 throws 9h onto the pile and draws 1 card: 4d."
+    laid = TableLaid(seat=0, stacks=(cards("9h"), ()), count=0)
+    assert told(laid) == "Seat 0 lays 9h face up."
+    swapped = CardsSwapped(seat=0, up=cards("9h"), hand=cards("Kc"))
+    game = table()
+    game = game.with_seat(0, replace(game.seats[0], up=(cards("Kc"), ())))
+    assert told(swapped, game) == "Seat 0 lays 9h face up and takes Kc for it."
+
+
+def test_small_steps_have_their_sentences() -> None:
+    assert told(PlayStarted(turn=1)) == "Play begins: seat 1 opens."
+    first_come = "Play begins: the first to come with the right card opens."
+    assert told(PlayStarted(turn=None)) == first_come
+    passed = told(TurnPassed(seat=0, turn=1))
+    assert passed == "Seat 0 cannot play on the empty pile and passes; seat 1 is next."
+    timed_out = told(TurnTimedOut(seat=0))
+    assert timed_out == "The time of seat 0 is up; what follows is done for it."
+
+
+def test_every_way_to_end_has_its_sentence() -> None:
+    def ended(reason: EndReason, shithead: Seat | None) -> str:
+        return told(GameEnded(reason=reason, shithead=shithead, places=(1, 0)))
+
+    assert ended(EndReason.SHITHEAD, 0) == "The hand is over: seat 0 is the shithead."
+    assert ended(EndReason.WINNER, None) == "The hand is over: seat 1 wins."
+    assert ended(EndReason.STALEMATE, None) == (
+        "The hand ends as a stalemate, without a shithead."
+    )
+    assert ended(EndReason.FORFEIT, 0) == "Seat 0 gives up the hand and is its shithead."
+    for cause in AbortCause:
+        text = told(GameAborted(cause=cause, seat=0))
+        assert text.startswith("The game is given up unfinished: ")
+
+
+@pytest.mark.parametrize("identity", RULESETS)
+def test_every_event_is_one_sentence(identity: str) -> None:
+    ruleset = rules(identity)
+    game = play(ruleset, seat_counts(ruleset)[-1], 2)
+    viewers: tuple[Viewer, ...] = (None, 0, "all")
+    for viewer in viewers:
+        for frame in frames(game.events, deck=game.deck, viewer=viewer):
+            text = frame.caption
+            assert text[0].isupper()
+            assert text.endswith(".")
+            assert text.count(".") == 1
+            assert "??" not in text

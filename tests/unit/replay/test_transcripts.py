@@ -1,0 +1,47 @@
+"""
+Transcripts of sample games, kept to be read: a change of wording or of folding shows as a diff.
+
+`python -m tests.unit.replay.test_transcripts`, run beside `tests/`, writes them anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.domain.view import ALL, Viewer
+from service.replay.rebuild import rebuild, sealed_deck
+from service.replay.transcript import transcript
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+KEPT: list[tuple[str, Viewer]] = [
+    ("leeds", None),
+    ("leeds", 1),
+    ("covered-queen-follow-up", ALL),
+    ("egilsson", None),
+    ("karma-radford", ALL),
+    ("reverse-second-hand", ALL),
+    ("threes-time-outs", None),
+]
+
+
+def _path(name: str, viewer: Viewer) -> Path:
+    seen = "public" if viewer is None else viewer if viewer == ALL else f"seat-{viewer}"
+    return GOLDEN / "transcripts" / f"{name}.{seen}.txt"
+
+
+def _text(name: str, viewer: Viewer) -> str:
+    log = rebuild((GOLDEN / "samples" / f"{name}.jsonl").read_bytes().splitlines())
+    return transcript([record.event for record in log], deck=sealed_deck(log), viewer=viewer)
+
+
+@pytest.mark.parametrize(("name", "viewer"), KEPT)
+def test_a_sample_reads_as_it_did(name: str, viewer: Viewer) -> None:
+    assert _text(name, viewer) == _path(name, viewer).read_text("utf-8")
+
+
+if __name__ == "__main__":
+    for kept in KEPT:
+        _path(*kept).parent.mkdir(exist_ok=True)
+        _path(*kept).write_text(_text(*kept), "utf-8")

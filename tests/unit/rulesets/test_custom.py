@@ -1,0 +1,112 @@
+"""A ruleset of one's own: bound to its settings, told in words, refused with a reason."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any
+
+import pytest
+
+from schemas.settings import Tree, leaves
+from service.record.canonical import canonical
+from service.rulesets.catalogue import OptionError, catalogue, definition
+from service.rulesets.custom import RulesetRefused, custom_definition, custom_of
+from service.rulesets.statements import model
+from service.rulesets.trials import Limits, play_trials
+from tests.unit.rulesets.random_settings import random_changes
+
+MODEL_IDS = {statement.id for statement in model().statements}
+
+
+def test_the_id_is_the_hash_of_the_settings() -> None:
+    own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
+    digest = hashlib.sha256(canonical(own.settings({}))).hexdigest()
+    assert own.id == f"custom-{digest[:16]}"
+    assert own.ruleset({}).burn.set_size == 3
+
+
+def test_equal_rulesets_have_equal_ids_however_they_are_said() -> None:
+    leeds, jack = definition("leeds"), {"reverses": False}
+    one = custom_definition(leeds, "One", {"ranks": {"J": jack}})
+    two = custom_definition(leeds, "Two", {"ranks": {"J": jack, "9": {"burns": False}}})
+    assert one.id == two.id
+
+
+def test_accepted_settings_make_the_same_ruleset_again() -> None:
+    own = custom_definition(definition("threes"), "Mine", {"turn": {"follow_up": True}})
+    assert custom_of(definition("threes"), "Mine", own.settings({})) == own
+
+
+def test_a_ruleset_of_ones_own_has_no_options() -> None:
+    own = custom_definition(definition("guarducci"), "Mine", {"burn": {"set_size": 3}})
+    with pytest.raises(OptionError):
+        own.chosen({"joker": "7"})
+    assert own.ruleset({}).turn.runs  # the base's options stand at their defaults
+
+
+def test_a_change_takes_the_place_of_the_statement_it_contradicts() -> None:
+    own = custom_definition(definition("leeds"), "Mine", {"ranks": {"T": {"plays": "anything"}}})
+    ids = {statement.id for statement in own.statements}
+    assert "L21" not in ids
+    assert {"L16", "L17", "L22"} <= ids
+    assert own.text_of(own.rule_of("ranks.T.plays")) == (
+        "A ten is played on: anything instead of what it beats."
+    )
+    assert own.text_of(own.rule_of("ranks.T.burns")) == "A ten burns the pile: yes."
+    assert own.rule_of("ranks.7.asks") == "L19"
+
+
+def test_a_reading_goes_with_its_statement() -> None:
+    own = custom_definition(definition("leeds"), "Mine", {"ranks": {"5": {"plays": "normal"}}})
+    assert not {"L17", "L18"} & {statement.id for statement in own.statements}
+
+
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({"deal": {"starters": "any"}}, "/deal/starters"),
+        ({"deal": {"hand": "3"}}, "/deal/hand"),
+        ({"ranks": {"1": {}}}, "/ranks/1"),
+        ({"ranks": None}, "/ranks"),
+        ([], "/"),
+        ({"players": {"max": 65}}, "/players/max"),
+        ({"deal": {"hand": 12}}, "/deal"),
+        ({}, ""),
+        ({"burn": {"set_size": 4}}, ""),
+    ],
+)
+def test_what_cannot_be_played_is_refused_at_its_place(changes: Any, at: str) -> None:
+    with pytest.raises(RulesetRefused) as refused:
+        custom_definition(definition("shithead"), "Mine", changes)
+    assert at in {pointer for pointer, _ in refused.value.reasons}
+
+
+def accepted(seed: int) -> tuple[str, Tree] | None:
+    chance = random.Random(seed)
+    base = chance.choice(list(catalogue().values()))
+    try:
+        own = custom_definition(base, "Any", random_changes(chance))
+    except RulesetRefused:
+        return None
+    ids = {statement.id for statement in own.statements} | MODEL_IDS
+    assert set(own.cites.values()) <= ids
+    assert all(own.rule_of(setting) in ids for setting, _ in leaves(own.settings({})))
+    return base.id, own.settings({})
+
+
+def test_whatever_is_accepted_can_be_dealt_opened_and_played() -> None:
+    """Random changes: none gets stuck, breaks off, or lists a move that is then refused."""
+    limits, found = Limits(actions_per_seat=50, seconds=2), 0
+    for seed in range(80):
+        drawn = accepted(seed)
+        if drawn is None:
+            continue
+        found += 1
+        report = play_trials(drawn[1], 4, limits)
+        assert report.refusal in (None, STALE, SLOW), (seed, drawn[0], report)
+    assert found > 8
+
+
+STALE = "every trial hand ended in a stalemate"
+SLOW = "no trial hand ended in the time given"

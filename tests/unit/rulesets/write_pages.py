@@ -1,0 +1,27 @@
+"""
+Write the golden rules pages anew: `python -m tests.unit.rulesets.write_pages`.
+
+Every page says what its source says; so read the difference before keeping it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from service.rulesets.catalogue import Definition, catalogue
+from service.rulesets.known import KnownByName, known_by_name
+from service.rulesets.page import as_text, common_text, rules_page
+
+PAGES = Path(__file__).resolve().parents[2] / "golden" / "pages"
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every golden page by file name."""
+    every: list[Definition | KnownByName] = [*catalogue().values(), *known_by_name().values()]
+    texts = {f"{one.id}.txt": as_text(rules_page(one), common=False) for one in every}
+    return texts | {"common.txt": common_text()}
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (PAGES / name).write_text(text, "utf-8")

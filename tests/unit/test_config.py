@@ -1,0 +1,73 @@
+"""Settings come from the environment and are refused with the variable's name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from service import config
+from service.config import ConfigError, LogLevel, Settings, settings_from, variable
+
+ENOUGH = {
+    "SHITHEAD_DATABASE_URL": "postgresql://u:password@h/d",
+    "SHITHEAD_KEY_FILE": "/var/lib/shithead/keys.json",
+}
+
+
+def test_what_is_needed_is_enough() -> None:
+    settings = settings_from(ENOUGH)
+    assert settings.database_url == "postgresql://u:password@h/d"
+    assert settings.key_file == Path("/var/lib/shithead/keys.json")
+    assert settings.port == 8080
+
+
+def test_every_setting_can_be_given_by_its_variable() -> None:
+    assert set(config._READERS) == {field.name for field in fields(Settings)}
+
+
+def test_values_are_converted() -> None:
+    more = {"SHITHEAD_PORT": " 81 ", "SHITHEAD_LOG_LEVEL": "Debug", "SHITHEAD_RATE_LIMITS": "off"}
+    settings = settings_from(ENOUGH | more)
+    assert settings.port == 81
+    assert settings.log_level is LogLevel.DEBUG
+    assert settings.rate_limits is False
+
+
+def test_passwords_do_not_stand_in_the_repr() -> None:
+    assert "password" not in repr(settings_from(ENOUGH | {"SHITHEAD_KEYS": "the password"}))
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"(?s)SHITHEAD_DATABASE_URL.*SHITHEAD_KEY_FILE"):
+        settings_from({})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("database_url", "mysql://h/d"),
+        ("redis_url", "localhost:6379"),
+        ("key_file", "keys.json"),
+        ("origin", "https://Example"),
+        ("port", "0"),
+        ("port", "8o80"),
+        ("port", "\u0661"),
+        ("api_threads", "-1"),
+        ("rate_limits", "perhaps"),
+        ("log_level", "loud"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_refused_by_name(setting: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{variable(setting)} "):
+        settings_from(ENOUGH | {variable(setting): value})
+
+
+def test_a_misspelt_setting_is_refused() -> None:
+    with pytest.raises(ConfigError, match="SHITHEAD_PROT is not a setting"):
+        settings_from(ENOUGH | {"SHITHEAD_PROT": "80"})
+
+
+def test_variables_of_the_tests_are_no_settings() -> None:
+    assert settings_from(ENOUGH | {"SHITHEAD_TEST_DATABASE_URL": "x"}).port == 8080

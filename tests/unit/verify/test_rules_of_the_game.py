@@ -1,0 +1,127 @@
+"""Which rules a game is judged by, and when a time-out is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.rulesets.catalogue import catalogue
+from service.verify.finding import Check, Failed
+from service.verify.pinned import played_by
+from service.verify.report import Report
+from tests.made_games import Plan, made_game
+from tests.tamper import Forgery, failing, report_on
+
+CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
+
+
+def test_an_id_of_the_catalogue_is_judged_by_the_catalogue_whatever_is_pinned() -> None:
+    """A game that claims a known name plays by the known rules."""
+    doctored = catalogue()["shithead"].settings({})
+    doctored["ranks"]["T"]["burns"] = False
+    pinned = {"id": "shithead", "options": {}, "settings": doctored}
+    assert played_by(pinned, 1) == catalogue()["shithead"].ruleset({})
+
+
+def test_a_ruleset_of_ones_own_is_judged_by_the_settings_that_give_its_id() -> None:
+    settings = catalogue()["shithead"].settings({})
+    settings["ranks"]["T"]["burns"] = False
+    settings["burn"]["set_size"] = 0
+    lines = made_game(Plan(name="own rules", settings=settings))
+    assert not failing(report_on(lines))
+    assert not any(b'"pile_burned"' in line for line in lines)
+    forgery = Forgery(lines)
+    forgery.data(0)["ruleset"]["settings"]["burn"]["set_size"] = 4
+    assert failing(report_on(forgery.lines()))[Check.LEGALITY] == 0
+
+
+@pytest.mark.parametrize(
+    "pinned",
+    [
+        {"id": "unheard-of", "options": {}, "settings": None},
+        {"id": "../shithead", "options": {}, "settings": None},
+        {"id": "shithead", "options": {"unknown": 1}, "settings": None},
+        {"id": "shithead", "options": {"next_dealer": "loser"}, "settings": None},
+        {"id": "custom-0123456789abcdef", "options": {}, "settings": {}},
+    ],
+)
+def test_rules_that_cannot_be_known_fail_at_the_first_event(pinned: dict[str, object]) -> None:
+    with pytest.raises(Failed) as failed:
+        played_by(pinned, 1)
+    assert failed.value.seq == 0
+
+
+@pytest.mark.parametrize("identity", sorted(catalogue()))
+def test_a_made_game_of_every_ruleset_passes(identity: str) -> None:
+    """The verifier and the rules agree on games other than the samples, time-outs included."""
+    seats = 6 if identity == "shithead-six" else 2
+    lines = made_game(
+        Plan(name=f"of {identity}", ruleset=identity, seats=seats, clock=CLOCK, silent=1)
+    )
+    assert not failing(report_on(lines))
+
+
+def _with_time_out(lines: list[bytes], n: int) -> tuple[Forgery, int]:
+    """Put a time-out before the seat's own play number `n`, when it has come at once."""
+    forgery = Forgery(lines)
+    seq = forgery.find("cards_played", lambda e: e["data"]["seat"] == 1 and e["by"] == 1, n)
+    for event in forgery.events[seq : forgery.move_end(seq) + 1]:
+        if event["by"] == 1:
+            event["by"] = None
+    forgery.insert(seq, "turn_timed_out", {"seat": 1}, by=None)
+    return forgery, seq
+
+
+def test_a_time_out_that_comes_too_early_is_not_right() -> None:
+    lines = made_game(Plan(name="prompt", clock=CLOCK))
+    forgery, seq = _with_time_out(lines, 0)
+    report = report_on(forgery.lines())
+    assert failing(report) == {Check.LEGALITY: seq}
+    assert "of 30" in _reason(report)
+
+
+def test_a_stand_in_need_not_wait_until_the_seat_acts_itself() -> None:
+    """From the second right time-out in a row on a bot plays at once; before it, nobody does."""
+    lines = made_game(Plan(name="stand-in 2", clock=CLOCK, silent=1))
+    third, second = Forgery(lines), Forgery(lines)
+    timed_out = [i for i, e in enumerate(third.events) if e["type"] == "turn_timed_out"]
+    assert timed_out[0] < third.find("play_started") < timed_out[1]
+    _at_once(third, timed_out[2])
+    assert not failing(report_on(third.lines()))
+    _at_once(second, timed_out[1])
+    assert failing(report_on(second.lines())) == {Check.LEGALITY: timed_out[1]}
+
+
+def test_a_move_of_its_own_ends_the_stand_in() -> None:
+    forgery = Forgery(made_game(Plan(name="stand-in 2", clock=CLOCK, silent=1)))
+    timed_out = [i for i, e in enumerate(forgery.events) if e["type"] == "turn_timed_out"]
+    third, fourth = timed_out[2], timed_out[3] - 1
+    for event in forgery.events[third + 1 : forgery.move_end(third) + 1]:
+        if event["type"] not in ("play_started", "game_ended", "game_sealed"):
+            event["by"] = 1
+    forgery.drop(third)
+    assert not failing(report_on(forgery.lines()))
+    _at_once(forgery, fourth)
+    assert failing(report_on(forgery.lines())) == {Check.LEGALITY: fourth}
+
+
+def test_the_turn_begins_anew_with_a_seats_own_action_that_leaves_it_the_turn() -> None:
+    """After a burn of its own a seat has the whole time again."""
+    forgery = Forgery(made_game(Plan(name="burner", clock=CLOCK, silent=1)))
+    burned = [
+        i
+        for i, e in enumerate(forgery.events)
+        if e["type"] == "turn_timed_out" and forgery.events[i - 1]["type"] == "pile_burned"
+    ]
+    assert burned
+    assert not failing(report_on(forgery.lines()))
+
+
+def _at_once(forgery: Forgery, seq: int) -> None:
+    """Let a time-out and its move come at the time of the move before."""
+    at = forgery.events[seq - 1]["at"]
+    for event in forgery.events[seq : forgery.move_end(seq) + 1]:
+        event["at"] = at
+
+
+def _reason(report: Report) -> str:
+    return next(f.reason or "" for f in report.findings if f.check is Check.LEGALITY)

@@ -1,0 +1,97 @@
+"""Every sample log passes everything at L1, and at every move of its way there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from service.record.bundle import Bundle
+from service.verify.finding import Check, Result
+from service.verify.log import Log
+from service.verify.report import OF_THE_LOG
+from service.verify.verify import Given, verify_bundle
+from tests.tamper import SAMPLES, failing, report_on, sample_lines
+
+NAMES = sorted(path.stem for path in SAMPLES.glob("*.jsonl"))
+FINISHED = [name for name in NAMES if name != "shithead-aborted"]
+
+
+def test_there_is_a_sample_of_every_kind() -> None:
+    assert len(NAMES) >= 26
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_a_sample_passes_every_check_of_the_log_alone(name: str) -> None:
+    report = report_on(sample_lines(name))
+    results = {finding.check: finding.result for finding in report.findings}
+    may_not_apply = {Check.HIDDEN, Check.SIGNATURES}
+    for check in OF_THE_LOG:
+        allowed = {Result.PASS, Result.NOT_APPLICABLE} if check in may_not_apply else {Result.PASS}
+        assert results[check] in allowed, (check, results[check])
+    assert report.wording == "no evidence of tampering, level L1"
+    assert report.result is Result.PASS
+
+
+def test_the_keyed_sample_passes_signatures_and_leeds_passes_hidden() -> None:
+    """The checks that mostly do not apply are really made where they do."""
+    keyed = report_on(sample_lines("shithead-keyed"))
+    leeds = report_on(sample_lines("leeds"))
+    assert _result(keyed, Check.SIGNATURES) is Result.PASS
+    assert _result(leeds, Check.HIDDEN) is Result.PASS
+
+
+def test_an_aborted_set_up_passes_what_applies() -> None:
+    report = report_on(sample_lines("shithead-aborted"))
+    results = {f.check: f.result for f in report.findings}
+    applies = (Check.BYTES, Check.CHAIN, Check.ORDER, Check.COMMITMENTS, Check.LEGALITY, Check.SEAL)
+    assert all(results[check] is Result.PASS for check in applies)
+    dealt = (Check.SHUFFLE, Check.OPENINGS, Check.DEAL, Check.CUSTODY)
+    assert all(results[check] is Result.NOT_APPLICABLE for check in dealt)
+    assert report.level == "L1"
+    assert [dict(state) for state in report.entropy] == [
+        {"seat": 0, "mode": "commit", "state": "revealed"},
+        {"seat": 1, "mode": "commit", "state": "committed"},
+        {"seat": 2, "mode": "value", "state": "revealed"},
+    ]
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_a_sample_cut_between_two_moves_passes_so_far(name: str) -> None:
+    """Without the deck public facts alone are judged, and honest play passes them."""
+    lines = sample_lines(name)
+    moves = Log(lines).grouped[0]
+    for move in moves[3:-1:29] + moves[-2:-1]:
+        report = verify_bundle(Bundle(lines=lines[: move.last + 1]))
+        assert not failing(report)
+        assert report.wording == "no evidence of tampering, level L1 so far"
+        assert report.result is Result.MISSING
+        assert "the seal of the game" in report.missing
+
+
+def test_a_sample_cut_within_a_move_does_not_pass() -> None:
+    """The events of one move are committed together or not at all."""
+    lines = sample_lines("shithead")
+    moves = [move for move in Log(lines).grouped[0] if move.last > move.first]
+    assert len(moves) > 30
+    for move in moves[::3]:
+        assert failing(report_on(lines[: move.first + 1]))
+
+
+def test_time_outs_are_listed() -> None:
+    lines = sample_lines("threes-time-outs")
+    kinds = [json.loads(line)["type"] for line in lines]
+    report = report_on(lines)
+    assert list(report.timed_out) == [s for s, k in enumerate(kinds) if k == "turn_timed_out"]
+    assert len(report.unproven) == len(report.timed_out)
+
+
+def test_a_key_from_outside_for_a_seat_without_one_fails() -> None:
+    report = report_on(sample_lines("shithead"), Given(seat_keys={0: "A" * 43 + "="}))
+    assert Check.SIGNATURES in failing(report)
+
+
+def _result(report: object, check: Check) -> Result:
+    findings = getattr(report, "findings", ())
+    result: Result = next(finding.result for finding in findings if finding.check is check)
+    return result

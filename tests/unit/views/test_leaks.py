@@ -1,0 +1,117 @@
+"""Two decks that agree on all that a viewer may know look the same to it, to the last byte."""
+
+from __future__ import annotations
+
+import random
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.views import Facts, view_json
+from service.bots.registry import bots
+from service.bots.seeding import bot_rng
+from service.domain.cards import Card
+from service.domain.evolve import fold
+from service.domain.game import Game
+from service.domain.legal import legal_moves
+from service.domain.view import Viewer, seen_by
+from service.replay.frames import frames
+from service.replay.transcript import transcript
+from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
+
+FACTS = Facts(
+    id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32
+)
+BEFORE_DECK = 2
+
+
+def _unknown(game: Game, viewer: Viewer) -> list[int]:
+    """Return the positions of the deck of which `viewer` cannot know the card."""
+    place = {card: p for p, card in enumerate(game.deck)}
+    unknown = list(game.stock)
+    for seat, state in enumerate(game.seats):
+        unknown += [p for p in state.down if p is not None]
+        if seat != viewer:
+            unknown += [place[card] for card in state.hand if card not in state.known]
+    return unknown
+
+
+def _another_deck(game: Game, viewer: Viewer, rng: random.Random) -> tuple[Card, ...]:
+    """Return a deck that the viewer cannot tell from the one of `game`."""
+    positions = _unknown(game, viewer)
+    cards = [game.deck[p] for p in rng.sample(positions, len(positions))]
+    deck = list(game.deck)
+    for p, card in zip(positions, cards, strict=True):
+        deck[p] = card
+    return tuple(deck)
+
+
+def _sight(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
+    """Return all that `viewer` is ever shown of a game up to `version`."""
+    events = game.events[:version]
+    shown = [
+        [step.caption, view_json(step.game, viewer, FACTS)]
+        for step in frames(events, deck=deck, viewer=viewer)
+    ]
+    return orjson.dumps(shown) + transcript(events, deck=deck, viewer=viewer).encode()
+
+
+@st.composite
+def stops(draw: st.DrawFn) -> tuple[Played, int, int]:
+    """A random game, a version before its end, and a seed for another deck."""
+    identity = draw(st.sampled_from(RULESETS))
+    ruleset = rules(identity, draw(st.sampled_from([1, 2])))
+    seats = draw(st.sampled_from(seat_counts(ruleset)))
+    game = play(ruleset, seats, draw(st.integers(0, 2**32)), turn_limit=60)
+    version = draw(st.integers(BEFORE_DECK, len(game.events) - 1))
+    return game, version, draw(st.integers(0, 2**32))
+
+
+@settings(max_examples=60, deadline=None)
+@given(stop=stops())
+def test_a_viewer_is_shown_the_same_whatever_it_cannot_know(stop: tuple[Played, int, int]) -> None:
+    game, version, seed = stop
+    full = fold(game.events[:version], game.deck)
+    viewers: tuple[Viewer, ...] = (None, *range(len(full.seats)))
+    for viewer in viewers:
+        other = _another_deck(full, viewer, random.Random(seed))
+        assert _sight(game, other, version, viewer) == _sight(game, game.deck, version, viewer)
+
+
+@pytest.mark.parametrize("identity", RULESETS)
+def test_every_ruleset_shows_a_viewer_the_same_whatever_it_cannot_know(identity: str) -> None:
+    ruleset = rules(identity)
+    game = play(ruleset, seat_counts(ruleset)[-1], 11, turn_limit=60)
+    rng = random.Random(12)
+    for version in rng.sample(range(BEFORE_DECK, len(game.events) - 1), 3):
+        full = fold(game.events[:version], game.deck)
+        viewers: tuple[Viewer, ...] = (None, 0, full.turn or 1)
+        for viewer in viewers:
+            other = _another_deck(full, viewer, rng)
+            assert other != game.deck
+            assert _sight(game, other, version, viewer) == _sight(game, game.deck, version, viewer)
+
+
+@settings(max_examples=80, deadline=None)
+@given(stop=stops())
+def test_moves_and_bots_depend_only_on_what_a_seat_knows(stop: tuple[Played, int, int]) -> None:
+    """But at the opening: who qualifies is told there (rules.md, Windows)."""
+    game, version, seed = stop
+    full = fold(game.events[:version], game.deck)
+    if full.opening:
+        return
+    for seat in range(len(full.seats)):
+        other = _another_deck(full, seat, random.Random(seed))
+        twin = fold(game.events[:version], other)
+        moves = legal_moves(full, seat)
+        assert moves == legal_moves(twin, seat)
+        if not moves:
+            continue
+        view = view_json(seen_by(full, seat), seat, FACTS, moves)
+        twin_view = view_json(seen_by(twin, seat), seat, FACTS, moves)
+        for bot in bots().values():
+            rng, again = (bot_rng(b"secret", FACTS.id, version) for _ in range(2))
+            chosen = bot.choose(view, view["moves"], rng)
+            assert chosen == bot.choose(twin_view, twin_view["moves"], again)

@@ -1,0 +1,29 @@
+"""The jobs that RQ runs; they carry a game and a version, nothing else."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from uuid import UUID
+
+from service.bootstrap import Services, services_from
+from service.config import settings_from
+
+
+@lru_cache(maxsize=1)
+def services() -> Services:
+    """Return the services of this worker process, made when the first job needs them."""
+    return services_from(settings_from())
+
+
+def take_turn(game_id: str, version: int) -> str:
+    """
+    Make the moves that are due at `version` of a game, and those of bots that follow.
+
+    Safe to run twice, late, or beside itself: whoever comes second finds the
+    game past `version` and leaves it alone.
+    """
+    game = UUID(game_id)
+    outcome = services().turns.take(game, version)
+    if outcome == "again":
+        services().wake(game)
+    return outcome

@@ -1,0 +1,46 @@
+"""Reads the outbox and tells again what may not have been heard after a commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+
+from service.application.commits import GAME_TOPIC
+from service.bootstrap import Services
+from service.event_store.protocol import StoreUnavailable
+
+INTERVAL = 0.5
+BATCH = 500
+OLDER_THAN = timedelta(seconds=1)
+"""Rows younger than this were most likely told by the process that committed them."""
+
+
+class Relay:
+    """Tells live readers of versions whose first telling may have been lost."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._log = structlog.get_logger("relay")
+
+    def pass_on(self) -> int:
+        """Take rows off the outbox and tell of the newest version of each game."""
+        before = self._services.world.now() - OLDER_THAN
+        rows = self._services.store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
+        newest = {row.stream: row.version for row in sorted(rows, key=lambda row: row.version)}
+        for game, version in newest.items():
+            self._services.bell.moved(game, version, wake=False)
+        return len(rows)
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        """Pass on until `stopped`."""
+        while not stopped():
+            try:
+                if self.pass_on() == BATCH:
+                    continue
+            except StoreUnavailable as error:
+                self._log.warning("database does not answer", error=str(error))
+                time.sleep(1)
+            time.sleep(INTERVAL)
