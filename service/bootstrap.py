@@ -24,6 +24,7 @@ from service.application.readiness import ALWAYS, Readiness
 from service.application.receipts import Receipts
 from service.application.refusals import Refusals
 from service.application.rulebook import Rulebook
+from service.application.rulemaking import Rulemaking, Trials
 from service.application.ruleset_pages import RulesetPages
 from service.application.standins import StandIns
 from service.application.tables import Tables
@@ -38,6 +39,7 @@ from service.event_store.postgres_directory import PostgresDirectory
 from service.event_store.protocol import EventStore
 from service.keyring import Keyring, KeyringError, load, load_or_create
 from service.record.notes import NoteSigner, NoteVerifier
+from service.trying import NO_TRIALS, QueuedTrials
 from service.wakeups import RedisBell, connect
 
 ANSWERS_KEPT = timedelta(hours=24)
@@ -65,6 +67,7 @@ class Services:
     turns: Turns
     rulebook: Rulebook
     ruleset_pages: RulesetPages
+    rulemaking: Rulemaking
     lists: Lists
     stand_ins: StandIns
     readiness: Readiness
@@ -104,15 +107,16 @@ def compose(
     world: World | None = None,
     bell: Bell | None = None,
     readiness: Readiness = ALWAYS,
+    trials: Trials = NO_TRIALS,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
     """Return the services over a store; time, chance and the bell can be given by a test."""
     world, bell = world or RealWorld(), bell or Silence()
     signer = NoteSigner(name=origin, key=keyring.signing_key)
-    entries = Entries(store, directory, keyring)
+    rulebook = Rulebook(directory)
+    entries = Entries(store, directory, keyring, rulebook)
     names, answers = Names(directory), Answers(store, keyring)
-    receipts, refusals = Receipts(signer), Refusals(directory, keyring, world)
-    rulebook = Rulebook()
+    receipts, refusals = Receipts(signer), Refusals(directory, keyring, rulebook, world)
     games = Games(store=store, entries=entries, receipts=receipts, names=names)
     moves = Moves(
         store=store,
@@ -161,7 +165,10 @@ def compose(
             bot_secret=keyring.bot_secret,
         ),
         rulebook=rulebook,
-        ruleset_pages=RulesetPages(),
+        ruleset_pages=RulesetPages(rulebook),
+        rulemaking=Rulemaking(
+            directory=directory, rulebook=rulebook, trials=trials, world=world
+        ),
         lists=Lists(directory=directory, entries=entries, names=names),
         stand_ins=StandIns(entries=entries, directory=directory, names=names),
         readiness=readiness,
@@ -187,6 +194,7 @@ def services_from(settings: Settings) -> Services:
             },
             wanted={"redis": lambda: _check_redis(redis)},
         ),
+        trials=QueuedTrials(redis),
         close=database.close,
     )
 

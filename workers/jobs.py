@@ -1,12 +1,14 @@
-"""The jobs that RQ runs; they carry a game and a version, nothing else."""
+"""The jobs that RQ runs; a job on a game carries its id and version, nothing else."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from service.bootstrap import Services, services_from
 from service.config import settings_from
+from service.rulesets.trials import play_trials
 
 
 @lru_cache(maxsize=1)
@@ -27,3 +29,8 @@ def take_turn(game_id: str, version: int) -> str:
     if outcome == "again":
         services().wake(game)
     return outcome
+
+
+def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:
+    """Play trial hands by a player's own rules, and return why they cannot be played, or null."""
+    return {"refusal": play_trials(settings, hands).refusal}

@@ -75,8 +75,10 @@ class MoveHeaders(Schema):
 
     if_match = fields.String(
         data_key="If-Match",
-        validate=validate.Regexp(conventions.IF_MATCH),
-        metadata={"description": 'the version the move was decided on: "v<version>"'},
+        metadata={
+            "description": 'the version the move was decided on: "v<version>"',
+            "example": '"v17"',
+        },
     )
 
 

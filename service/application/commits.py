@@ -9,6 +9,7 @@ from service.application.game_record import GameRecord
 from service.application.summaries import game_summary, table_summary
 from service.application.table_record import write_table
 from service.application.wake import next_wake
+from service.domain.commands import Seat
 from service.domain.table import HandFinished
 from service.event_store.protocol import (
     Commit,
@@ -47,7 +48,7 @@ def commit_change(
     """
     entry, record = change.before, change.after
     game = record.identity
-    after = replace(entry, record=record)
+    after = replace(entry, record=record, back=_still_back(entry, record))
     appends = [_game_append(after, change)]
     if record.sealed:
         appends.append(_table_append(entries, after))
@@ -61,6 +62,16 @@ def commit_change(
     )
     entries.keep(after)
     return after
+
+
+def _still_back(before: GameEntry, after: GameRecord) -> frozenset[Seat]:
+    """A seat that moves needs no mark that it came back; one that is silent again loses it."""
+    seats = before.record.game.seats
+    return frozenset(
+        seat
+        for seat in before.back
+        if 0 < seats[seat].time_outs == after.game.seats[seat].time_outs
+    )
 
 
 def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
@@ -81,7 +92,7 @@ def _game_append(after: GameEntry, change: Change) -> StreamAppend:
         expected=change.before.record.version,
         events=change.lines,
         head=record.head,
-        summary=game_summary(record, wake),
+        summary=game_summary(record, wake, back=after.back),
     )
 
 

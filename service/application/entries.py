@@ -9,7 +9,8 @@ from uuid import UUID
 
 import orjson
 
-from service.application.game_record import GameRecord, follow, load
+from service.application.game_record import GameRecord, follow, load, with_cites
+from service.application.rulebook import Rulebook
 from service.application.table_record import TableRecord, load_table
 from service.domain.commands import Seat
 from service.event_store.directory import Directory
@@ -47,11 +48,18 @@ class Entries:
     """
 
     def __init__(
-        self, store: EventStore, directory: Directory, keyring: Keyring, *, size: int = 2000
+        self,
+        store: EventStore,
+        directory: Directory,
+        keyring: Keyring,
+        rulebook: Rulebook,
+        *,
+        size: int = 2000,
     ) -> None:
         self._store = store
         self._directory = directory
         self._keyring = keyring
+        self._rulebook = rulebook
         self._kept: OrderedDict[UUID, GameEntry] = OrderedDict()
         self._size = size
         self._lock = threading.Lock()
@@ -105,6 +113,8 @@ class Entries:
 
     def _loaded(self, game: UUID, lines: tuple[bytes, ...]) -> GameEntry:
         record = load(game, lines, seed=self._seed(game, lines[-1]))
+        if definition := self._rulebook.find(record.created["ruleset"]["id"]):
+            record = with_cites(record, definition.cites)
         table_id = UUID(record.created["table"])
         table, row = self.table(table_id), self._directory.table(table_id)
         seats = self._directory.game(game)

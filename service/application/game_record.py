@@ -92,6 +92,12 @@ class GameRecord:
         return self.game.over
 
 
+def with_cites(record: GameRecord, cites: Mapping[str, str]) -> GameRecord:
+    """Return the record with the statements that its settings rest on; a log pins none."""
+    ruleset = replace(record.game.ruleset, cites=cites)
+    return replace(record, game=replace(record.game, ruleset=ruleset))
+
+
 def secrets_of(record: GameRecord) -> Secrets | None:
     """Return what events of this game may open, None while there is no seed at hand."""
     if record.seed is None:

@@ -10,19 +10,22 @@ import orjson
 from schemas.moves import move_json
 from service.application.game_record import GameRecord
 from service.application.ports import World
+from service.application.rulebook import Rulebook
 from service.domain.commands import Move, Seat
 from service.event_store.directory import Directory
 from service.keyring import Keyring
 from service.record.times import format_time
-from service.rulesets.catalogue import definition
 
 
 class Refusals:
     """Keeps what was refused, and finds the text of the rule that refused it."""
 
-    def __init__(self, directory: Directory, keyring: Keyring, world: World) -> None:
+    def __init__(
+        self, directory: Directory, keyring: Keyring, rulebook: Rulebook, world: World
+    ) -> None:
         self._directory = directory
         self._keyring = keyring
+        self._rulebook = rulebook
         self._world = world
 
     def keep(self, record: GameRecord, seat: Seat, move: Move, rule: str) -> None:
@@ -48,11 +51,7 @@ class Refusals:
 
     def text(self, record: GameRecord, rule: str) -> str:
         """Return the statement behind a refusal, in words."""
-        try:
-            known = definition(record.created["ruleset"]["id"])
-        except KeyError:
-            return ""
-        return known.text_of(rule) or ""
+        return self._rulebook.text(record.created["ruleset"]["id"], rule)
 
 
 def _associated(game: UUID) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 
 from schemas.settings_schema import json_schema
 from service.application.errors import not_found
+from service.application.rulebook import Rulebook
 from service.record.hashing import ruleset_hash
 from service.rulesets.catalogue import Definition, catalogue
 from service.rulesets.differences import differences, differs_from_base
@@ -15,7 +16,10 @@ from service.rulesets.page import rules_page
 
 
 class RulesetPages:
-    """The catalogue to read, and rulesets side by side."""
+    """The catalogue to read, the players' own rulesets, and two side by side."""
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self._rulebook = rulebook
 
     def all(self) -> list[dict[str, Any]]:
         """Return all rulesets of the catalogue, then those known by name only."""
@@ -27,19 +31,22 @@ class RulesetPages:
             return _named(known_by_name()[identity])
         if identity in catalogue():
             return _described(identity)
-        raise not_found("ruleset")
+        return described(self._found(identity))
 
     def differences(self, identity: str, from_: str) -> list[dict[str, Any]]:
         """Return what a ruleset does otherwise than another; raises `not-found`."""
-        for name in (identity, from_):
-            if name not in catalogue():
-                raise not_found("ruleset")
-        both = catalogue()[from_], catalogue()[identity]
+        both = self._found(from_), self._found(identity)
         return [difference.data() for difference in differences(*both)]
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of a tree of settings."""
         return json_schema()
+
+    def _found(self, identity: str) -> Definition:
+        found = self._rulebook.find(identity)
+        if found is None:
+            raise not_found("ruleset")
+        return found
 
 
 @lru_cache(maxsize=256)

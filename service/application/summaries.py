@@ -8,11 +8,14 @@ from uuid import UUID
 from service.application.game_record import GameRecord
 from service.application.table_record import TableRecord
 from service.application.wake import Wake
+from service.domain.commands import Seat
 from service.domain.events import Clock
 from service.record.times import format_time
 
 
-def game_summary(record: GameRecord, wake: Wake | None) -> dict[str, Any]:
+def game_summary(
+    record: GameRecord, wake: Wake | None, *, back: frozenset[Seat] = frozenset()
+) -> dict[str, Any]:
     """Return the columns of a game's row that a move may have changed."""
     game, result = record.game, record.game.result
     reason = None if result is None else result.reason or result.cause
@@ -24,6 +27,7 @@ def game_summary(record: GameRecord, wake: Wake | None) -> dict[str, Any]:
         "reason": None if reason is None else reason.value,
         "shithead": result.shithead if result else None,
         "places": list(result.places) if result else None,
+        "back": sorted(back),
         "wake_kind": wake.kind.value if wake else None,
         "wake_at": format_time(wake.at) if wake else None,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
@@ -13,29 +12,26 @@ import orjson
 from service.application.access import visible_table
 from service.application.answers import Answers
 from service.application.callers import Answered, Caller, Idempotency, Player, digest
-from service.application.commits import outbox_rows
-from service.application.entries import Entries, GameEntry
+from service.application.dealt_hand import DealtHand
+from service.application.entries import Entries
 from service.application.errors import Refusal, not_found
-from service.application.game_record import GameRecord
 from service.application.hands import new_hand
 from service.application.names import Names
 from service.application.ports import Bell, World
 from service.application.rulebook import Rulebook
 from service.application.seating import changed_seat, seat_left, seat_taken
 from service.application.showing import shown
-from service.application.summaries import new_game_summary, new_table_summary, table_summary
+from service.application.summaries import new_table_summary, table_summary
 from service.application.table_record import TableRecord, open_table, write_table
 from service.application.table_requests import TableRequest, opened_by
 from service.application.table_view import table_json
-from service.application.wake import next_wake
 from service.domain.events import Entropy
-from service.domain.table import HandDealt, TableClosed, TableEvent, TableStatus
+from service.domain.table import TableClosed, TableEvent, TableStatus
 from service.event_store.directory import Directory
 from service.event_store.protocol import (
     AnswerConflict,
     Commit,
     EventStore,
-    SealedSecret,
     StreamAppend,
     StreamConflict,
     StreamKind,
@@ -222,7 +218,7 @@ class Tables:
         self,
         player: Player,
         append: StreamAppend,
-        dealt: _Dealt | None,
+        dealt: DealtHand | None,
         record: TableRecord,
         answer: Answered,
         request: Idempotency | None,
@@ -244,79 +240,22 @@ class Tables:
             self._bell.moved(dealt.record.identity, dealt.record.version, wake=True)
         return answer
 
-    def _first_hand(self, record: TableRecord) -> _Dealt | None:
+    def _first_hand(self, record: TableRecord) -> DealtHand | None:
         table = record.table
         if not table.conditions.deal or table.hand or table.status is not TableStatus.BETWEEN:
             return None
         return self._hand(record)
 
-    def _hand(self, record: TableRecord) -> _Dealt:
+    def _hand(self, record: TableRecord) -> DealtHand:
         game, lines = new_hand(record.identity, record.table, self._world)
         row = self._directory.table(record.identity)
-        return _Dealt(game, lines, record, invite_hash=row.invite_hash if row else None)
+        return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)
 
     def _record(self, identity: UUID) -> TableRecord:
         record = self._entries.table(identity)
         if record is None:
             raise not_found("table")
         return record
-
-
-class _Dealt:
-    """A hand that is part of the commit of its table."""
-
-    def __init__(
-        self,
-        record: GameRecord,
-        lines: tuple[bytes, ...],
-        table: TableRecord,
-        *,
-        invite_hash: bytes | None,
-    ) -> None:
-        self.record = record
-        self.lines = lines
-        conditions = table.table.conditions
-        self.events = [
-            HandDealt(game=str(record.identity), hand=record.game.setup.hand),
-        ]
-        self.entry = GameEntry(
-            record=record,
-            table=table.identity,
-            host=UUID(table.table.host),
-            public=conditions.public,
-            invite_hash=invite_hash,
-            window_seconds=conditions.window_seconds,
-            players=tuple(
-                UUID(seat.player) if seat.player else None for seat in table.table.seats
-            ),
-            back=frozenset(),
-        )
-
-    def added_to(self, commit: Commit, table: TableRecord, keyring: Keyring) -> Commit:
-        """Return the commit with the hand's stream, its sealed seed, and its outbox rows."""
-        record, seed = self.record, self.record.seed
-        if seed is None:
-            raise ValueError("a new hand has its seed")
-        wake = next_wake(
-            record, window_seconds=self.entry.window_seconds, back=frozenset()
-        )
-        key_id, ciphertext = keyring.seal(seed, record.identity.bytes)
-        append = StreamAppend(
-            stream=record.identity,
-            kind=StreamKind.GAME,
-            expected=0,
-            events=self.lines,
-            head=record.head,
-            summary=new_game_summary(record, wake, table),
-        )
-        return replace(
-            commit,
-            appends=(*commit.appends, append),
-            secret=SealedSecret(
-                game=record.identity, key_id=key_id, ciphertext=ciphertext
-            ),
-            outbox=outbox_rows(record, since=0),
-        )
 
 
 def _table_append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 
+from service.domain.burning import burn_cause
 from service.domain.cards import Card, rank_of
 from service.domain.commands import Seat
 from service.domain.events import BurnCause, Direction, EndReason
@@ -34,7 +35,7 @@ def outcome_of(
     the one before the first of them (rules.md, Resolution; S4). A burn replaces
     every other effect, then a cover does, then reverses and skips count by card.
     """
-    out, burn = game.seats[seat].empty, burn_cause(game, cards)
+    out, burn = game.seats[seat].empty, burn_cause(game.ruleset, game.pile)
     ends = _ends(game, out=out)
     rules = [game.ruleset.rank(rank_of(card)) for card in cards]
     if burn is not None or _covering(game, cards, out=out):
@@ -47,17 +48,6 @@ def outcome_of(
     return Outcome(
         burn=burn, out=out, ends=ends, turn=None if ends else turn, direction=direction
     )
-
-
-def burn_cause(game: Game, cards: tuple[Card, ...]) -> BurnCause | None:
-    """Return why the pile burns after `cards` were laid; a rank's own burn is named first."""
-    if game.ruleset.rank(rank_of(cards[-1])).burns:
-        return BurnCause.RANK
-    size = game.ruleset.burn.set_size
-    top = game.pile[-size:] if size else ()
-    if size and len(top) == size and len({rank_of(card) for card in top}) == 1:
-        return BurnCause.SET
-    return None
 
 
 def refill_count(game: Game, seat: Seat, played: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations, groupby, pairwise, product
 
+from service.domain.burning import burn_cause
 from service.domain.cards import (
     HIDDEN,
     JOKER,
@@ -233,7 +234,7 @@ def _run_breaks(game: Game, laid: tuple[Card, ...]) -> RuleRefused | None:
     for card, following in pairwise(laid):
         pile = (*pile, card)
         fitting = fits(ruleset, rank_of(following), demand_of(ruleset, pile))
-        if ruleset.rank(rank_of(card)).burns or not fitting:
+        if burn_cause(ruleset, pile) is not None or not fitting:
             return RuleRefused(ruleset.cite("turn.runs"), f"the run cannot go on after {card}")
     return None
 

@@ -64,7 +64,9 @@ class MemoryDirectory(People):
 
     def game(self, game: UUID) -> GameRow | None:
         """Return the summary of a game."""
-        return next((row for row in self._games() if row.id == game), None)
+        with self._store.summaries(StreamKind.GAME) as rows:
+            row = rows.get(game)
+            return None if row is None else game_row(game, row, self.named_seats(row))
 
     def list_games(
         self,
@@ -104,7 +106,9 @@ class MemoryDirectory(People):
 
     def table(self, table: UUID) -> TableRow | None:
         """Return the summary of a table."""
-        return next((row for row in self._tables() if row.id == table), None)
+        with self._store.summaries(StreamKind.TABLE) as rows:
+            row = rows.get(table)
+            return None if row is None else table_row(table, row, self.named_seats(row))
 
     def list_tables(
         self,

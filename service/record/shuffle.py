@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Final
 from uuid import UUID
 
-from service.domain.cards import ordered_deck
 from service.record.canonical import canonical
 from service.record.hashing import th, tm, u8, u16, u64
+
+_RANKS: Final = "23456789TJQKA"
+_SUITS: Final = "cdhs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,15 @@ def deck_codes(decks: int, jokers: int, partial: Sequence[str] = ()) -> tuple[st
     `partial` are the ranks of a deck that is not whole: it comes after the whole
     ones and carries the next number. The jokers come last.
     """
-    return ordered_deck(decks=decks, jokers=jokers, partial=partial)
+    part = [rank for rank in _RANKS if rank in partial]
+    stacks = [list(_RANKS)] * decks + ([part] if part else [])
+    cards = [
+        f"{rank}{suit}" if number == 1 else f"{rank}{suit}/{number}"
+        for number, ranks in enumerate(stacks, start=1)
+        for suit in _SUITS
+        for rank in ranks
+    ]
+    return (*cards, *(f"X{number}" for number in range(1, jokers + 1)))
 
 
 def server_commit(game: UUID, seed: bytes) -> bytes:

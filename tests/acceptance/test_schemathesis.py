@@ -134,6 +134,9 @@ def _refused_by_the_game(answer: Any) -> bool:
     told = answer.json()
     kind = told["type"].removeprefix("/problems/")
     if kind in ("invalid-body", "malformed"):
-        said = [error["message"] for error in told.get("errors", [])] or [told["detail"]]
-        return all(message.startswith(NAMES_NOTHING) for message in said)
+        errors = told.get("errors", [{"at": "", "message": told["detail"]}])
+        return all(
+            error["at"] == "/options" or error["message"].startswith(NAMES_NOTHING)
+            for error in errors
+        )
     return kind in WELL_FORMED_BUT_REFUSED

@@ -107,6 +107,14 @@ def test_a_move_signed_before_another_seats_action_was_seen_is_caught() -> None:
     assert failing(report_on(forgery.lines(KEYS))) == {Check.SIGNATURES: seq}
 
 
+def test_a_signed_move_other_than_the_one_recorded_is_caught() -> None:
+    """The signature is right, the event is not what it asked for."""
+    forgery = keyed()
+    seq = signed(forgery)
+    forgery.events[seq]["auth"]["intent"]["move"] = {"type": "pass"}
+    assert failing(report_on(forgery.lines(KEYS))) == {Check.SIGNATURES: seq}
+
+
 def test_a_signature_of_another_game_is_caught() -> None:
     forgery = keyed()
     seq = signed(forgery)

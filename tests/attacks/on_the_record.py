@@ -44,6 +44,14 @@ def an_event_after_the_seal(f: Forgery) -> int | None:
     return len(f.events) - 1
 
 
+@attack("shithead", Check.ORDER)
+def an_abort_after_the_seal(f: Forgery) -> int | None:
+    seal = deepcopy(f.events[-1])
+    data = {**seal["data"], "cause": "operator", "seat": None}
+    f.events.append({**seal, "type": "game_aborted", "data": data})
+    return len(f.events) - 1
+
+
 @attack("threes-time-outs", Check.ORDER)
 def entropy_revealed_before_every_commitment(f: Forgery) -> int | None:
     commits = f.find("entropy_committed", n=1)

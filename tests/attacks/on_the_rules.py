@@ -156,8 +156,9 @@ def a_failed_blind_card_not_shown(f: Forgery) -> int | None:
 
 @attack("reverse", Check.LEGALITY)
 def a_throw_left_out(f: Forgery) -> int | None:
-    f.drop(f.find("cards_thrown", n=1))
-    return None
+    seq = f.find("cards_thrown", n=1)
+    f.drop(seq)
+    return seq
 
 
 @attack("covered-queen", Check.LEGALITY)

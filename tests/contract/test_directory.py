@@ -18,97 +18,21 @@ from service.event_store.directory import (
     Reading,
     Refused,
     SeatRow,
-    Standing,
 )
-from service.event_store.protocol import StoreError, StreamKind
+from service.event_store.protocol import StreamKind
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
-    answer,
     append,
     bot,
     commit,
     new_game,
     new_table,
     person,
+    register,
 )
 
 EVERYTHING = GameFilter()
-
-
-def register(directory: Directory, name: str = "Ann") -> UUID:
-    """Enter a person whose token and recovery code are made of their number."""
-    player = uuid4()
-    directory.create_player(
-        player=player,
-        name=name,
-        token_hash=b"t" + player.bytes,
-        recovery_hash=b"r" + player.bytes,
-        at=THEN,
-    )
-    return player
-
-
-def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
-    ann = register(directory)
-    found = directory.player(ann)
-    assert found is not None
-    assert (found.id, found.name, found.created_at, found.erased_at) == (ann, "Ann", THEN, None)
-    assert directory.player_by_token(b"t" + ann.bytes) == found
-    assert directory.player_by_token(b"unknown") is None
-    assert directory.player(uuid4()) is None
-
-
-def test_a_token_belongs_to_one_person(directory: Directory) -> None:
-    ann = register(directory)
-    with pytest.raises(StoreError):
-        directory.create_player(
-            player=uuid4(), name="Bob", token_hash=b"t" + ann.bytes, recovery_hash=b"r", at=THEN
-        )
-
-
-def test_a_new_token_ends_the_old_one(directory: Directory) -> None:
-    ann = register(directory)
-    assert directory.rotate_token(ann, b"new")
-    assert directory.player_by_token(b"t" + ann.bytes) is None
-    assert directory.player_by_token(b"new") == directory.player(ann)
-    assert not directory.rotate_token(uuid4(), b"other")
-
-
-def test_the_recovery_code_gives_a_new_token_and_stays(directory: Directory) -> None:
-    ann = register(directory)
-    for token in (b"second", b"third"):
-        assert directory.recover(b"r" + ann.bytes, token) == ann
-        assert directory.player_by_token(token) == directory.player(ann)
-    assert directory.player_by_token(b"second") is None
-    assert directory.recover(b"wrong", b"fourth") is None
-
-
-def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> None:
-    directory, ann = stores.directory, register(stores.directory)
-    kept = answer(ann)
-    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
-    game = new_game(stores.store, seats=[person(0, ann), bot(1)])
-    assert directory.erase_player(ann, THEN)
-    found = directory.player(ann)
-    assert found is not None
-    assert (found.name, found.erased_at) == (None, THEN)
-    assert directory.player_by_token(b"t" + ann.bytes) is None
-    assert directory.recover(b"r" + ann.bytes, b"new") is None
-    assert not directory.rotate_token(ann, b"new")
-    assert not directory.names([ann])
-    assert stores.store.answer(ann, kept.request_key) is None
-    row = directory.game(game)
-    assert row is not None
-    assert (row.seats[0].player, row.seats[0].name) == (ann, None)
-    assert not directory.erase_player(ann, THEN)
-    assert not directory.erase_player(uuid4(), THEN)
-
-
-def test_the_names_of_many_are_read_at_once(directory: Directory) -> None:
-    ann, bob = register(directory, "Ann"), register(directory, "Bob")
-    assert directory.names([ann, bob, uuid4()]) == {ann: "Ann", bob: "Bob"}
-    assert directory.names([]) == {}
 
 
 def test_a_game_is_summarised_by_its_appends(stores: Stores) -> None:
@@ -281,23 +205,6 @@ def test_tables_are_listed_newest_first_with_the_viewers_own_private_ones(
     first = stores.directory.list_tables(viewer=ann, limit=2)
     assert first.next is not None
     assert listed(ann, cursor=first.next) == [public]
-
-
-def test_a_persons_standing_counts_hands_ended_lost_and_running(stores: Stores) -> None:
-    ann = uuid4()
-    for status, shithead in (("ended", 0), ("ended", 1), ("aborted", None), ("swapping", None)):
-        new_game(stores.store, seats=[person(0, ann), bot(1)], status=status, shithead=shithead)
-    new_game(stores.store, status="ended", shithead=0)
-    open_table = new_table(stores.store, host=ann)
-    seated = new_table(stores.store, seats=[person(0, ann)], created_at=THEN + timedelta(hours=1))
-    new_table(stores.store, host=ann, status="closed")
-    assert stores.directory.standing(ann) == Standing(
-        games=2, shithead=1, running=1, hosting=1, rulesets=0
-    )
-    assert list(stores.directory.tables_of(ann)) == [seated, open_table]
-    assert stores.directory.standing(uuid4()) == Standing(
-        games=0, shithead=0, running=0, hosting=0, rulesets=0
-    )
 
 
 def test_games_are_due_from_their_time_on_the_longest_waiting_first(stores: Stores) -> None:

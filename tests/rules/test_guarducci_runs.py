@@ -138,3 +138,10 @@ def test_p34_nobody_tries_the_stock() -> None:
     """P37 alone has tries."""
     at = table(pile="Qc", hands=["4c", "3c"], stock="5c")
     scenario(ALL, given=at, when=try_stock(0), then=refused())
+
+
+def test_p34_5_no_card_of_a_run_before_the_last_may_complete_a_set() -> None:
+    """P34: no card before the last may burn, and the fourth five would."""
+    assert after_run(only(5), "5c 5d 5h", "5s 6s") == set()
+    assert after_run(only(5), "6c 6d 6h", "5s 6s") == set()
+    assert after_run(only(5), "5c 5d", "5s 6s") == {"5s 6s"}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from service.rulesets.catalogue import catalogue
 from service.verify.finding import Check, Failed
+from service.verify.moves import Kind, Move
 from service.verify.pinned import played_by
 from service.verify.report import Report
+from service.verify.timing import Turns
+from tests.attacks.registry import game_at
 from tests.made_games import Plan, made_game
 from tests.tamper import Forgery, failing, report_on
 
@@ -106,14 +111,21 @@ def test_a_move_of_its_own_ends_the_stand_in() -> None:
 
 def test_the_turn_begins_anew_with_a_seats_own_action_that_leaves_it_the_turn() -> None:
     """After a burn of its own a seat has the whole time again."""
-    forgery = Forgery(made_game(Plan(name="burner", clock=CLOCK, silent=1)))
-    burned = [
-        i
-        for i, e in enumerate(forgery.events)
-        if e["type"] == "turn_timed_out" and forgery.events[i - 1]["type"] == "pile_burned"
-    ]
-    assert burned
-    assert not failing(report_on(forgery.lines()))
+    forgery = Forgery(made_game(Plan(name="burner", clock=CLOCK)))
+    game = replace(game_at(forgery, forgery.find("play_started") + 1), turn=1, opening=False)
+    turns = Turns(game)
+    mine = Move(first=9, last=9, kind=Kind.PLAY, seat=1, timed_out=False)
+    out = replace(mine, timed_out=True)
+    turns.follow(replace(game, turn=0), game, replace(mine, seat=0), _at(0))
+    turns.check_time_out(game, out, _at(30), hidden=False)
+    turns.follow(game, game, mine, _at(20))
+    with pytest.raises(Failed):
+        turns.check_time_out(game, out, _at(49), hidden=False)
+    turns.check_time_out(game, out, _at(50), hidden=False)
+
+
+def _at(second: int) -> str:
+    return f"2026-11-21T02:46:{second:02}.000000Z"
 
 
 def _at_once(forgery: Forgery, seq: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from service.record.bundle import Bundle
 from service.verify.finding import Check, Result
 from service.verify.log import Log
+from service.verify.moves import Kind
 from service.verify.report import OF_THE_LOG
 from service.verify.verify import Given, verify_bundle
 from tests.tamper import SAMPLES, failing, report_on, sample_lines
@@ -61,7 +62,8 @@ def test_a_sample_cut_between_two_moves_passes_so_far(name: str) -> None:
     """Without the deck public facts alone are judged, and honest play passes them."""
     lines = sample_lines(name)
     moves = Log(lines).grouped[0]
-    for move in moves[3:-1:29] + moves[-2:-1]:
+    opening = tuple(move for move in moves if move.kind is Kind.PLAY)[:1]
+    for move in opening + moves[3:-1:29] + moves[-2:-1]:
         report = verify_bundle(Bundle(lines=lines[: move.last + 1]))
         assert not failing(report)
         assert report.wording == "no evidence of tampering, level L1 so far"

@@ -1,0 +1,105 @@
+"""What every directory promises of people."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from service.event_store.directory import (
+    Directory,
+    Standing,
+)
+from service.event_store.protocol import StoreError
+from tests.contract.conftest import Stores
+from tests.streams import (
+    THEN,
+    answer,
+    append,
+    bot,
+    commit,
+    new_game,
+    new_table,
+    person,
+    register,
+)
+
+
+def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
+    ann = register(directory)
+    found = directory.player(ann)
+    assert found is not None
+    assert (found.id, found.name, found.created_at, found.erased_at) == (ann, "Ann", THEN, None)
+    assert directory.player_by_token(b"t" + ann.bytes) == found
+    assert directory.player_by_token(b"unknown") is None
+    assert directory.player(uuid4()) is None
+
+
+def test_a_token_belongs_to_one_person(directory: Directory) -> None:
+    ann = register(directory)
+    with pytest.raises(StoreError):
+        directory.create_player(
+            player=uuid4(), name="Bob", token_hash=b"t" + ann.bytes, recovery_hash=b"r", at=THEN
+        )
+
+
+def test_a_new_token_ends_the_old_one(directory: Directory) -> None:
+    ann = register(directory)
+    assert directory.rotate_token(ann, b"new")
+    assert directory.player_by_token(b"t" + ann.bytes) is None
+    assert directory.player_by_token(b"new") == directory.player(ann)
+    assert not directory.rotate_token(uuid4(), b"other")
+
+
+def test_the_recovery_code_gives_a_new_token_and_stays(directory: Directory) -> None:
+    ann = register(directory)
+    for token in (b"second", b"third"):
+        assert directory.recover(b"r" + ann.bytes, token) == ann
+        assert directory.player_by_token(token) == directory.player(ann)
+    assert directory.player_by_token(b"second") is None
+    assert directory.recover(b"wrong", b"fourth") is None
+
+
+def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> None:
+    directory, ann = stores.directory, register(stores.directory)
+    kept = answer(ann)
+    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    game = new_game(stores.store, seats=[person(0, ann), bot(1)])
+    assert directory.erase_player(ann, THEN)
+    found = directory.player(ann)
+    assert found is not None
+    assert (found.name, found.erased_at) == (None, THEN)
+    assert directory.player_by_token(b"t" + ann.bytes) is None
+    assert directory.recover(b"r" + ann.bytes, b"new") is None
+    assert not directory.rotate_token(ann, b"new")
+    assert not directory.names([ann])
+    assert stores.store.answer(ann, kept.request_key) is None
+    row = directory.game(game)
+    assert row is not None
+    assert (row.seats[0].player, row.seats[0].name) == (ann, None)
+    assert not directory.erase_player(ann, THEN)
+    assert not directory.erase_player(uuid4(), THEN)
+
+
+def test_the_names_of_many_are_read_at_once(directory: Directory) -> None:
+    ann, bob = register(directory, "Ann"), register(directory, "Bob")
+    assert directory.names([ann, bob, uuid4()]) == {ann: "Ann", bob: "Bob"}
+    assert directory.names([]) == {}
+
+
+def test_a_persons_standing_counts_hands_ended_lost_and_running(stores: Stores) -> None:
+    ann = uuid4()
+    for status, shithead in (("ended", 0), ("ended", 1), ("aborted", None), ("swapping", None)):
+        new_game(stores.store, seats=[person(0, ann), bot(1)], status=status, shithead=shithead)
+    new_game(stores.store, status="ended", shithead=0)
+    open_table = new_table(stores.store, host=ann)
+    seated = new_table(stores.store, seats=[person(0, ann)], created_at=THEN + timedelta(hours=1))
+    new_table(stores.store, host=ann, status="closed")
+    assert stores.directory.standing(ann) == Standing(
+        games=2, shithead=1, running=1, hosting=1, rulesets=0
+    )
+    assert list(stores.directory.tables_of(ann)) == [seated, open_table]
+    assert stores.directory.standing(uuid4()) == Standing(
+        games=0, shithead=0, running=0, hosting=0, rulesets=0
+    )

@@ -1,0 +1,48 @@
+"""A service of several processes for every test of what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from service.application.callers import Player
+from service.bootstrap import Services
+from tests.servers import DatabaseServer
+from tests.set_world import Court, person
+
+
+@pytest.fixture
+def court(database_url: str) -> Iterator[Court]:
+    """Return a service over a new database, whose clock stands still."""
+    made = Court(url=database_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def second_court(database_server: DatabaseServer, migrated_template: str) -> Iterator[Court]:
+    """Return another service over a database of its own, in a world like that of the first."""
+    url = database_server.create(template=migrated_template)
+    made = Court(url=url)
+    yield made
+    made.close()
+    database_server.drop(url)
+
+
+@pytest.fixture
+def services(court: Court) -> Services:
+    """Return one process of the service."""
+    return court.process()
+
+
+@pytest.fixture
+def ada(services: Services) -> Player:
+    """Return a player."""
+    return person(services, "Ada")
+
+
+@pytest.fixture
+def bob(services: Services) -> Player:
+    """Return another player."""
+    return person(services, "Bob")

@@ -1,0 +1,198 @@
+"""A job that comes late, twice, beside itself or not to its end does no harm."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import pytest
+
+from service.application.callers import Player
+from service.bootstrap import Services
+from service.event_store.protocol import Commit, EventStore, StoreUnavailable
+from tests.set_world import (
+    Court,
+    assert_sound,
+    entry_of,
+    lines_of,
+    open_game,
+    person,
+    play_out,
+    post,
+    version_of,
+)
+
+BOTS = ({"bot": "greedy"}, {"bot": "lowest"}, {"bot": "random"})
+
+
+class Stopped(BaseException):
+    """A worker that is gone: nothing in the service may catch this."""
+
+
+def stopping_after(commits: int) -> Callable[[], None]:
+    """Return a `step` that stops its worker once it has made so many commits."""
+    left = iter(range(commits))
+
+    def stop() -> None:
+        if next(left, None) is None:
+            raise Stopped
+
+    return stop
+
+
+def test_a_turn_taken_twice_is_played_once(services: Services, ada: Player) -> None:
+    game = open_game(services, ada, BOTS)
+    first = version_of(services, game)
+    assert services.turns.take(game, first) in ("again", "over")
+    log = lines_of(services, game)
+    assert services.turns.take(game, first) == "stale"
+    assert lines_of(services, game) == log
+
+
+def test_a_job_that_comes_late_leaves_the_game_alone(services: Services, ada: Player) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    old = version_of(services, game)
+    post(services, ada, game, {"type": "ready"})
+    log = lines_of(services, game)
+    assert services.turns.take(game, old) == "stale"
+    assert lines_of(services, game) == log
+
+
+def test_a_job_for_a_game_that_is_not_there_ends(services: Services) -> None:
+    assert services.turns.take(UUID(int=7), 3) == "stale"
+
+
+def test_a_job_for_a_person_s_turn_makes_no_move(services: Services, ada: Player) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    services.turns.take(game, version_of(services, game))
+    log = lines_of(services, game)
+    assert services.turns.take(game, len(log)) == "waits"
+    assert lines_of(services, game) == log
+
+
+def test_a_job_for_a_game_that_is_over_makes_no_move(services: Services, ada: Player) -> None:
+    game = open_game(services, ada, BOTS[:2])
+    play_out(services, game)
+    log = lines_of(services, game)
+    assert services.turns.take(game, len(log)) == "over"
+    assert lines_of(services, game) == log
+
+
+class Counting:
+    """A store that counts the commits that took place, by the version decided on."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self.done: Counter[int] = Counter()
+        self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def commit(self, commit: Commit) -> None:
+        """Commit, and count it if it held."""
+        self._store.commit(commit)
+        with self._lock:
+            self.done[commit.appends[0].expected] += 1
+
+
+def test_of_many_jobs_at_once_one_commits_a_version(court: Court, ada: Player) -> None:
+    """Four workers get every job; each version is written once, and the log is sound."""
+    workers = [court.process() for _ in range(4)]
+    game = open_game(workers[0], ada, BOTS)
+    counted = []
+    for worker in workers:
+        counting = Counting(worker.store)
+        worker.moves._store = counting  # type: ignore[assignment] # it is one by duck typing
+        counted.append(counting)
+    outcomes: Counter[str] = Counter()
+    with ThreadPoolExecutor(len(workers)) as pool:
+        while not entry_of(workers[0], game).record.sealed:
+            now = version_of(workers[0], game)
+            outcomes.update(pool.map(lambda worker, v=now: worker.turns.take(game, v), workers))
+    total = sum((each.done for each in counted), Counter())
+    assert set(total.values()) == {1}
+    assert outcomes["stale"] > 0
+    assert_sound(workers[0], game)
+
+
+@pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
+def test_a_worker_stopped_between_any_two_steps_delays_the_game_and_nothing_else(
+    court: Court, second_court: Court, ruleset: str
+) -> None:
+    """Played by workers of which each dies after one commit, the log is the same to the byte."""
+    through, stopped = court.process(), second_court.process()
+    game = open_game(through, person(through), BOTS, ruleset=ruleset, turn_limit=40)
+    assert game == open_game(stopped, person(stopped), BOTS, ruleset=ruleset, turn_limit=40)
+    play_out(through, game)
+    while not entry_of(stopped, game).record.sealed:
+        due = stopped.directory.due_games(now=second_court.world.now(), limit=5)
+        assert [row.id for row in due] == [game], "the sweeper has to find what was left"
+        worker, before = second_court.process(), version_of(stopped, game)
+        with contextlib.suppress(Stopped):
+            worker.turns.take(game, before, step=stopping_after(1))
+        second_court.end(worker)
+        assert version_of(stopped, game) > before
+    assert lines_of(stopped, game) == lines_of(through, game)
+
+
+def test_a_worker_that_stops_before_its_first_move_has_changed_nothing(
+    services: Services, ada: Player
+) -> None:
+    game = open_game(services, ada, BOTS)
+    log = lines_of(services, game)
+    with pytest.raises(Stopped):
+        services.turns.take(game, len(log), step=stopping_after(0))
+    assert lines_of(services, game) == log
+    play_out(services, game)
+    assert_sound(services, game)
+
+
+class Deaf:
+    """A store that commits, but whose answer is lost on the way."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def commit(self, commit: Commit) -> None:
+        """Commit, and tell nobody."""
+        self._store.commit(commit)
+        raise StoreUnavailable("the answer is lost")
+
+
+def test_a_commit_whose_answer_was_lost_is_not_made_again(court: Court, ada: Player) -> None:
+    services, unlucky = court.process(), court.process()
+    unlucky.moves._store = Deaf(unlucky.store)  # type: ignore[assignment] # by duck typing
+    game = open_game(services, ada, BOTS[:2])
+    before = version_of(services, game)
+    with pytest.raises(StoreUnavailable):
+        unlucky.turns.take(game, before)
+    assert version_of(services, game) > before
+    assert unlucky.turns.take(game, before) == "stale"
+    play_out(services, game)
+    assert_sound(services, game)
+
+
+def test_a_person_and_a_bot_that_act_at_once_both_get_their_turn(
+    court: Court, services: Services, ada: Player
+) -> None:
+    """In the exchange phase both may act: whoever comes second decides again."""
+    game = open_game(services, ada, ("me", {"bot": "greedy"}))
+    version = version_of(services, game)
+    worker = court.process()
+    with ThreadPoolExecutor(2) as pool:
+        turn = pool.submit(worker.turns.take, game, version)
+        ready = pool.submit(post, court.process(), ada, game, {"type": "ready"})
+        assert ready.result().version is not None
+        assert turn.result() in ("stale", "waits", "again")
+    while worker.turns.take(game, version_of(worker, game)) != "waits":
+        pass
+    assert all(seat.ready for seat in entry_of(services, game).record.game.seats)
+    assert_sound(services, game)

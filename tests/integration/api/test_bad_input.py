@@ -1,0 +1,178 @@
+"""Bad input always gets a problem of the contract, whatever is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.api_world import Person, World, problem_of
+
+JSON = "application/json"
+
+NOT_JSON = [
+    b"",
+    b"{",
+    b"[1,]",
+    b"nothing",
+    b'{"name":"a","name":"b"}',
+    b'{"name":NaN}',
+    b'{"name":-Infinity}',
+    b'{"name":1e999}',
+    b'{"name":' + b"9" * 5000 + b"}",
+    b'{"name":"\xff"}',
+    b'{"name":"\\ud800"}',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("raw", NOT_JSON, ids=lambda raw: repr(raw[:24]))
+def test_what_is_not_json_is_malformed(world: World, raw: bytes) -> None:
+    answer = world.client.post("/v1/players", data=raw, content_type=JSON)
+    assert problem_of(answer) == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("body", "at"),
+    [
+        ({}, "/name"),
+        ({"name": 7}, "/name"),
+        ({"name": ""}, "/name"),
+        ({"name": "x" * 41}, "/name"),
+        ({"name": "a\u0007b"}, "/name"),
+        ({"name": "a\u0000b"}, "/name"),
+        ({"name": "Ada", "nmae": 1}, "/nmae"),
+        ({"name": "Ada", "a/b": 1}, "/a~1b"),
+        ([], ""),
+        (None, ""),
+    ],
+)
+def test_a_body_that_does_not_fit_says_where(world: World, body: Any, at: str) -> None:
+    answer = world.client.post("/v1/players", data=json.dumps(body), content_type=JSON)
+    assert problem_of(answer) == "invalid-body"
+    assert at in [error["at"] for error in answer.json["errors"]]
+
+
+def test_pointers_lead_into_lists_and_objects(ada: Person) -> None:
+    body = {"ruleset": "shithead", "seats": ["me", {"bot": 5}], "clock": {"turn_seconds": 0}}
+    answer = ada.post("/v1/tables", body)
+    assert problem_of(answer) == "invalid-body"
+    places = {error["at"] for error in answer.json["errors"]}
+    assert {"/seats/1/bot", "/clock/turn_seconds", "/clock/swap_seconds"} <= places
+
+
+@pytest.mark.parametrize("number", [True, 1.5, "1", 2**60, -1, None])
+def test_only_whole_numbers_are_whole_numbers(ada: Person, number: Any) -> None:
+    body = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "turn_limit": number}
+    assert problem_of(ada.post("/v1/tables", body)) in ("invalid-body", "malformed")
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_other_types_than_json_are_not_read(world: World, content_type: str) -> None:
+    answer = world.client.post("/v1/players", data=b'{"name":"a"}', content_type=content_type)
+    assert problem_of(answer) == "unsupported-media-type"
+
+
+def test_a_content_encoding_is_not_read(world: World) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    answer = world.client.post("/v1/players", json={"name": "a"}, headers=headers)
+    assert problem_of(answer) == "unsupported-media-type"
+
+
+def test_a_body_may_have_one_mebibyte(world: World) -> None:
+    raw = b'{"name":"' + b"x" * 2**20 + b'"}'
+    answer = world.client.post("/v1/players", data=raw, content_type=JSON)
+    assert problem_of(answer) == "too-large"
+
+
+def test_a_bundle_may_be_larger_than_other_bodies(world: World) -> None:
+    answer = world.client.post("/v1/verify", data=b"x" * 2**21, content_type="application/zip")
+    assert problem_of(answer) == "not-a-bundle"
+
+
+def test_an_answer_in_another_form_is_not_acceptable(world: World) -> None:
+    answer = world.get("/v1/bots", headers={"Accept": "text/html"})
+    assert problem_of(answer) == "not-acceptable"
+    assert world.get("/v1/bots", headers={"Accept": "text/html, */*;q=0.1"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/nothing",
+        "/v1/games/7",
+        "/v1/games/%00",
+        f"/v1/games/{uuid4()}",
+        f"/v1/tables/{uuid4()}",
+        f"/v1/players/{uuid4()}",
+        "/v1/rulesets/none",
+        "/v1/rulesets/%00",
+        "/v1//games",
+        "/v1/games/",
+        "/problems/none",
+    ],
+)
+def test_nothing_there_is_not_found(world: World, path: str) -> None:
+    assert problem_of(world.get(path)) == "not-found"
+
+
+def test_a_wrong_method_names_the_right_ones(world: World) -> None:
+    answer = world.client.put("/v1/tables")
+    assert problem_of(answer) == "method-not-allowed"
+    assert {"GET", "POST"} <= set(answer.headers["Allow"].split(", "))
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("limit=0", "limit"),
+        ("limit=201", "limit"),
+        ("limit=1.0", "limit"),
+        ("limit=1&limit=2", "limit"),
+        ("cursor=%00", "cursor"),
+        ("cursor=+", "cursor"),
+        ("status=none", "status"),
+        ("mine=yes", "mine"),
+        ("what=1", "what"),
+    ],
+)
+def test_a_query_that_does_not_fit_is_named(world: World, query: str, name: str) -> None:
+    answer = world.get(f"/v1/tables?{query}")
+    assert problem_of(answer) == "malformed"
+    assert name in [error["at"] for error in answer.json["errors"]]
+
+
+@pytest.mark.parametrize("query", ["limit=%ff", "cursor=AAAA"])
+def test_a_query_that_cannot_be_read_is_malformed(world: World, query: str) -> None:
+    assert problem_of(world.get(f"/v1/tables?{query}")) == "malformed"
+
+
+@pytest.mark.parametrize("query", ["at=0", "at=999999999999", "at=50", "as=9", "as=nobody"])
+def test_a_view_that_cannot_be_is_malformed(ada: Person, query: str) -> None:
+    assert problem_of(ada.get(f"{ada.game()}?{query}")) == "malformed"
+
+
+@pytest.mark.parametrize(
+    "value", ["", "Bearer", "Bearer x", "Basic eDp5", "bearer  ä", "Bearer " + "a" * 5000]
+)
+def test_a_token_that_does_not_hold_is_refused_everywhere(world: World, value: str) -> None:
+    headers = {"Authorization": value}
+    for path in ("/v1/players/me", "/v1/tables"):
+        answer = world.get(path, headers=headers)
+        assert problem_of(answer) == "unauthorized"
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_a_fault_of_ours_tells_nothing_of_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_args: Any) -> None:
+        raise RuntimeError("password=hunter2")
+
+    monkeypatch.setattr(type(world.services.players), "public", broken)
+    answer = world.get(f"/v1/players/{uuid4()}")
+    assert answer.status_code == 500
+    assert answer.json["type"] == "about:blank"
+    assert "hunter2" not in answer.text

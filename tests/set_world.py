@@ -1,0 +1,204 @@
+"""A world whose clock and chance a test sets, and the service as several processes in it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.entries import GameEntry
+from service.application.ports import Bell
+from service.application.table_requests import TableRequest
+from service.bootstrap import Services, compose
+from service.domain.events import Clock, Entropy
+from service.domain.legal import legal_moves
+from service.event_store.database import Database
+from service.event_store.postgres import PostgresStore
+from service.event_store.postgres_directory import PostgresDirectory
+from service.keyring import Keyring
+from service.record.bundle import Bundle
+from service.verify.verify import verify_bundle
+from schemas.moves import move_json
+
+BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+KEYS = Keyring.generate()
+"""One keyring for a test session, as the processes of one service share one."""
+
+
+class SetWorld:
+    """Time stands still until a test lets it pass; chance repeats itself for the same seed."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._seed = seed
+        self._drawn = 0
+        self.time = BEGIN
+
+    def now(self) -> datetime:
+        """Return the time that was set."""
+        return self.time
+
+    def random(self, count: int) -> bytes:
+        """Return the next bytes."""
+        self._drawn += 1
+        return hashlib.shake_256(b"%d %d" % (self._seed, self._drawn)).digest(count)
+
+    def identity(self) -> UUID:
+        """Return the next UUID."""
+        return UUID(bytes=self.random(16), version=4)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.time += timedelta(seconds=seconds)
+
+
+@dataclass(kw_only=True)
+class Wakes:
+    """A bell that remembers what it was asked for."""
+
+    woken: list[tuple[UUID, int]] = field(default_factory=list)
+    told: list[tuple[UUID, int]] = field(default_factory=list)
+
+    def moved(self, game: UUID, version: int, *, wake: bool) -> None:
+        """Remember a version, and whether a worker was asked for."""
+        self.told.append((game, version))
+        if wake:
+            self.wake(game, version)
+
+    def table_moved(self, table: UUID, version: int) -> None:
+        """Remember nothing of tables."""
+
+    def wake(self, game: UUID, version: int) -> None:
+        """Remember what a worker was asked for."""
+        self.woken.append((game, version))
+
+
+@dataclass(kw_only=True)
+class Court:
+    """A service over a database: its processes share nothing but the database and the keys."""
+
+    url: str
+    world: SetWorld = field(default_factory=SetWorld)
+    bell: Wakes = field(default_factory=Wakes)
+    _open: dict[int, Database] = field(default_factory=dict)
+
+    def process(self, *, bell: Bell | None = None) -> Services:
+        """Return the services of one more process."""
+        database = Database(self.url, size=2)
+        services = compose(
+            store=PostgresStore(database),
+            directory=PostgresDirectory(database),
+            keyring=KEYS,
+            origin="tests.example",
+            world=self.world,
+            bell=bell or self.bell,
+            close=database.close,
+        )
+        self._open[id(services)] = database
+        return services
+
+    def end(self, services: Services) -> None:
+        """End one process."""
+        self._open.pop(id(services)).close()
+
+    def close(self) -> None:
+        """End all processes."""
+        for database in self._open.values():
+            database.close()
+
+
+def person(services: Services, name: str = "Ada") -> Player:
+    """Return a registered player."""
+    return Player(id=UUID(services.players.register(name)["id"]), name=name)
+
+
+def open_game(
+    services: Services,
+    host: Player,
+    seats: tuple[Any, ...],
+    *,
+    ruleset: str = "shithead",
+    clock: Clock | None = None,
+    window_seconds: int = 3,
+    entropy: Entropy = Entropy.NONE,
+    turn_limit: int | None = None,
+) -> UUID:
+    """Open a public table with these seats and return the game that is dealt at once."""
+    request = TableRequest(
+        ruleset=ruleset,
+        seats=seats,
+        options={},
+        clock=clock,
+        window_seconds=window_seconds,
+        public=True,
+        entropy=entropy,
+        key=None,
+        turn_limit=turn_limit,
+        deal=True,
+    )
+    return UUID(orjson.loads(services.tables.open(host, request).body)["game"])
+
+
+def entry_of(services: Services, game: UUID) -> GameEntry:
+    """Return a game as it is now."""
+    entry = services.entries.fresh(game)
+    assert entry is not None
+    return entry
+
+
+def version_of(services: Services, game: UUID) -> int:
+    """Return the version of a game."""
+    return entry_of(services, game).record.version
+
+
+def legal(services: Services, game: UUID, seat: int) -> list[dict[str, Any]]:
+    """Return the legal moves of a seat, as they are posted."""
+    return [move_json(move) for move in legal_moves(entry_of(services, game).record.game, seat)]
+
+
+def post(
+    services: Services,
+    player: Player,
+    game: UUID,
+    move: dict[str, Any],
+    *,
+    expected: int | None = None,
+    request: Idempotency | None = None,
+) -> Answered:
+    """Make a move for a player."""
+    return services.moves.move(
+        Caller(player=player.id), game, move, expected=expected, request=request
+    )
+
+
+def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lambda: None) -> None:
+    """Take turns, and let time pass where nothing else is left to do, until the hand is over."""
+    for _ in range(3000):
+        entry = entry_of(services, game)
+        if entry.record.sealed:
+            return
+        services.turns.take(game, entry.record.version)
+        after()
+    raise AssertionError("the hand does not end")
+
+
+def lines_of(services: Services, game: UUID) -> tuple[bytes, ...]:
+    """Return the log of a game."""
+    return services.entries.lines(game)
+
+
+def types_of(services: Services, game: UUID) -> list[str]:
+    """Return the types of the events of a game."""
+    return [orjson.loads(line)["type"] for line in lines_of(services, game)]
+
+
+def assert_sound(services: Services, game: UUID) -> None:
+    """Assert that the log of a game passes every check that a log alone can pass."""
+    report = verify_bundle(Bundle(lines=lines_of(services, game)))
+    failed = [finding for finding in report.findings if finding.result.value == "fail"]
+    assert not failed, failed
