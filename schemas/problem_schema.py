@@ -26,7 +26,8 @@ class ProblemSchema(Closed):
     detail = fields.String(required=True)
     instance = fields.String(required=True)
     errors = fields.List(
-        fields.Nested(FaultSchema), metadata={"description": "with invalid-body and malformed"}
+        fields.Nested(FaultSchema),
+        metadata={"description": "with invalid-body, malformed, ruleset-refused"},
     )
     rule = fields.String(metadata={"description": "with rule-refused: the statement"})
     rule_text = fields.String(

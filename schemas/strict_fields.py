@@ -129,9 +129,12 @@ def hex_digits(count: int, **more: Any) -> Shaped:
     return Shaped(rf"^[0-9a-f]{{{count}}}$", f"is not {count} lowercase hex digits", **more)
 
 
+GIVEN_NAME = "[A-Za-z0-9_-]{1,60}"
+
+
 def name_field(what: str, **more: Any) -> Shaped:
     """Return a field of a name that the project itself gave: of a ruleset, of a bot."""
-    return Shaped(r"^[A-Za-z0-9_-]{1,60}$", f"is not the name of a {what}", **more)
+    return Shaped(f"^{GIVEN_NAME}$", f"is not the name of a {what}", **more)
 
 
 def key_field(**more: Any) -> Shaped:

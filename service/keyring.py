@@ -42,7 +42,7 @@ class Keyring:
     current: str
     keys: Mapping[str, bytes] = field(repr=False)
     signing_key: Ed25519PrivateKey = field(repr=False)
-    signing_since: str  # when the signing key was made, as events write times
+    signing_since: str = field(repr=False)  # when the signing key was made, as events write times
     bot_secret: bytes = field(repr=False)  # 32 bytes
 
     @classmethod

@@ -38,12 +38,16 @@ GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_audi
 REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
+    shuffled_decks, blind_choices,
     game_rows, table_rows, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
+    shuffled_decks, blind_choices,
     game_rows, table_rows, applied_migrations, applied_files
 TO shithead_service;
 
@@ -57,11 +61,11 @@ REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
-    record_reading, save_ruleset, come_back, listed_for
+    record_reading, save_ruleset, come_back, listed_for, summarise_dispute, keep_facts
 FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
     erase_player, record_refusal, record_reading, save_ruleset, come_back,
-    listed_for
+    listed_for, keep_facts
 TO shithead_service;

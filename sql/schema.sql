@@ -251,6 +251,101 @@ SELECT
 FROM tables t;
 
 
+-- Disputes: summaries of their streams, and what is kept beside them.
+--
+-- Words and names stay out of the streams, so that they can be erased; what a stream says of
+-- them are commitments. The frozen evidence is the public bundle: it holds no secret.
+
+CREATE TABLE disputes (
+    dispute_id  uuid         NOT NULL,
+    game_id     uuid         NOT NULL,
+    version     integer      NOT NULL,
+    state       text         NOT NULL,
+    accuser     uuid         NOT NULL,            -- player
+    accused     uuid,                             -- player; null for a bot
+    charge      text         NOT NULL,
+    verdict     text,                             -- of the ruling that stands
+    opened_at   timestamptz  NOT NULL,
+    found_at    integer      NOT NULL DEFAULT 0,  -- the game's version the findings are about
+    wake_at     timestamptz,                      -- when silence leads to something
+    CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
+    CONSTRAINT disputes_state_known CHECK (
+        state IN ('open', 'voting', 'revealing', 'ruled', 'appealed', 'final')
+    ),
+    CONSTRAINT disputes_verdict_known CHECK (verdict IN ('cad', 'cleared'))
+) WITH (fillfactor = 70);
+CREATE INDEX disputes_by_game ON disputes (game_id, opened_at DESC, dispute_id DESC);
+CREATE INDEX disputes_by_accuser ON disputes (accuser);
+CREATE INDEX disputes_by_accused ON disputes (accused);
+CREATE INDEX disputes_running ON disputes (wake_at) WHERE state <> 'final';
+
+CREATE TABLE dispute_referees (
+    dispute_id  uuid     NOT NULL,
+    referee     integer  NOT NULL,  -- number within the dispute
+    player_id   uuid     NOT NULL,
+    recused     boolean  NOT NULL,
+    CONSTRAINT dispute_referees_pkey PRIMARY KEY (dispute_id, referee)
+);
+CREATE INDEX dispute_referees_by_player ON dispute_referees (player_id);
+
+-- What the sides say. Words and salt go when their author is erased.
+CREATE TABLE dispute_texts (
+    dispute_id  uuid     NOT NULL,
+    seq         integer  NOT NULL,  -- the event with the commitment
+    author      uuid     NOT NULL,  -- player
+    salt        bytea,
+    words       text,
+    CONSTRAINT dispute_texts_pkey PRIMARY KEY (dispute_id, seq)
+);
+CREATE INDEX dispute_texts_by_author ON dispute_texts (author);
+
+-- The evidence as it was when the dispute was opened; its SHA-256 stands in the stream.
+CREATE TABLE dispute_bundles (
+    dispute_id  uuid   NOT NULL,
+    bundle      bytea  NOT NULL,
+    CONSTRAINT dispute_bundles_pkey PRIMARY KEY (dispute_id)
+);
+
+-- What the machine found, encrypted by the service.
+CREATE TABLE dispute_findings (
+    dispute_id  uuid     NOT NULL,
+    found_at    integer  NOT NULL,  -- the game's version
+    key_id      text     NOT NULL,
+    sealed      bytea    NOT NULL,
+    CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at)
+);
+
+
+-- Facts about games that are over, taken from their logs once; statistics are made of them.
+--
+-- Derived, and made again from the logs should they be lost. A row is written together with the
+-- end of the outbox row that asked for it, so no game is counted twice or forgotten.
+
+CREATE TABLE shuffled_decks (
+    game_id     uuid         NOT NULL,
+    ruleset_id  text         NOT NULL,
+    aborted     boolean      NOT NULL,
+    deck        text         NOT NULL,  -- codes in order, with a space between
+    dealt       integer      NOT NULL,  -- cards that left the deck in the deal
+    to_people   jsonb        NOT NULL,  -- positions dealt to seats of people
+    ended_at    timestamptz  NOT NULL,
+    CONSTRAINT shuffled_decks_pkey PRIMARY KEY (game_id)
+);
+CREATE INDEX shuffled_decks_by_age ON shuffled_decks (ended_at, game_id);
+
+CREATE TABLE blind_choices (
+    game_id    uuid         NOT NULL,
+    seq        integer      NOT NULL,
+    player_id  uuid         NOT NULL,
+    slots      integer      NOT NULL,  -- face-down cards to choose from
+    playable   integer      NOT NULL,  -- of these, cards that fitted
+    fitted     boolean      NOT NULL,  -- whether the one chosen did
+    ended_at   timestamptz  NOT NULL,
+    CONSTRAINT blind_choices_pkey PRIMARY KEY (game_id, seq)
+);
+CREATE INDEX blind_choices_by_player ON blind_choices (player_id, ended_at, game_id, seq);
+
+
 -- append_events: the only door into the event store.
 --
 -- Does everything one command changes, or nothing. Takes the versions the caller decided on; if
@@ -348,6 +443,8 @@ BEGIN
             PERFORM summarise_game(stream, reached, nullif(append -> 'summary', 'null'));
         WHEN 'table' THEN
             PERFORM summarise_table(stream, reached, nullif(append -> 'summary', 'null'));
+        WHEN 'dispute' THEN
+            PERFORM summarise_dispute(stream, reached, nullif(append -> 'summary', 'null'));
         ELSE
             NULL;  -- other kinds have no summary
     END CASE;
@@ -457,11 +554,13 @@ $$;
 
 -- erase_player: forget who a person was; the number stays, so that their games still add up.
 --
--- Their kept answers go too: only they could have asked for them again.
+-- Their kept answers go too: only they could have asked for them again. So do their words in
+-- disputes: the streams keep commitments, which say nothing once the salt is gone.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
     DELETE FROM answers a WHERE a.caller = player;
+    UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     WITH done AS (
         UPDATE players p
         SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = at
@@ -489,6 +588,32 @@ BEGIN
 EXCEPTION
     WHEN unique_violation THEN
         RAISE EXCEPTION 'this request has been answered' USING ERRCODE = 'SH410';
+END
+$$;
+
+
+-- keep_facts: keep what statistics need of a game, and take its row off the outbox.
+--
+-- Both or neither; a second time changes nothing. `its_deck` is null where a game was aborted before
+-- there was one.
+CREATE OR REPLACE FUNCTION keep_facts(game uuid, its_deck jsonb, its_choices jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    INSERT INTO shuffled_decks
+    SELECT r.*
+    FROM jsonb_populate_record(
+        NULL::shuffled_decks, its_deck || jsonb_build_object('game_id', game)
+    ) r
+    WHERE its_deck IS NOT NULL
+    ON CONFLICT ON CONSTRAINT shuffled_decks_pkey DO NOTHING;
+
+    INSERT INTO blind_choices (game_id, seq, player_id, slots, playable, fitted, ended_at)
+    SELECT game, c.seq, c.player_id, c.slots, c.playable, c.fitted, c.ended_at
+    FROM jsonb_populate_recordset(NULL::blind_choices, its_choices) c
+    ON CONFLICT ON CONSTRAINT blind_choices_pkey DO NOTHING;
+
+    DELETE FROM outbox o WHERE o.stream_id = game AND o.topic = 'statistics';
 END
 $$;
 
@@ -673,6 +798,59 @@ AS $$
 $$;
 
 
+-- summarise_dispute: set the columns of a dispute's summary row that `summary` names, and its version.
+--
+-- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle` and
+-- `findings` are added beside it, in the transaction of the events that name them.
+CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    given  jsonb := coalesce(summary, '{}')
+        || jsonb_build_object('dispute_id', its_dispute, 'version', reached);
+BEGIN
+    UPDATE disputes d SET (
+        game_id, version, state, accuser, accused, charge, verdict, opened_at, found_at, wake_at
+    ) = (
+        SELECT
+            r.game_id, r.version, r.state, r.accuser, r.accused, r.charge, r.verdict,
+            r.opened_at, r.found_at, r.wake_at
+        FROM jsonb_populate_record(d, given) r
+    )
+    WHERE d.dispute_id = its_dispute;
+
+    IF NOT FOUND AND summary IS NOT NULL THEN
+        INSERT INTO disputes
+        SELECT * FROM jsonb_populate_record(NULL::disputes, '{"found_at": 0}' || given);
+    END IF;
+
+    IF given -> 'referees' IS NOT NULL THEN
+        DELETE FROM dispute_referees r WHERE r.dispute_id = its_dispute;
+        INSERT INTO dispute_referees (dispute_id, referee, player_id, recused)
+        SELECT its_dispute, r.referee, r.player_id, r.recused
+        FROM jsonb_populate_recordset(NULL::dispute_referees, given -> 'referees') r;
+    END IF;
+
+    IF given -> 'texts' IS NOT NULL THEN
+        INSERT INTO dispute_texts (dispute_id, seq, author, salt, words)
+        SELECT its_dispute, t.seq, t.author, t.salt, t.words
+        FROM jsonb_populate_recordset(NULL::dispute_texts, given -> 'texts') t;
+    END IF;
+
+    IF given -> 'bundle' IS NOT NULL THEN
+        INSERT INTO dispute_bundles (dispute_id, bundle)
+        SELECT its_dispute, b.bundle FROM jsonb_populate_record(NULL::dispute_bundles, given) b;
+    END IF;
+
+    IF given -> 'findings' IS NOT NULL THEN
+        INSERT INTO dispute_findings (dispute_id, found_at, key_id, sealed)
+        SELECT its_dispute, f.found_at, f.key_id, f.sealed
+        FROM jsonb_populate_record(NULL::dispute_findings, given -> 'findings') f;
+    END IF;
+END
+$$;
+
+
 -- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
 --
 -- The row is made by the first append with a summary; `seats` replaces all seats.
@@ -782,12 +960,16 @@ GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_audi
 REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
+    shuffled_decks, blind_choices,
     game_rows, table_rows, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
+    shuffled_decks, blind_choices,
     game_rows, table_rows, applied_migrations, applied_files
 TO shithead_service;
 
@@ -801,11 +983,11 @@ REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
-    record_reading, save_ruleset, come_back, listed_for
+    record_reading, save_ruleset, come_back, listed_for, summarise_dispute, keep_facts
 FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
     erase_player, record_refusal, record_reading, save_ruleset, come_back,
-    listed_for
+    listed_for, keep_facts
 TO shithead_service;

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Flask
-from flask.testing import FlaskClient
-from werkzeug.test import TestResponse
 
 from service.api.app import create_app
 from service.bootstrap import Services, services_from
@@ -15,6 +13,9 @@ from service.config import Settings
 from service.keyring import Keyring
 
 PROBLEM = "application/problem+json"
+
+Answer = Any
+"""A response of the test client, whose JSON may be anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,15 +31,15 @@ class Person:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
-    def get(self, path: str, **more: Any) -> TestResponse:
+    def get(self, path: str, **more: Any) -> Answer:
         return self.call("GET", path, **more)
 
-    def post(self, path: str, json: Any = None, **more: Any) -> TestResponse:
+    def post(self, path: str, json: Any = None, **more: Any) -> Answer:
         return self.call("POST", path, json={} if json is None else json, **more)
 
     def call(
         self, method: str, path: str, *, headers: dict[str, str] | None = None, **more: Any
-    ) -> TestResponse:
+    ) -> Answer:
         both = {**self.headers, **(headers or {})}
         return self.world.client.open(path, method=method, headers=both, **more)
 
@@ -64,7 +65,7 @@ class World:
     people: list[Person] = field(default_factory=list)
 
     @property
-    def client(self) -> FlaskClient:
+    def client(self) -> Any:
         return self.app.test_client()
 
     def person(self, name: str = "Ada") -> Person:
@@ -73,7 +74,7 @@ class World:
         told = answer.json
         return Person(id=told["id"], token=told["token"], recovery=told["recovery"], world=self)
 
-    def get(self, path: str, **more: Any) -> TestResponse:
+    def get(self, path: str, **more: Any) -> Answer:
         return self.client.get(path, **more)
 
 
@@ -89,7 +90,7 @@ def make_world(database_url: str, **settings: Any) -> World:
     return World(services=services, app=create_app(services, chosen))
 
 
-def problem_of(answer: TestResponse) -> str:
+def problem_of(answer: Answer) -> str:
     """Return the type of a problem, after a look at its form."""
     assert answer.content_type == PROBLEM, (answer.status_code, answer.text)
     told = answer.json

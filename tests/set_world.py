@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -127,8 +128,9 @@ def open_game(
     window_seconds: int = 3,
     entropy: Entropy = Entropy.NONE,
     turn_limit: int | None = None,
+    guests: tuple[Player, ...] = (),
 ) -> UUID:
-    """Open a public table with these seats and return the game that is dealt at once."""
+    """Open a public table, let guests take its open seats, and return the game that is dealt."""
     request = TableRequest(
         ruleset=ruleset,
         seats=seats,
@@ -141,7 +143,13 @@ def open_game(
         turn_limit=turn_limit,
         deal=True,
     )
-    return UUID(orjson.loads(services.tables.open(host, request).body)["game"])
+    shown = orjson.loads(services.tables.open(host, request).body)
+    for guest in guests:
+        sat = services.tables.sit(
+            guest, UUID(shown["id"]), seat=None, entropy=entropy, key=None, invite=None
+        )
+        shown = orjson.loads(sat.body)
+    return UUID(shown["game"])
 
 
 def entry_of(services: Services, game: UUID) -> GameEntry:
@@ -174,6 +182,27 @@ def post(
     return services.moves.move(
         Caller(player=player.id), game, move, expected=expected, request=request
     )
+
+
+class Stopped(BaseException):
+    """A worker that is gone: nothing in the service may catch this."""
+
+
+def stopping_after(commits: int) -> Callable[[], None]:
+    """Return a `step` that stops its worker once it has made so many commits."""
+    left = iter(range(commits))
+
+    def stop() -> None:
+        if next(left, None) is None:
+            raise Stopped
+
+    return stop
+
+
+def one_move(services: Services, game: UUID) -> None:
+    """Let a worker make one move that is due now, if there is one."""
+    with contextlib.suppress(Stopped):
+        services.turns.take(game, version_of(services, game), step=stopping_after(1))
 
 
 def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lambda: None) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from types import FrameType
 
 import redis
 import structlog
@@ -65,13 +66,25 @@ def work(settings: Settings) -> int:
         try:
             client = redis.Redis.from_url(settings.redis_url)
             queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
-            worker = SimpleWorker([queue], connection=client, serializer=JSONSerializer)
+            worker = _Worker([queue], connection=client, serializer=JSONSerializer)
+            worker.stopping = stopping
             worker.work(logging_level="WARNING", with_scheduler=False)
             return 0
         except (redis.RedisError, OSError) as error:
             log.warning("redis does not answer", error=type(error).__name__)
             time.sleep(PAUSE)
     return 0
+
+
+class _Worker(SimpleWorker):
+    """RQ takes the signals over; this one passes on that it was told to stop."""
+
+    stopping: threading.Event
+
+    def request_stop(self, signum: int, frame: FrameType | None) -> None:
+        """Remember that we are to stop, also where Redis fails at the same moment."""
+        self.stopping.set()
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call] # rq has no type here
 
 
 def _stopped_by_signal() -> threading.Event:

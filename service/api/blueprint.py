@@ -11,14 +11,14 @@ from typing import Any, NoReturn, TypeVar, cast
 
 import flask_smorest
 from flask import Response, g, request
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 
 from schemas.errors import pointers
 from schemas.problem_schema import ProblemSchema
 from schemas.strict_fields import Closed
-from service.api import conventions, problems
-from service.api.auth import INVITE_HEADER, caller_of, player_of_request, required
+from service.api import problems
+from service.api.auth import caller_of, player_of_request, required
 from service.api.bodies import json_body, query
 from service.api.context import services
 from service.api.conventions import (
@@ -31,6 +31,7 @@ from service.api.conventions import (
     answered,
     idempotency,
 )
+from service.api.headers import RepeatHeaders, VersionHeaders
 from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
 
@@ -68,45 +69,6 @@ class Call:
     def by(self) -> Player:
         """Return the player who calls; raises `unauthorized` where nobody does."""
         return required(self.player)
-
-
-class MoveHeaders(Schema):
-    """The version that a move was decided on."""
-
-    if_match = fields.String(
-        data_key="If-Match",
-        metadata={
-            "description": 'the version the move was decided on: "v<version>"',
-            "example": '"v17"',
-        },
-    )
-
-
-class VersionHeaders(Schema):
-    """The version that the caller has."""
-
-    if_none_match = fields.String(
-        data_key="If-None-Match",
-        metadata={"description": "ETags that the caller has; 304 where one of them is right"},
-    )
-
-
-class RepeatHeaders(Schema):
-    """What a repeated request is known by."""
-
-    idempotency_key = fields.String(
-        data_key="Idempotency-Key",
-        validate=validate.Regexp(conventions.IDEMPOTENCY_KEY),
-        metadata={"description": "1 to 255 visible characters; the answer is kept for a day"},
-    )
-
-
-class InviteHeaders(Schema):
-    """The way into a private table."""
-
-    invite = fields.String(
-        data_key=INVITE_HEADER, metadata={"description": "the invite of a private table"}
-    )
 
 
 class StrictParser(FlaskParser):
@@ -277,7 +239,7 @@ def _document(
         Token.IGNORED: [],
     }
     guarded._apidoc = {  # noqa: SLF001 - where flask-smorest keeps what it documents
-        **guarded._apidoc,  # noqa: SLF001
+        **guarded._apidoc,  # noqa: SLF001 - where the library keeps it
         "refusals": sorted({*common, *refuses}),
         "headers": headers,
         "manual_doc": {"security": security[token], **doc},

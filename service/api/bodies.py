@@ -22,10 +22,15 @@ def malformed(detail: str, at: str | None = None) -> Refusal:
 
 
 def body_bytes() -> bytes:
-    """Return the body as it was sent; raises `too-large` through Flask."""
+    """Return the body as it was sent; raises `too-large`, where it has a length through Flask."""
     if request.content_encoding not in (None, "", "identity"):
         raise Refusal("unsupported-media-type", "bodies are read without a content encoding")
-    return request.get_data(cache=True)
+    body = request.get_data(cache=True)
+    limit = request.max_content_length
+    # A body without a length is cut off at the limit, and what is left could be taken for it.
+    if request.content_length is None and limit is not None and len(body) >= limit:
+        raise Refusal("too-large", "the body is larger than this call reads")
+    return body
 
 
 def json_body(*, required: bool) -> Any:

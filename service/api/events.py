@@ -7,7 +7,7 @@ from uuid import UUID
 from flask import Response
 
 from schemas.games_schema import EventPageSchema, EventsQuery, OpeningsSchema
-from service.api.blueprint import Blueprint, Call, InviteHeaders, operation
+from service.api.blueprint import Blueprint, Call, operation
 from service.api.context import services
 from service.api.conventions import (
     JSON,
@@ -19,6 +19,7 @@ from service.api.conventions import (
     text_response,
     unchanging,
 )
+from service.api.headers import InviteHeaders
 from service.application.entries import GameEntry
 
 events = Blueprint("events", __name__, "What happened, as the stored bytes say it.")

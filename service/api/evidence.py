@@ -9,10 +9,11 @@ from flask import Response, request
 from schemas.audit_schema import AuditSchema, ServerKeysSchema
 from schemas.games_schema import ProfileQuery
 from service.api.auth import required
-from service.api.blueprint import Blueprint, Call, InviteHeaders, Token, operation
+from service.api.blueprint import Blueprint, Call, Token, operation
 from service.api.bodies import body_bytes, malformed
 from service.api.context import context, services
 from service.api.conventions import NDJSON, ZIP, json_response, own, page, shared
+from service.api.headers import InviteHeaders
 from service.application.errors import Refusal, invalid
 
 evidence = Blueprint("evidence", __name__, "What can be checked, and with what.")
@@ -20,6 +21,7 @@ evidence = Blueprint("evidence", __name__, "What can be checked, and with what."
 GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
 MOST_PARTS = 200
+PARTS = ("file", "receipt", "key", "seat_key")
 
 _BINARY = {"type": "string", "format": "binary"}
 _UPLOAD = {
@@ -37,7 +39,12 @@ _UPLOAD = {
                     "key": {
                         "type": "array",
                         "items": {"type": "string"},
-                        "description": "verifier keys: name+id+key",
+                        "description": "the server's, as verifier keys: name+id+key",
+                    },
+                    "seat_key": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "public keys of players in base64, as 0=<key>",
                     },
                 },
                 "additionalProperties": False,
@@ -94,7 +101,8 @@ def verify(_call: Call) -> Response:
     """
     Check a bundle or a log, from what is sent alone; the server's own records say nothing here.
 
-    As multipart: the bundle as `file`, receipts as `receipt`, server keys as `key`.
+    As multipart: the bundle as `file`, receipts as `receipt`, server keys
+    as `key`, keys of seats as `seat_key`.
     """
     request.max_content_length = context().settings.max_bundle_bytes
     if request.mimetype in (ZIP, NDJSON, "application/octet-stream"):
@@ -117,18 +125,26 @@ def _verify_parts() -> object:
     """Verify what came in parts; any other part than those documented is refused."""
     request.max_form_memory_size = context().settings.max_bundle_bytes
     request.max_form_parts = MOST_PARTS
-    parts: dict[str, list[bytes]] = {"file": [], "receipt": [], "key": []}
+    parts: dict[str, list[bytes]] = {name: [] for name in PARTS}
     for name, text in request.form.items(multi=True):
         parts.setdefault(name, []).append(text.encode())
     for name, upload in request.files.items(multi=True):
         parts.setdefault(name, []).append(upload.read())
-    unknown = parts.keys() - {"file", "receipt", "key"}
+    unknown = parts.keys() - set(PARTS)
     if unknown:
         raise invalid(f"/{min(unknown)}", "Unknown field.")
     if len(parts["file"]) != 1:
         raise invalid("/file", "is to be there once")
+    return services().verifying.verify(
+        parts["file"][0],
+        receipts=parts["receipt"],
+        keys=_words("key", parts["key"]),
+        seat_keys=_words("seat_key", parts["seat_key"]),
+    )
+
+
+def _words(name: str, values: list[bytes]) -> list[str]:
     try:
-        named = [key.decode("ascii").strip() for key in parts["key"]]
+        return [value.decode("ascii").strip() for value in values]
     except UnicodeDecodeError:
-        raise invalid("/key", "is not a verifier key") from None
-    return services().verifying.verify(parts["file"][0], receipts=parts["receipt"], keys=named)
+        raise invalid(f"/{name}", "is not a key") from None

@@ -10,16 +10,7 @@ from schemas.games_schema import GamePageSchema, GameQuery, GamesQuery, MovedSch
 from schemas.moves_request_schema import EntropyRequestSchema, MoveRequestSchema
 from schemas.players_schema import NothingSchema
 from schemas.view_schema import GameViewSchema
-from service.api.blueprint import (
-    Blueprint,
-    Call,
-    InviteHeaders,
-    MoveHeaders,
-    Repeats,
-    Token,
-    VersionHeaders,
-    operation,
-)
+from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import context, services
 from service.api.conventions import (
     answered,
@@ -30,6 +21,7 @@ from service.api.conventions import (
     unchanging,
     versioned,
 )
+from service.api.headers import InviteHeaders, MoveHeaders, VersionHeaders
 
 games = Blueprint("games", __name__, "One hand each, from shuffle to shithead.")
 
@@ -141,7 +133,6 @@ def entropy(call: Call, game_id: UUID) -> Response:
     body=NothingSchema,
     answer=GameViewSchema,
     token=Token.NEEDED,
-    repeats=Repeats.ANSWERED,
     refuses=MOVING,
 )
 def back(call: Call, game_id: UUID) -> Response:

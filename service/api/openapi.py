@@ -11,9 +11,10 @@ from apispec.ext.marshmallow.common import resolve_schema_cls
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 from marshmallow import Schema, fields
+from werkzeug.routing import BaseConverter
 
 from schemas.move_schema import MOVE_SCHEMAS, MoveField
-from schemas.strict_fields import OneOf
+from schemas.strict_fields import GIVEN_NAME, OneOf
 from schemas.tables_schema import BotSeatSchema, SeatRequestField
 
 VERSION = "1.0.0"
@@ -68,6 +69,12 @@ class Api(flask_smorest.Api):  # type: ignore[misc] # the library has no types
         """Document none of the library's own ETags."""
 
 
+class NameConverter(BaseConverter):
+    """A name in a path, as the project gives them; any other is at no address."""
+
+    regex = GIVEN_NAME
+
+
 def make_api(app: Flask) -> Api:
     """Return the document of an application, still without calls."""
     app.config.update(
@@ -78,6 +85,10 @@ def make_api(app: Flask) -> Api:
     )
     plugin = Plugin(schema_name_resolver=_name)
     api = Api(app, spec_kwargs={"marshmallow_plugin": plugin, "info": {"description": DESCRIPTION}})
+    app.url_map.converters["name"] = NameConverter
+    api.register_converter(
+        NameConverter, lambda _: {"type": "string", "pattern": f"^{GIVEN_NAME}$"}
+    )
     converter: Any = plugin.converter
     converter.add_attribute_function(_move)
     converter.add_attribute_function(_seat)

@@ -7,9 +7,11 @@ from uuid import UUID
 from flask import Response
 
 from schemas.games_schema import AsQuery, ReplayQuery, ReplaySchema
-from service.api.blueprint import Blueprint, Call, InviteHeaders, operation
+from service.api.blueprint import Blueprint, Call, operation
 from service.api.context import services
 from service.api.conventions import PLAIN, json_response, own, page, text_response, unchanging
+from service.api.headers import InviteHeaders
+from service.application.entries import GameEntry
 
 replay = Blueprint("replay", __name__, "Games of the past, step by step.")
 
@@ -28,10 +30,11 @@ GAME = "/games/<uuid:game_id>"
 def frames(call: Call, game_id: UUID) -> Response:
     """Frames from version `from` to version `to`, at most a thousand at a time."""
     asked = call.query
+    entry = services().games.entry(call.caller, game_id)
     items, next_ = services().games.frames(
         call.caller, game_id, asked["as_"], asked["from_"], asked["to"]
     )
-    return _marked(call, game_id, json_response(page(items, next_)))
+    return _marked(call, entry, json_response(page(items, next_)))
 
 
 @operation(
@@ -46,13 +49,17 @@ def frames(call: Call, game_id: UUID) -> Response:
 )
 def transcript(call: Call, game_id: UUID) -> Response:
     """The game as text, to read and to compare."""
-    text = services().games.transcript(call.caller, game_id, call.query["as_"])
-    return _marked(call, game_id, text_response(text))
-
-
-def _marked(call: Call, game_id: UUID, response: Response) -> Response:
-    """Return the answer with how long it may be kept: for ever after the seal, as one named."""
     entry = services().games.entry(call.caller, game_id)
+    text = services().games.transcript(call.caller, game_id, call.query["as_"])
+    return _marked(call, entry, text_response(text))
+
+
+def _marked(call: Call, entry: GameEntry, response: Response) -> Response:
+    """
+    Return the answer with how long it may be kept: for ever after the seal, as one named.
+
+    `entry` was read before the answer was made: a seal that came between changes it.
+    """
     if entry.record.sealed and call.query["as_"] is not None:
         return unchanging(response, public=entry.public)
     return own(response)

@@ -9,11 +9,12 @@ from schemas.rulesets_schema import (
     DifferencesQuery,
     JsonSchemaSchema,
     RulesetPageSchema,
+    RulesetRequestSchema,
     RulesetSchema,
 )
 from service.api.blueprint import Blueprint, Call, Token, operation
 from service.api.context import services
-from service.api.conventions import json_response, page, shared
+from service.api.conventions import answered, json_response, page, shared
 
 rulesets = Blueprint("rulesets", __name__, "The rules that tables can play by.")
 
@@ -22,6 +23,26 @@ rulesets = Blueprint("rulesets", __name__, "The rules that tables can play by.")
 def list_rulesets(_call: Call) -> Response:
     """Every ruleset of the catalogue, those known by name only included."""
     return shared(json_response(page(services().ruleset_pages.all(), None)), seconds=60)
+
+
+@operation(
+    rulesets,
+    "POST",
+    "/rulesets",
+    body=RulesetRequestSchema,
+    answer=RulesetSchema,
+    status=201,
+    token=Token.NEEDED,
+    refuses=("ruleset-refused", "rate-limited"),
+)
+def make_ruleset(call: Call) -> Response:
+    """A ruleset of one's own, accepted once trial hands of it have been played out."""
+    body = call.body
+    return answered(
+        services().rulemaking.make(
+            call.by, name=body["name"], base=body["base"], changes=body["changes"]
+        )
+    )
 
 
 @operation(rulesets, "GET", "/rulesets/schema", answer=JsonSchemaSchema, token=Token.IGNORED)
@@ -33,7 +54,7 @@ def settings_schema(_call: Call) -> Response:
 @operation(
     rulesets,
     "GET",
-    "/rulesets/<ruleset_id>",
+    "/rulesets/<name:ruleset_id>",
     answer=RulesetSchema,
     token=Token.IGNORED,
     refuses=("not-found",),
@@ -46,7 +67,7 @@ def ruleset(_call: Call, ruleset_id: str) -> Response:
 @operation(
     rulesets,
     "GET",
-    "/rulesets/<ruleset_id>/differences",
+    "/rulesets/<name:ruleset_id>/differences",
     query=DifferencesQuery,
     answer=DifferencePageSchema,
     token=Token.IGNORED,

@@ -10,9 +10,10 @@ import orjson
 from flask import Response, current_app, request
 
 from schemas.games_schema import StreamQuery
-from service.api.blueprint import Blueprint, Call, InviteHeaders, operation
+from service.api.blueprint import Blueprint, Call, operation
 from service.api.context import Context, context
 from service.api.conventions import EVENT_STREAM, own
+from service.api.headers import InviteHeaders
 from service.application.callers import Caller
 from service.application.errors import Refusal
 

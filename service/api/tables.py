@@ -19,17 +19,10 @@ from schemas.tables_schema import (
     WaitQuery,
 )
 from service.api.auth import required
-from service.api.blueprint import (
-    Blueprint,
-    Call,
-    InviteHeaders,
-    Repeats,
-    Token,
-    VersionHeaders,
-    operation,
-)
+from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import context, services
 from service.api.conventions import answered, json_response, own, page, versioned
+from service.api.headers import InviteHeaders, VersionHeaders
 from service.application.table_requests import TableRequest
 from service.domain.events import Clock, Entropy
 
@@ -147,10 +140,13 @@ def sit(call: Call, table_id: UUID) -> Response:
     answer=TableSchema,
     token=Token.NEEDED,
     refuses=("not-found", "not-seated", "hand-running", "bad-signature"),
+    headers=(InviteHeaders,),
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
     """Choose another entropy or key for the hands to come; what is left out stays."""
-    found, version = services().tables.change_seat(call.by, table_id, changes=call.body)
+    found, version = services().tables.change_seat(
+        call.by, table_id, changes=call.body, invite=call.caller.invite
+    )
     return versioned(own(json_response(found)), version)
 
 
@@ -162,10 +158,11 @@ def change_seat(call: Call, table_id: UUID) -> Response:
     status=204,
     token=Token.NEEDED,
     refuses=("not-found", "not-seated", "hand-running"),
+    headers=(InviteHeaders,),
 )
 def leave(call: Call, table_id: UUID) -> Response:
     """Leave one's seat, between hands."""
-    services().tables.leave(call.by, table_id)
+    services().tables.leave(call.by, table_id, invite=call.caller.invite)
     return own(Response(status=204))
 
 
@@ -177,10 +174,11 @@ def leave(call: Call, table_id: UUID) -> Response:
     status=204,
     token=Token.NEEDED,
     refuses=("not-found", "forbidden", "hand-running"),
+    headers=(InviteHeaders,),
 )
 def close(call: Call, table_id: UUID) -> Response:
     """Close a table that the caller hosts, between hands."""
-    services().tables.close(call.by, table_id)
+    services().tables.close(call.by, table_id, invite=call.caller.invite)
     return own(Response(status=204))
 
 
@@ -197,7 +195,9 @@ def close(call: Call, table_id: UUID) -> Response:
         *("not-found", "not-seated", "hand-running", "table-not-full", "forbidden"),
         *("cannot-deal", "rate-limited"),
     ),
+    headers=(InviteHeaders,),
 )
 def deal(call: Call, table_id: UUID) -> Response:
     """Deal the next hand."""
-    return answered(services().tables.deal(call.by, table_id, call.repeat))
+    made = services().tables.deal(call.by, table_id, call.repeat, invite=call.caller.invite)
+    return answered(made)

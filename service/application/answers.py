@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 import orjson
@@ -36,6 +37,22 @@ class Answers:
         opened = self._keyring.open(key_id.decode(), sealed, _associated(caller, request))
         header, _, body = opened.partition(b"\n")
         return Answered(body=body, version=orjson.loads(header)["version"], replayed=True)
+
+    def or_first(
+        self, caller: UUID, request: Idempotency | None, act: Callable[[], Answered]
+    ) -> Answered:
+        """
+        Return the answer of `act`, or where it is refused the first one to this request.
+
+        A twin of the request may have come first while this one was on its way.
+        """
+        try:
+            return act()
+        except Refusal:
+            first = self.kept(caller, request)
+            if first is None:
+                raise
+            return first
 
     def to_keep(
         self, caller: UUID, request: Idempotency | None, answer: Answered

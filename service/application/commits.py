@@ -8,7 +8,7 @@ from service.application.entries import Entries, GameEntry
 from service.application.game_record import GameRecord
 from service.application.summaries import game_summary, table_summary
 from service.application.table_record import write_table
-from service.application.wake import next_wake
+from service.application.wake import STAND_IN_AFTER, next_wake
 from service.domain.commands import Seat
 from service.domain.table import HandFinished
 from service.event_store.protocol import (
@@ -74,6 +74,17 @@ def _still_back(before: GameEntry, after: GameRecord) -> frozenset[Seat]:
     )
 
 
+def _back_ends(change: Change) -> bool:
+    """
+    Return whether a seat for which a bot could stand in moved, or was silent again.
+
+    Only then may the row be written: coming back changes no version, so this
+    process may know the game without it, and would take it from another seat.
+    """
+    both = zip(change.before.record.game.seats, change.after.game.seats, strict=True)
+    return any(STAND_IN_AFTER <= was.time_outs != now.time_outs for was, now in both)
+
+
 def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
     """Return what is to be told of a game's events from `since` on."""
     rows = [OutboxRow(stream=record.identity, version=record.version, topic=GAME_TOPIC)]
@@ -92,7 +103,7 @@ def _game_append(after: GameEntry, change: Change) -> StreamAppend:
         expected=change.before.record.version,
         events=change.lines,
         head=record.head,
-        summary=game_summary(record, wake, back=after.back),
+        summary=game_summary(record, wake, back=after.back if _back_ends(change) else None),
     )
 
 

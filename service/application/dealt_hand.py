@@ -1,14 +1,15 @@
-"""A hand that has just been dealt, as a part of the commit of its table."""
+"""What a table commits: its own lines, and a hand that has just been dealt."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from service.application.commits import outbox_rows
 from service.application.entries import GameEntry
 from service.application.game_record import GameRecord
-from service.application.summaries import new_game_summary
+from service.application.summaries import new_game_summary, table_summary
 from service.application.table_record import TableRecord
 from service.application.wake import next_wake
 from service.domain.table import HandDealt
@@ -40,9 +41,7 @@ class DealtHand:
             public=conditions.public,
             invite_hash=invite_hash,
             window_seconds=conditions.window_seconds,
-            players=tuple(
-                UUID(seat.player) if seat.player else None for seat in table.table.seats
-            ),
+            players=tuple(UUID(seat.player) if seat.player else None for seat in table.table.seats),
             back=frozenset(),
         )
 
@@ -51,9 +50,7 @@ class DealtHand:
         record, seed = self.record, self.record.seed
         if seed is None:
             raise ValueError("a new hand has its seed")
-        wake = next_wake(
-            record, window_seconds=self.entry.window_seconds, back=frozenset()
-        )
+        wake = next_wake(record, window_seconds=self.entry.window_seconds, back=frozenset())
         key_id, ciphertext = keyring.seal(seed, record.identity.bytes)
         append = StreamAppend(
             stream=record.identity,
@@ -66,8 +63,24 @@ class DealtHand:
         return replace(
             commit,
             appends=(*commit.appends, append),
-            secret=SealedSecret(
-                game=record.identity, key_id=key_id, ciphertext=ciphertext
-            ),
+            secret=SealedSecret(game=record.identity, key_id=key_id, ciphertext=ciphertext),
             outbox=outbox_rows(record, since=0),
         )
+
+
+def table_append(
+    record: TableRecord,
+    lines: tuple[bytes, ...],
+    *,
+    expected: int,
+    summary: dict[str, Any] | None = None,
+) -> StreamAppend:
+    """Return lines to append to a table's stream, with what its row then says."""
+    return StreamAppend(
+        stream=record.identity,
+        kind=StreamKind.TABLE,
+        expected=expected,
+        events=lines,
+        head=record.head,
+        summary=summary or table_summary(record),
+    )

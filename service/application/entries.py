@@ -80,7 +80,11 @@ class Entries:
         found = self._store.read(game, after=after)
         if found is None or found.kind is not StreamKind.GAME:
             return None
-        if entry is None or found.version < after:
+        if found.version < after:
+            # Less than was known: a database restored from a backup. Memory is not the truth.
+            self._forget(game)
+            return self.fresh(game)
+        if entry is None:
             entry = self._loaded(game, found.events)
         elif found.events:
             entry = replace(entry, record=follow(entry.record, found.events))
@@ -99,6 +103,10 @@ class Entries:
             while len(self._kept) > self._size:
                 self._kept.popitem(last=False)
 
+    def _forget(self, game: UUID) -> None:
+        with self._lock:
+            self._kept.pop(game, None)
+
     def table(self, identity: UUID) -> TableRecord | None:
         """Return a table as the store has it now; None where there is none."""
         found = self._store.read(identity)
@@ -112,7 +120,12 @@ class Entries:
         return found.events if found else ()
 
     def _loaded(self, game: UUID, lines: tuple[bytes, ...]) -> GameEntry:
-        record = load(game, lines, seed=self._seed(game, lines[-1]))
+        seed = self._seed(game, lines[-1])
+        if seed is None:
+            # Sealed since its log was read, and the seed deleted: now the log has it.
+            lines = self.lines(game)
+            seed = self._seed(game, lines[-1])
+        record = load(game, lines, seed=seed)
         if definition := self._rulebook.find(record.created["ruleset"]["id"]):
             record = with_cites(record, definition.cites)
         table_id = UUID(record.created["table"])

@@ -99,7 +99,7 @@ class Games:
         entry = self.entry(caller, game)
         version = entry.record.version
         wanted = version if last is None else last
-        self.check_range(entry, first, wanted)
+        self.check_range(entry, first, wanted, named=("/from", "/to"))
         as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MOST_FRAMES - 1)
         log = self._log(entry, end)
         items = replay_items(log, deck=entry.record.game.deck, viewer=as_, first=first, last=end)
@@ -130,11 +130,16 @@ class Games:
             raise Refusal("sealed", "this is shown after the seal")
         return ALL if viewer == ALL else seats[viewer]
 
-    def check_range(self, entry: GameEntry, first: int, last: int) -> None:
-        """Raise unless `first` to `last` are versions of the game, in order."""
+    def check_range(
+        self, entry: GameEntry, first: int, last: int, *, named: tuple[str, str] = ("/at", "/at")
+    ) -> None:
+        """Raise unless `first` to `last`, in the query as `named`, are versions in order."""
         version = entry.record.version
-        if not 1 <= first <= last <= version:
-            raise invalid("/at", f"versions go from 1 to {version}")
+        for value, name in zip((first, last), named, strict=True):
+            if not 1 <= value <= version:
+                raise invalid(name, f"versions go from 1 to {version}")
+        if first > last:
+            raise invalid(named[0], "is greater than the version to end with")
 
     def _log(self, entry: GameEntry, end: int) -> Sequence[Recorded]:
         return rebuild(self._entries.lines(entry.record.identity, limit=end))

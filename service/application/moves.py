@@ -139,6 +139,10 @@ class Moves:
                 # What this process knows may be old: the present decides.
                 present = self._entries.fresh(game)
                 if present is None or present.record.version == entry.record.version:
+                    # A twin of this request may have come first: its answer holds for both.
+                    first = self._answers.kept(player, request)
+                    if first is not None:
+                        return first
                     raise self._refused(entry.record, seat, refusal) from None
                 entry = present
                 continue

@@ -56,8 +56,12 @@ def changed_seat(
     state = table.seats[seat]
     key, sig = changes.get("key", state.key), changes.get("sig")
     if sig is not None:
-        signed = state.key is not None and key is not None and key_change_holds(
-            b64decode(state.key), sig, table=identity, seat=seat, key=b64decode(key)
+        signed = (
+            state.key is not None
+            and key is not None
+            and key_change_holds(
+                b64decode(state.key), sig, table=identity, seat=seat, key=b64decode(key)
+            )
         )
         if not signed:
             raise Refusal("bad-signature", "the new key is not signed by the old one")
@@ -69,6 +73,24 @@ def _own_seat(table: Table, player: Player) -> Seat:
     seat = table.seat_of(str(player.id))
     if seat is None:
         raise Refusal("not-seated", "you do not sit at this table")
+    not_playing(table)
+    return seat
+
+
+def not_playing(table: Table) -> None:
+    """Refuse what is done between hands only."""
     if table.status is TableStatus.PLAYING:
         raise Refusal("hand-running", "a hand is being played")
-    return seat
+
+
+def ready_to_deal(table: Table) -> None:
+    """Refuse a deal where a hand is being played, a seat is open, or all is over."""
+    match table.status:
+        case TableStatus.PLAYING:
+            raise Refusal("hand-running", "a hand is being played")
+        case TableStatus.OPEN:
+            raise Refusal("table-not-full", "there are open seats")
+        case TableStatus.CLOSED:
+            raise Refusal("forbidden", "the table is closed")
+        case TableStatus.BETWEEN:
+            return

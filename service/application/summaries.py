@@ -14,12 +14,12 @@ from service.record.times import format_time
 
 
 def game_summary(
-    record: GameRecord, wake: Wake | None, *, back: frozenset[Seat] = frozenset()
+    record: GameRecord, wake: Wake | None, *, back: frozenset[Seat] | None = None
 ) -> dict[str, Any]:
-    """Return the columns of a game's row that a move may have changed."""
+    """Return the columns of a game's row that a move may have changed; `back` where it did."""
     game, result = record.game, record.game.result
     reason = None if result is None else result.reason or result.cause
-    return {
+    summary = {
         "status": game.status.value,
         "turn": game.turn,
         "dealer": game.dealer,
@@ -27,10 +27,10 @@ def game_summary(
         "reason": None if reason is None else reason.value,
         "shithead": result.shithead if result else None,
         "places": list(result.places) if result else None,
-        "back": sorted(back),
         "wake_kind": wake.kind.value if wake else None,
         "wake_at": format_time(wake.at) if wake else None,
     }
+    return summary if back is None else {**summary, "back": sorted(back)}
 
 
 def new_game_summary(

@@ -82,10 +82,9 @@ def _seat(host: UUID, request: TableRequest, number: int, seat: Any) -> TableSea
 
 def _check_deal(ruleset: Ruleset, seats: int) -> None:
     if not ruleset.seats_min <= seats <= ruleset.seats_max:
-        raise Refusal(
-            "cannot-deal",
-            f"{ruleset.id} is for {ruleset.seats_min} to {ruleset.seats_max} seats",
-        )
+        least, most = ruleset.seats_min, ruleset.seats_max
+        range_ = f"{least} seats" if least == most else f"{least} to {most} seats"
+        raise Refusal("cannot-deal", f"{ruleset.id} is for {range_}")
     decks, jokers, partial = deck_of(ruleset, seats)
     cards, needed = 52 * decks + 4 * len(partial) + jokers, cards_dealt(ruleset, seats)
     if cards < needed:

@@ -7,17 +7,26 @@ from typing import Any
 from uuid import UUID
 
 from service.application.callers import Caller
+from service.application.dealt_hand import DealtHand
 from service.application.names import Names
 from service.application.summaries import clock_json, uuid_or_none
 from service.application.table_record import TableRecord
 from service.event_store.directory import GameRow
 from service.record.hashing import ruleset_hash
 
+NEWEST = 20
+"""How many hands a table shows."""
+
 
 def table_json(
-    record: TableRecord, caller: Caller, names: Names, *, games: Sequence[GameRow]
+    record: TableRecord,
+    caller: Caller,
+    names: Names,
+    *,
+    games: Sequence[GameRow],
+    dealt: DealtHand | None = None,
 ) -> dict[str, Any]:
-    """Return a table as the caller sees it; `games` are its newest hands."""
+    """Return a table as the caller sees it; `games` are its newest hands, `dealt` one more."""
     table, conditions = record.table, record.table.conditions
     ruleset = conditions.ruleset
     named = names.of([uuid_or_none(seat.player) for seat in table.seats])
@@ -52,19 +61,35 @@ def table_json(
         ],
         "hand": table.hand,
         "game": table.game,
-        "games": [
-            {
-                "id": str(game.id),
-                "hand": game.hand,
-                "status": game.status,
-                "shithead": game.shithead,
-                "dealer": game.dealer,
-            }
-            for game in games
-        ],
+        "games": _hands(games, dealt),
         "next_dealer": table.next_dealer,
         "as": _seat(record, caller.player),
     }
+
+
+def _hands(games: Sequence[GameRow], dealt: DealtHand | None) -> list[dict[str, Any]]:
+    """Return the newest hands; the one dealt by this very call stands in no row yet."""
+    hands: list[dict[str, Any]] = [
+        {
+            "id": str(row.id),
+            "hand": row.hand,
+            "status": row.status,
+            "shithead": row.shithead,
+            "dealer": row.dealer,
+        }
+        for row in games
+    ]
+    if dealt is not None:
+        game = dealt.record.game
+        first = {
+            "id": str(dealt.record.identity),
+            "hand": game.setup.hand,
+            "status": game.status.value,
+            "shithead": None,
+            "dealer": game.dealer,
+        }
+        hands = [first, *hands]
+    return hands[:NEWEST]
 
 
 def _seat(record: TableRecord, player: UUID | None) -> int | None:

@@ -12,14 +12,21 @@ import orjson
 from service.application.access import visible_table
 from service.application.answers import Answers
 from service.application.callers import Answered, Caller, Idempotency, Player, digest
-from service.application.dealt_hand import DealtHand
+from service.application.dealt_hand import DealtHand, table_append
 from service.application.entries import Entries
 from service.application.errors import Refusal, not_found
 from service.application.hands import new_hand
 from service.application.names import Names
 from service.application.ports import Bell, World
+from service.application.quotas import room_for_game, room_for_table
 from service.application.rulebook import Rulebook
-from service.application.seating import changed_seat, seat_left, seat_taken
+from service.application.seating import (
+    changed_seat,
+    not_playing,
+    ready_to_deal,
+    seat_left,
+    seat_taken,
+)
 from service.application.showing import shown
 from service.application.summaries import new_table_summary, table_summary
 from service.application.table_record import TableRecord, open_table, write_table
@@ -34,7 +41,6 @@ from service.event_store.protocol import (
     EventStore,
     StreamAppend,
     StreamConflict,
-    StreamKind,
 )
 from service.keyring import Keyring
 from service.record.times import format_time
@@ -72,6 +78,7 @@ class Tables:
         self, player: Player, wanted: TableRequest, request: Idempotency | None = None
     ) -> Answered:
         """Open a table, deal where it is full and wants to, and answer with it."""
+        room_for_table(self._directory, player.id)
         event = opened_by(player.id, wanted, self._rulebook.definition(wanted.ruleset))
         identity, at = self._world.identity(), format_time(self._world.now())
         invite = None if wanted.public else token_urlsafe(32)
@@ -84,11 +91,17 @@ class Tables:
         summary |= table_summary(record)
 
         def answered() -> Answered:
-            shown = table_json(record, Caller(player=player.id), self._names, games=())
-            body = orjson.dumps(shown if invite is None else {**shown, "invite": invite})
+            table = table_json(
+                record,
+                Caller(player=player.id),
+                self._names,
+                games=(),
+                dealt=dealt,
+            )
+            body = orjson.dumps(table if invite is None else {**table, "invite": invite})
             return Answered(body=body, version=record.version)
 
-        append = _table_append(record, (line, *lines), expected=0, summary=summary)
+        append = table_append(record, (line, *lines), expected=0, summary=summary)
         return self._commit(player, append, dealt, record, answered(), request)
 
     def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
@@ -119,27 +132,32 @@ class Tables:
         """Take a seat, any open one where none is named; the last to sit may set off the deal."""
         caller = Caller(player=player.id, invite=invite)
         visible_table(self._directory.table(identity), caller)
+        room_for_game(self._directory, player.id)
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
             return [seat_taken(record.table, player, seat, entropy=entropy, key=key)]
 
-        return self._change(caller, player, identity, events, request, deals=True)
+        return self._answers.or_first(
+            player.id,
+            request,
+            lambda: self._change(caller, player, identity, events, request, deals=True),
+        )
 
-    def leave(self, player: Player, identity: UUID) -> None:
+    def leave(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
         """Leave one's seat between hands."""
-        caller = Caller(player=player.id)
+        caller = Caller(player=player.id, invite=invite)
         visible_table(self._directory.table(identity), caller)
         self._change(caller, player, identity, lambda r: [seat_left(r.table, player)], None)
 
-    def close(self, player: Player, identity: UUID) -> None:
+    def close(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
         """Close a table that one hosts, between hands; closing it again changes nothing."""
-        caller = Caller(player=player.id)
+        caller = Caller(player=player.id, invite=invite)
         row = visible_table(self._directory.table(identity), caller)
         if row.host != player.id:
             raise Refusal("forbidden", "only its host closes a table")
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
-            _not_playing(record)
+            not_playing(record.table)
             return [] if record.table.closed else [TableClosed()]
 
         self._change(caller, player, identity, events, None)
@@ -150,9 +168,10 @@ class Tables:
         identity: UUID,
         *,
         changes: dict[str, Any],
+        invite: str | None = None,
     ) -> tuple[dict[str, Any], int]:
         """Change one's entropy or key for the hands to come, and return the table."""
-        caller = Caller(player=player.id)
+        caller = Caller(player=player.id, invite=invite)
         visible_table(self._directory.table(identity), caller)
         self._change(
             caller,
@@ -163,23 +182,36 @@ class Tables:
         )
         return self.view(caller, identity)
 
-    def deal(self, player: Player, identity: UUID, request: Idempotency | None) -> Answered:
+    def deal(
+        self,
+        player: Player,
+        identity: UUID,
+        request: Idempotency | None,
+        *,
+        invite: str | None = None,
+    ) -> Answered:
         """Deal the next hand and answer with it, as the caller sees it."""
-        caller = Caller(player=player.id)
+        caller = Caller(player=player.id, invite=invite)
+        return self._answers.or_first(
+            player.id, request, lambda: self._deal(caller, player, identity, request)
+        )
+
+    def _deal(
+        self, caller: Caller, player: Player, identity: UUID, request: Idempotency | None
+    ) -> Answered:
         row = visible_table(self._directory.table(identity), caller)
+        room_for_game(self._directory, player.id)
         for _ in range(ATTEMPTS):
             record = self._record(identity)
             if player.id != row.host and record.table.seat_of(str(player.id)) is None:
                 raise Refusal("not-seated", "only those who sit at the table, or host it, deal")
-            _ready_to_deal(record)
+            ready_to_deal(record.table)
             dealt = self._hand(record)
             done, lines = write_table(record, dealt.events, at=dealt.record.created_at)
             entry = dealt.entry
             view = shown(entry, entry.seat_of(player.id), self._names)
-            answer = Answered(
-                body=orjson.dumps({"game": view}), version=dealt.record.version
-            )
-            append = _table_append(done, lines, expected=record.version)
+            answer = Answered(body=orjson.dumps({"game": view}), version=dealt.record.version)
+            append = table_append(done, lines, expected=record.version)
             try:
                 return self._commit(player, append, dealt, done, answer, request)
             except StreamConflict:
@@ -203,11 +235,11 @@ class Tables:
             dealt = self._first_hand(changed) if deals else None
             done, more = write_table(changed, dealt.events if dealt else (), at=at)
             games = self._directory.games_of_table(identity)
-            shown_table = table_json(done, caller, self._names, games=games)
+            shown_table = table_json(done, caller, self._names, games=games, dealt=dealt)
             answer = Answered(body=orjson.dumps(shown_table), version=done.version)
             if not lines:
                 return answer
-            append = _table_append(done, lines + more, expected=record.version)
+            append = table_append(done, lines + more, expected=record.version)
             try:
                 return self._commit(player, append, dealt, done, answer, request)
             except StreamConflict:
@@ -223,9 +255,7 @@ class Tables:
         answer: Answered,
         request: Idempotency | None,
     ) -> Answered:
-        commit = Commit(
-            appends=(append,), answer=self._answers.to_keep(player.id, request, answer)
-        )
+        commit = Commit(appends=(append,), answer=self._answers.to_keep(player.id, request, answer))
         if dealt is not None:
             commit = dealt.added_to(commit, record, self._keyring)
         try:
@@ -256,37 +286,3 @@ class Tables:
         if record is None:
             raise not_found("table")
         return record
-
-
-def _table_append(
-    record: TableRecord,
-    lines: tuple[bytes, ...],
-    *,
-    expected: int,
-    summary: dict[str, Any] | None = None,
-) -> StreamAppend:
-    return StreamAppend(
-        stream=record.identity,
-        kind=StreamKind.TABLE,
-        expected=expected,
-        events=lines,
-        head=record.head,
-        summary=summary or table_summary(record),
-    )
-
-
-def _not_playing(record: TableRecord) -> None:
-    if record.table.status is TableStatus.PLAYING:
-        raise Refusal("hand-running", "a hand is being played")
-
-
-def _ready_to_deal(record: TableRecord) -> None:
-    match record.table.status:
-        case TableStatus.PLAYING:
-            raise Refusal("hand-running", "a hand is being played")
-        case TableStatus.OPEN:
-            raise Refusal("table-not-full", "there are open seats")
-        case TableStatus.CLOSED:
-            raise Refusal("forbidden", "the table is closed")
-        case TableStatus.BETWEEN:
-            return

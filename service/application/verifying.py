@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -15,6 +17,9 @@ from service.record.canonical import RecordError
 from service.record.notes import NoteVerifier, parse_verifier
 from service.verify.report import audit_object
 from service.verify.verify import Given, verify_bundle
+
+KEY_BYTES = 32
+_SEAT = re.compile("0|[1-9][0-9]?")
 
 
 class Verifying:
@@ -31,18 +36,28 @@ class Verifying:
         return audit_object(verify_bundle(Bundle(lines=lines)))
 
     def verify(
-        self, data: bytes, *, receipts: Sequence[bytes] = (), keys: Sequence[str] = ()
+        self,
+        data: bytes,
+        *,
+        receipts: Sequence[bytes] = (),
+        keys: Sequence[str] = (),
+        seat_keys: Sequence[str] = (),
     ) -> dict[str, Any]:
         """
         Return the audit object of a bundle or log that somebody sends.
 
-        Raises `not-a-bundle` where it is none, `invalid-body` for a key that is none.
+        `keys` are the server's, `seat_keys` those of players as `0=<base64>`. Raises
+        `not-a-bundle` where it is none, `invalid-body` for a key that is none.
         """
         try:
             bundle = read_log(data)
         except (NotABundle, RecordError) as error:
             raise Refusal("not-a-bundle", str(error)) from None
-        given = Given(receipts=tuple(receipts), server_keys=_verifiers(keys))
+        given = Given(
+            receipts=tuple(receipts),
+            server_keys=_verifiers(keys),
+            seat_keys=_seat_keys(seat_keys),
+        )
         return audit_object(verify_bundle(bundle, given))
 
 
@@ -50,4 +65,23 @@ def _verifiers(keys: Sequence[str]) -> tuple[NoteVerifier, ...]:
     try:
         return tuple(parse_verifier(key) for key in keys)
     except RecordError as error:
-        raise invalid("/keys", error.detail) from None
+        raise invalid("/key", error.detail) from None
+
+
+def _seat_keys(words: Sequence[str]) -> dict[int, str]:
+    keys: dict[int, str] = {}
+    for word in words:
+        seat, _, key = word.partition("=")
+        if not _SEAT.fullmatch(seat) or not _is_key(key) or int(seat) in keys:
+            raise invalid(
+                "/seat_key", "not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
+            )
+        keys[int(seat)] = key
+    return keys
+
+
+def _is_key(text: str) -> bool:
+    try:
+        return len(b64decode(text, validate=True)) == KEY_BYTES
+    except ValueError:
+        return False

@@ -34,11 +34,9 @@ def _server_keys(
 
 def _listed(text: str) -> list[str]:
     """Return the keys of a saved answer of `/v1/keys`."""
-    items = json.loads(text)["items"]
-    return [
-        str(NoteVerifier(name=item["name"], public=b64decode(item["public"], validate=True)))
-        for item in items
-    ]
+    named = ((item["name"], item["public"]) for item in json.loads(text)["items"])
+    keys = (NoteVerifier(name=n, public=b64decode(p, validate=True)) for n, p in named)
+    return [str(parse_verifier(str(key))) for key in keys]  # read again: a key has 32 bytes
 
 
 def _seat_keys(

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from service.event_store.disputes import Disputes
 from service.event_store.rows import (
     Cursor,
     CustomRuleset,
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 
-class Directory(Protocol):
+class Directory(Disputes, Protocol):
     """What stands outside the streams; every implementation passes the same contract test."""
 
     def create_player(

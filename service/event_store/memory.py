@@ -49,6 +49,7 @@ class MemoryStore:
         self._summaries: dict[StreamKind, dict[UUID, dict[str, Any]]] = {
             StreamKind.GAME: {},
             StreamKind.TABLE: {},
+            StreamKind.DISPUTE: {},
         }
 
     def commit(self, commit: Commit) -> None:
@@ -101,6 +102,18 @@ class MemoryStore:
                 del self._outbox[row]
             return due[:limit]
 
+    def waiting(self, topic: str) -> Sequence[OutboxRow]:
+        """Return the outbox rows of a topic, oldest first; they stay."""
+        with self._lock:
+            rows = [(at, row) for row, at in self._outbox.items() if row.topic == topic]
+        return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+    def told(self, stream: UUID, topic: str) -> None:
+        """Take a stream's rows of a topic off the outbox."""
+        with self._lock:
+            for row in [r for r in self._outbox if r.stream == stream and r.topic == topic]:
+                del self._outbox[row]
+
     def purge_answers(self, *, older_than: datetime) -> int:
         """Forget the answers kept before a time; return how many."""
         return self.forget_answers(lambda _, at: at < older_than)
@@ -145,7 +158,9 @@ class MemoryStore:
         if rows is None:
             return
         if summary is not None:
-            rows.setdefault(append.stream, {}).update(summary)
+            row = rows.setdefault(append.stream, {})
+            said = [*row.get("texts", ()), *summary.get("texts", ())]
+            row.update({**summary, "texts": said} if said else summary)
         if append.stream in rows:
             rows[append.stream]["version"] = len(stream.lines)
 

@@ -7,7 +7,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from service.event_store.disputes import Facts
 from service.event_store.memory import MemoryStore
+from service.event_store.memory_disputes import MemoryDisputes
 from service.event_store.memory_people import People
 from service.event_store.memory_rows import game_row, table_row
 from service.event_store.protocol import StreamKind
@@ -30,7 +32,7 @@ from service.event_store.summaries import as_json
 _OVER = ("ended", "aborted")
 
 
-class MemoryDirectory(People):
+class MemoryDirectory(People, MemoryDisputes):
     """People, summaries and what is kept beside games, in dictionaries."""
 
     def __init__(self, store: MemoryStore) -> None:
@@ -40,6 +42,12 @@ class MemoryDirectory(People):
         self._refusals: dict[UUID, list[Refused]] = {}
         self._readings: dict[UUID, list[Reading]] = {}
         self._rulesets: dict[str, CustomRuleset] = {}
+        self._facts: dict[UUID, Facts] = {}
+
+    def erase_player(self, player: UUID, at: datetime) -> bool:
+        """Forget name, token, kept answers and words in disputes."""
+        self.forget_words(player)
+        return super().erase_player(player, at)
 
     def standing(self, player: UUID) -> Standing:
         """Return a person's record and what they have going."""

@@ -11,6 +11,7 @@ import orjson
 import psycopg
 
 from service.event_store.database import Database
+from service.event_store.postgres_disputes import PostgresDisputes
 from service.event_store.protocol import StoreError
 from service.event_store.rows import (
     START,
@@ -31,7 +32,7 @@ from service.event_store.rows import (
 _Row = TypeVar("_Row")
 
 
-class PostgresDirectory:
+class PostgresDirectory(PostgresDisputes):
     """People, summaries and what is kept beside games, in PostgreSQL."""
 
     def __init__(self, database: Database) -> None:

@@ -123,6 +123,14 @@ class CustomRuleset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeRow:
+    """A dispute in a list."""
+
+    id: UUID
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
     """The last row of a page; the next page begins after it. Opaque to clients."""
 
@@ -150,7 +158,7 @@ START = Cursor(at=datetime.max.replace(tzinfo=UTC), id=UUID(int=2**128 - 1))
 """Before the newest row."""
 
 
-Row = TypeVar("Row", GameRow, TableRow)
+Row = TypeVar("Row", GameRow, TableRow, DisputeRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,15 +20,24 @@ _GAME_MORE = frozenset(
 )
 _TABLE_NEEDED = frozenset({"host", "status", "public", "ruleset_id", "created_at", "seats"})
 _TABLE_MORE = frozenset({"invite_hash", "hand", "game_id"})
+_DISPUTE_NEEDED = frozenset({"game_id", "state", "accuser", "charge", "opened_at"})
+_DISPUTE_MORE = frozenset(
+    {
+        *("accused", "verdict", "found_at", "wake_at"),
+        *("referees", "texts", "bundle", "findings"),  # rows beside it
+    }
+)
 _SEAT = frozenset({"seat", "kind", "bot", "player_id"})
 
 NEEDED: Mapping[StreamKind, frozenset[str]] = {
     StreamKind.GAME: _GAME_NEEDED,
     StreamKind.TABLE: _TABLE_NEEDED,
+    StreamKind.DISPUTE: _DISPUTE_NEEDED,
 }
 ALLOWED: Mapping[StreamKind, frozenset[str]] = {
     StreamKind.GAME: _GAME_NEEDED | _GAME_MORE,
     StreamKind.TABLE: _TABLE_NEEDED | _TABLE_MORE,
+    StreamKind.DISPUTE: _DISPUTE_NEEDED | _DISPUTE_MORE,
 }
 
 

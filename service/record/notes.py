@@ -83,18 +83,25 @@ def key_id(name: str, algorithm: bytes, public: bytes) -> bytes:
 
 def parse_verifier(text: str) -> NoteVerifier:
     """Return the verifier that a key `name+id+key` describes."""
+    name, algorithm, public = parse_key(text)
+    if algorithm != ED25519:
+        raise _bad("not an Ed25519 key")
+    return NoteVerifier(name=name, public=public)
+
+
+def parse_key(text: str) -> tuple[str, bytes, bytes]:
+    """Return the name, the algorithm byte and the 32 bytes of a key `name+id+key`."""
     match = _VERIFIER.fullmatch(text)
     if match is None:
         raise _bad("not a verifier key: name+id+key")
     name, key_hash, key = match.groups()
     check_name(name)
     raw = decode_base64(key)
-    if raw is None or len(raw) != 33 or raw[:1] != ED25519:
+    if raw is None or len(raw) != 33:
         raise _bad("not an Ed25519 key")
-    verifier = NoteVerifier(name=name, public=raw[1:])
-    if verifier.key_id.hex() != key_hash:
+    if key_id(name, raw[:1], raw[1:]).hex() != key_hash:
         raise _bad("the key id is not that of the name and key")
-    return verifier
+    return name, raw[:1], raw[1:]
 
 
 def sign_note(text: str, signers: Sequence[NoteSigner]) -> bytes:

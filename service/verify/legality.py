@@ -8,42 +8,16 @@ from itertools import zip_longest
 from typing import Final
 
 from schemas.events import type_of
+from service.domain.asked import move_behind
 from service.domain.cards import Card
-from service.domain.commands import (
-    Command,
-    Forfeit,
-    Lay,
-    Pass,
-    PickUp,
-    Play,
-    PlayBlind,
-    Ready,
-    Swap,
-    TryStock,
-)
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused, RuleRefused
-from service.domain.events import (
-    BlindFailed,
-    CardsDealt,
-    CardsPlayed,
-    CardsSwapped,
-    Event,
-    GameCreated,
-    GameEnded,
-    PilePickedUp,
-    SeatReady,
-    StockFailed,
-    TableLaid,
-    TurnPassed,
-    TurnTimedOut,
-    Zone,
-)
+from service.domain.events import CardsDealt, Event, GameCreated, TurnTimedOut
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.domain.ruleset import Ruleset
-from service.verify.citing import rule_for
+from service.rulesets.citing import rules_behind
 from service.verify.finding import Cursor, Failed
 from service.verify.log import Log
 from service.verify.moves import Kind, Move
@@ -140,7 +114,7 @@ class _Judge:
             game = evolve(game, expected[0])
         for seq in range(move.action, move.last + 1):
             event = self.events[seq]
-            command = _command_of(event)
+            command = move_behind(event)
             if command is None or (seq > move.action and not move.timed_out):
                 continue
             shown = game if self.open else with_shown(game, event, seq)
@@ -161,7 +135,7 @@ class _Judge:
         for seq, (event, due) in enumerate(zip_longest(actual, expected), start=first):
             if event == due:
                 continue
-            rule = rule_for(self.game, due or event, actual[0])
+            rule = _rule_behind(self.game, due or event, actual[0])
             if event is None:
                 raise Failed(last, f"{type_of(due)} is missing after it", rule)
             if due is None:
@@ -175,31 +149,9 @@ def _seat(move: Move) -> int:
     return move.seat
 
 
-def _command_of(event: Event) -> Command | None:
-    """Return the command that an action answers; None for what only follows from one."""
-    match event:
-        case CardsPlayed(zone=Zone.DOWN, slot=slot) if slot is not None:
-            return PlayBlind(seat=event.seat, slot=slot)
-        case CardsPlayed(zone=Zone.STOCK) | StockFailed():
-            return TryStock(seat=event.seat)
-        case CardsPlayed():
-            return Play(seat=event.seat, cards=event.cards)
-        case PilePickedUp():
-            return PickUp(seat=event.seat, along=event.along)
-        case BlindFailed():
-            return PlayBlind(seat=event.seat, slot=event.slot)
-        case TurnPassed():
-            return Pass(seat=event.seat)
-        case CardsSwapped():
-            return Swap(seat=event.seat, up=event.up, hand=event.hand)
-        case TableLaid():
-            return Lay(seat=event.seat, stacks=event.stacks)
-        case SeatReady():
-            return Ready(seat=event.seat)
-        case GameEnded(shithead=seat, reason="forfeit") if seat is not None:
-            return Forfeit(seat=seat)
-        case _:
-            return None
+def _rule_behind(game: Game, event: Event, action: Event) -> str:
+    """Return the statement that says most about an outcome as the rules give it."""
+    return rules_behind(game, event, action)[0]
 
 
 def _difference(event: Event, due: Event) -> str:

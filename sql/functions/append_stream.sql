@@ -39,6 +39,8 @@ BEGIN
             PERFORM summarise_game(stream, reached, nullif(append -> 'summary', 'null'));
         WHEN 'table' THEN
             PERFORM summarise_table(stream, reached, nullif(append -> 'summary', 'null'));
+        WHEN 'dispute' THEN
+            PERFORM summarise_dispute(stream, reached, nullif(append -> 'summary', 'null'));
         ELSE
             NULL;  -- other kinds have no summary
     END CASE;

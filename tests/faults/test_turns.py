@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from service.bootstrap import Services
 from service.event_store.protocol import Commit, EventStore, StoreUnavailable
 from tests.set_world import (
     Court,
+    Stopped,
     assert_sound,
     entry_of,
     lines_of,
@@ -23,25 +23,11 @@ from tests.set_world import (
     person,
     play_out,
     post,
+    stopping_after,
     version_of,
 )
 
 BOTS = ({"bot": "greedy"}, {"bot": "lowest"}, {"bot": "random"})
-
-
-class Stopped(BaseException):
-    """A worker that is gone: nothing in the service may catch this."""
-
-
-def stopping_after(commits: int) -> Callable[[], None]:
-    """Return a `step` that stops its worker once it has made so many commits."""
-    left = iter(range(commits))
-
-    def stop() -> None:
-        if next(left, None) is None:
-            raise Stopped
-
-    return stop
 
 
 def test_a_turn_taken_twice_is_played_once(services: Services, ada: Player) -> None:

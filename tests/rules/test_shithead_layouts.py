@@ -27,7 +27,8 @@ SIX = rules("shithead-six")
 
 def six(hand: str, **given: object) -> object:
     """Return a table of six where seat 0 has this hand."""
-    return table(hands=[hand, "9s", "8s", "7s", "6s", "5s"], **given)  # type: ignore[arg-type]
+    others = ["9s", "8s", "7s", "6s", "5s"]
+    return table(hands=[hand, *others], **given)  # type: ignore[arg-type] # as table takes them
 
 
 def test_p20_six_players_two_jokers() -> None:

@@ -11,6 +11,7 @@ from service.rulesets.catalogue import catalogue, definition
 from service.rulesets.differences import differences
 from service.rulesets.known import known_by_name
 from service.rulesets.page import as_text, rules_page
+from service.rulesets.words import label_of
 from tests.unit.cli.conftest import Said
 
 
@@ -44,7 +45,9 @@ def test_two_side_by_side_show_only_what_differs_with_the_statements(
     assert "(L21)" in ten
     assert "(T11)" in ten
     assert "A ten burns" not in out, "both burn: it does not differ"
-    assert f"{len(differences(definition('leeds'), definition('threes')))} settings differ" in out
+    found = differences(definition("leeds"), definition("threes"))
+    assert f"{len(found)} settings differ" in out
+    assert [d.setting for d in found if f"\n {label_of(d.setting)}"[:36] not in out] == []
 
 
 def test_a_ruleset_beside_itself_has_no_differences(shithead: Callable[..., Said]) -> None:

@@ -105,6 +105,7 @@ def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -
         ("--server-key", "court.example+00000000+AAAA"),
         ("--server-key", '{"items":[{"name":"court.example"}]}'),
         ("--server-key", "[]"),
+        ("--server-key", '{"items":[{"name":"court.example","public":"AAAA"}]}'),
         ("--seat-key", "AAAA"),
         ("--seat-key", "0=AAAA"),
         ("--seat-key", "x=" + b64encode(bytes(32)).decode()),

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""
+What a move costs beside its one durable commit: python -m ops.bench.moves [--games N] [--profile].
+
+Baseline and measurement run in turn in the same process against the same
+PostgreSQL, on events of the same size; the figure is their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import json
+import pstats
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import orjson
+
+from service.application.callers import Caller, Player
+from service.application.table_requests import TableRequest
+from service.bootstrap import Services, compose
+from service.domain.events import Entropy
+from service.embedded_postgres import EmbeddedPostgres
+from service.event_store.database import Database
+from service.event_store.migrate import migrate
+from service.event_store.postgres import PostgresStore
+from service.event_store.postgres_directory import PostgresDirectory
+from service.event_store.protocol import Commit, OutboxRow, StreamAppend, StreamKind
+from service.event_store.roles import service_url
+from service.keyring import Keyring
+from service.record.chain import encode_event, genesis, head
+
+SEATS = 3
+
+
+def main() -> None:
+    """Play games through the use cases and print what a move costs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--games", type=int, default=20)
+    parser.add_argument("--ruleset", default="shithead")
+    parser.add_argument("--profile", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        postgres = EmbeddedPostgres(Path(folder))
+        url = postgres.start()
+        try:
+            migrate(url)
+            database = Database(service_url(url))
+            print(json.dumps(measure(database, asked), indent=1))
+        finally:
+            database.close()
+            postgres.stop()
+
+
+def measure(database: Database, asked: argparse.Namespace) -> dict[str, object]:
+    """Return the figures, microseconds as medians."""
+    store = PostgresStore(database)
+    services = compose(
+        store=store,
+        directory=PostgresDirectory(database),
+        keyring=Keyring.generate(),
+        origin="bench.invalid",
+    )
+    players = [_player(services, n) for n in range(SEATS)]
+    profile = cProfile.Profile() if asked.profile else None
+    bare: list[float] = []
+    moves: list[float] = []
+    reads: list[float] = []
+    for game in range(asked.games):
+        bare += [_timed(commit) for commit in _commits(store, 30)]
+        if profile:
+            profile.enable()
+        _play(services, players, asked.ruleset, random.Random(game), moves, reads)
+        if profile:
+            profile.disable()
+    if profile:
+        pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
+    commit, move, view = (statistics.median(x) * 1e6 for x in (bare, moves, reads))
+    return {
+        "games": asked.games,
+        "moves": len(moves),
+        "commit_us": round(commit),
+        "move_us": round(move),
+        "move_to_commit": round(move / commit, 2),
+        "view_us": round(view),
+        "view_to_commit": round(view / commit, 2),
+    }
+
+
+def _play(
+    services: Services,
+    players: list[Player],
+    ruleset: str,
+    chance: random.Random,
+    moves: list[float],
+    reads: list[float],
+) -> None:
+    game = _table(services, players, ruleset)
+    callers = [Caller(player=player.id) for player in players]
+    while True:
+        for caller in callers:
+            started = time.perf_counter()
+            view = orjson.loads(services.games.view(caller, game)[0])
+            reads.append(time.perf_counter() - started)
+            if view["status"] == "ended":
+                return
+            legal = [move for move in view["moves"] if move["type"] != "swap"]
+            if legal:
+                plays = [move for move in legal if move["type"] == "play"]
+                body = chance.choice(plays or legal)
+                started = time.perf_counter()
+                services.moves.move(caller, game, body)
+                moves.append(time.perf_counter() - started)
+
+
+def _table(services: Services, players: list[Player], ruleset: str) -> UUID:
+    wanted = TableRequest(
+        ruleset=ruleset,
+        seats=("me", *["open"] * (len(players) - 1)),
+        options={},
+        clock=None,
+        window_seconds=0,
+        public=True,
+        entropy=Entropy.NONE,
+        key=None,
+        turn_limit=None,
+        deal=True,
+    )
+    table = orjson.loads(services.tables.open(players[0], wanted).body)
+    for player in players[1:]:
+        answer = services.tables.sit(
+            player, UUID(table["id"]), seat=None, entropy=Entropy.NONE, key=None, invite=None
+        )
+        table = orjson.loads(answer.body)
+    return UUID(table["game"])
+
+
+def _player(services: Services, number: int) -> Player:
+    registered = services.players.register(f"Player {number}")
+    return Player(id=UUID(registered["id"]), name=registered["name"])
+
+
+def _commits(store: PostgresStore, count: int) -> list[Callable[[], None]]:
+    """Return bare appends of two events each, the size of a play and its draw."""
+    stream, at = uuid4(), "2026-01-01T00:00:00.000000Z"
+    previous, commits = genesis(stream), []
+    for number in range(count):
+        lines = []
+        for part in range(2):
+            line = encode_event(
+                game=stream,
+                seq=2 * number + part,
+                prev=previous,
+                at=at,
+                by=0,
+                type="cards_played",
+                data={"seat": 0, "cards": ["7c", "7d"], "filling": "x" * 60},
+            )
+            lines.append(line)
+            previous = head(line)
+        commit = Commit(
+            appends=(
+                StreamAppend(
+                    stream=stream,
+                    kind=StreamKind.TABLE,
+                    expected=2 * number,
+                    events=tuple(lines),
+                    head=previous,
+                ),
+            ),
+            outbox=(OutboxRow(stream=stream, version=2 * number + 2, topic="bench"),),
+        )
+        commits.append(lambda commit=commit: store.commit(commit))  # type: ignore[misc] # bound here
+    return commits
+
+
+def _timed(act: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

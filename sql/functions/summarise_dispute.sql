@@ -1,0 +1,51 @@
+-- summarise_dispute: set the columns of a dispute's summary row that `summary` names, and its version.
+--
+-- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle` and
+-- `findings` are added beside it, in the transaction of the events that name them.
+CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    given  jsonb := coalesce(summary, '{}')
+        || jsonb_build_object('dispute_id', its_dispute, 'version', reached);
+BEGIN
+    UPDATE disputes d SET (
+        game_id, version, state, accuser, accused, charge, verdict, opened_at, found_at, wake_at
+    ) = (
+        SELECT
+            r.game_id, r.version, r.state, r.accuser, r.accused, r.charge, r.verdict,
+            r.opened_at, r.found_at, r.wake_at
+        FROM jsonb_populate_record(d, given) r
+    )
+    WHERE d.dispute_id = its_dispute;
+
+    IF NOT FOUND AND summary IS NOT NULL THEN
+        INSERT INTO disputes
+        SELECT * FROM jsonb_populate_record(NULL::disputes, '{"found_at": 0}' || given);
+    END IF;
+
+    IF given -> 'referees' IS NOT NULL THEN
+        DELETE FROM dispute_referees r WHERE r.dispute_id = its_dispute;
+        INSERT INTO dispute_referees (dispute_id, referee, player_id, recused)
+        SELECT its_dispute, r.referee, r.player_id, r.recused
+        FROM jsonb_populate_recordset(NULL::dispute_referees, given -> 'referees') r;
+    END IF;
+
+    IF given -> 'texts' IS NOT NULL THEN
+        INSERT INTO dispute_texts (dispute_id, seq, author, salt, words)
+        SELECT its_dispute, t.seq, t.author, t.salt, t.words
+        FROM jsonb_populate_recordset(NULL::dispute_texts, given -> 'texts') t;
+    END IF;
+
+    IF given -> 'bundle' IS NOT NULL THEN
+        INSERT INTO dispute_bundles (dispute_id, bundle)
+        SELECT its_dispute, b.bundle FROM jsonb_populate_record(NULL::dispute_bundles, given) b;
+    END IF;
+
+    IF given -> 'findings' IS NOT NULL THEN
+        INSERT INTO dispute_findings (dispute_id, found_at, key_id, sealed)
+        SELECT its_dispute, f.found_at, f.key_id, f.sealed
+        FROM jsonb_populate_record(NULL::dispute_findings, given -> 'findings') f;
+    END IF;
+END
+$$;

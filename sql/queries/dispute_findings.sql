@@ -1,0 +1,7 @@
+-- dispute_findings: what the machine found last.
+-- $1 dispute
+SELECT found_at, key_id, sealed
+FROM dispute_findings
+WHERE dispute_id = $1::uuid
+ORDER BY found_at DESC
+LIMIT 1

@@ -1,0 +1,13 @@
+-- due_disputes: disputes in which silence has led to something, or findings are missing: none
+-- made yet by a worker, or none since the game was sealed.
+-- $1 now, $2 findings are awaited of disputes opened before, $3 most rows
+SELECT d.dispute_id
+FROM disputes d
+JOIN games g ON g.game_id = d.game_id
+WHERE d.state <> 'final' AND (
+    d.wake_at <= $1::timestamptz
+    OR (d.found_at = 0 AND d.opened_at <= $2::timestamptz)
+    OR (d.found_at > 0 AND d.found_at < g.version AND g.ended_at IS NOT NULL)
+)
+ORDER BY d.opened_at
+LIMIT $3::bigint

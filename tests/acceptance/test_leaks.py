@@ -1,0 +1,83 @@
+"""Whatever a seat, or the public, cannot know changes no byte of what it is answered."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from tests.twins import Deck, Said, Service, Step, Viewer, dealt, masked, script, sight, twin_of
+
+RULESETS = ("shithead", "leeds", "covered-queen")
+PEOPLE = 3
+STEPS = 14
+LOOKS = (0, 1, 4, 9, STEPS)
+"""After how many steps a viewer asks for everything; the last with the most known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """A script, what each viewer was answered, and decks that no viewer can tell from the true."""
+
+    steps: tuple[Step, ...]
+    said: dict[Viewer, list[Said]]
+    deck: Deck
+    twins: dict[Viewer, Deck | None]
+
+
+def asked(service: Service, viewers: tuple[Viewer, ...], step: int) -> dict[Viewer, list[Said]]:
+    """Return everything that each viewer is answered after a step."""
+    return {v: list(sight(service, v)) if step in LOOKS else [] for v in viewers}
+
+
+def viewers_of(people: int) -> tuple[Viewer, ...]:
+    """Return the public and every seat."""
+    return (None, *range(people))
+
+
+def play(ruleset: str, seed: int) -> Played:
+    """Play at random, and find a twin for every viewer."""
+    rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(PEOPLE)
+    with dealt(ruleset, PEOPLE) as service:
+        said = asked(service, viewers, 0)
+        steps = []
+        for step in script(service, rng, steps=STEPS):
+            answer = service.make(step)
+            assert answer.status == 201, answer.body
+            steps.append(step)
+            said[step.seat].append(answer)
+            for viewer, more in asked(service, viewers, len(steps)).items():
+                said[viewer] += more
+        deck = service.entry_game().deck
+        twins = {v: twin_of(service, steps, v, rng) for v in viewers}
+    return Played(steps=tuple(steps), said=said, deck=deck, twins=twins)
+
+
+def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[Said]:
+    """Return what a viewer is answered when the same script is played with another deck."""
+    with dealt(ruleset, PEOPLE, deck) as service:
+        said = list(sight(service, viewer))
+        for number, step in enumerate(played.steps, start=1):
+            answer = service.make(step)
+            assert answer.status == 201, answer.body
+            if step.seat == viewer:
+                said.append(answer)
+            said += asked(service, (viewer,), number)[viewer]
+    return said
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_two_decks_that_a_viewer_cannot_tell_apart_give_it_the_same_bytes(
+    ruleset: str, seed: int
+) -> None:
+    """Only commitments, salts, hashes and signatures differ, and in nothing but their digits."""
+    played = play(ruleset, seed)
+    for viewer, deck in played.twins.items():
+        assert deck is not None, f"no twin for {viewer}: the test would show nothing"
+        assert sum(a != b for a, b in zip(deck, played.deck, strict=True)) > 3
+        twin = replay(ruleset, played, viewer, deck)
+        assert len(twin) == len(played.said[viewer])
+        for one, other in zip(played.said[viewer], twin, strict=True):
+            assert masked(one) == masked(other), f"seat {viewer} can tell by {one.to}"

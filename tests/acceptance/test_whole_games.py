@@ -1,0 +1,121 @@
+"""Whole games over HTTP, by a client that knows nothing but the contract; each verifies at L1."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.client import Client, open_table, play_on, register
+from tests.running import Running, running
+from tests.servers import DatabaseServer
+
+pytestmark = pytest.mark.heavy
+
+ROOT = Path(__file__).resolve().parents[2]
+BOTS = ("lowest", "greedy", "random")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sized:
+    """How many people and bots play at a table."""
+
+    people: int
+    bots: int
+
+
+@pytest.fixture(scope="module")
+def service(
+    database_server: DatabaseServer,
+    migrated_template: str,
+    redis_server: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Running]:
+    """Return a service of two API processes and two workers."""
+    url = database_server.create(template=migrated_template)
+    with running(url, redis_server, tmp_path_factory.mktemp("logs"), workers=2) as started:
+        yield started
+    database_server.drop(url)
+
+
+def sizes(ruleset: str, count: int) -> list[Sized]:
+    """Return tables from the smallest to the largest, every other one with bots."""
+    most = 5 if ruleset == "shithead" else 6
+    tables = []
+    for number in range(count):
+        seats = 2 + number % (most - 1)
+        bots = min(seats - 1, 1 + number // 2 % 3) if number % 2 else 0
+        tables.append(Sized(people=seats - bots, bots=bots))
+    return tables
+
+
+def play(service: Running, ruleset: str, size: Sized, rng: random.Random) -> tuple[Client, str]:
+    """Play one game to its end, and return a player and the game."""
+    people = [register(service.port, f"Player {n}") for n in range(size.people)]
+    bots = tuple(rng.choice(BOTS) for _ in range(size.bots))
+    game = open_table(people, ruleset=ruleset, bots=bots, window_seconds=0)
+    view = play_on(people, game, rng)
+    assert view["status"] == "ended"
+    assert view["result"]["reason"] in ("shithead", "stalemate")
+    return people[0], game
+
+
+def verified(player: Client, game: str, folder: Path) -> None:
+    """Fetch the bundle and let `shithead verify` check it, as a stranger would."""
+    answer = player.call("GET", f"/v1/games/{game}/evidence?profile=public")
+    assert answer.status == 200
+    bundle = folder / f"{game}.shx"
+    bundle.write_bytes(answer.body)
+    checked = subprocess.run(
+        [sys.executable, "-m", "service.cli", "verify", str(bundle)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert checked.returncode == 0, (checked.stdout, checked.stderr)
+    assert "L1" in checked.stdout, checked.stdout
+
+
+@pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
+def test_games_of_people_and_bots_end_and_verify(
+    service: Running, tmp_path: Path, ruleset: str
+) -> None:
+    rng = random.Random(f"short {ruleset}")
+    for size in (Sized(people=2, bots=0), Sized(people=1, bots=2)):
+        player, game = play(service, ruleset, size, rng)
+        verified(player, game, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
+def test_twenty_games_of_every_size_end_and_verify(
+    service: Running, tmp_path: Path, ruleset: str
+) -> None:
+    rng = random.Random(f"long {ruleset}")
+    for size in sizes(ruleset, 20):
+        player, game = play(service, ruleset, size, rng)
+        verified(player, game, tmp_path)
+
+
+def test_killing_a_worker_in_mid_game_delays_it_and_nothing_else(
+    service: Running, tmp_path: Path
+) -> None:
+    rng = random.Random("killed")
+    ada = register(service.port, "Ada")
+    game = open_table([ada], ruleset="shithead", bots=BOTS, window_seconds=0)
+    for name in ("worker 1", "worker 2"):
+        play_on([ada], game, rng, moves=3)
+        service.kill(name)
+    stuck = ada.get(f"/v1/games/{game}")
+    for name in ("worker 1", "worker 2"):
+        service.start(name)
+    view = play_on([ada], game, rng)
+    assert view["status"] == "ended"
+    assert view["version"] > stuck["version"]
+    verified(ada, game, tmp_path)

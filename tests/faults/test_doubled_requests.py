@@ -1,0 +1,208 @@
+"""Requests that come twice, or at once, and readers that come between two writes."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.errors import Refusal
+from service.bootstrap import Services
+from service.event_store.protocol import EventStore, SealedSecret
+from tests.set_world import (
+    Court,
+    assert_sound,
+    entry_of,
+    legal,
+    lines_of,
+    open_game,
+    play_out,
+    post,
+    types_of,
+    version_of,
+)
+
+READY = {"type": "ready"}
+REPEAT = Idempotency(key="once", path="/moves", body_hash=hashlib.sha256(b"ready").digest())
+
+
+def test_the_same_request_at_many_processes_at_once_is_carried_out_once(
+    court: Court, services: Services, ada: Player
+) -> None:
+    """All are given the first answer, whoever comes when."""
+    for number in range(5):
+        game = open_game(services, ada, ("me", {"bot": "lowest"}))
+        request = Idempotency(key=f"k{number}", path="/moves", body_hash=REPEAT.body_hash)
+        processes = [court.process() for _ in range(3)]
+        start = threading.Barrier(6)
+
+        def once(
+            process: Services, game: UUID = game, request: Idempotency = request, start: Any = start
+        ) -> Answered:
+            start.wait()
+            return post(process, ada, game, READY, request=request)
+
+        with ThreadPoolExecutor(6) as pool:
+            answers = list(pool.map(once, processes * 2))
+        assert len({answer.body for answer in answers}) == 1
+        assert [answer.replayed for answer in answers].count(False) == 1
+        assert types_of(services, game).count("seat_ready") == 1
+
+
+def test_a_request_whose_twin_came_first_gets_its_answer_not_a_refusal(
+    services: Services, ada: Player
+) -> None:
+    """Whoever looked for an answer before the twin wrote it, finds it afterwards."""
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    first = post(services, ada, game, READY, request=REPEAT)
+    second = post(services, ada, game, READY, request=REPEAT)
+    assert (second.body, second.replayed) == (first.body, True)
+
+
+def test_a_key_used_with_another_body_is_refused_also_after_a_race(
+    services: Services, ada: Player
+) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    post(services, ada, game, READY, request=REPEAT)
+    other = Idempotency(key=REPEAT.key, path=REPEAT.path, body_hash=b"x" * 32)
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, READY, request=other)
+    assert refused.value.code == "idempotency-conflict"
+
+
+def test_two_who_deal_or_sit_at_once_with_one_key_get_one_answer(
+    court: Court, services: Services, ada: Player, bob: Player
+) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    post(services, ada, game, {"type": "forfeit"})
+    table = entry_of(services, game).table
+    processes, start = [court.process() for _ in range(4)], threading.Barrier(4)
+
+    def deal(process: Services) -> Answered:
+        start.wait()
+        return process.tables.deal(ada, table, REPEAT)
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(deal, processes))
+    assert len({answer.body for answer in answers}) == 1
+    assert len(services.directory.games_of_table(table)) == 2
+
+
+class SealedMeanwhile:
+    """A store in which a game is sealed between the reading of its log and of its seed."""
+
+    def __init__(self, store: EventStore, seal: Callable[[], None]) -> None:
+        self._store = store
+        self._seal: Callable[[], None] | None = seal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def secret(self, game: UUID) -> SealedSecret | None:
+        """Seal the game, then look for its seed."""
+        seal, self._seal = self._seal, None
+        if seal is not None:
+            seal()
+        return self._store.secret(game)
+
+
+def test_a_reader_between_the_last_move_and_the_seal_knows_the_deck_after_it(
+    court: Court, services: Services, ada: Player
+) -> None:
+    """The seed is deleted at the seal; the log then has it."""
+    game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
+    reader = court.process()
+    store = SealedMeanwhile(reader.store, lambda: play_out(services, game))
+    reader.entries._store = store  # type: ignore[assignment] # it is one by duck typing
+    entry_of(reader, game)
+    entry = entry_of(reader, game)
+    assert entry.record.sealed
+    openings = reader.games.openings(Caller(), game)
+    assert len(openings) == 52
+    assert reader.games.transcript(Caller(), game, "all") == services.games.transcript(
+        Caller(), game, "all"
+    )
+
+
+def test_a_log_shorter_than_the_one_known_is_read_anew(
+    court: Court, services: Services, ada: Player
+) -> None:
+    """After a database was restored from a backup a process must not go on from its memory."""
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    known = entry_of(services, game)
+    other = court.process()
+    other.entries._kept[game] = known
+    longer = post(services, ada, game, READY)
+    assert longer.version == known.record.version + 1
+    after = entry_of(services, game)
+    other.entries._kept[game] = after
+    other.entries._store = Restored(other.store, known.record.version)  # type: ignore[assignment]
+    assert version_of(other, game) == known.record.version
+
+
+class Restored:
+    """A store that has lost everything after a version."""
+
+    def __init__(self, store: EventStore, version: int) -> None:
+        self._store = store
+        self._version = version
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> Any:
+        """Read as if there were nothing after the version."""
+        found = self._store.read(stream, after=0)
+        assert found is not None
+        if found.kind.value != "game":
+            return found
+        kept = found.events[: self._version]
+        return replace(found, version=len(kept), events=kept[after:])
+
+
+def test_a_move_decided_at_an_old_version_is_decided_again(
+    court: Court, services: Services, ada: Player, bob: Player
+) -> None:
+    """Two people in the exchange phase at two processes: both moves are made, one after the other."""
+    game = open_game(services, ada, ("me", "open"), guests=(bob,))
+    one, two = court.process(), court.process()
+    for process in (one, two):
+        entry_of(process, game)
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(post, one, ada, game, READY), pool.submit(post, two, bob, game, READY)]
+        assert len({done.result().version for done in both}) == 2
+    assert types_of(services, game).count("seat_ready") == 2
+    assert_sound(services, game)
+
+
+def test_the_same_play_without_a_key_twice_at_once_is_made_once(
+    court: Court, services: Services, ada: Player
+) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}), ruleset="leeds")
+    while services.turns.take(game, version_of(services, game)) != "waits":
+        pass
+    post(services, ada, game, READY)
+    while services.turns.take(game, version_of(services, game)) != "waits":
+        pass
+    move = legal(services, game, 0)[0]
+    processes, log = [court.process(), court.process()], lines_of(services, game)
+
+    def made(process: Services) -> bool:
+        try:
+            post(process, ada, game, move, expected=len(log))
+        except Refusal:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(made, processes)) == [False, True]
+    new = [orjson.loads(line) for line in lines_of(services, game)[len(log) :]]
+    assert sum(event["by"] == 0 and "cards" in event["data"] for event in new) == 1

@@ -1,0 +1,201 @@
+"""What is lost between a commit and its telling is found again in Postgres."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from service.application.callers import Caller, Idempotency, Player
+from service.bootstrap import Services
+from service.domain.events import Clock
+from tests.set_world import Court, one_move, open_game, post, version_of
+from workers import relay as relay_module
+from workers.relay import Relay
+from workers.sweeper import AGAIN_AFTER, Sweeper
+
+BOTS = ({"bot": "greedy"}, {"bot": "lowest"})
+
+
+class Stopwatch:
+    """The sweeper's own clock, set by a test."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def monotonic(self) -> float:
+        """Return the seconds that were set."""
+        return self.seconds
+
+
+@pytest.fixture
+def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
+    """Return the clock by which the sweeper remembers what it woke."""
+    clock = Stopwatch()
+    monkeypatch.setattr("workers.sweeper.time", clock)
+    return clock
+
+
+@pytest.fixture
+def sweeper(services: Services, stopwatch: Stopwatch) -> Sweeper:
+    """Return a sweeper with nothing woken yet."""
+    return Sweeper(services)
+
+
+def woken(court: Court) -> list[tuple[UUID, int]]:
+    """Return what workers were asked for since the last look."""
+    found, court.bell.woken = court.bell.woken, []
+    return found
+
+
+def test_a_wake_up_that_was_lost_is_made_again(
+    court: Court, services: Services, ada: Player, sweeper: Sweeper
+) -> None:
+    game = open_game(services, ada, BOTS)
+    woken(court)
+    assert sweeper.sweep() == 1
+    assert woken(court) == [(game, version_of(services, game))]
+
+
+def test_a_game_is_not_woken_twice_in_a_moment_but_again_later(
+    court: Court, services: Services, ada: Player, sweeper: Sweeper, stopwatch: Stopwatch
+) -> None:
+    open_game(services, ada, BOTS)
+    assert sweeper.sweep() == 1
+    stopwatch.seconds += AGAIN_AFTER.total_seconds() - 0.1
+    assert sweeper.sweep() == 0
+    stopwatch.seconds += 0.2
+    assert sweeper.sweep() == 1, "the job may have died with its worker"
+
+
+def test_a_new_version_is_woken_at_once(
+    court: Court, services: Services, ada: Player, sweeper: Sweeper
+) -> None:
+    game = open_game(services, ada, BOTS)
+    sweeper.sweep()
+    one_move(services, game)
+    assert sweeper.sweep() == 1
+    assert woken(court)[-1] == (game, version_of(services, game))
+
+
+def test_a_game_that_waits_for_a_person_is_left_alone(
+    court: Court, services: Services, ada: Player, sweeper: Sweeper
+) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    while services.turns.take(game, version_of(services, game)) != "waits":
+        pass
+    assert sweeper.sweep() == 0
+
+
+def test_a_deadline_wakes_when_it_is_reached(
+    court: Court, services: Services, ada: Player, sweeper: Sweeper
+) -> None:
+    clock = Clock(turn_seconds=5, swap_seconds=5)
+    game = open_game(services, ada, ("me", {"bot": "lowest"}), clock=clock)
+    while services.turns.take(game, version_of(services, game)) != "waits":
+        pass
+    woken(court)
+    court.world.wait(4.999)
+    assert sweeper.sweep() == 0
+    court.world.wait(0.001)
+    assert sweeper.sweep() == 1
+    assert woken(court) == [(game, version_of(services, game))]
+
+
+def test_two_sweepers_do_no_harm(
+    court: Court, services: Services, ada: Player, stopwatch: Stopwatch
+) -> None:
+    game = open_game(services, ada, BOTS)
+    for sweeper in (Sweeper(services), Sweeper(court.process())):
+        assert sweeper.sweep() == 1
+    outcomes = [services.turns.take(*call) for call in woken(court)]
+    assert set(outcomes[1:]) == {"stale"}
+    assert version_of(services, game) > 3
+
+
+def test_the_sweeper_forgets_answers_after_a_day(
+    court: Court, services: Services, ada: Player, sweeper: Sweeper
+) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    request = Idempotency(key="k", path="/p", body_hash=b"h" * 32)
+    post(services, ada, game, {"type": "ready"}, request=request)
+    assert services.answers.kept(ada.id, request) is not None
+    in_a_day(court, services)
+    sweeper.purge()
+    assert services.answers.kept(ada.id, request) is None
+
+
+def in_a_day(court: Court, services: Services) -> None:
+    """Let more than a day pass; Postgres dates answers by a clock of its own."""
+    court.world.time = datetime.now(UTC) + timedelta(hours=24, minutes=1)
+    assert services.world.now() == court.world.time
+
+
+@pytest.fixture
+def relay(court: Court, services: Services, monkeypatch: pytest.MonkeyPatch) -> Relay:
+    """Return a relay for which every row is old enough."""
+    court.world.time = datetime.now(UTC)
+    monkeypatch.setattr(relay_module, "OLDER_THAN", timedelta(seconds=-60))
+    return Relay(services)
+
+
+def test_the_relay_tells_the_newest_version_of_each_game_once(
+    court: Court, services: Services, ada: Player, relay: Relay
+) -> None:
+    games = [open_game(services, ada, BOTS) for _ in range(2)]
+    for _ in range(3):
+        one_move(services, games[0])
+    court.bell.told = []
+    assert relay.pass_on() == 5
+    assert sorted(court.bell.told) == sorted((g, version_of(services, g)) for g in games)
+    assert relay.pass_on() == 0
+
+
+def test_the_relay_leaves_rows_that_were_just_written(
+    court: Court, services: Services, ada: Player, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay_module, "OLDER_THAN", timedelta(seconds=60))
+    open_game(services, ada, BOTS)
+    assert relay.pass_on() == 0
+
+
+def test_two_relays_share_the_rows(
+    court: Court, services: Services, ada: Player, relay: Relay
+) -> None:
+    for _ in range(4):
+        open_game(services, ada, BOTS)
+    other = Relay(court.process())
+    assert relay.pass_on() + other.pass_on() == 4
+
+
+class Failing:
+    """A bell whose Redis is gone: like the real one it never raises."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __getattr__(self, _name: str) -> Any:
+        def ring(*_arguments: object, **_named: object) -> None:
+            self.calls += 1
+
+        return ring
+
+
+def test_with_a_dead_bell_a_whole_game_is_played_by_the_sweeper_alone(
+    court: Court, ada: Player, stopwatch: Stopwatch
+) -> None:
+    bell = Failing()
+    services = court.process(bell=bell)
+    game = open_game(services, ada, BOTS)
+    for _ in range(1000):
+        stopwatch.seconds += 10
+        due = services.directory.due_games(now=court.world.now(), limit=9)
+        if not due:
+            break
+        assert Sweeper(services).sweep() == 1
+        one_move(services, due[0].id)
+    body, _ = services.games.view(Caller(), game)
+    assert b'"status":"ended"' in body
+    assert bell.calls

@@ -1,0 +1,268 @@
+"""Clocks: what is done for a silent seat, who stands in for it, and how its player comes back."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application.callers import Caller, Player
+from service.application.errors import Refusal
+from service.bootstrap import Services
+from service.domain.events import Clock, Entropy
+from tests.set_world import (
+    Court,
+    Stopped,
+    assert_sound,
+    entry_of,
+    legal,
+    lines_of,
+    one_move,
+    open_game,
+    post,
+    stopping_after,
+    types_of,
+    version_of,
+)
+
+CLOCK = Clock(turn_seconds=5, swap_seconds=8)
+
+
+def take(services: Services, game: UUID) -> str:
+    """Let a worker do all that is due now."""
+    outcome = "again"
+    while outcome == "again":
+        outcome = services.turns.take(game, version_of(services, game))
+    return outcome
+
+
+def on_turn(services: Services, game: UUID, seat: int) -> None:
+    """Let bots play, one move at a time, until a seat is on turn."""
+    for _ in range(200):
+        if entry_of(services, game).record.game.turn == seat:
+            return
+        one_move(services, game)
+    raise AssertionError(f"seat {seat} is not on turn")
+
+
+def stood_in(services: Services, game: UUID) -> bool:
+    """Return whether everybody sees that a bot stands in for seat 0."""
+    seen = orjson.loads(services.games.view(Caller(), game)[0])
+    found: bool = seen["seats"][0]["stand_in"]
+    return found
+
+
+def time_outs(services: Services, game: UUID) -> int:
+    """Return how many time-outs the log of a game has."""
+    return types_of(services, game).count("turn_timed_out")
+
+
+@pytest.fixture
+def game(services: Services, ada: Player) -> UUID:
+    """Return a game of Ada against a bot with a short clock, Ada not ready yet."""
+    seats = ("me", {"bot": "lowest"})
+    dealt = open_game(services, ada, seats, ruleset="leeds", clock=CLOCK, window_seconds=0)
+    take(services, dealt)
+    return dealt
+
+
+@pytest.fixture
+def silent(court: Court, services: Services, ada: Player, game: UUID) -> UUID:
+    """Return a game in which a bot has just begun to stand in for Ada."""
+    post(services, ada, game, {"type": "ready"})
+    fall_silent(court, services, game)
+    return game
+
+
+def fall_silent(court: Court, services: Services, game: UUID, *, times: int = 2) -> None:
+    """Let Ada be silent on two turns in a row."""
+    for _ in range(times):
+        on_turn(services, game, 0)
+        court.world.wait(CLOCK.turn_seconds)
+        one_move(services, game)
+
+
+def test_nothing_happens_a_moment_before_the_time_is_up(
+    court: Court, services: Services, game: UUID
+) -> None:
+    before = types_of(services, game)
+    court.world.wait(CLOCK.swap_seconds - 0.001)
+    assert take(services, game) == "waits"
+    assert types_of(services, game) == before
+    court.world.wait(0.001)
+    take(services, game)
+    new = types_of(services, game)[len(before) :]
+    assert new[:2] == ["turn_timed_out", "seat_ready"]
+
+
+def test_the_sweeper_finds_a_time_that_is_up_when_it_is_up(
+    court: Court, services: Services, game: UUID
+) -> None:
+    directory = services.directory
+    assert not directory.due_games(now=court.world.now(), limit=9)
+    court.world.wait(CLOCK.swap_seconds)
+    due = directory.due_games(now=court.world.now(), limit=9)
+    assert [(row.id, row.kind) for row in due] == [(game, "time_out")]
+
+
+def test_one_time_out_brings_no_bot(
+    court: Court, services: Services, ada: Player, game: UUID
+) -> None:
+    post(services, ada, game, {"type": "ready"})
+    on_turn(services, game, 0)
+    court.world.wait(CLOCK.turn_seconds)
+    one_move(services, game)
+    assert time_outs(services, game) == 1
+    on_turn(services, game, 0)
+    assert take(services, game) == "waits"
+    assert not stood_in(services, game)
+
+
+def test_after_two_time_outs_in_a_row_a_bot_stands_in_and_no_more_time_passes(
+    services: Services, silent: UUID
+) -> None:
+    assert time_outs(services, silent) == 2
+    assert stood_in(services, silent)
+    assert take(services, silent) == "over"
+    assert time_outs(services, silent) > 2, "each move of the bot follows a time-out"
+    assert_sound(services, silent)
+
+
+def test_a_move_of_her_own_brings_the_player_back(
+    services: Services, ada: Player, silent: UUID
+) -> None:
+    on_turn(services, silent, 0)
+    post(services, ada, silent, legal(services, silent, 0)[0])
+    assert not stood_in(services, silent)
+    on_turn(services, silent, 0)
+    assert take(services, silent) == "waits"
+    assert_sound(services, silent)
+
+
+def test_back_brings_the_player_back_without_a_move(
+    court: Court, services: Services, ada: Player, silent: UUID
+) -> None:
+    """Also for workers of other processes, and a second time without harm."""
+    log = types_of(services, silent)
+    for _ in range(2):
+        seen = orjson.loads(services.stand_ins.back(Caller(player=ada.id), silent).body)
+        assert not seen["seats"][0]["stand_in"]
+    assert types_of(services, silent) == log, "the log says nothing of it"
+    other = court.process()
+    on_turn(other, silent, 0)
+    assert take(other, silent) == "waits"
+    assert time_outs(other, silent) == 2
+
+
+def test_a_player_who_came_back_and_plays_has_the_whole_clock_again(
+    court: Court, services: Services, ada: Player, silent: UUID
+) -> None:
+    services.stand_ins.back(Caller(player=ada.id), silent)
+    on_turn(services, silent, 0)
+    court.world.wait(CLOCK.turn_seconds - 0.001)
+    assert take(services, silent) == "waits"
+    post(services, ada, silent, legal(services, silent, 0)[0])
+    assert_sound(services, silent)
+
+
+def test_who_came_back_and_falls_silent_again_is_stood_in_for_again(
+    court: Court, services: Services, ada: Player, silent: UUID
+) -> None:
+    services.stand_ins.back(Caller(player=ada.id), silent)
+    on_turn(services, silent, 0)
+    post(services, ada, silent, legal(services, silent, 0)[0])
+    fall_silent(court, services, silent)
+    assert stood_in(services, silent)
+    assert_sound(services, silent)
+
+
+def test_who_came_back_without_a_move_and_stays_silent_is_stood_in_for_again(
+    court: Court, services: Services, ada: Player, silent: UUID
+) -> None:
+    services.stand_ins.back(Caller(player=ada.id), silent)
+    fall_silent(court, services, silent)
+    assert stood_in(services, silent)
+    assert_sound(services, silent)
+
+
+def test_another_s_move_by_a_process_that_did_not_hear_of_it_takes_nobody_s_return(
+    court: Court, services: Services, ada: Player, bob: Player
+) -> None:
+    """Coming back changes no version, so a process may know the game without it."""
+    game = open_game(
+        services,
+        ada,
+        ("me", "open"),
+        ruleset="leeds",
+        clock=CLOCK,
+        window_seconds=0,
+        guests=(bob,),
+    )
+    other = court.process()
+    for player in (ada, bob):
+        post(services, player, game, {"type": "ready"})
+    for _ in range(2):
+        if entry_of(services, game).record.game.turn != 0:
+            post(services, bob, game, legal(services, game, 1)[0])
+        fall_silent(court, services, game, times=1)
+    assert stood_in(other, game)
+    services.stand_ins.back(Caller(player=ada.id), game)
+    post(other, bob, game, legal(services, game, 1)[0])
+    assert not stood_in(court.process(), game)
+
+
+def test_only_a_seat_of_a_running_game_comes_back(
+    services: Services, ada: Player, bob: Player, silent: UUID
+) -> None:
+    with pytest.raises(Refusal, match="do not sit"):
+        services.stand_ins.back(Caller(player=bob.id), silent)
+    take(services, silent)
+    with pytest.raises(Refusal, match="over"):
+        services.stand_ins.back(Caller(player=ada.id), silent)
+
+
+def test_a_move_that_races_its_time_out_is_made_once(
+    court: Court, services: Services, ada: Player, game: UUID
+) -> None:
+    """Either the move or the time-out comes first; compare-and-set settles which."""
+    post(services, ada, game, {"type": "ready"})
+    on_turn(services, game, 0)
+    version, before = version_of(services, game), time_outs(services, game)
+    move = legal(services, game, 0)[0]
+    court.world.wait(CLOCK.turn_seconds)
+    worker, api = court.process(), court.process()
+    with ThreadPoolExecutor(2) as pool:
+        turn = pool.submit(worker.turns.take, game, version, step=stopping_after(1))
+        made = pool.submit(post, api, ada, game, move, expected=version)
+        refused, stopped = made.exception(), turn.exception()
+    assert refused is None or isinstance(refused, Refusal)
+    assert stopped is None or isinstance(stopped, Stopped)
+    timed_out = time_outs(services, game) == before + 1
+    assert timed_out == (refused is not None)
+    assert_sound(services, game)
+
+
+@pytest.mark.parametrize("mode", [Entropy.VALUE, Entropy.COMMIT])
+def test_a_seat_that_gives_no_entropy_in_time_ends_the_set_up(
+    court: Court, services: Services, ada: Player, mode: Entropy
+) -> None:
+    """Named in the log, with the server's seed; the same hand can be dealt anew."""
+    game = open_game(services, ada, ("me", {"bot": "lowest"}), entropy=mode)
+    court.world.wait(119.999)
+    assert take(services, game) == "waits"
+    court.world.wait(0.001)
+    due = services.directory.due_games(now=court.world.now(), limit=9)
+    assert [row.kind for row in due] == ["entropy"]
+    assert take(services, game) == "over"
+    last = orjson.loads(lines_of(services, game)[-1])
+    assert (last["type"], last["data"]["cause"], last["data"]["seat"]) == (
+        "game_aborted",
+        "no_entropy",
+        0,
+    )
+    assert_sound(services, game)
+    again = services.tables.deal(ada, entry_of(services, game).table, None)
+    dealt = orjson.loads(again.body)["game"]
+    assert (dealt["hand"], dealt["prev_game"]) == (1, str(game))

@@ -1,0 +1,246 @@
+"""What each call does, seen from outside."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from service.api.app import create_app
+from service.application.rulemaking import Rulemaking
+from service.config import Settings
+from service.record.chain import head
+from tests.api_world import Person, World, make_world, problem_of
+
+
+def test_a_lost_token_is_replaced_by_the_recovery_code(world: World, ada: Person) -> None:
+    answer = world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
+    fresh = {"Authorization": f"Bearer {answer.json['token']}"}
+    assert answer.status_code == 201
+    assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
+    assert world.get("/v1/players/me", headers=fresh).json["id"] == ada.id
+    wrong = world.client.post("/v1/players/recover", json={"recovery": "wrong"})
+    assert problem_of(wrong) == "unauthorized"
+
+
+def test_a_new_token_ends_the_old_one(world: World, ada: Person) -> None:
+    token = ada.post("/v1/players/me/token").json["token"]
+    assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
+    assert (
+        world.get("/v1/players/me", headers={"Authorization": f"bearer {token}"}).status_code == 200
+    )
+
+
+def test_an_erased_person_leaves_no_name(world: World, ada: Person) -> None:
+    game = ada.game()
+    assert problem_of(ada.call("DELETE", "/v1/players/me")) == "hand-running"
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    assert ada.call("DELETE", "/v1/players/me").status_code == 204
+    assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
+    assert world.get(f"/v1/players/{ada.id}").json["name"] is None
+
+
+def test_names_are_brought_to_nfc(world: World) -> None:
+    assert world.client.post("/v1/players", json={"name": "e\u0301"}).json["name"] == "\u00e9"
+
+
+def test_who_sits_down_last_sets_off_the_deal(ada: Person, bob: Person) -> None:
+    table = ada.table("open", visibility="private")
+    path = f"/v1/tables/{table['id']}/seats"
+    assert problem_of(bob.post(path)) == "not-found"
+    seated = bob.post(path, {"invite": table["invite"]})
+    assert (seated.status_code, seated.json["status"], seated.json["as"]) == (201, "playing", 1)
+    assert problem_of(bob.post(path)) in ("seat-taken", "hand-running")
+    assert bob.get(f"/v1/games/{seated.json['game']}").json["as"] == 1
+
+
+def test_a_table_is_dealt_when_somebody_asks(ada: Person) -> None:
+    table = ada.table("open", deal=False)
+    path = f"/v1/tables/{table['id']}"
+    assert problem_of(ada.post(f"{path}/games")) == "table-not-full"
+    assert ada.call("DELETE", f"{path}/seats/me").status_code == 204
+    assert problem_of(ada.call("DELETE", f"{path}/seats/me")) == "not-seated"
+    assert ada.call("DELETE", path).status_code == 204
+    assert ada.get(path).json["status"] == "closed"
+
+
+def test_the_log_is_the_stored_bytes(ada: Person) -> None:
+    game = ada.game()
+    answer = ada.get(f"{game}/events", headers={"Accept": "application/x-ndjson"})
+    lines = answer.data.splitlines()
+    view = ada.get(game).json
+    assert len(lines) == view["version"]
+    assert head(lines[-1]).hex() == view["head"]
+    assert hashlib.sha256(b"\x00" + lines[0]).hexdigest() == json.loads(lines[1])["prev"]
+    page = ada.get(f"{game}/events?after=1&limit=1").json
+    assert page["items"] == [json.loads(lines[1])]
+    assert (page["next"], page["version"]) == (2, view["version"])
+    assert ada.get(f"{game}/events?after={view['version']}").json["items"] == []
+
+
+def test_a_stream_tells_the_stored_bytes_and_ends_after_the_seal(ada: Person) -> None:
+    game = ada.game()
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    lines = ada.get(f"{game}/events", headers={"Accept": "application/x-ndjson"}).data.splitlines()
+    answer = ada.get(f"{game}/stream", headers={"Last-Event-ID": "0"})
+    assert answer.mimetype == "text/event-stream"
+    told = answer.data.split(b"\n\n")
+    data = [part.partition(b"data: ")[2] for part in told if part.startswith(b"id: ")]
+    assert data == lines[1:]
+    assert told[1].startswith(b"id: 1\nevent: ")
+    assert told[-2].startswith(b"event: end")
+
+
+def test_a_stream_goes_on_when_something_happens(ada: Person) -> None:
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    answer = ada.get(f"{game}/stream?after={version}", buffered=False)
+    parts = iter(answer.response)
+    assert next(parts).startswith(b"retry:")
+    ada.post(f"{game}/moves", {"type": "ready"})
+    began = time.monotonic()
+    assert next(parts).startswith(f"id: {version}\nevent: seat_ready\n".encode())
+    assert time.monotonic() - began < 2
+    answer.close()
+
+
+def test_streams_leave_threads_for_others(database_url: str) -> None:
+    world = make_world(database_url, api_threads=2)
+    ada = world.person()
+    game = ada.game()
+    open_one = ada.get(f"{game}/stream")
+    assert problem_of(ada.get(f"{game}/stream")) == "unavailable"
+    open_one.close()
+    again = ada.get(f"{game}/stream")
+    assert again.status_code == 200
+    again.close()
+    world.services.close()
+
+
+def test_other_seats_are_shown_after_the_seal(ada: Person, bob: Person) -> None:
+    game = ada.game()
+    for query in ("?as=all", "?as=1", "?at=2&as=all"):
+        assert problem_of(ada.get(game + query)) == "sealed"
+        assert problem_of(bob.get(game + query)) == "sealed"
+    assert problem_of(ada.get(f"{game}/replay?as=1")) == "sealed"
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    assert bob.get(f"{game}?as=1").json["seats"][1]["hand"]["cards"]
+    assert bob.get(f"{game}?as=all").json["as"] == "all"
+    frames = bob.get(f"{game}/replay?as=all&from=2&to=3").json
+    assert [frame["version"] for frame in frames["items"]] == [2, 3]
+
+
+def test_a_bundle_is_verified_with_a_receipt_from_outside(world: World, ada: Person) -> None:
+    game = ada.game()
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    bundle = ada.get(f"{game}/evidence")
+    assert bundle.mimetype == "application/zip"
+    assert bundle.headers["Content-Disposition"].endswith('.shx"')
+    form = {
+        "file": (io.BytesIO(bundle.data), "game.shx"),
+        "receipt": ada.get(f"{game}/receipt").text,
+        "key": str(world.services.verifier),
+    }
+    answer = world.client.post("/v1/verify", data=form)
+    assert (answer.status_code, answer.json["level"]) == (200, "L2")
+    assert ada.get(f"{game}/audit").json["result"] == "pass"
+    form = {"file": (io.BytesIO(b"PK"), "x"), "more": "x"}
+    assert problem_of(world.client.post("/v1/verify", data=form)) == "invalid-body"
+
+
+def test_a_service_without_its_database_says_so(world: World) -> None:
+    assert world.get("/readyz").json["parts"]["database"] == "ok"
+    gone = make_world("postgresql://nobody@127.0.0.1:9/none")
+    assert gone.get("/healthz").status_code == 200
+    answer = gone.get("/readyz")
+    assert answer.status_code == 503
+    assert "failed" in answer.json["parts"]["database"]
+    assert problem_of(gone.get("/v1/tables")) == "unavailable"
+    assert gone.get("/v1/tables").headers["Retry-After"]
+
+
+def test_without_redis_nothing_fails_and_nothing_waits(database_url: str) -> None:
+    world = make_world(database_url, redis_url="redis://127.0.0.1:9/0", rate_limits=True)
+    began = time.monotonic()
+    ada = world.person()
+    game = ada.game()
+    assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
+    assert time.monotonic() - began < 3
+    ready = world.get("/readyz")
+    assert (ready.status_code, ready.json["parts"]["database"]) == (200, "ok")
+    assert ready.json["parts"]["redis"] != "ok"
+    version = ada.get(game).json["version"]
+    assert ada.get(f"{game}?after={version}&wait=1").status_code == 200
+    world.services.close()
+
+
+def test_too_many_calls_are_told_when_to_come_back(database_url: str) -> None:
+    world = make_world(database_url, rate_limits=True)
+    answers = [world.client.post("/v1/players/recover", json={"recovery": "x"}) for _ in range(61)]
+    assert problem_of(answers[0]) == "unauthorized"
+    assert problem_of(answers[-1]) == "rate-limited"
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 61
+    world.services.close()
+
+
+def test_measures_count_requests(world: World) -> None:
+    world.get("/v1/bots")
+    text = world.get("/metrics").text
+    assert 'shithead_http_requests_total{call="bots.list_bots",method="GET",problem="",' in text
+
+
+def test_the_log_of_requests_holds_no_secret(ada: Person) -> None:
+    with structlog.testing.capture_logs() as lines:
+        ada.get("/v1/tables?cursor=SECRET")
+        ada.get("/v1/players/me", headers={"Shithead-Invite": "SECRET"})
+    told = json.dumps(lines, default=str)
+    assert ada.token not in told
+    assert "SECRET" not in told
+    assert '"path": "/v1/tables"' in told
+
+
+class Contented:
+    """Trials in which every ruleset can be played."""
+
+    def refusal(self, settings: Any) -> str | None:
+        return None
+
+
+def test_a_seat_may_come_back_though_nothing_stood_in(ada: Person, bob: Person) -> None:
+    game = ada.game()
+    answer = ada.post(f"{game}/back", headers={"Idempotency-Key": "back"})
+    assert (answer.status_code, answer.json["as"]) == (200, 0)
+    assert problem_of(bob.post(f"{game}/back")) == "not-seated"
+
+
+def test_a_ruleset_of_ones_own_can_be_made_and_played(database_url: str) -> None:
+    world = make_world(database_url)
+    services = world.services
+    rulemaking = Rulemaking(
+        directory=services.directory,
+        rulebook=services.rulebook,
+        trials=Contented(),
+        world=services.world,
+    )
+    services = replace(services, rulemaking=rulemaking)
+    world = World(services=services, app=create_app(services, Settings(database_url="")))
+    ada = world.person()
+    body = {"name": "Fives", "base": "shithead", "changes": {"refill": {"size": 5}}}
+    made = ada.post("/v1/rulesets", body)
+    assert made.status_code == 201, made.text
+    assert ada.get(f"/v1/rulesets/{made.json['id']}").json == made.json
+    table = ada.post("/v1/tables", {"ruleset": made.json["id"], "seats": ["me", {"bot": "lowest"}]})
+    assert table.json["ruleset"]["id"] == made.json["id"]
+    services.close()
+
+
+def test_a_ruleset_that_contradicts_itself_is_refused_with_the_place(ada: Person) -> None:
+    changes = {"deal": {"down": 999}}
+    answer = ada.post("/v1/rulesets", {"name": "x", "base": "shithead", "changes": changes})
+    assert problem_of(answer) == "ruleset-refused"
+    assert answer.json["errors"][0]["at"].startswith("/changes")

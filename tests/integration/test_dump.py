@@ -1,0 +1,260 @@
+"""A copy of everything that is stored during a game shows no secret of it."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+import redis
+from psycopg import sql
+
+from service.application.entries import GameEntry
+from service.bootstrap import Services, services_from
+from service.domain.cards import Card
+from tests.client import Client, open_table, play_on, register
+from tests.running import Running, running
+
+pytestmark = pytest.mark.heavy
+
+PEOPLE = ("Ada Lovelace", "Bob Noyce")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dumped:
+    """What somebody would find who got hold of a machine's storage in the middle of a game."""
+
+    database: str
+    redis: str
+    logs: str
+
+    def everything(self) -> dict[str, str]:
+        """Return the three by name."""
+        return {"database": self.database, "redis": self.redis, "logs": self.logs}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InMidGame:
+    """A private game that has begun, and the secrets that belong to it."""
+
+    dumped: Dumped
+    entry: GameEntry
+    tokens: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def game(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[InMidGame]:
+    """Return a game with stored answers, refused moves and entropy, stopped in the middle."""
+    server = request.getfixturevalue("database_server")
+    url = server.create(template=request.getfixturevalue("migrated_template"))
+    folder = tmp_path_factory.mktemp("logs")
+    redis_url = request.getfixturevalue("redis_server")
+    with running(url, redis_url, folder) as service:
+        people, tokens, found = _played(service)
+        services = services_from(service.settings)
+        entry = _settled(services, found)
+        dumped = Dumped(
+            database=dump(url),
+            redis=dump_redis(redis_url),
+            logs=service.written(),
+        )
+        services.close()
+        assert people
+    yield InMidGame(dumped=dumped, entry=entry, tokens=tokens)
+    server.drop(url)
+
+
+def _played(service: Running) -> tuple[list[Client], dict[str, str], UUID]:
+    """Play some moves at a private table, with refusals, and return all that must stay secret."""
+    told = {name: _registered(service, name) for name in PEOPLE}
+    people = [
+        Client(port=service.port, token=account["token"]) for account in told.values()
+    ]
+    table = people[0].post(
+        "/v1/tables",
+        {
+            "ruleset": "leeds",
+            "seats": ["me", "open", {"bot": "lowest"}],
+            "visibility": "private",
+            "window_seconds": 0,
+        },
+    )
+    sat = people[1].post(
+        f"/v1/tables/{table['id']}/seats", {"seat": None, "invite": table["invite"]}
+    )
+    play_on(people, sat["game"], random.Random(3), moves=9)
+    _refused(people, sat["game"])
+    tokens = {"invite": table["invite"]}
+    for name, account in told.items():
+        tokens |= {f"token of {name}": account["token"], f"code of {name}": account["recovery"]}
+    return people, tokens, UUID(sat["game"])
+
+
+def _registered(service: Running, name: str) -> dict[str, Any]:
+    answer = Client(port=service.port).call("POST", "/v1/players", {"name": name})
+    assert answer.status == 201
+    account: dict[str, Any] = answer.json
+    return account
+
+
+def _refused(people: list[Client], game: str) -> None:
+    """Let whoever is on turn try cards that do not go together, or that another holds."""
+    refused = 0
+    for player in people:
+        view = player.get(f"/v1/games/{game}")
+        for card in ("2c", "9h", "Kd", "4s"):
+            path = f"/v1/games/{game}/moves"
+            answer = player.call("POST", path, {"type": "play", "cards": [card, "3h"]})
+            refused += answer.status == 422
+        assert view["status"] in ("swapping", "playing")
+    assert refused
+
+
+def _settled(services: Services, game: UUID) -> GameEntry:
+    """Return the game once the bot has made its moves."""
+    version = -1
+    for _ in range(50):
+        entry = services.entries.fresh(game)
+        assert entry is not None
+        if entry.record.version == version:
+            break
+        version = entry.record.version
+        time.sleep(0.5)
+    assert not entry.record.sealed, "the game must be running"
+    assert services.store.secret(game) is not None
+    assert services.directory.refusals(game)
+    return entry
+
+
+def dump(url: str) -> str:
+    """Return every column of every table of a database, binary ones as text and as hex."""
+    rows: list[str] = []
+    with psycopg.connect(url) as connection:
+        tables = connection.execute(
+            "SELECT schemaname, tablename FROM pg_tables "
+            "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchall()
+        assert {name for _, name in tables} >= {"events", "answers", "secrets", "refusals"}
+        for schema, name in tables:
+            query = sql.SQL("SELECT * FROM {}").format(sql.Identifier(schema, name))
+            for row in connection.execute(query):
+                rows += [f"{name}: {_text(value)}" for value in row]
+    return "\n".join(rows)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes | memoryview):
+        raw = bytes(value)
+        return f"{raw.decode('latin-1')} {raw.hex()} {b64encode(raw).decode()}"
+    return str(value)
+
+
+def dump_redis(url: str) -> str:
+    """Return every key and value in Redis."""
+    found: list[str] = []
+    with redis.Redis.from_url(url) as client:
+        for key in client.scan_iter():
+            found += [key.decode("latin-1"), client.dump(key).decode("latin-1")]
+            if client.type(key) == b"hash":
+                found += [str(client.hgetall(key))]
+    return "\n".join(found)
+
+
+def spellings(secret: bytes) -> set[str]:
+    """Return the ways in which bytes could stand in a dump."""
+    encoded = {b64encode(secret).decode(), urlsafe_b64encode(secret).decode()}
+    plain = {secret.decode("latin-1"), secret.hex(), secret.hex().upper()}
+    return plain | {text.rstrip("=") for text in encoded}
+
+
+def hidden_positions(entry: GameEntry) -> dict[int, Card]:
+    """Return the cards that not everybody knows, by their place in the deck."""
+    game, shuffle = entry.record.game, entry.record.shuffle
+    assert shuffle is not None
+    place = {code: p for p, code in enumerate(shuffle.deck)}
+    hidden = set(game.stock)
+    for seat in game.seats:
+        hidden |= {p for p in seat.down if p is not None}
+        hidden |= {place[card] for card in seat.hand if card not in seat.known}
+    return {p: Card(shuffle.deck[p]) for p in sorted(hidden)}
+
+
+def test_the_dump_is_one_of_a_game_with_something_to_hide(game: InMidGame) -> None:
+    """Else the tests below would show nothing."""
+    assert len(hidden_positions(game.entry)) > 20
+    for table in ("answers", "secrets", "refusals", "outbox", "games"):
+        assert f"\n{table}: " in game.dumped.database, table
+    assert "request" in game.dumped.logs
+    assert str(game.entry.record.identity) in game.dumped.database
+
+
+def test_the_server_seed_and_the_keys_that_follow_from_it_are_nowhere(game: InMidGame) -> None:
+    record = game.entry.record
+    assert record.seed is not None
+    assert record.shuffle is not None
+    for secret in (record.seed, record.shuffle.salt_key, record.shuffle.deal_key):
+        for name, text in game.dumped.everything().items():
+            assert not [s for s in spellings(secret) if s in text], name
+
+
+def test_the_salt_of_no_hidden_card_is_anywhere(game: InMidGame) -> None:
+    shuffle = game.entry.record.shuffle
+    assert shuffle is not None
+    for p in hidden_positions(game.entry):
+        for name, text in game.dumped.everything().items():
+            assert not [s for s in spellings(shuffle.salt(p)) if s in text], (name, p)
+
+
+def test_tokens_recovery_codes_and_invites_are_nowhere(game: InMidGame) -> None:
+    for what, secret in game.tokens.items():
+        for name, text in game.dumped.everything().items():
+            assert not [s for s in spellings(secret.encode()) if s in text], (name, what)
+
+
+def test_no_hidden_card_is_named_anywhere(game: InMidGame) -> None:
+    """Nothing stored names a card, but events of what everybody saw."""
+    public = set(_seen(game))
+    for card in hidden_positions(game.entry).values():
+        assert card not in public, "a hidden card that an event names is not hidden"
+        quoted = re.compile(rf"""["']{re.escape(card)}["']""")
+        for name, text in game.dumped.everything().items():
+            assert not quoted.search(text), (name, card)
+
+
+def _seen(game: InMidGame) -> Iterator[str]:
+    """Return the cards that the log of the game has named."""
+    state = game.entry.record.game
+    for seat in state.seats:
+        yield from seat.up_cards
+        yield from seat.known
+    yield from (*state.pile, *state.burned)
+
+
+def test_neither_a_deck_nor_the_opening_of_a_hidden_card_is_anywhere(game: InMidGame) -> None:
+    shuffle = game.entry.record.shuffle
+    assert shuffle is not None
+    for name, text in game.dumped.everything().items():
+        for p in hidden_positions(game.entry):
+            assert not re.search(rf'"p": ?{p}[,}}]', text), (name, p)
+        for p in range(len(shuffle.deck) - 3):
+            for between in (",", " ", ", "):
+                assert between.join(shuffle.deck[p : p + 4]) not in text, (name, p)
+
+
+def test_names_stand_in_the_list_of_players_and_nowhere_else(game: InMidGame) -> None:
+    """A person can be erased without a trace: no event, no log, no answer in clear has a name."""
+    for person in PEOPLE:
+        where = {line.split(":")[0] for line in game.dumped.database.splitlines() if person in line}
+        assert where == {"players"}
+        assert person not in game.dumped.redis
+        assert person not in game.dumped.logs

@@ -1,0 +1,129 @@
+"""The whole service as processes of its own, for tests that pull some of them down."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from service.config import Settings
+from service.event_store.roles import service_url
+from service.keyring import Keyring
+from service.machine import environment_of, programs
+
+READY_SECONDS = 30.0
+
+
+@dataclass(kw_only=True)
+class Running:
+    """API processes, workers, relay and sweeper over a database and a Redis."""
+
+    settings: Settings
+    logs: Path
+    children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def port(self) -> int:
+        """Return where the API listens, on this machine."""
+        return self.settings.port
+
+    def start(self, name: str) -> None:
+        """Start one program, or start it again."""
+        program = next(p for p in programs(self.settings) if p.name == name)
+        with (self.logs / f"{name}.log").open("ab") as log:
+            self.children[name] = subprocess.Popen(
+                program.command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=environment_of(self.settings),
+                start_new_session=True,
+            )
+
+    def kill(self, name: str) -> None:
+        """End one program as `kill -9` does, without a word to it."""
+        child = self.children.pop(name)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+    def stop(self) -> None:
+        """End all programs, politely and then not."""
+        for child in self.children.values():
+            child.terminate()
+        for child in self.children.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=10)
+        for child in self.children.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+    def written(self) -> str:
+        """Return everything that the programs have logged."""
+        return "".join(path.read_text(errors="replace") for path in self.logs.glob("*.log"))
+
+
+@contextlib.contextmanager
+def running(
+    database_url: str, redis_url: str, folder: Path, *, workers: int = 1
+) -> Iterator[Running]:
+    """Run the service in the role that may only append and read, where it is let in."""
+    settings = Settings(
+        database_url=_narrowest(database_url),
+        redis_url=redis_url,
+        keys=Keyring.generate().to_text(),
+        origin="tests.example",
+        port=_free_port(),
+        api_processes=2,
+        api_threads=16,
+        workers=workers,
+    )
+    service = Running(settings=settings, logs=folder)
+    try:
+        for program in programs(settings):
+            service.start(program.name)
+        wait_for(lambda: _ready(settings.port), seconds=READY_SECONDS)
+        yield service
+    finally:
+        service.stop()
+
+
+def wait_for(condition: Callable[[], object], *, seconds: float) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def _narrowest(owner_url: str) -> str:
+    narrow = service_url(owner_url)
+    try:
+        psycopg.connect(narrow, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return owner_url
+    return narrow
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def _ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False

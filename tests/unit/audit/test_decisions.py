@@ -1,0 +1,154 @@
+"""A decision can be made of every event of every ruleset, and each line of it cites its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from schemas.audit_decision_schema import DecisionSchema
+from schemas.views import Json
+from service.audit.decision import decision
+from service.audit.story import Story
+from service.domain.game import Status
+from service.domain.plays import source_cards
+from service.domain.ruleset import Layout, Ruleset
+from service.rulesets.catalogue import Definition, catalogue, definition
+from tests.unit.audit.stories import NAMES, sample, story_of
+from tests.unit.playing import play, seat_counts
+
+
+def decisions(story: Story) -> Iterator[Json]:
+    for done in story.done:
+        yield decision(story, done.first)
+
+
+def check(story: Story, found: Json) -> None:
+    """Check what holds of every decision."""
+    ruleset = story.games[0].ruleset
+    known = definition(ruleset.id)
+    assert [effect["seq"] for effect in found["effects"]] == list(
+        range(found["first"], found["last"] + 1)
+    )
+    assert all(effect["text"].endswith(".") for effect in found["effects"])
+    for line in (*found["effects"], *(found["legal"] or ()), *(found["not_legal"] or ())):
+        assert line["rules"], line
+        assert all(known.text_of(rule) for rule in line["rules"]), line
+    if found["did"] is not None:
+        check_choice(story, found)
+
+
+def check_choice(story: Story, found: Json) -> None:
+    game, seat = story.games[found["first"] - 1], found["seat"]
+    moves = [option["move"] for option in found["legal"]]
+    assert canonical(found["did"]) in [canonical(move) for move in moves]
+    assert found["saw"]["as"] == seat
+    assert found["saw"]["version"] == found["first"]
+    named = {card for move in moves for card in cards_in(move)}
+    told = [line["card"] for line in found["not_legal"]]
+    assert len(set(told)) == len(told)
+    assert all(line["text"] for line in found["not_legal"])
+    laying = game.status is Status.SWAPPING and game.ruleset.deal.layout is not Layout.NONE
+    if not laying:
+        # Cards that could be laid out instead are no less legal than those listed.
+        assert set(source_cards(game.seats[seat])) <= named | set(told)
+    played = {c for move in moves if move["type"] in ("play", "swap", "lay") for c in cards_in(move)}
+    assert not played & set(told)
+
+
+def cards_in(move: Json) -> Iterator[str]:
+    for name in ("cards", "with", "up", "hand"):
+        yield from move.get(name, ())
+    for stack in move.get("stacks", ()):
+        yield from stack
+
+
+def canonical(move: Json) -> Any:
+    return {**move, "cards": sorted(move["cards"])} if "cards" in move else move
+
+
+def variants(known: Definition) -> Iterator[Ruleset]:
+    """Yield a ruleset with every combination of its options, for both hands."""
+    choices = [
+        [(option.name, value) for value in option.values] if option.values else []
+        for option in known.options.values()
+    ]
+    for chosen in product(*filter(None, choices)):
+        for hand in (1, 2):
+            yield known.ruleset(known.chosen(dict(chosen)), hand=hand)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_event_of_a_sample_belongs_to_a_decision(name: str) -> None:
+    story = sample(name)
+    seqs = [seq for done in story.done for seq in range(done.first, done.last + 1)]
+    assert seqs == list(range(len(story.log)))
+    for found in decisions(story):
+        check(story, found)
+        assert DecisionSchema().validate(found) == {}
+
+
+@pytest.mark.parametrize("identity", sorted(catalogue()))
+def test_every_option_of_a_ruleset_can_be_decided(identity: str) -> None:
+    for number, ruleset in enumerate(variants(catalogue()[identity])):
+        if number % 7 and number > 6:
+            continue  # options do not act on one another so much that each pair needs a game
+        game = play(ruleset, seat_counts(ruleset)[-1], number, hand=2, turn_limit=60)
+        story = story_of(game, game.deck)
+        for found in decisions(story):
+            check(story, found)
+
+
+def test_any_event_of_a_move_gives_the_same_decision() -> None:
+    story = sample("leeds")
+    for done in story.done:
+        assert decision(story, done.last) == decision(story, done.first)
+
+
+def test_leeds_cites_its_own_statements() -> None:
+    """L10: whoever can play must play; L17: a five needs a companion; L21: a ten burns."""
+    story = sample("leeds")
+    cited = {
+        rule
+        for found in decisions(story)
+        for line in (*found["effects"], *(found["legal"] or ()), *(found["not_legal"] or ()))
+        for rule in line["rules"]
+    }
+    assert {"L4", "L6", "L7", "L9", "L10", "L11", "L13", "L16", "L20", "L21"} <= cited
+    assert "1-model" in cited  # the steps of the shuffle, of which no ruleset speaks
+
+
+def test_what_only_the_seat_may_know_is_null_for_others() -> None:
+    story = sample("shithead")
+    done = next(d for d in story.done if d.move is not None and d.seat == 1)
+    own = decision(story, done.first, viewer=1)
+    for viewer in (0, None):
+        other = decision(story, done.first, viewer=viewer)
+        hidden = {"saw", "legal", "not_legal", "refused"}
+        assert {name for name in other if other[name] != own[name]} == hidden
+        assert all(other[name] is None for name in hidden)
+
+
+def test_a_refused_attempt_stands_before_the_next_move_of_its_seat() -> None:
+    story = sample("shithead")
+    moves = [d for d in story.done if d.move is not None and d.seat == 1][-3:]
+    at = story.log[moves[1].first].at
+    attempt = {"at": at, "seat": 1, "move": {"type": "try_stock"}, "rule": "P9"}
+    other = {**attempt, "seat": 0}
+    told = [decision(story, d.first, refused=[attempt, other])["refused"] for d in moves]
+    assert told == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
+
+
+def test_a_card_that_does_not_fit_says_which_card_asks_for_more() -> None:
+    """L19: on a seven goes seven or lower."""
+    story = sample("leeds")
+    lines = [
+        line
+        for found in decisions(story)
+        if found["saw"] and found["saw"]["demand"]["kind"] == "at_most"
+        for line in found["not_legal"]
+    ]
+    assert lines
+    assert any(line["rules"] == ["L19"] for line in lines)
