@@ -11,6 +11,10 @@ from uuid import UUID
 from redis import Redis
 
 from service.application.answers import Answers
+from service.application.attendance import Attendance
+from service.application.auditing import Auditing
+from service.application.dispute_files import DisputeFiles
+from service.application.disputes import Disputes
 from service.application.entries import Entries
 from service.application.entropy import EntropyCalls
 from service.application.evidence import Evidence
@@ -63,7 +67,10 @@ class Services:
     moves: Moves
     entropy: EntropyCalls
     evidence: Evidence
+    disputes: Disputes
+    attendance: Attendance
     verifying: Verifying
+    auditing: Auditing
     turns: Turns
     rulebook: Rulebook
     ruleset_pages: RulesetPages
@@ -108,16 +115,20 @@ def compose(
     bell: Bell | None = None,
     readiness: Readiness = ALWAYS,
     trials: Trials = NO_TRIALS,
+    ask_findings: Callable[[UUID], None] = lambda _dispute: None,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
     """Return the services over a store; time, chance and the bell can be given by a test."""
     world, bell = world or RealWorld(), bell or Silence()
     signer = NoteSigner(name=origin, key=keyring.signing_key)
     rulebook = Rulebook(directory)
-    entries = Entries(store, directory, keyring, rulebook)
+    entries = Entries(store, directory, keyring, rulebook, now=world.now)
     names, answers = Names(directory), Answers(store, keyring)
     receipts, refusals = Receipts(signer), Refusals(directory, keyring, rulebook, world)
     games = Games(store=store, entries=entries, receipts=receipts, names=names)
+    files = DisputeFiles(
+        store=store, directory=directory, keyring=keyring, entries=entries, refusals=refusals
+    )
     moves = Moves(
         store=store,
         entries=entries,
@@ -155,8 +166,32 @@ def compose(
         games=games,
         moves=moves,
         entropy=EntropyCalls(moves),
-        evidence=Evidence(entries=entries, games=games, refusals=refusals),
+        evidence=Evidence(
+            entries=entries, games=games, refusals=refusals, dispute_files=files.of_game
+        ),
+        disputes=Disputes(
+            store=store,
+            directory=directory,
+            entries=entries,
+            games=games,
+            files=files,
+            answers=answers,
+            world=world,
+            ask=ask_findings,
+        ),
+        attendance=Attendance(
+            store=store,
+            directory=directory,
+            entries=entries,
+            files=files,
+            keyring=keyring,
+            rulebook=rulebook,
+            world=world,
+        ),
         verifying=Verifying(entries=entries, games=games),
+        auditing=Auditing(
+            entries=entries, games=games, refusals=refusals, directory=directory, world=world
+        ),
         turns=Turns(
             entries=entries,
             moves=moves,
@@ -167,10 +202,12 @@ def compose(
         rulebook=rulebook,
         ruleset_pages=RulesetPages(rulebook),
         rulemaking=Rulemaking(
-            directory=directory, rulebook=rulebook, trials=trials, world=world
+            directory=directory, rulebook=rulebook, trials=trials, world=world, answers=answers
         ),
         lists=Lists(directory=directory, entries=entries, names=names),
-        stand_ins=StandIns(entries=entries, directory=directory, names=names),
+        stand_ins=StandIns(
+            entries=entries, directory=directory, names=names, answers=answers
+        ),
         readiness=readiness,
         close=close,
     )
@@ -180,13 +217,15 @@ def services_from(settings: Settings) -> Services:
     """Return the services that the settings describe; connections open at their first use."""
     database = Database(settings.database_url, size=settings.pool_size)
     redis = connect(settings.redis_url) if settings.redis_url else None
+    bell = RedisBell(redis) if redis else None
     keyring = _keyring(settings)
     return compose(
         store=PostgresStore(database),
         directory=PostgresDirectory(database),
         keyring=keyring,
         origin=settings.origin,
-        bell=RedisBell(redis) if redis else None,
+        bell=bell,
+        ask_findings=bell.look_into if bell else lambda _dispute: None,
         readiness=Readiness(
             needed={
                 "database": lambda: check_migrated(settings.database_url),

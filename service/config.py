@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 _PREFIX = "SHITHEAD_"
 _ORIGIN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
+_WITNESS = re.compile(r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+")
 _OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL")  # read by the tests, and by `shithead replay`
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -50,6 +51,7 @@ class Settings:
     key_file: Path | None = None  # the keyring, made at the first start
     keys: str | None = field(default=None, repr=False)  # the keyring itself, instead of a file
     origin: str = "shithead.localhost"  # the name in receipts and the log; never changes
+    witnesses: str | None = None  # of the public log: `name+id+key url`, with commas between
     host: str = "127.0.0.1"
     port: int = 8080
     metrics_port: int | None = None  # None: /metrics beside the API
@@ -126,6 +128,12 @@ def _origin(value: str) -> str:
     return value
 
 
+def _witnesses(value: str) -> str:
+    if not all(_WITNESS.fullmatch(item.strip()) for item in value.split(",")):
+        raise ValueError("is not a list of `name+id+key https://address`, with commas between")
+    return value
+
+
 def _path(value: str) -> Path:
     path = Path(value).expanduser()
     if not path.is_absolute():
@@ -168,6 +176,7 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "key_file": _path,
     "keys": str,
     "origin": _origin,
+    "witnesses": _witnesses,
     "host": str,
     "port": _number(1, 65535),
     "metrics_port": _number(1, 65535),

@@ -7,10 +7,10 @@ import json
 import os
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -19,15 +19,28 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from service.record.server_keys import endorse
 from service.record.times import format_time, parse_time
 
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
 _FIELDS: Final = frozenset({"v", "current", "keys", "signing", "since", "bots"})
+_LATER: Final = frozenset({"signed", "retired"})  # only where the signing key was changed
 
 
 class KeyringError(Exception):
     """The keys cannot be read, or do not open what they should; never says what a key is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetiredKey:
+    """A signing key that another has followed; until `until` it still signs checkpoints."""
+
+    key: Ed25519PrivateKey | None = field(repr=False)  # None: forgotten, its time being over
+    public: bytes
+    since: str
+    until: str
+    endorsement: bytes | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +57,8 @@ class Keyring:
     signing_key: Ed25519PrivateKey = field(repr=False)
     signing_since: str = field(repr=False)  # when the signing key was made, as events write times
     bot_secret: bytes = field(repr=False)  # 32 bytes
+    endorsement: bytes | None = field(default=None, repr=False)  # of the signing key, by the last
+    retired: tuple[RetiredKey, ...] = field(default=(), repr=False)  # signing keys, newest first
 
     @classmethod
     def generate(cls) -> Keyring:
@@ -68,6 +83,8 @@ class Keyring:
                 signing_key=Ed25519PrivateKey.from_private_bytes(_key(value["signing"])),
                 signing_since=format_time(parse_time(value["since"])),
                 bot_secret=_key(value["bots"]),
+                endorsement=_bytes(value.get("signed")),
+                retired=tuple(map(_retired, value.get("retired", ()))),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             # The cause could show the text, hence a key: it goes no further.
@@ -75,7 +92,7 @@ class Keyring:
 
     def to_text(self) -> str:
         """Return the keys as a key file holds them; the one way in which they leave."""
-        value = {
+        value: dict[str, Any] = {
             "v": 1,
             "current": self.current,
             "keys": {name: _text(key) for name, key in self.keys.items()},
@@ -83,6 +100,9 @@ class Keyring:
             "since": self.signing_since,
             "bots": _text(self.bot_secret),
         }
+        if self.retired:
+            value["signed"] = self.endorsement and _text(self.endorsement)
+            value["retired"] = [_retired_text(key) for key in self.retired]
         return json.dumps(value, indent=1) + "\n"
 
     def seal(self, plaintext: bytes, associated: bytes) -> tuple[str, bytes]:
@@ -111,6 +131,37 @@ class Keyring:
         """Return these keys with a new one that seals from now on."""
         name, key = _new_key()
         return replace(self, current=name, keys=MappingProxyType({**self.keys, name: key}))
+
+    def with_new_signing_key(self, now: datetime, *, overlap: timedelta) -> Keyring:
+        """
+        Return these keys with a new one that signs, itself signed by the present one.
+
+        For the overlap both sign checkpoints, so that readers have time to learn of the
+        new one. Keys whose overlap is over are forgotten but for what is public of them.
+        """
+        new, since = Ed25519PrivateKey.generate(), format_time(now)
+        present = RetiredKey(
+            key=self.signing_key,
+            public=self.signing_key.public_key().public_bytes_raw(),
+            since=self.signing_since,
+            until=format_time(now + overlap),
+            endorsement=self.endorsement,
+        )
+        older = (
+            old if parse_time(old.until) > now else replace(old, key=None) for old in self.retired
+        )
+        return replace(
+            self,
+            signing_key=new,
+            signing_since=since,
+            endorsement=endorse(self.signing_key, new.public_key().public_bytes_raw(), since),
+            retired=(present, *older),
+        )
+
+    def signing_at(self, now: datetime) -> list[Ed25519PrivateKey]:
+        """Return the keys that sign checkpoints at a time, the present one first."""
+        still = (old.key for old in self.retired if parse_time(old.until) > now)
+        return [self.signing_key, *(key for key in still if key is not None)]
 
     def without(self, key_id: str) -> Keyring:
         """Return these keys without an old one, once nothing is left that it sealed."""
@@ -150,10 +201,10 @@ def load(path: Path) -> Keyring:
         raise KeyringError(f"{path}: {type(error).__name__}") from None
 
 
-def rotate(path: Path) -> Keyring:
+def rotate(path: Path, change: Callable[[Keyring], Keyring] = Keyring.rotated) -> Keyring:
     """Put a new current key into the file and return the keys; running processes load again."""
     with _locked(path):
-        keyring = load(path).rotated()
+        keyring = change(load(path))
         _draft(path, keyring).replace(path)
         _sync_folder(path)
     return keyring
@@ -195,7 +246,8 @@ def _new_key() -> tuple[str, bytes]:
 
 def _member(value: dict[str, Any]) -> str:
     """Return the current key's id out of a key file whose fields are the right ones."""
-    if value.keys() != _FIELDS or value["v"] != 1 or value["current"] not in value["keys"]:
+    fields = value.keys() - _LATER if value.keys() >= _LATER else value.keys()
+    if fields != _FIELDS or value["v"] != 1 or value["current"] not in value["keys"]:
         raise ValueError
     return str(value["current"])
 
@@ -209,3 +261,28 @@ def _key(text: str) -> bytes:
 
 def _text(key: bytes) -> str:
     return b64encode(key).decode("ascii")
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else b64decode(text, validate=True)
+
+
+def _retired(value: dict[str, Any]) -> RetiredKey:
+    private = None if value["key"] is None else _key(value["key"])
+    return RetiredKey(
+        key=None if private is None else Ed25519PrivateKey.from_private_bytes(private),
+        public=_key(value["public"]),
+        since=format_time(parse_time(value["since"])),
+        until=format_time(parse_time(value["until"])),
+        endorsement=_bytes(value["signed"]),
+    )
+
+
+def _retired_text(key: RetiredKey) -> dict[str, str | None]:
+    return {
+        "key": None if key.key is None else _text(key.key.private_bytes_raw()),
+        "public": _text(key.public),
+        "since": key.since,
+        "until": key.until,
+        "signed": None if key.endorsement is None else _text(key.endorsement),
+    }

@@ -21,7 +21,7 @@ from service.domain.commands import Move, Seat
 from service.domain.decide import decide
 from service.domain.events import EndReason, Entropy
 from service.domain.game import Game, Result
-from service.domain.legal import legal_moves
+from service.domain.legal import legal_moves, may_act
 from service.domain.table import (
     HandDealt,
     HandFinished,
@@ -209,14 +209,13 @@ def _next_move(
 ) -> Move:
     """Return what the next bot does; of several that may act, chance takes one."""
     game = record.game
-    able = {seat: moves for seat in range(len(game.seats)) if (moves := legal_moves(game, seat))}
-    seat = world.choice(sorted(able))
+    seat = world.choice([seat for seat in range(len(game.seats)) if may_act(game, seat)])
     facts = Facts(
         id=str(record.identity),
         head=record.head.hex(),
         ruleset_hash=record.created["ruleset_hash"],
     )
-    view = view_json(seen_by(game, seat), seat, facts, able[seat])
+    view = view_json(seen_by(game, seat), seat, facts, legal_moves(game, seat))
     rng = bot_rng(secret, str(record.identity), game.version)
     return move_of(bots()[names[seat]].choose(view, view["moves"], rng), seat)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from secrets import token_hex
 from uuid import UUID
 
 import redis
@@ -15,6 +16,7 @@ from rq.serializers import JSONSerializer
 
 QUEUE = "bots"
 TAKE_TURN = "workers.jobs.take_turn"
+MAKE_FINDINGS = "workers.jobs.make_findings"
 JOB_SECONDS = 60
 """After which a job is taken for dead; a job makes its moves for 20 seconds at most."""
 
@@ -71,13 +73,31 @@ class RedisBell:
         self._ring(lambda: self._client.publish(channel("table", table), version))
 
     def wake(self, game: UUID, version: int) -> None:
-        """Ask for a job that makes the moves due in a game at a version."""
+        """
+        Ask for a job that makes the moves due in a game at a version.
+
+        The same wake-up may be asked for from several sides at once. Each is a job of
+        its own: two runs of one job would undo each other's notes in Redis.
+        """
         self._ring(
             lambda: self._queue.enqueue(
                 TAKE_TURN,
                 str(game),
                 version,
-                job_id=f"{game}-{version}",
+                job_id=f"{game}-{version}-{token_hex(4)}",
+                result_ttl=0,
+                failure_ttl=FORGET_SECONDS,
+                ttl=FORGET_SECONDS,
+            )
+        )
+
+    def look_into(self, dispute: UUID) -> None:
+        """Ask for a job that makes the findings of a dispute."""
+        self._ring(
+            lambda: self._queue.enqueue(
+                MAKE_FINDINGS,
+                str(dispute),
+                job_id=f"findings-{dispute}",
                 result_ttl=0,
                 failure_ttl=FORGET_SECONDS,
                 ttl=FORGET_SECONDS,

@@ -40,6 +40,7 @@ REVOKE ALL ON
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
+    log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
@@ -48,6 +49,7 @@ GRANT SELECT ON
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
+    log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, applied_migrations, applied_files
 TO shithead_service;
 
@@ -57,12 +59,18 @@ GRANT SELECT ON
     event_log, streams, events, archived, games, game_seats, readings, rulesets_custom
 TO shithead_auditor;
 
+GRANT SELECT ON log_leaves, log_hashes, log_heads, log_cosignatures TO shithead_reader, shithead_auditor;
+
 REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
     record_reading, save_ruleset, come_back, listed_for, summarise_dispute, keep_facts
 FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,

@@ -346,6 +346,67 @@ CREATE TABLE blind_choices (
 CREATE INDEX blind_choices_by_player ON blind_choices (player_id, ended_at, game_id, seq);
 
 
+-- The public log: one Merkle tree over all games, its tiles, its heads and who signed them.
+--
+-- There is one writer at a time, and rows are only ever added: what a head says of the leaves
+-- before it stays true for ever. A head is written together with the leaves that make it, and
+-- signed afterwards, so that no signature can stand under a tree that is not here.
+
+CREATE TABLE log_leaves (
+    leaf_index  bigint       NOT NULL,  -- from 0, without gaps
+    game_id     uuid         NOT NULL,
+    version     integer      NOT NULL,  -- of the game's log that the leaf names the head of
+    data        bytea        NOT NULL,  -- the body of a receipt
+    added_at    timestamptz  NOT NULL,
+    CONSTRAINT log_leaves_pkey PRIMARY KEY (leaf_index),
+    CONSTRAINT log_leaves_once UNIQUE (game_id, version),
+    CONSTRAINT log_leaves_fit_a_bundle CHECK (octet_length(data) < 65536)
+);
+
+-- The hashes that stand in tiles: level 0 the leaves, above it one for each full tile below.
+CREATE TABLE log_hashes (
+    level     integer  NOT NULL,
+    position  bigint   NOT NULL,  -- within the level, from 0
+    hash      bytea    NOT NULL,
+    CONSTRAINT log_hashes_pkey PRIMARY KEY (level, position),
+    CONSTRAINT log_hashes_is_hash CHECK (octet_length(hash) = 32)
+);
+
+-- The tree after each batch. A head has its note once it is signed; the newest signed one is served.
+CREATE TABLE log_heads (
+    size     bigint       NOT NULL,
+    root     bytea        NOT NULL,
+    made_at  timestamptz  NOT NULL,
+    note     bytea,                  -- the checkpoint, signed by the log
+    CONSTRAINT log_heads_pkey PRIMARY KEY (size),
+    CONSTRAINT log_heads_is_hash CHECK (octet_length(root) = 32),
+    CONSTRAINT log_heads_note_is_of_this_tree CHECK (
+        note IS NULL OR (
+            split_part(convert_from(note, 'UTF8'), E'\n', 2) = size::text
+            AND split_part(convert_from(note, 'UTF8'), E'\n', 3) = encode(root, 'base64')
+            AND split_part(convert_from(note, 'UTF8'), E'\n', 4) = ''
+        )
+    )
+);
+CREATE INDEX log_heads_signed ON log_heads (size) WHERE note IS NOT NULL;
+
+-- What witnesses put under a checkpoint: evidence against a second tree, so it stays.
+CREATE TABLE log_cosignatures (
+    size     bigint       NOT NULL,
+    witness  text         NOT NULL,  -- its key: name+id+key
+    line     text         NOT NULL,  -- the signature line
+    added_at timestamptz  NOT NULL DEFAULT now(),
+    CONSTRAINT log_cosignatures_pkey PRIMARY KEY (size, witness)
+);
+CREATE INDEX log_cosignatures_by_witness ON log_cosignatures (witness, size DESC);
+
+-- Games that may need a leaf in between.
+CREATE INDEX games_running ON games (game_id) WHERE status IN ('shuffling', 'swapping', 'playing');
+
+-- The tree before the first leaf.
+INSERT INTO log_heads (size, root, made_at) VALUES (0, sha256(''), now());
+
+
 -- append_events: the only door into the event store.
 --
 -- Does everything one command changes, or nothing. Takes the versions the caller decided on; if
@@ -920,6 +981,142 @@ END
 $$;
 
 
+-- append_log: the only door into the public log; leaves, tiles and head together, or nothing.
+--
+-- Takes the size the caller built on. If the tree has grown, SQLSTATE SH409 says so (DETAIL: its
+-- size), nothing is written, and the caller reads and builds again. The lock makes two callers
+-- wait for each other here instead of failing on a key; the comparison decides.
+--
+-- The outbox rows that asked for the leaves go in the same transaction: a crash loses no leaf and
+-- doubles none. The hashes of leaves are made here, from the bytes that are stored.
+--
+--   {"size", "root" (base64), "at", "leaves": [{game, version, data: text}],
+--    "hashes": [{level from 1, position, hash (base64)}], "done": [{stream, version}]}
+CREATE OR REPLACE FUNCTION append_log(batch jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    built_on  bigint := (batch ->> 'size')::bigint;
+    added     integer := jsonb_array_length(batch -> 'leaves');
+    present   bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(5001006962);
+    SELECT max(h.size) INTO present FROM log_heads h;
+    IF present <> built_on THEN
+        RAISE EXCEPTION 'the public log has % leaves, not %', present, built_on
+            USING ERRCODE = 'SH409', DETAIL = json_build_object('size', present);
+    END IF;
+
+    DELETE FROM outbox o
+    USING jsonb_array_elements(batch -> 'done') d
+    WHERE o.topic = 'log'
+        AND o.stream_id = (d.value ->> 'stream')::uuid
+        AND o.version = (d.value ->> 'version')::integer;
+
+    IF added = 0 THEN
+        RETURN;
+    END IF;
+
+    INSERT INTO log_leaves (leaf_index, game_id, version, data, added_at)
+    SELECT
+        built_on + l.place - 1,
+        (l.value ->> 'game')::uuid,
+        (l.value ->> 'version')::integer,
+        convert_to(l.value ->> 'data', 'UTF8'),
+        (batch ->> 'at')::timestamptz
+    FROM jsonb_array_elements(batch -> 'leaves') WITH ORDINALITY l (value, place);
+
+    INSERT INTO log_hashes (level, position, hash)
+    SELECT 0, l.leaf_index, sha256('\x00'::bytea || l.data)
+    FROM log_leaves l
+    WHERE l.leaf_index >= built_on;
+
+    INSERT INTO log_hashes (level, position, hash)
+    SELECT
+        (h.value ->> 'level')::integer,
+        (h.value ->> 'position')::bigint,
+        decode(h.value ->> 'hash', 'base64')
+    FROM jsonb_array_elements(batch -> 'hashes') h
+    WHERE (h.value ->> 'level')::integer > 0;
+
+    INSERT INTO log_heads (size, root, made_at)
+    VALUES (
+        built_on + added, decode(batch ->> 'root', 'base64'), (batch ->> 'at')::timestamptz
+    );
+END
+$$;
+
+
+-- keep_cosignature: what a witness answered to a checkpoint; the first answer of each stays.
+CREATE OR REPLACE FUNCTION keep_cosignature(of_size bigint, by_witness text, signed text)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    INSERT INTO log_cosignatures (size, witness, line)
+    SELECT h.size, by_witness, signed
+    FROM log_heads h
+    WHERE h.size = of_size AND h.note IS NOT NULL
+        AND NOT EXISTS (
+            SELECT FROM log_cosignatures c WHERE c.size = of_size AND c.witness = by_witness
+        );
+    RETURN FOUND;
+END
+$$;
+
+
+-- The public log only grows: the triggers that say so, with refuse_change from its own file.
+--
+-- A head may be signed, and signed again; nothing else about it changes, its signature included:
+-- what was published once is not taken back.
+CREATE OR REPLACE FUNCTION refuse_log_change() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION '% on % is refused: the public log only grows', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'SH403';
+END
+$$;
+
+CREATE OR REPLACE TRIGGER log_leaves_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON log_leaves
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change();
+ALTER TABLE log_leaves ENABLE ALWAYS TRIGGER log_leaves_never_change;
+
+CREATE OR REPLACE TRIGGER log_hashes_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON log_hashes
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change();
+ALTER TABLE log_hashes ENABLE ALWAYS TRIGGER log_hashes_never_change;
+
+CREATE OR REPLACE TRIGGER log_heads_never_go BEFORE DELETE OR TRUNCATE ON log_heads
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change();
+ALTER TABLE log_heads ENABLE ALWAYS TRIGGER log_heads_never_go;
+
+CREATE OR REPLACE TRIGGER log_heads_are_only_signed BEFORE UPDATE ON log_heads
+    FOR EACH ROW WHEN (
+        NEW.size <> OLD.size OR NEW.root <> OLD.root OR NEW.made_at <> OLD.made_at
+        OR NEW.note IS NULL
+    ) EXECUTE FUNCTION refuse_log_change();
+ALTER TABLE log_heads ENABLE ALWAYS TRIGGER log_heads_are_only_signed;
+
+CREATE OR REPLACE TRIGGER log_cosignatures_never_change
+    BEFORE UPDATE OR DELETE OR TRUNCATE ON log_cosignatures
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change();
+ALTER TABLE log_cosignatures ENABLE ALWAYS TRIGGER log_cosignatures_never_change;
+
+
+-- sign_log_head: keep the signed checkpoint of a tree that is here; returns whether it is.
+--
+-- A constraint of the table compares the note with the tree. A later note of the same tree has more
+-- signatures, as when the log's key changes.
+CREATE OR REPLACE FUNCTION sign_log_head(of_size bigint, signed bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    UPDATE log_heads h SET note = signed WHERE h.size = of_size;
+    RETURN FOUND;
+END
+$$;
+
+
 -- Who may do what. Run again after every change of the schema.
 --
 -- The owner is whoever runs the migrations: it owns the objects, and nothing of the application
@@ -962,6 +1159,7 @@ REVOKE ALL ON
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
+    log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
@@ -970,6 +1168,7 @@ GRANT SELECT ON
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
+    log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, applied_migrations, applied_files
 TO shithead_service;
 
@@ -979,12 +1178,18 @@ GRANT SELECT ON
     event_log, streams, events, archived, games, game_seats, readings, rulesets_custom
 TO shithead_auditor;
 
+GRANT SELECT ON log_leaves, log_hashes, log_heads, log_cosignatures TO shithead_reader, shithead_auditor;
+
 REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
     record_reading, save_ruleset, come_back, listed_for, summarise_dispute, keep_facts
 FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,

@@ -222,21 +222,25 @@ def twin_of(
     Return another deck that a viewer of these steps cannot tell from the true one.
 
     Only cards that the viewer does not know change places, and only so that every
-    step is still possible and the same seat opens: that is what the table sees.
+    step is still possible and the same seat opens: that is what the table sees. Of
+    the decks tried it is the one that differs most.
     """
     game = service.entry_game()
     unknown = _unknown(game, viewer)
     opened = _replayed(game, game.deck, steps)
-    for _ in range(400):
-        count = rng.randint(min(4, len(unknown)), len(unknown))
+    found: Deck | None = None
+    most = 0
+    for _ in range(60):
+        count = rng.randint(2, len(unknown))
         places = sorted(rng.sample(unknown, count))
         cards = rng.sample([game.deck[p] for p in places], len(places))
         deck = list(game.deck)
         for p, card in zip(places, cards, strict=True):
             deck[p] = card
-        if tuple(deck) != game.deck and _replayed(game, tuple(deck), steps) == opened:
-            return tuple(deck)
-    return None
+        changed = sum(a != b for a, b in zip(deck, game.deck, strict=True))
+        if changed > most and _replayed(game, tuple(deck), steps) == opened:
+            found, most = tuple(deck), changed
+    return found
 
 
 def _unknown(game: Game, viewer: Viewer) -> list[int]:

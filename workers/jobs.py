@@ -31,6 +31,15 @@ def take_turn(game_id: str, version: int) -> str:
     return outcome
 
 
+def make_findings(dispute_id: str) -> str:
+    """
+    Have the machine look at the game of a dispute.
+
+    Safe to run twice or late: findings that are there are not made again.
+    """
+    return services().attendance.attend(UUID(dispute_id))
+
+
 def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:
     """Play trial hands by a player's own rules, and return why they cannot be played, or null."""
     return {"refusal": play_trials(settings, hands).refusal}

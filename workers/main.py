@@ -80,6 +80,7 @@ class _Worker(SimpleWorker):
     """RQ takes the signals over; this one passes on that it was told to stop."""
 
     stopping: threading.Event
+    max_connection_wait_time = 2.0  # seconds; RQ's own 60 would let bots wait after Redis is back
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
         """Remember that we are to stop, also where Redis fails at the same moment."""

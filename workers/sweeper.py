@@ -18,6 +18,9 @@ BATCH = 200
 AGAIN_AFTER = timedelta(seconds=5)
 """A game that was woken at a version is woken again after so long without a move."""
 
+ATTEND_EVERY = 1.0
+"""Seconds between two looks at disputes."""
+
 PURGE_EVERY = 600.0
 
 
@@ -45,6 +48,13 @@ class Sweeper:
             self._woken = {k: t for k, t in self._woken.items() if t > now - 60}
         return woken
 
+    def attend(self) -> int:
+        """See to disputes: findings that no worker made, silence of referees; return how many."""
+        due = self._services.attendance.due(limit=BATCH)
+        for dispute in due:
+            self._services.attendance.attend(dispute)
+        return len(due)
+
     def purge(self) -> None:
         """Forget answers that were kept long enough."""
         if time.monotonic() - self._purged > PURGE_EVERY:
@@ -53,9 +63,13 @@ class Sweeper:
 
     def run(self, stopped: Callable[[], bool]) -> None:
         """Sweep until `stopped`."""
+        attended = 0.0
         while not stopped():
             try:
                 self.sweep()
+                if time.monotonic() - attended > ATTEND_EVERY:
+                    self.attend()
+                    attended = time.monotonic()
                 self.purge()
             except StoreUnavailable as error:
                 self._log.warning("database does not answer", error=str(error))

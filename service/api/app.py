@@ -6,8 +6,10 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.api import conventions, docs, limits, metrics, problems, requests_log
+from service.api.audit import audit
 from service.api.bots import bots
 from service.api.context import Context, install
+from service.api.disputes import disputes
 from service.api.events import events
 from service.api.evidence import evidence
 from service.api.games import games
@@ -24,7 +26,7 @@ from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
 from service.logs import configure_logs
 
-BLUEPRINTS = (players, rulesets, bots, tables, games, events, stream, replay, evidence)
+BLUEPRINTS = (players, rulesets, bots, tables, games, events, stream, replay, evidence, audit, disputes)
 
 
 def create_app(services: Services | None = None, settings: Settings | None = None) -> Flask:

@@ -43,4 +43,4 @@ def required(player: Player | None) -> Player:
 def caller_of(player: Player | None) -> Caller:
     """Return the caller with the invite that the request brings."""
     invite = request.headers.get(INVITE_HEADER)
-    return Caller(player=player.id if player else None, invite=invite)
+    return Caller(player=player.id if player else None, invite=invite, what=request.path)

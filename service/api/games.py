@@ -133,11 +133,12 @@ def entropy(call: Call, game_id: UUID) -> Response:
     body=NothingSchema,
     answer=GameViewSchema,
     token=Token.NEEDED,
+    repeats=Repeats.ANSWERED,
     refuses=MOVING,
 )
 def back(call: Call, game_id: UUID) -> Response:
     """Play for oneself again after a bot stood in; any move does the same."""
-    return answered(services().stand_ins.back(call.caller, game_id), 200)
+    return answered(services().stand_ins.back(call.caller, game_id, call.repeat), 200)
 
 
 def _past(call: Call, game_id: UUID, at: int | None) -> Response:

@@ -12,7 +12,7 @@ from schemas.rulesets_schema import (
     RulesetRequestSchema,
     RulesetSchema,
 )
-from service.api.blueprint import Blueprint, Call, Token, operation
+from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import services
 from service.api.conventions import answered, json_response, page, shared
 
@@ -33,6 +33,7 @@ def list_rulesets(_call: Call) -> Response:
     answer=RulesetSchema,
     status=201,
     token=Token.NEEDED,
+    repeats=Repeats.ANSWERED,
     refuses=("ruleset-refused", "rate-limited"),
 )
 def make_ruleset(call: Call) -> Response:
@@ -40,7 +41,11 @@ def make_ruleset(call: Call) -> Response:
     body = call.body
     return answered(
         services().rulemaking.make(
-            call.by, name=body["name"], base=body["base"], changes=body["changes"]
+            call.by,
+            name=body["name"],
+            base=body["base"],
+            changes=body["changes"],
+            request=call.repeat,
         )
     )
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 from service.application.callers import Caller, matches
 from service.application.entries import GameEntry
 from service.application.errors import not_found
-from service.event_store.directory import TableRow
+from service.event_store.directory import Directory, TableRow
 
 
-def visible(entry: GameEntry | None, caller: Caller) -> GameEntry:
-    """Return the game if the caller may know of it; raises `not-found` as for one that is not."""
+def visible(
+    entry: GameEntry | None,
+    caller: Caller,
+    judges: Callable[[UUID, Caller], bool] = lambda _game, _caller: False,
+) -> GameEntry:
+    """
+    Return the game if the caller may know of it; raises `not-found` as for one that is not.
+
+    `judges` tells whether somebody who else may not is a referee of a dispute about it.
+    """
     if entry is None:
         raise not_found("game")
     own = caller.player is not None and (
@@ -19,14 +28,26 @@ def visible(entry: GameEntry | None, caller: Caller) -> GameEntry:
     )
     if entry.public or own or matches(caller.invite, entry.invite_hash):
         return entry
+    if judges(entry.record.identity, caller):
+        return entry
     raise not_found("game")
 
 
-def visible_table(row: TableRow | None, caller: Caller) -> TableRow:
-    """Return the table if the caller may know of it; raises `not-found` as for one that is not."""
+def visible_table(
+    row: TableRow | None, caller: Caller, directory: Directory | None = None
+) -> TableRow:
+    """
+    Return the table if the caller may know of it; raises `not-found` as for one that is not.
+
+    With a directory, referees of disputes about its hands may too.
+    """
     if row is None:
         raise not_found("table")
     if row.public or is_insider(row, caller.player) or matches(caller.invite, row.invite_hash):
+        return row
+    if directory is None or caller.player is None:
+        raise not_found("table")
+    if directory.judges(caller.player, table=row.id):
         return row
     raise not_found("table")
 

@@ -9,7 +9,7 @@ import orjson
 
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
-from service.event_store.protocol import EventStore, StoredAnswer
+from service.event_store.protocol import AnswerConflict, Commit, EventStore, StoredAnswer
 from service.keyring import Keyring
 
 
@@ -53,6 +53,22 @@ class Answers:
             if first is None:
                 raise
             return first
+
+    def keep(self, caller: UUID, request: Idempotency | None, answer: Answered) -> Answered:
+        """
+        Keep the answer to a request whose effect stands in no stream, and return it.
+
+        The effect came first, so it must be one that a repetition cannot double.
+        Where a twin was answered in the meantime, its answer holds for both.
+        """
+        sealed = self.to_keep(caller, request, answer)
+        if sealed is None:
+            return answer
+        try:
+            self._store.commit(Commit(appends=(), answer=sealed))
+        except AnswerConflict:
+            return self.kept(caller, request) or answer
+        return answer
 
     def to_keep(
         self, caller: UUID, request: Idempotency | None, answer: Answered

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from uuid import UUID
 
 import orjson
 
+from service.application.callers import Caller
 from service.application.game_record import GameRecord, follow, load, with_cites
 from service.application.rulebook import Rulebook
 from service.application.table_record import TableRecord, load_table
@@ -54,12 +57,14 @@ class Entries:
         keyring: Keyring,
         rulebook: Rulebook,
         *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         size: int = 2000,
     ) -> None:
         self._store = store
         self._directory = directory
         self._keyring = keyring
         self._rulebook = rulebook
+        self._now = now
         self._kept: OrderedDict[UUID, GameEntry] = OrderedDict()
         self._size = size
         self._lock = threading.Lock()
@@ -113,6 +118,19 @@ class Entries:
         if found is None or found.kind is not StreamKind.TABLE:
             return None
         return load_table(identity, found.events)
+
+    def lets_judge(self, game: UUID, caller: Caller) -> bool:
+        """
+        Return whether a caller may know of a private game as a referee of a dispute about it.
+
+        What a referee reads so is noted: its players see who looked.
+        """
+        if caller.player is None or not self._directory.judges(caller.player, game=game):
+            return False
+        self._directory.record_reading(
+            game=game, at=self._now(), reader=caller.player, what=caller.what
+        )
+        return True
 
     def lines(self, game: UUID, *, after: int = 0, limit: int | None = None) -> tuple[bytes, ...]:
         """Return the stored lines of a game from seq `after` on."""

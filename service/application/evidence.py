@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from service.application.callers import Caller
@@ -16,7 +17,15 @@ from service.record.canonical import canonical
 class Evidence:
     """Makes the bundles of SHX/1, section 7."""
 
-    def __init__(self, *, entries: Entries, games: Games, refusals: Refusals) -> None:
+    def __init__(
+        self,
+        *,
+        entries: Entries,
+        games: Games,
+        refusals: Refusals,
+        dispute_files: Callable[[UUID], Mapping[str, bytes]],
+    ) -> None:
+        self._dispute_files = dispute_files
         self._entries = entries
         self._games = games
         self._refusals = refusals
@@ -38,7 +47,7 @@ class Evidence:
 
     def _files(self, entry: GameEntry) -> dict[str, bytes]:
         record = entry.record
-        files: dict[str, bytes] = {}
+        files = dict(self._dispute_files(record.identity))
         if record.sealed:
             rows = self._refusals.of(record.identity)
             if rows:

@@ -42,7 +42,7 @@ class Games:
 
     def entry(self, caller: Caller, game: UUID) -> GameEntry:
         """Return a game as it is now, if the caller may know of it."""
-        return visible(self._entries.fresh(game), caller)
+        return visible(self._entries.fresh(game), caller, self._entries.lets_judge)
 
     def view(self, caller: Caller, game: UUID, *, public: bool = False) -> tuple[bytes, int]:
         """Return the view of the present as JSON, and the version it shows."""
@@ -63,7 +63,7 @@ class Games:
         self, caller: Caller, game: UUID, *, after: int, limit: int | None
     ) -> tuple[tuple[bytes, ...], int]:
         """Return the stored lines from seq `after` on, and the game's version."""
-        visible(self._entries.cached(game), caller)
+        visible(self._entries.cached(game), caller, self._entries.lets_judge)
         found = self._store.read(game, after=after, limit=limit)
         return (found.events, found.version) if found else ((), 0)
 

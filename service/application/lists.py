@@ -42,7 +42,7 @@ class Lists:
         """Return a page of games, newest first; a private table's to those who may see it."""
         everything = False
         if table is not None:
-            visible_table(self._directory.table(table), caller)
+            visible_table(self._directory.table(table), caller, self._directory)
             everything = True
         page = self._directory.list_games(
             GameFilter(table=table, player=player, ruleset=ruleset, status=status),

@@ -66,14 +66,15 @@ class Players:
         if row is None:
             raise not_found("player")
         standing = self._directory.standing(player)
+        record = self._directory.accusations(player, since=self._world.now())
         return {
             "id": str(row.id),
             "name": row.name,
             "created_at": format_time(row.created_at),
             "games": standing.games,
             "shithead": standing.shithead,
-            "cad": False,
-            "accusations": {"made": 0, "upheld": 0},
+            "cad": record.cad,
+            "accusations": {"made": record.made, "upheld": record.upheld},
         }
 
     def rotate(self, player: Player) -> str:

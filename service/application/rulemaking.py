@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import orjson
 
 from schemas.settings import SettingsError, Tree, check_changes, merged
-from service.application.callers import Answered, Player
+from service.application.answers import Answers
+from service.application.callers import Answered, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.ports import World
 from service.application.rulebook import Rulebook
@@ -37,14 +38,22 @@ class Rulemaking:
         rulebook: Rulebook,
         trials: Trials,
         world: World,
+        answers: Answers,
     ) -> None:
+        self._answers = answers
         self._directory = directory
         self._rulebook = rulebook
         self._trials = trials
         self._world = world
 
     def make(
-        self, player: Player, *, name: str, base: str, changes: Mapping[str, Any]
+        self,
+        player: Player,
+        *,
+        name: str,
+        base: str,
+        changes: Mapping[str, Any],
+        request: Idempotency | None = None,
     ) -> Answered:
         """
         Return a ruleset made of a base and changes, accepted and kept.
@@ -60,7 +69,8 @@ class Rulemaking:
             raise Refusal("ruleset-refused", reasons[0]["message"], errors=reasons) from None
         if self._rulebook.find(made.id) is None:
             self._keep(player, name, root, made)
-        return Answered(body=orjson.dumps(described(self._rulebook.definition(made.id))))
+        answer = Answered(body=orjson.dumps(described(self._rulebook.definition(made.id))))
+        return self._answers.keep(player.id, request, answer)
 
     def _based(
         self, base: str, changes: Mapping[str, Any]

@@ -7,7 +7,8 @@ from uuid import UUID
 import orjson
 
 from service.application.access import visible
-from service.application.callers import Answered, Caller
+from service.application.answers import Answers
+from service.application.callers import Answered, Caller, Idempotency
 from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal
 from service.application.names import Names
@@ -22,22 +23,25 @@ ATTEMPTS = 20
 class StandIns:
     """Lets a person play again where a bot had taken over; any move does the same."""
 
-    def __init__(self, *, entries: Entries, directory: Directory, names: Names) -> None:
+    def __init__(
+        self, *, entries: Entries, directory: Directory, names: Names, answers: Answers
+    ) -> None:
+        self._answers = answers
         self._entries = entries
         self._directory = directory
         self._names = names
 
-    def back(self, caller: Caller, game: UUID) -> Answered:
+    def back(self, caller: Caller, game: UUID, request: Idempotency | None = None) -> Answered:
         """
         Give the caller's seat back to its player, and answer with the view.
 
         The log says nothing of it, the seat's next move does. Doing it twice
-        changes nothing, so the answer to a repeated request is made anew.
+        changes nothing, so the answer may be kept after the effect.
         """
         for _ in range(ATTEMPTS):
             entry = visible(self._entries.fresh(game), caller)
             seat = entry.seat_of(caller.player)
-            if seat is None:
+            if caller.player is None or seat is None:
                 raise Refusal("not-seated", "you do not sit in this game")
             if entry.record.sealed:
                 raise Refusal("game-over", "the game is over")
@@ -46,7 +50,8 @@ class StandIns:
                     continue
                 entry = visible(self._entries.fresh(game), caller)
             view = orjson.dumps(shown(entry, seat, self._names))
-            return Answered(body=view, version=entry.record.version)
+            answer = Answered(body=view, version=entry.record.version)
+            return self._answers.keep(caller.player, request, answer)
         raise Refusal("unavailable", "too many moves at once, try again")
 
     def _set(self, entry: GameEntry, seat: Seat) -> bool:

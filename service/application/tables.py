@@ -106,7 +106,7 @@ class Tables:
 
     def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
         """Return a table as the caller sees it, and its version."""
-        visible_table(self._directory.table(identity), caller)
+        visible_table(self._directory.table(identity), caller, self._directory)
         record = self._record(identity)
         games = self._directory.games_of_table(identity)
         return table_json(record, caller, self._names, games=games), record.version

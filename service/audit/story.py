@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Protocol
 
@@ -71,12 +71,19 @@ class Story:
 
     `deck` is the deck as far as whoever asks may know it, with HIDDEN elsewhere;
     None hides all of it. Whatever is told of a game before its seal is told from
-    a story with such a deck: what the deck does not hold cannot be told.
+    a story with such a deck: what the deck does not hold cannot be told. `cites`
+    are the statements of a ruleset of a player's own, which no log pins.
     """
 
-    def __init__(self, log: Sequence[Recorded], deck: tuple[Card, ...] | None = None) -> None:
+    def __init__(
+        self,
+        log: Sequence[Recorded],
+        deck: tuple[Card, ...] | None = None,
+        *,
+        cites: Mapping[str, str] | None = None,
+    ) -> None:
         self.log = tuple(log)
-        self.games = tuple(_games(self.log, deck))
+        self.games = tuple(_games(self.log, deck, cites))
 
     @property
     def end(self) -> int:
@@ -99,11 +106,25 @@ class Story:
         return next(done for done in self.done if done.first <= seq <= done.last)
 
 
-def _games(log: Sequence[Recorded], deck: tuple[Card, ...] | None) -> Iterator[Game]:
+def _games(
+    log: Sequence[Recorded], deck: tuple[Card, ...] | None, cites: Mapping[str, str] | None
+) -> Iterator[Game]:
     game: Game | None = None
     for record in log:
-        game = fold((record.event,), deck) if game is None else evolve(game, record.event)
+        if game is None:
+            game = _begun(record.event, deck, cites)
+        else:
+            game = evolve(game, record.event)
         yield game
+
+
+def _begun(
+    event: Event, deck: tuple[Card, ...] | None, cites: Mapping[str, str] | None
+) -> Game:
+    game = fold((event,), deck)
+    if cites is None:
+        return game
+    return replace(game, ruleset=replace(game.ruleset, cites=cites))
 
 
 def _goes_on(group: Sequence[Recorded], event: Event) -> bool:

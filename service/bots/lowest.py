@@ -9,10 +9,21 @@ from service.bots.bot import Bot, Move, View
 from service.bots.knowledge import heights, of_type
 
 
+WAVERS = 0.05
+"""How often it plays something else."""
+
+
 def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
-    """Return the play of the lowest rank with the most cards; picks up only where nothing fits."""
+    """
+    Return the play of the lowest rank with the most cards; picks up only where nothing fits.
+
+    Now and then it plays any cards that fit: two that never waver can send the
+    same cards round for ever.
+    """
     height = heights(view)
     plays = of_type(moves, "play")
+    if plays and rng.random() < WAVERS:
+        return rng.choice(plays)
     if plays:
         return min(plays, key=lambda play: _lowness(play, height))
     for kind in ("lay", "ready", "try_stock", "pick_up"):

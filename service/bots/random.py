@@ -9,11 +9,15 @@ from service.bots.bot import Bot, Move, View
 from service.bots.knowledge import of_type, own_seat
 
 
+LAYS = 0.9
+"""How often cards are laid where they can be."""
+
+
 def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     """
-    Return any of `moves`.
+    Return any of `moves`, most often one that lays cards.
 
-    In the exchange a card that came from the table never goes back to it: so
+    Who takes the pile as gladly as beating it makes hands that hardly end. In the exchange a card that came from the table never goes back to it: so
     each swap leaves one fewer to make, and swapping ends.
     """
     taken = own_seat(view)["hand"]["known"]
@@ -21,12 +25,15 @@ def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     others = [move for move in moves if move["type"] != "swap"]
     if swaps and rng.random() < 0.5:
         return rng.choice(swaps)
+    plays = of_type(others, "play")
+    if plays and rng.random() < LAYS:
+        return rng.choice(plays)
     return rng.choice(others)
 
 
 RANDOM = Bot(
     name="random",
-    description="Plays any legal move. Good for seeing every rule at work.",
+    description="Lays any cards that fit. Good for seeing every rule at work.",
     strength=1,
     choose=choose,
 )

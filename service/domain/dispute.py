@@ -1,4 +1,4 @@
-"""A dispute: an accusation, what the sides say, and the referees who settle it; pure, like a game."""
+"""A dispute: an accusation, what the sides say, and how referees settle it; pure, like a game."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class FindingsMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementMade:
-    """A side said something; the words stand outside, under a commitment that shows them unchanged."""
+    """A side said something; the words stand outside, and a commitment here ties them down."""
 
     side: Side
     commit: str

@@ -45,7 +45,7 @@ MOST_REFEREES = 250
 
 
 class DisputeRefused(Exception):
-    """This cannot be done in the dispute, not by this person, or not now."""
+    """What was asked for cannot be done in the dispute: not by this person, or not now."""
 
 
 def say(dispute: Dispute, player: str, commit: str) -> tuple[DisputeEvent, ...]:

@@ -31,8 +31,12 @@ def encode_commit(commit: Commit) -> str:
 def check_commit(commit: Commit) -> None:
     """Raise ValueError where no store could write `commit`: a mistake, not a conflict."""
     streams = {append.stream for append in commit.appends}
-    if not streams or len(streams) != len(commit.appends):
-        raise ValueError("a commit appends to at least one stream, and to each once")
+    if len(streams) != len(commit.appends):
+        raise ValueError("a commit appends to each stream once")
+    if not streams and commit != Commit(appends=(), answer=commit.answer):
+        raise ValueError("what belongs to a stream is committed with its events")
+    if not streams and commit.answer is None:
+        raise ValueError("a commit has something to write")
     if len(set(commit.outbox)) != len(commit.outbox):
         raise ValueError("a commit has the same outbox row twice")
     for append in commit.appends:

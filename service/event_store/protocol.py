@@ -63,7 +63,12 @@ class OutboxRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """All that one command changes; it is written whole or not at all."""
+    """
+    All that one command changes; it is written whole or not at all.
+
+    Without `appends` it keeps an answer and nothing else: of a request whose effect
+    stands in no stream.
+    """
 
     appends: tuple[StreamAppend, ...]
     answer: StoredAnswer | None = None

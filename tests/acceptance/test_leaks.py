@@ -11,8 +11,8 @@ from tests.twins import Deck, Said, Service, Step, Viewer, dealt, masked, script
 
 RULESETS = ("shithead", "leeds", "covered-queen")
 PEOPLE = 3
-STEPS = 14
-LOOKS = (0, 1, 4, 9, STEPS)
+STEPS = 16
+LOOKS = (0, 3, 9, STEPS)
 """After how many steps a viewer asks for everything; the last with the most known."""
 
 

@@ -1,0 +1,16 @@
+-- keep_cosignature: what a witness answered to a checkpoint; the first answer of each stays.
+CREATE OR REPLACE FUNCTION keep_cosignature(of_size bigint, by_witness text, signed text)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    INSERT INTO log_cosignatures (size, witness, line)
+    SELECT h.size, by_witness, signed
+    FROM log_heads h
+    WHERE h.size = of_size AND h.note IS NOT NULL
+        AND NOT EXISTS (
+            SELECT FROM log_cosignatures c WHERE c.size = of_size AND c.witness = by_witness
+        );
+    RETURN FOUND;
+END
+$$;

@@ -1,0 +1,19 @@
+-- log_covering: a signed head that has a leaf; of the first ones that with the most cosignatures.
+--
+-- An early one, so that the same evidence is given out again and again; but witnesses may have been
+-- away when it was new.
+-- $1 index of the leaf
+SELECT h.size, h.root, h.note, h.lines
+FROM (
+    SELECT
+        n.size,
+        n.root,
+        n.note,
+        ARRAY(SELECT c.line FROM log_cosignatures c WHERE c.size = n.size ORDER BY c.witness) AS lines
+    FROM log_heads n
+    WHERE n.size > $1::bigint AND n.note IS NOT NULL
+    ORDER BY n.size
+    LIMIT 50
+) h
+ORDER BY cardinality(h.lines) DESC, h.size
+LIMIT 1

@@ -1,0 +1,6 @@
+-- log_entries: the data of leaves that follow one another.
+-- $1 first index, $2 count
+SELECT data
+FROM log_leaves
+WHERE leaf_index >= $1::bigint AND leaf_index < $1::bigint + $2::bigint
+ORDER BY leaf_index

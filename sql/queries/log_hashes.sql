@@ -1,0 +1,5 @@
+-- log_hashes: hashes that stand side by side in a tile, as one value; as many as there are.
+-- $1 level, $2 first position, $3 count
+SELECT coalesce(string_agg(hash, '' ORDER BY position), '')
+FROM log_hashes
+WHERE level = $1::integer AND position >= $2::bigint AND position < $2::bigint + $3::bigint

@@ -1,0 +1,139 @@
+"""The audit of moves, cards and seats over HTTP: what is told, to whom, and what is noted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api_world import Person, World, problem_of
+
+
+@pytest.fixture
+def game(ada: Person, bob: Person) -> str:
+    """Return the path of a running game between two people, ada at seat 0."""
+    table = ada.table("open")
+    seated = bob.post(f"/v1/tables/{table['id']}/seats")
+    return f"/v1/games/{seated.json['game']}"
+
+
+def own_hand(player: Person, game: str) -> list[str]:
+    view = player.get(game).json
+    cards: list[str] = view["seats"][view["as"]]["hand"]["cards"]
+    return cards
+
+
+def test_only_the_seat_is_told_what_it_saw_before_the_seal(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
+    told = ada.get(f"{game}/audit/moves/{seq}")
+    assert told.headers["Cache-Control"] == "private, no-store"
+    assert told.json["did"] == {"type": "ready"}
+    assert told.json["saw"]["seats"][0]["hand"]["cards"] == own_hand(ada, game)
+    assert told.json["refused"] == []
+    for other in (bob.get(f"{game}/audit/moves/{seq}"), world.get(f"{game}/audit/moves/{seq}")):
+        assert [other.json[name] for name in ("saw", "legal", "not_legal", "refused")] == [None] * 4
+        assert other.json["effects"] == told.json["effects"]
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    assert world.get(f"{game}/audit/moves/{seq}").json["saw"] == told.json["saw"]
+
+
+def test_a_refused_move_is_shown_to_its_player_and_after_the_seal_to_all(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    move = {"type": "swap", "up": own_hand(bob, game)[:1], "hand": own_hand(ada, game)[:1]}
+    assert problem_of(ada.post(f"{game}/moves", move)) == "rule-refused"
+    seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
+    [attempt] = ada.get(f"{game}/audit/moves/{seq}").json["refused"]
+    assert (attempt["move"], attempt["rule"]) == (move, "P4")
+    assert bob.get(f"{game}/audit/moves/{seq}").json["refused"] is None
+    bob.post(f"{game}/moves", {"type": "forfeit"})
+    assert world.get(f"{game}/audit/moves/{seq}").json["refused"] == [attempt]
+
+
+def test_a_card_is_followed_as_far_as_the_caller_could_see_it(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    card = own_hand(ada, game)[0]
+    path = f"{game}/audit/cards/{card}"
+    [stretch] = ada.get(path).json["path"]
+    assert (stretch["zone"], stretch["seat"], stretch["seen_by"]) == ("hand", 0, [0])
+    for other in (bob.get(path).json, world.get(path).json):
+        assert (other["p"], other["path"]) == (None, [])
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    after = world.get(path).json
+    assert [part["zone"] for part in after["path"]] == ["stock", "hand"]
+    assert after["p"] == ada.get(path).json["p"]
+
+
+def test_codes_that_are_not_in_the_game_are_unknown(ada: Person) -> None:
+    game = ada.game()
+    for code in ("X1", "7c/2", "nothing", "??"):
+        assert problem_of(ada.get(f"{game}/audit/cards/{code}")) in ("unknown-card", "not-found")
+    assert problem_of(ada.get(f"{game}/audit/cards/7c/2")) == "unknown-card"
+
+
+def test_cards_of_a_second_deck_have_a_path(world: World, ada: Person) -> None:
+    game = ada.game(*({"bot": "lowest"},) * 6, ruleset="leeds")
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    assert world.get(f"{game}/audit/cards/7c/2").json["card"] == "7c/2"
+    assert world.get(f"{game}/audit/cards/7c%2F2").json["path"]
+
+
+def test_the_knowledge_of_a_seat_is_its_own_before_the_seal(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    mine = ada.get(f"{game}/audit/knowledge").json
+    version = ada.get(game).json["version"]
+    assert (mine["seat"], mine["version"]) == (0, version)
+    assert {line["card"] for line in mine["cards"] if line["by"] == "own"} == set(
+        own_hand(ada, game)
+    )
+    assert set(own_hand(bob, game)) <= set(mine["unseen"])
+    for other in (bob, None):
+        asker = other.get if other else world.get
+        assert problem_of(asker(f"{game}/audit/knowledge?seat=0")) == "sealed"
+    assert problem_of(world.get(f"{game}/audit/knowledge")) == "malformed"
+    assert problem_of(ada.get(f"{game}/audit/knowledge?seat=5")) == "malformed"
+    assert problem_of(ada.get(f"{game}/audit/knowledge?at={version + 1}")) == "malformed"
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    assert world.get(f"{game}/audit/knowledge?seat=0&at={version}").json == mine
+
+
+def test_what_is_not_there_is_not_found(world: World, ada: Person, bob: Person) -> None:
+    game = ada.game(visibility="private")
+    version = ada.get(game).json["version"]
+    assert problem_of(ada.get(f"{game}/audit/moves/{version}")) == "not-found"
+    assert problem_of(ada.get(f"{game}/audit/moves/-1")) == "not-found"
+    for path in ("moves/1", "cards/Th", "knowledge?seat=0", "readings"):
+        assert problem_of(bob.get(f"{game}/audit/{path}")) == "not-found"
+
+
+def test_who_reads_what_is_anothers_in_a_private_game_is_noted(
+    world: World, ada: Person, bob: Person
+) -> None:
+    table = ada.table("open", visibility="private")
+    seated = bob.post(f"/v1/tables/{table['id']}/seats", {"invite": table["invite"]})
+    game = f"/v1/games/{seated.json['game']}"
+    seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    assert ada.get(f"{game}/audit/moves/{seq}").status_code == 200
+    assert ada.get(f"{game}/audit/readings").json == {"items": [], "next": None}
+    bob.get(f"{game}/audit/moves/{seq}")
+    guest, key = world.person("Guest"), {"Shithead-Invite": table["invite"]}
+    assert guest.get(f"{game}/audit/knowledge?seat=0", headers=key).status_code == 200
+    first = ada.get(f"{game}/audit/readings?limit=1").json
+    assert [(item["reader"], item["what"]) for item in first["items"]] == [
+        (guest.id, "the knowledge of seat 0")
+    ]
+    rest = ada.get(f"{game}/audit/readings?cursor={first['next']}").json
+    assert [item["what"] for item in rest["items"]] == [f"the decision at {seq}"]
+    assert rest["next"] is None
+    assert problem_of(guest.get(f"{game}/audit/readings", headers=key)) == "not-seated"
+    assert problem_of(world.get(f"{game}/audit/readings", headers=key)) == "unauthorized"
+    assert problem_of(ada.get(f"{game}/audit/readings?cursor=9")) == "malformed"
+
+
+def test_nothing_is_noted_of_a_public_game(ada: Person, bob: Person, game: str) -> None:
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    bob.get(f"{game}/audit/knowledge?seat=0")
+    assert ada.get(f"{game}/audit/readings").json["items"] == []
