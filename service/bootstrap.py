@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -30,6 +29,7 @@ from service.application.refusals import Refusals
 from service.application.rulebook import Rulebook
 from service.application.rulemaking import Rulemaking, Trials
 from service.application.ruleset_pages import RulesetPages
+from service.application.server_keys import listed_keys, signers_at
 from service.application.standins import StandIns
 from service.application.tables import Tables
 from service.application.turns import Turns
@@ -42,6 +42,12 @@ from service.event_store.postgres import PostgresStore
 from service.event_store.postgres_directory import PostgresDirectory
 from service.event_store.protocol import EventStore
 from service.keyring import Keyring, KeyringError, load, load_or_create
+from service.public_log.memory_log import MemoryLog
+from service.public_log.postgres_log import PostgresLog
+from service.public_log.published import PublicLog
+from service.public_log.sequencer import Sequencer
+from service.public_log.store import LogStore
+from service.public_log.witnesses import RemoteWitness, parse_witnesses
 from service.record.notes import NoteSigner, NoteVerifier
 from service.trying import NO_TRIALS, QueuedTrials
 from service.wakeups import RedisBell, connect
@@ -67,6 +73,8 @@ class Services:
     moves: Moves
     entropy: EntropyCalls
     evidence: Evidence
+    log: PublicLog
+    sequencer: Sequencer
     disputes: Disputes
     attendance: Attendance
     verifying: Verifying
@@ -92,17 +100,7 @@ class Services:
 
     def keys(self) -> list[dict[str, str | None]]:
         """Return the keys that receipts are signed with."""
-        verifier = self.verifier
-        return [
-            {
-                "id": verifier.key_id.hex(),
-                "name": verifier.name,
-                "public": b64encode(verifier.public).decode("ascii"),
-                "from": self.keyring.signing_since,
-                "to": None,
-                "signed_by_previous": None,
-            }
-        ]
+        return listed_keys(self.keyring, self.verifier.name)
 
 
 def compose(
@@ -115,6 +113,8 @@ def compose(
     bell: Bell | None = None,
     readiness: Readiness = ALWAYS,
     trials: Trials = NO_TRIALS,
+    log_store: LogStore | None = None,
+    witnesses: Sequence[RemoteWitness] = (),
     ask_findings: Callable[[UUID], None] = lambda _dispute: None,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
@@ -234,6 +234,8 @@ def services_from(settings: Settings) -> Services:
             wanted={"redis": lambda: _check_redis(redis)},
         ),
         trials=QueuedTrials(redis),
+        log_store=PostgresLog(database),
+        witnesses=parse_witnesses(settings.witnesses or ""),
         close=database.close,
     )
 

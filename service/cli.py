@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 import click
 
+from service.commands.audit import audit
 from service.commands.migrate import migrate
 from service.commands.replay import replay
 from service.commands.rulesets import rulesets
@@ -25,6 +26,7 @@ Try:
   shithead up                          run the service here
   shithead verify game.shx             is this log what it claims to be?
   shithead replay game.shx             go through a game, step by step
+  shithead audit game.shx --move 57    what was this move decided on?
   shithead rulesets leeds              the rules of a game, as a page
   shithead simulate --ruleset leeds    let bots play
 
@@ -60,7 +62,7 @@ def _version(context: click.Context) -> NoReturn:
     context.exit()
 
 
-for _command in (up, verify, replay, rulesets, simulate, migrate):
+for _command in (up, verify, replay, audit, rulesets, simulate, migrate):
     shithead.add_command(_command)
 
 

@@ -18,7 +18,7 @@ from service.domain.cards import (
     suit_of,
 )
 from service.domain.commands import Seat
-from service.domain.demand import Demand, demand_of, fits
+from service.domain.demand import ANYTHING, Demand, demand_of, fits
 from service.domain.errors import RuleRefused, UnknownCard
 from service.domain.events import Zone
 from service.domain.game import Game, SeatState
@@ -52,7 +52,7 @@ def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, .
     if laid is None:
         rule = ruleset.cite("model.normal_play")
         raise RuleRefused(rule, "a play is one or more cards of one rank")
-    refusal = opening_refusal(game, laid) or _unfitting(game, laid)
+    refusal = opening_refusal(game, laid) or _unfitting(game, laid, _demand_now(game))
     if refusal is not None:
         raise refusal
     return laid
@@ -85,7 +85,8 @@ def can_play(game: Game, seat: Seat) -> bool:
     """Return whether the seat, playing from its hand or face-up cards, has a legal play."""
     ruleset = game.ruleset
     ranks = {rank_of(card) for card in source_cards(game.seats[seat]) if card != HIDDEN}
-    if any(_fits_here(game, rank) for rank in ranks):
+    demand = _demand_now(game)
+    if any(_fits_here(game, rank, demand) for rank in ranks):
         return True
     needing = [r for r in ranks if ruleset.rank(r).plays is Plays.WITH_COMPANION]
     return any(_companions(ruleset, r, other) for r in needing for other in ranks)
@@ -98,12 +99,12 @@ def candidate_plays(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
     Where there are more than six cards to choose from, one set a size stands for
     all (api.md, section 4).
     """
-    state = game.seats[seat]
+    state, demand = game.seats[seat], _demand_now(game)
     for cards in _candidates(game.ruleset, state):
         if state.zone is Zone.UP and not _whole_stacks(state, cards):
             continue
         laid = _in_laying_order(game.ruleset, cards)
-        if laid is None or opening_refusal(game, laid) or _unfitting(game, laid):
+        if laid is None or opening_refusal(game, laid) or _unfitting(game, laid, demand):
             continue
         yield laid
 
@@ -207,13 +208,18 @@ def _companions(ruleset: Ruleset, rank: Rank, other: Rank) -> bool:
     return ruleset.height(other) > ruleset.height(rank)
 
 
-def _fits_here(game: Game, rank: Rank) -> bool:
+def _demand_now(game: Game) -> Demand:
+    """Return what has to be satisfied; a card that has to be covered asks nothing of its cover."""
+    return ANYTHING if game.covering else demand_of(game.ruleset, game.pile)
+
+
+def _fits_here(game: Game, rank: Rank, demand: Demand) -> bool:
     if game.covering:
         return game.ruleset.rank(rank).plays is not Plays.WITH_COMPANION
-    return fits(game.ruleset, rank, demand_of(game.ruleset, game.pile))
+    return fits(game.ruleset, rank, demand)
 
 
-def _unfitting(game: Game, laid: tuple[Card, ...]) -> RuleRefused | None:
+def _unfitting(game: Game, laid: tuple[Card, ...], demand: Demand) -> RuleRefused | None:
     """Return why a play, in laying order, may not go on the pile now."""
     ruleset, first, last = game.ruleset, rank_of(laid[0]), rank_of(laid[-1])
     plays = ruleset.rank(first).plays
@@ -222,8 +228,7 @@ def _unfitting(game: Game, laid: tuple[Card, ...]) -> RuleRefused | None:
             return None  # companions need not fit themselves (L18)
         rule = ruleset.cite(f"ranks.{first}.plays")
         return RuleRefused(rule, f"{first} is played only together with a higher rank")
-    if not _fits_here(game, first):
-        demand = demand_of(ruleset, game.pile)
+    if not _fits_here(game, first, demand):
         return RuleRefused(_forbids(ruleset, first, demand), f"{first} does not fit on the pile")
     return None if first == last else _run_breaks(game, laid)
 

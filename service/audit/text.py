@@ -1,0 +1,164 @@
+"""Decisions, custody and knowledge as text to read, the statements they cite in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from textwrap import wrap
+from typing import Final
+
+from schemas.views import Json
+
+WIDTH: Final = 100
+RuleText = Callable[[str], str | None]
+"""What a statement says, None for one that nobody knows."""
+
+
+def decision_text(found: Json, rule_text: RuleText) -> str:
+    """Return a decision as text."""
+    lines = [_heading(found)]
+    if found["saw"] is not None:
+        lines += ["", "saw", *_saw(found["saw"], found["seat"])]
+    lines += _section("legal", found["legal"], _legal)
+    lines += _section("not legal", found["not_legal"], _not_legal)
+    if found["did"] is not None:
+        lines += ["", f"did       {move_text(found['did'])}"]
+    lines += _section("followed", found["effects"], _effect)
+    lines += _section("refused before", found["refused"], _refused)
+    cited = [rule for line in _cited(found) for rule in line]
+    return _text((*lines, "", "statements", *_statements(cited, rule_text)))
+
+
+def custody_text(found: Json) -> str:
+    """Return the path of a card as text, a line a stretch."""
+    place = "an unknown position" if found["p"] is None else f"position {found['p']}"
+    lines = [f"custody of {found['card']}, {place} of the deck", ""]
+    rows = [
+        (f"{part['from_seq']}–{part['to_seq']}", _zone(part), f"seen by {_seers(part['seen_by'])}")
+        for part in found["path"]
+    ]
+    return _text((*lines, *_columns(rows), *([] if rows else ["  nothing is public of it yet"])))
+
+
+def knowledge_text(found: Json) -> str:
+    """Return what a seat could know as text, a line a card."""
+    lines = [f"what seat {found['seat']} could know at version {found['version']}", ""]
+    rows = [
+        (line["card"], _zone(line), f"since seq {line['since_seq']}", _BY[line["by"]])
+        for line in found["cards"]
+    ]
+    unseen = " ".join(found["unseen"]) or "none"
+    told = wrap(unseen, WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
+    return _text((*lines, *_columns(rows), "", f"unseen ({len(found['unseen'])})", *told))
+
+
+def move_text(move: Json) -> str:
+    """Return a move as a player would say it."""
+    match move["type"]:
+        case "play":
+            return f"play {' '.join(move['cards'])}"
+        case "play_blind":
+            return f"turn slot {move['slot']}"
+        case "pick_up":
+            along = f" with {' '.join(move['with'])}" if move.get("with") else ""
+            return f"pick up{along}"
+        case "swap":
+            return f"swap {' '.join(move['up'])} for {' '.join(move['hand'])}"
+        case "lay":
+            return f"lay {' '.join('+'.join(stack) or '-' for stack in move['stacks'])}"
+        case other:
+            return str(other).replace("_", " ")
+
+
+_BY: Final = {
+    "own": "its own",
+    "drawn": "drawn by it",
+    "table": "lay face up",
+    "pile": "lay on the pile",
+    "shown": "was turned for all to see",
+}
+
+
+def _heading(found: Json) -> str:
+    first, last = found["first"], found["last"]
+    where = f"seq {first}" if first == last else f"seq {first}–{last}"
+    who = "the server" if found["seat"] is None else f"seat {found['seat']}"
+    late = ", its time was up" if found["timed_out"] else ""
+    took = "" if found["milliseconds"] is None else f", after {found['milliseconds']} ms"
+    return f"{where}, {found['at']}: {who}{late}{took}"
+
+
+def _saw(view: Json, seat: int) -> Iterator[str]:
+    own = view["seats"][seat]
+    asks = view["demand"]["kind"].replace("_", " ")
+    rank = f" {view['demand']['rank']}" if view["demand"]["rank"] else ""
+    yield f"  stock     {view['stock']} cards, {len(view['burned'])} burned"
+    yield f"  pile      {' '.join(view['pile']) or '-'}  (asks for {asks}{rank})"
+    yield f"  hand      {' '.join(own['hand']['cards'] or ()) or '-'}"
+    for other in view["seats"]:
+        up = " ".join("+".join(stack) or "-" for stack in other["up"]) or "-"
+        down = " ".join("##" if there else "-" for there in other["down"]) or "-"
+        held = f"{other['hand']['count']} in hand"
+        known = " ".join(other["hand"]["known"])
+        more = f", of these {known}" if known and other["seat"] != seat else ""
+        yield f"  seat {other['seat']:<4} up {up} | down {down} | {held}{more}"
+
+
+def _section(
+    title: str, rows: Sequence[Json] | None, of: Callable[[Json], tuple[str, ...]]
+) -> list[str]:
+    if not rows:
+        return []
+    return ["", title, *_columns([of(row) for row in rows])]
+
+
+def _legal(row: Json) -> tuple[str, ...]:
+    return move_text(row["move"]), " ".join(row["rules"])
+
+
+def _not_legal(row: Json) -> tuple[str, ...]:
+    return row["card"], " ".join(row["rules"]), row["text"]
+
+
+def _effect(row: Json) -> tuple[str, ...]:
+    return str(row["seq"]), row["type"], " ".join(row["rules"]), row["text"]
+
+
+def _refused(row: Json) -> tuple[str, ...]:
+    return row["at"], move_text(row["move"]), row["rule"]
+
+
+def _cited(found: Json) -> Iterator[Sequence[str]]:
+    for part in ("legal", "not_legal", "effects"):
+        yield from (row["rules"] for row in found[part] or ())
+    yield from ([row["rule"]] for row in found["refused"] or ())
+
+
+def _statements(cited: Iterable[str], rule_text: RuleText) -> Iterator[str]:
+    for rule in dict.fromkeys(cited):
+        words = rule_text(rule) or "(a statement of a ruleset that is not at hand)"
+        indent = " " * 18
+        yield from wrap(words, WIDTH, initial_indent=f"  {rule:<15} ", subsequent_indent=indent)
+
+
+def _zone(row: Json) -> str:
+    slot = "" if row.get("slot") is None else f", slot {row['slot']}"
+    whose = "" if row["seat"] is None else f" of seat {row['seat']}"
+    return f"{row['zone']}{whose}{slot}"
+
+
+def _seers(seen_by: str | list[int]) -> str:
+    if seen_by == "all":
+        return "all"
+    return " ".join(f"seat {seat}" for seat in seen_by) or "nobody"
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Yield rows with their columns one below the other, the last as long as it is."""
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))] if rows else []
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

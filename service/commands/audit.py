@@ -1,0 +1,179 @@
+"""`shithead audit`: what a move was decided on, where a card was, what a seat knew; offline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from schemas.moves import move_of
+from schemas.views import Json
+from service.audit.custody import custody
+from service.audit.decision import decision
+from service.audit.knowledge import knowledge
+from service.audit.story import Story
+from service.audit.text import custody_text, decision_text, knowledge_text
+from service.commands.recording import Recording, read_recording, steps_of
+from service.commands.replay import NotALog, printable_lines
+from service.commands.screen import printable
+from service.domain.errors import UnknownCard
+from service.domain.view import ALL, Viewer
+from service.record.bundle import REFUSALS, NotABundle, read_log
+from service.record.canonical import RecordError, parse
+from service.rulesets.catalogue import catalogue
+from service.rulesets.statements import text_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is wanted of a log: one of a move, a card, a seat's knowledge."""
+
+    move: int | None
+    card: str | None
+    seat: int | None
+    at: int | None
+
+
+@click.command(short_help="Settle a question about one move, card or seat.")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--move", type=click.IntRange(0), metavar="SEQ", help="The decision at this event.")
+@click.option("--card", metavar="CODE", help="Where this card was, and who saw it: Th, X1, 7c/2.")
+@click.option(
+    "--knowledge", type=click.IntRange(0), metavar="SEAT", help="Which cards this seat could know."
+)
+@click.option(
+    "--at",
+    type=click.IntRange(1),
+    metavar="VERSION",
+    help="With --knowledge: at this version.  [default: the end]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the object that the API gives.")
+def audit(
+    file: Path,
+    move: int | None,
+    card: str | None,
+    knowledge: int | None,
+    at: int | None,
+    *,
+    as_json: bool,
+) -> int:
+    """
+    Look closely at one thing in a recorded game: without server, database or network.
+
+    FILE is an evidence bundle (.shx) or a log (events.jsonl); ask for one of
+
+    \b
+      --move SEQ        what the seat could see then; every legal move and the statement
+                        that allows it; why each other card was not legal; what it did;
+                        what followed, by which statement; how long it took; and what was
+                        refused to it before (where the bundle brings that along)
+      --card CODE       where the card was from event to event, and who could see it
+      --knowledge SEAT  the cards whose place the seat could know, since which event, and
+                        those that it had not seen
+
+    Any event of a move will do as SEQ; `shithead replay FILE --text` numbers them.
+    Before the seal a log shows what is public, and a bundle of a seat (profile=seat)
+    what that seat could see itself.
+
+    The log is verified first. One that does not hold is shown as far as it can be
+    followed, with what is wrong with it: judge no case by it.
+
+    \b
+    Exit status: 0 shown, 1 the log does not hold, 3 not a bundle or log,
+                 64 the command line is wrong, or there is no such event, card or seat
+
+    \b
+    Examples:
+      shithead audit game.shx --move 57
+      shithead audit game.shx --card Th
+      shithead audit game.shx --knowledge 2 --at 57
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    asked = _Asked(move=move, card=card, seat=knowledge, at=at)
+    if sum(one is not None for one in (move, card, knowledge)) != 1:
+        raise click.UsageError("ask for one of --move, --card and --knowledge")
+    if at is not None and knowledge is None:
+        raise click.UsageError("--at goes with --knowledge")
+    recording, refused = _read(file)
+    if recording.fault:
+        click.echo(f"shithead audit: {printable(recording.fault)}", err=True)
+    try:
+        found, text = _answer(recording, refused, asked)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        if not recording.fault:
+            raise
+        raise click.ClickException(printable(f"this cannot be told of it: {error}")) from None
+    shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else text
+    click.echo(printable_lines(shown), nl=False)
+    return 1 if recording.fault else 0
+
+
+def _read(file: Path) -> tuple[Recording, list[dict[str, Any]]]:
+    try:
+        data = file.read_bytes()
+        return read_recording(data), list(_refused(data))
+    except (NotABundle, RecordError, OSError) as error:
+        raise NotALog(printable(f"{file}: {error}")) from None
+
+
+def _refused(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the refused moves that came along, those that can be read as such."""
+    for line in read_log(data).files.get(REFUSALS, b"").splitlines():
+        try:
+            row = parse(line)
+            move_of(row["move"], row["seat"])
+            yield {
+                "at": str(row["at"]),
+                "seat": int(row["seat"]),
+                "move": row["move"],
+                "rule": str(row["rule"]),
+            }
+        except (RecordError, LookupError, TypeError, ValueError, AttributeError):
+            continue
+
+
+def _answer(
+    recording: Recording, refused: list[dict[str, Any]], asked: _Asked
+) -> tuple[Json, str]:
+    story, viewer = _story(recording), _viewer(recording)
+    if asked.move is not None:
+        if asked.move > story.end:
+            raise click.UsageError(f"events go from 0 to {story.end}")
+        found = decision(story, asked.move, viewer=viewer, refused=refused)
+        return found, decision_text(found, _rule_text(story))
+    if asked.card is not None:
+        try:
+            found = custody(story, asked.card, viewer=viewer)
+        except UnknownCard as error:
+            raise click.UsageError(printable(str(error))) from None
+        return found, custody_text(found)
+    seat, at = asked.seat or 0, asked.at or story.end + 1
+    if seat >= recording.seats:
+        raise click.UsageError(f"seats go from 0 to {recording.seats - 1}")
+    if at > story.end + 1:
+        raise click.UsageError(f"versions go from 1 to {story.end + 1}")
+    if viewer not in (ALL, seat):
+        raise click.UsageError("what another seat knows is shown after the seal")
+    found = knowledge(story, seat, at)
+    return found, knowledge_text(found)
+
+
+def _story(recording: Recording) -> Story:
+    """Return the log as far as its events can follow on one another."""
+    log = recording.log
+    if recording.fault:
+        log = log[: len(steps_of(recording, None)[0])]
+    return Story(log, recording.deck)
+
+
+def _viewer(recording: Recording) -> Viewer:
+    return ALL if recording.sealed else recording.owner
+
+
+def _rule_text(story: Story) -> Callable[[str], str | None]:
+    known = catalogue().get(story.games[0].ruleset.id)
+    statements = known.statements if known else ()
+    return lambda rule: text_of(statements, rule)
