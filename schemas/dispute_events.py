@@ -7,7 +7,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
-from service.domain.dispute import (
+from service.domain.dispute_events import (
     Appealed,
     Charge,
     DisputeClosed,

@@ -19,14 +19,8 @@ from schemas.strict_fields import (
     time_field,
 )
 from schemas.tables_schema import MAX_SEATS
-from service.domain.dispute import (
-    Charge,
-    DisputeState,
-    RefereeState,
-    Side,
-    Verdict,
-    Vote,
-)
+from service.domain.dispute import DisputeState, RefereeState
+from service.domain.dispute_events import Charge, Side, Verdict, Vote
 from service.domain.judging import MOST_REFEREES
 
 LONGEST_STATEMENT = 4000
@@ -43,7 +37,7 @@ class AccusationSchema(Closed):
     statement = Text(required=True, shortest=1, longest=LONGEST_STATEMENT)
 
 
-class StatementRequestSchema(Closed):
+class DisputeWordsSchema(Closed):
     """What a side says."""
 
     text = Text(required=True, shortest=1, longest=LONGEST_STATEMENT)
@@ -92,7 +86,7 @@ class FindingSchema(Closed):
     rule = fields.String(required=True, allow_none=True)
 
 
-class StatementSchema(Closed):
+class DisputeStatementSchema(Closed):
     """What a side said; the text is for both sides and the referees, and null once erased."""
 
     by = Chosen(*(side.value for side in Side), required=True)
@@ -120,7 +114,11 @@ class RulingSchema(Closed):
 
     verdict = Chosen(*(verdict.value for verdict in Verdict), required=True)
     at = time_field(required=True)
-    superseded_by = fields.Nested(lambda: RulingSchema(), required=True, allow_none=True)
+    superseded_by = fields.Nested(
+        lambda: RulingSchema(),  # noqa: PLW0108 - the class is not there yet
+        required=True,
+        allow_none=True,
+    )
 
 
 class DisputeSchema(Closed):
@@ -136,7 +134,7 @@ class DisputeSchema(Closed):
     opened_at = time_field(required=True)
     bundle_sha256 = hex_digits(64, required=True)
     findings = fields.List(fields.Nested(FindingSchema), required=True)
-    statements = fields.List(fields.Nested(StatementSchema), required=True)
+    statements = fields.List(fields.Nested(DisputeStatementSchema), required=True)
     referees = fields.List(fields.Nested(RefereeSchema), required=True)
     votes = fields.List(fields.Nested(VoteSchema), required=True)
     ruling = fields.Nested(RulingSchema, required=True, allow_none=True)

@@ -17,7 +17,7 @@ from schemas.strict_fields import (
     time_field,
 )
 from schemas.tables_schema import MAX_SEATS, WaitQuery
-from schemas.view_schema import FrameSchema, GameViewSchema, ResultSchema
+from schemas.view_schema import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
 from service.domain.game import Status
 
 SEAT_OR_WORD = r"^(public|all|[0-9]|[1-5][0-9]|6[0-3])$"
@@ -72,6 +72,12 @@ class ReplayQuery(Closed):
     as_ = _viewer()
     from_ = QueryWhole(low=1, load_default=1, data_key="from")
     to = QueryWhole(low=1, load_default=None)
+
+
+class LogProofQuery(Closed):
+    """Which game."""
+
+    game = fields.UUID(required=True, allow_none=False)
 
 
 class AsQuery(Closed):
@@ -153,7 +159,7 @@ class GameItemSchema(Closed):
     id = fields.UUID(required=True)
     table = fields.UUID(required=True)
     hand = Whole(required=True, low=1)
-    ruleset = fields.String(required=True)
+    ruleset = fields.Nested(RulesetRefSchema, required=True)
     status = Chosen(*(status.value for status in Status), required=True)
     version = Whole(required=True, low=1)
     created_at = time_field(required=True)

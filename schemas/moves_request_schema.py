@@ -104,12 +104,15 @@ INTENTS: Mapping[str, type[Schema]] = {
 }
 """Moves as they stand in a signed intent: `with` is always there."""
 
+NO_MOVE = f"is not one of {', '.join(INTENTS)}"
+
 
 class SignedMove(OneOf):
     """A move as it stands in an intent."""
 
     variants = tuple(INTENTS.values())
-    none_fits = "is not a move"
+    none_fits = NO_MOVE
+    told_by = "type"
 
     @classmethod
     def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
@@ -160,7 +163,8 @@ class MoveRequestSchema(OneOf):
     """A move; a seat with a key adds `auth`."""
 
     variants = tuple(POSTED.values())
-    none_fits = "is not a move"
+    none_fits = NO_MOVE
+    told_by = "type"
 
     @classmethod
     def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
+
+from service.record.weak_keys import is_weak
 
 SAFE_INTEGER = 2**53 - 1
 """The largest integer that every reader of JSON keeps exactly."""
@@ -86,19 +89,22 @@ class Name(fields.String):
     """The name of a person: 1 to 40 characters without controls, brought to NFC."""
 
     def __init__(self, **more: Any) -> None:
-        shape = validate.Regexp(NAME_PATTERN, error="is not 1 to 40 characters without controls")
-        super().__init__(validate=[validate.Length(min=1, max=40), shape], **more)
+        size = validate.Length(min=1, max=40, error="is not 1 to 40 characters long")
+        super().__init__(validate=[size, validate.Regexp(NAME_PATTERN, error=_HIDDEN)], **more)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         text = unicodedata.normalize("NFC", super()._deserialize(value, *args, **kwargs))
         if any(unicodedata.category(character) in _UNSEEN for character in text):
-            raise ValidationError("has characters that cannot be seen")
+            raise ValidationError(_HIDDEN)
         if not text.strip():
             raise ValidationError("is empty")
         return text
 
 
-NAME_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]{1,40}$"
+NAME_PATTERN = (
+    r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
+)
+_HIDDEN = "has a control character, or one that cannot be seen"
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
@@ -124,6 +130,15 @@ class Shaped(fields.String):
         return text
 
 
+class PublicKey(Shaped):
+    """An Ed25519 public key in base64; one that anybody could sign for is refused."""
+
+    def _validate(self, value: Any) -> None:
+        super()._validate(value)
+        if is_weak(b64decode(value)):
+            raise ValidationError("is a key of small order, which proves nothing")
+
+
 def hex_digits(count: int, **more: Any) -> Shaped:
     """Return a field of `count` lowercase hexadecimal digits."""
     return Shaped(rf"^[0-9a-f]{{{count}}}$", f"is not {count} lowercase hex digits", **more)
@@ -139,7 +154,7 @@ def name_field(what: str, **more: Any) -> Shaped:
 
 def key_field(**more: Any) -> Shaped:
     """Return a field of an Ed25519 public key: 32 bytes in standard base64."""
-    return Shaped(r"^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$", "is not a key of 32 bytes", **more)
+    return PublicKey(r"^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$", "is not a key of 32 bytes", **more)
 
 
 def signature_field(**more: Any) -> Shaped:
@@ -173,8 +188,10 @@ class OneOf(Closed):
             raise ValidationError("is not an object")
         schema = self.variant(data)
         if schema is None:
-            raise ValidationError(self.none_fits)
+            raise ValidationError({self.told_by: [self.none_fits]})
         schema().load(data)
         return dict(data)
 
     none_fits = "is none of the kinds that are asked for"
+    told_by = "_schema"
+    """The field that tells the variants apart, where there is one."""

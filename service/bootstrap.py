@@ -14,6 +14,7 @@ from service.application.attendance import Attendance
 from service.application.auditing import Auditing
 from service.application.dispute_files import DisputeFiles
 from service.application.disputes import Disputes
+from service.application.docket import Docket
 from service.application.entries import Entries
 from service.application.entropy import EntropyCalls
 from service.application.evidence import Evidence
@@ -29,8 +30,9 @@ from service.application.refusals import Refusals
 from service.application.rulebook import Rulebook
 from service.application.rulemaking import Rulemaking, Trials
 from service.application.ruleset_pages import RulesetPages
-from service.application.server_keys import listed_keys, signers_at
+from service.application.server_keys import listed_keys, signers_at, verifiers_of
 from service.application.standins import StandIns
+from service.application.statistics import Statistics
 from service.application.tables import Tables
 from service.application.turns import Turns
 from service.application.verifying import Verifying
@@ -38,6 +40,7 @@ from service.config import Settings
 from service.event_store.database import Database
 from service.event_store.directory import Directory
 from service.event_store.migrate import check as check_migrated
+from service.event_store.migrate import reach
 from service.event_store.postgres import PostgresStore
 from service.event_store.postgres_directory import PostgresDirectory
 from service.event_store.protocol import EventStore
@@ -77,6 +80,7 @@ class Services:
     sequencer: Sequencer
     disputes: Disputes
     attendance: Attendance
+    statistics: Statistics
     verifying: Verifying
     auditing: Auditing
     turns: Turns
@@ -126,8 +130,13 @@ def compose(
     names, answers = Names(directory), Answers(store, keyring)
     receipts, refusals = Receipts(signer), Refusals(directory, keyring, rulebook, world)
     games = Games(store=store, entries=entries, receipts=receipts, names=names)
+    log_store = log_store or MemoryLog()
+    log = PublicLog(log_store)
     files = DisputeFiles(
         store=store, directory=directory, keyring=keyring, entries=entries, refusals=refusals
+    )
+    docket = Docket(
+        store=store, directory=directory, games=games, files=files, answers=answers, world=world
     )
     moves = Moves(
         store=store,
@@ -167,7 +176,15 @@ def compose(
         moves=moves,
         entropy=EntropyCalls(moves),
         evidence=Evidence(
-            entries=entries, games=games, refusals=refusals, dispute_files=files.of_game
+            entries=entries, games=games, refusals=refusals, dispute_files=files.of_game, log=log
+        ),
+        log=log,
+        sequencer=Sequencer(
+            store=log_store,
+            origin=origin,
+            signers=lambda now: signers_at(keyring, origin, now),
+            now=world.now,
+            witnesses=witnesses,
         ),
         disputes=Disputes(
             store=store,
@@ -175,10 +192,11 @@ def compose(
             entries=entries,
             games=games,
             files=files,
-            answers=answers,
+            docket=docket,
             world=world,
             ask=ask_findings,
         ),
+        statistics=Statistics(directory=directory, entries=entries, world=world),
         attendance=Attendance(
             store=store,
             directory=directory,
@@ -188,7 +206,13 @@ def compose(
             rulebook=rulebook,
             world=world,
         ),
-        verifying=Verifying(entries=entries, games=games),
+        verifying=Verifying(
+            entries=entries,
+            games=games,
+            log=log,
+            server_keys=verifiers_of(keyring, origin),
+            witnesses=tuple(witness.verifier for witness in witnesses),
+        ),
         auditing=Auditing(
             entries=entries, games=games, refusals=refusals, directory=directory, world=world
         ),
@@ -205,9 +229,7 @@ def compose(
             directory=directory, rulebook=rulebook, trials=trials, world=world, answers=answers
         ),
         lists=Lists(directory=directory, entries=entries, names=names),
-        stand_ins=StandIns(
-            entries=entries, directory=directory, names=names, answers=answers
-        ),
+        stand_ins=StandIns(entries=entries, directory=directory, names=names, answers=answers),
         readiness=readiness,
         close=close,
     )
@@ -228,7 +250,8 @@ def services_from(settings: Settings) -> Services:
         ask_findings=bell.look_into if bell else lambda _dispute: None,
         readiness=Readiness(
             needed={
-                "database": lambda: check_migrated(settings.database_url),
+                "database": lambda: reach(settings.database_url),
+                "migrations": lambda: check_migrated(settings.database_url),
                 "keys": lambda: _check_keys(settings, keyring),
             },
             wanted={"redis": lambda: _check_redis(redis)},

@@ -10,11 +10,14 @@ import click
 
 from service.commands.audit import audit
 from service.commands.migrate import migrate
+from service.commands.monitor import monitor
 from service.commands.replay import replay
+from service.commands.rotate_keys import rotate_keys
 from service.commands.rulesets import rulesets
 from service.commands.simulate import simulate
 from service.commands.up import up
 from service.commands.verify import verify
+from service.commands.witness import witness
 
 MISUSED: Final = 64
 """The words of the command line make no sense; apart from every status that `verify` has."""
@@ -29,6 +32,7 @@ Try:
   shithead audit game.shx --move 57    what was this move decided on?
   shithead rulesets leeds              the rules of a game, as a page
   shithead simulate --ruleset leeds    let bots play
+  shithead witness --log URL           watch a service, so that it cannot change the past
 
 `shithead COMMAND --help` says more. Exit status 64: the command line itself is wrong.
 """
@@ -62,7 +66,10 @@ def _version(context: click.Context) -> NoReturn:
     context.exit()
 
 
-for _command in (up, verify, replay, audit, rulesets, simulate, migrate):
+for _command in (
+    *(up, verify, replay, audit, rulesets, simulate, migrate),
+    *(witness, monitor, rotate_keys),
+):
     shithead.add_command(_command)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import time
 from contextlib import ExitStack
@@ -14,11 +15,12 @@ import redis
 
 import service
 from service.config import Settings, settings_from, variable
-from service.embedded import EmbeddedError
+from service.embedded import EmbeddedError, make_folder
 from service.embedded_postgres import EmbeddedPostgres
 from service.embedded_valkey import EmbeddedValkey
 from service.event_store.migrate import migrate
 from service.event_store.roles import service_url
+from service.measures import SHARED_FOLDER
 from service.supervise import Program, StartError
 
 _PAUSE = 5.0  # seconds between two tries to start a dead server again
@@ -93,8 +95,19 @@ def environment_of(settings: Settings) -> dict[str, str]:
     return environment
 
 
+def shared_measures(data: Path) -> dict[str, str]:
+    """
+    Return where the programs add up what /metrics tells: a new folder at each start.
+
+    The files in it belong to processes; those of the last run would be counted for ever.
+    """
+    folder = data / "measures"
+    shutil.rmtree(folder, ignore_errors=True)
+    return {SHARED_FOLDER: str(make_folder(folder))}
+
+
 def programs(settings: Settings) -> list[Program]:
-    """Return the API, the workers, the relay and the sweeper, in the order of their start."""
+    """Return the API, the workers, relay, sweeper and sequencer, in the order of their start."""
     python = [sys.executable, "-m"]
     api = [
         *(*python, "granian", "--interface", "wsgi", "--factory", "--no-ws"),
@@ -109,7 +122,7 @@ def programs(settings: Settings) -> list[Program]:
         Program(name="API", command=api),
         *(
             Program(name=name, command=[*python, "workers.main", kind])
-            for name, kind in (*jobs, ("relay", "relay"), ("sweeper", "sweeper"))
+            for name, kind in (*jobs, *((kind, kind) for kind in ("relay", "sweeper", "sequencer")))
         ),
     ]
 

@@ -20,7 +20,13 @@ from typing import NoReturn
 
 from service.config import ConfigError
 from service.embedded import EmbeddedError, make_folder
-from service.machine import Servers, environment_of, programs, settings_of_children
+from service.machine import (
+    Servers,
+    environment_of,
+    programs,
+    settings_of_children,
+    shared_measures,
+)
 from service.supervise import StartError, Supervisor
 
 _READY_WITHIN = 30.0  # seconds
@@ -99,7 +105,9 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
         workers=str(options.workers),
     )
     supervisor = Supervisor(
-        logs=make_folder(data / "logs"), environment=environment_of(settings), folder=data
+        logs=make_folder(data / "logs"),
+        environment=environment_of(settings) | shared_measures(data),
+        folder=data,
     )
     stack.callback(supervisor.stop, patience=_APPLICATION_PATIENCE)
     for program in programs(settings):

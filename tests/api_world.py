@@ -82,9 +82,8 @@ def make_world(database_url: str, **settings: Any) -> World:
     """Return an application over a migrated database; without Redis unless one is given."""
     chosen = Settings(
         database_url=database_url,
-        keys=Keyring.generate().to_text(),
         origin="tests.example",
-        **{"rate_limits": False, **settings},
+        **{"keys": Keyring.generate().to_text(), "rate_limits": False, **settings},
     )
     services = services_from(chosen)
     return World(services=services, app=create_app(services, chosen))

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import orjson
 
+from schemas.moves import move_json
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.entries import GameEntry
 from service.application.ports import Bell
@@ -25,7 +26,6 @@ from service.event_store.postgres_directory import PostgresDirectory
 from service.keyring import Keyring
 from service.record.bundle import Bundle
 from service.verify.verify import verify_bundle
-from schemas.moves import move_json
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEYS = Keyring.generate()

@@ -17,10 +17,11 @@ PACKAGES = ("service", "schemas", "workers")
 
 LAYERS = (
     {"service.domain"},
-    {"service.record", "service.config"},
+    {"service.record", "service.config", "service.measures", "service.version"},
     {"schemas", "service.keyring"},
     {"service.rulesets"},
     {"service.verify", "service.replay", "service.audit", "service.bots", "service.event_store"},
+    {"service.public_log"},
     {"service.application"},
     {"service.logs", "service.wakeups", "service.simulate"},
     {"service.trying"},

@@ -31,7 +31,7 @@ from service.event_store.memory import MemoryStore
 from service.event_store.memory_directory import MemoryDirectory
 from service.record.shuffle import Shuffle, derive
 from service.record.stored_zip import read_zip
-from tests.set_world import KEYS, SetWorld, entry_of, legal
+from tests.set_world import KEYS, SetWorld, entry_of, legal, lines_of
 
 Deck = tuple[Card, ...]
 Viewer = Seat | None
@@ -169,8 +169,13 @@ def sight(service: Service, viewer: Viewer) -> Iterator[Said]:
         *("?as=all", f"?as={service.people - 1 if viewer == 0 else 0}"),
         *("/events", "/events?after=2&limit=3", f"/events?after={version}"),
         *("/openings", "/receipt", "/audit", "/evidence?profile=public", "/evidence?profile=seat"),
-        *("/replay", "/replay?as=public", f"/replay?as={own}&from=2&to={version}", "/replay?as=all"),
+        *("/replay", "/replay?as=public", "/replay?as=all"),
+        f"/replay?as={own}&from=2&to={version}",
         *("/transcript", "/transcript?as=public", "/transcript?as=all"),
+        *(f"/audit/moves/{seq}" for seq in range(max(0, version - 6), version + 1)),
+        *(f"/audit/cards/{card}" for card in ("Th", "2c", "7d", "Qs", "X1", "zz")),
+        *("/audit/knowledge", "/audit/knowledge?seat=0", "/audit/knowledge?seat=1&at=5"),
+        "/audit/readings",
         *(f"?at={version + 1}", "/nothing"),
     ):
         yield service.ask("GET", game + path, viewer)
@@ -196,7 +201,7 @@ def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterat
         {"type": "play", "cards": [card]} for card in elsewhere[version % 3 :: 3]
     ]
     other, another = elsewhere[0], elsewhere[-1]
-    mine = sorted(own)[0] if own else other
+    mine = min(own, default=other)
     tries += [
         {"type": "play", "cards": [other, another]},
         {"type": "play", "cards": [mine, other]},
@@ -226,7 +231,7 @@ def twin_of(
     the decks tried it is the one that differs most.
     """
     game = service.entry_game()
-    unknown = _unknown(game, viewer)
+    unknown = sorted(_unknown(game, viewer) - _opened(lines_of(service.services, service.game)))
     opened = _replayed(game, game.deck, steps)
     found: Deck | None = None
     most = 0
@@ -243,14 +248,19 @@ def twin_of(
     return found
 
 
-def _unknown(game: Game, viewer: Viewer) -> list[int]:
+def _unknown(game: Game, viewer: Viewer) -> set[int]:
     place = {card: p for p, card in enumerate(game.deck)}
-    unknown = list(game.stock)
+    unknown = set(game.stock)
     for seat, state in enumerate(game.seats):
-        unknown += [p for p in state.down if p is not None]
+        unknown |= {p for p in state.down if p is not None}
         if seat != viewer:
-            unknown += [place[card] for card in state.hand if card not in state.known]
-    return sorted(unknown)
+            unknown |= {place[card] for card in state.hand if card not in state.known}
+    return unknown
+
+
+def _opened(lines: Sequence[bytes]) -> set[int]:
+    """Return the positions that the public log has opened: starters put back are in the stock."""
+    return {int(p) for line in lines for p in re.findall(rb'"p":([0-9]+)', line)}
 
 
 def _replayed(game: Game, deck: Deck, steps: Sequence[Step]) -> Seat | str | None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from service.bootstrap import Services, services_from
 from service.config import settings_from
+from service.measures import JOBS
 from service.rulesets.trials import play_trials
 
 
@@ -26,6 +27,7 @@ def take_turn(game_id: str, version: int) -> str:
     """
     game = UUID(game_id)
     outcome = services().turns.take(game, version)
+    JOBS.labels(outcome).inc()
     if outcome == "again":
         services().wake(game)
     return outcome

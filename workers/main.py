@@ -1,4 +1,4 @@
-"""`python -m workers.main worker|relay|sweeper`: one process of the kind asked for."""
+"""`python -m workers.main worker|relay|sweeper|sequencer`: one process of the kind asked for."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from service.logs import configure_logs
 from service.wakeups import QUEUE
 from workers import jobs
 from workers.relay import Relay
+from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
 
-KINDS = ("worker", "relay", "sweeper")
+KINDS = ("worker", "relay", "sweeper", "sequencer")
 PAUSE = 1.0
 
 
@@ -41,9 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[0] == "worker":
         return work(settings)
     services = services_from(settings)
-    runners: dict[str, Callable[[Services], Relay | Sweeper]] = {
+    runners: dict[str, Callable[[Services], Relay | Sweeper | LogSequencer]] = {
         "relay": Relay,
         "sweeper": Sweeper,
+        "sequencer": LogSequencer,
     }
     runners[words[0]](services).run(_stopped_by_signal().is_set)
     services.close()

@@ -16,6 +16,9 @@ from service.public_log.witnesses import WitnessRefused
 INTERVAL = 1.0
 """Seconds between two batches; leaves that come within one share a checkpoint."""
 
+AFTER_SILENCE = 15.0
+"""Seconds until witnesses are asked again where one of them gave no cosignature."""
+
 
 class LogSequencer:
     """Lets the log grow; a second one beside it does no harm, and none is needed for moves."""
@@ -47,11 +50,13 @@ class LogSequencer:
 
     def _ask(self, stopped: Callable[[], bool]) -> None:
         while not stopped():
+            pause = INTERVAL
             try:
                 for witness, reason in self._sequencer.ask_witnesses():
                     grave = isinstance(reason, WitnessRefused)
                     tell = self._log.critical if grave else self._log.warning
+                    pause = AFTER_SILENCE
                     tell("no cosignature", witness=witness.verifier.name, reason=str(reason))
             except StoreError as error:
                 self._log.warning("witnesses were not asked", error=str(error))
-            time.sleep(INTERVAL)
+            time.sleep(pause)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import UUID
 
 import structlog
 
 from service.bootstrap import Services
 from service.event_store.protocol import StoreUnavailable
+from service.measures import SWEEPER_LAG
 
 INTERVAL = 0.25
 """Seconds between two looks; how late a deadline or the end of a window may be noticed."""
@@ -18,8 +20,11 @@ BATCH = 200
 AGAIN_AFTER = timedelta(seconds=5)
 """A game that was woken at a version is woken again after so long without a move."""
 
-ATTEND_EVERY = 1.0
-"""Seconds between two looks at disputes."""
+BESIDE_EVERY = 1.0
+"""Seconds between two looks at disputes and statistics."""
+
+A_FEW = 20
+"""Disputes or games seen to at one look; a deadline waits no longer than for these."""
 
 PURGE_EVERY = 600.0
 
@@ -31,29 +36,52 @@ class Sweeper:
         self._services = services
         self._woken: dict[tuple[str, int], float] = {}
         self._purged = 0.0
+        self._beside = 0.0
         self._log = structlog.get_logger("sweeper")
 
     def sweep(self) -> int:
         """Wake a worker for each game that is due and was not woken just now; return how many."""
         now, woken = time.monotonic(), 0
-        due = self._services.directory.due_games(now=self._services.world.now(), limit=BATCH)
+        today = self._services.world.now()
+        since = now - AGAIN_AFTER.total_seconds()
+        self._woken = {key: at for key, at in self._woken.items() if at > since}
+        # Those woken just now come first, being the oldest: the others must be seen beside them.
+        limit = BATCH + len(self._woken)
+        due = self._services.directory.due_games(now=today, limit=limit)
+        SWEEPER_LAG.set((today - due[0].at).total_seconds() if due else 0)
         for game in due:
             key = (str(game.id), game.version)
-            if self._woken.get(key, -1e9) > now - AGAIN_AFTER.total_seconds():
+            if key in self._woken:
                 continue
             self._services.bell.wake(game.id, game.version)
             self._woken[key] = now
             woken += 1
-        if len(self._woken) > 10_000:
-            self._woken = {k: t for k, t in self._woken.items() if t > now - 60}
         return woken
 
-    def attend(self) -> int:
-        """See to disputes: findings that no worker made, silence of referees; return how many."""
-        due = self._services.attendance.due(limit=BATCH)
-        for dispute in due:
-            self._services.attendance.attend(dispute)
-        return len(due)
+    def beside(self) -> None:
+        """
+        Do now and then what no game waits for: disputes, statistics, old answers.
+
+        Whatever goes wrong with one of them is told in the log, and keeps neither the
+        others nor any game waiting.
+        """
+        if time.monotonic() - self._beside < BESIDE_EVERY:
+            return
+        attendance, statistics = self._services.attendance, self._services.statistics
+        for dispute in attendance.due(limit=A_FEW):
+            self._one(attendance.attend, dispute)
+        for game in statistics.uncounted(limit=A_FEW):
+            self._one(statistics.count, game)
+        self.purge()
+        self._beside = time.monotonic()
+
+    def _one(self, work: Callable[[UUID], object], identity: UUID) -> None:
+        try:
+            work(identity)
+        except StoreUnavailable:
+            raise
+        except Exception:  # noqa: BLE001 - one that cannot be read must not stop the sweeper
+            self._log.exception("cannot be attended to", id=str(identity))
 
     def purge(self) -> None:
         """Forget answers that were kept long enough."""
@@ -63,14 +91,10 @@ class Sweeper:
 
     def run(self, stopped: Callable[[], bool]) -> None:
         """Sweep until `stopped`."""
-        attended = 0.0
         while not stopped():
             try:
                 self.sweep()
-                if time.monotonic() - attended > ATTEND_EVERY:
-                    self.attend()
-                    attended = time.monotonic()
-                self.purge()
+                self.beside()
             except StoreUnavailable as error:
                 self._log.warning("database does not answer", error=str(error))
                 time.sleep(1)

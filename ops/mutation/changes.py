@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Enums = Mapping[str, tuple[str, ...]]
@@ -47,6 +48,7 @@ class Change:
     first: int
     last: int
     text: str
+    number: int = 1  # of those that read alike in the same function
     apply: Callable[[], None]
 
 
@@ -55,7 +57,30 @@ def changes_of(tree: ast.Module, enums: Enums) -> list[Change]:
     found: list[Change] = []
     for statement in tree.body:
         _walk(statement, enums, None, "", (statement.lineno, statement.lineno), found)
-    return found
+    alike: Counter[tuple[str | None, str]] = Counter()
+    numbered = []
+    for change in found:
+        alike[change.function, change.text] += 1
+        numbered.append(replace(change, number=alike[change.function, change.text]))
+    return numbered
+
+
+def enums_of(trees: Mapping[str, ast.Module], module: str) -> Enums:
+    """Return the enumerations that a module knows, by the names that it has for them."""
+    defined = {
+        part.name: tuple(
+            line.targets[0].id
+            for line in part.body
+            if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)
+        )
+        for tree in trees.values()
+        for part in tree.body
+        if isinstance(part, ast.ClassDef) and "StrEnum" in map(ast.unparse, part.bases)
+    }
+    imports = [part for part in trees[module].body if isinstance(part, ast.ImportFrom)]
+    renamed = {name.asname: name.name for part in imports for name in part.names if name.asname}
+    named = {name: defined[real] for name, real in renamed.items() if real in defined}
+    return {name: members for name, members in defined.items() if name not in renamed} | named
 
 
 def _walk(
@@ -80,8 +105,10 @@ def _walk(
             if not isinstance(child, ast.AST) or _is_docstring(child) or _is_completeness(child):
                 continue
             span = _lines(child, lines)
-            for after in _alternatives(child, node, enums):
-                found.append(_change(node, field, index, child, after, below, span))
+            found += (
+                _change(node, field, index, child, after, below, span)
+                for after in _alternatives(child, node, enums)
+            )
             _walk(child, enums, below, within, span, found)
 
 
@@ -119,7 +146,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _lines(node: ast.AST, outer: tuple[int, int]) -> tuple[int, int]:
-    """Return the lines of the statement that `node` is or belongs to; its head, if it has a body."""
+    """Return the lines of the statement around `node`, of its head where it has a body."""
     if isinstance(node, ast.match_case):
         return node.pattern.lineno, max(node.pattern.lineno, node.body[0].lineno - 1)
     if not isinstance(node, ast.stmt):
@@ -156,7 +183,8 @@ def _alternatives(node: ast.AST, parent: ast.AST, enums: Enums) -> Iterator[ast.
     """Yield what could stand in the place of `node` by mistake."""
     match node:
         case ast.expr():
-            yield from _expressions(node, parent, enums)
+            yield from _conditions(node)
+            yield from _values(node, parent, enums)
         case ast.stmt():
             yield from _statements(node)
         case ast.match_case():
@@ -164,6 +192,15 @@ def _alternatives(node: ast.AST, parent: ast.AST, enums: Enums) -> Iterator[ast.
                 yield _with(node, guard=ast.Constant(False))
             if node.guard is not None:
                 yield _with(node, guard=None)
+        case ast.comprehension(ifs=tests):
+            for kept in _less_one(tests):
+                yield _with(node, ifs=kept)
+        case _:
+            yield from _patterns(node, enums)
+
+
+def _patterns(node: ast.AST, enums: Enums) -> Iterator[ast.AST]:
+    match node:
         case ast.MatchValue(value=ast.Attribute() as value):
             yield from (ast.MatchValue(value=other) for other in _members(value, enums))
         case ast.MatchOr(patterns=patterns):
@@ -176,16 +213,15 @@ def _alternatives(node: ast.AST, parent: ast.AST, enums: Enums) -> Iterator[ast.
                     yield _with(
                         node, kwd_attrs=fewer, kwd_patterns=patterns[:at] + patterns[at + 1 :]
                     )
-        case ast.comprehension(ifs=tests):
-            for kept in _less_one(tests):
-                yield _with(node, ifs=kept)
 
 
-def _expressions(node: ast.expr, parent: ast.AST, enums: Enums) -> Iterator[ast.expr]:
+def _conditions(node: ast.expr) -> Iterator[ast.expr]:
     match node:
-        case ast.Compare(ops=[op], left=left, comparators=[right]):
-            for other in COMPARED[type(op)]:
-                yield ast.Compare(left=left, ops=[other()], comparators=[right])
+        case ast.Compare(ops=ops, left=left, comparators=rights):
+            for at, op in enumerate(ops):
+                for other in COMPARED[type(op)]:
+                    changed = [*ops[:at], other(), *ops[at + 1 :]]
+                    yield ast.Compare(left=left, ops=changed, comparators=rights)
         case ast.BoolOp(op=op, values=values):
             swapped = ast.Or() if isinstance(op, ast.And) else ast.And()
             yield ast.BoolOp(op=swapped, values=values)
@@ -193,6 +229,12 @@ def _expressions(node: ast.expr, parent: ast.AST, enums: Enums) -> Iterator[ast.
                 yield ast.BoolOp(op=op, values=kept) if len(kept) > 1 else kept[0]
         case ast.UnaryOp(operand=operand):
             yield operand
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (body, orelse)
+
+
+def _values(node: ast.expr, parent: ast.AST, enums: Enums) -> Iterator[ast.expr]:
+    match node:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             yield from (left, right)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in COUNTED:
@@ -203,22 +245,26 @@ def _expressions(node: ast.expr, parent: ast.AST, enums: Enums) -> Iterator[ast.
             yield from (ast.Constant(other) for other in _constants(value, parent))
         case ast.Attribute():
             yield from _members(node, enums)
-        case ast.IfExp(body=body, orelse=orelse):
-            yield from (body, orelse)
         case ast.Call():
             yield from _calls(node)
-        case ast.Tuple(elts=elements, ctx=ast.Load()) if not isinstance(parent, ast.Subscript):
-            yield from (ast.Tuple(elts=kept, ctx=ast.Load()) for kept in _less_one(elements))
-        case ast.Dict(keys=keys, values=values):
-            for at in range(len(keys)):
-                yield ast.Dict(
-                    keys=keys[:at] + keys[at + 1 :], values=values[:at] + values[at + 1 :]
-                )
+        case ast.Tuple() | ast.Dict():
+            yield from _collections(node, parent)
         case ast.Slice(lower=lower, upper=upper, step=step):
             if lower is not None:
                 yield ast.Slice(lower=None, upper=upper, step=step)
             if upper is not None:
                 yield ast.Slice(lower=lower, upper=None, step=step)
+
+
+def _collections(node: ast.Tuple | ast.Dict, parent: ast.AST) -> Iterator[ast.expr]:
+    """Yield a tuple or a dictionary with one part less."""
+    if isinstance(node, ast.Dict):
+        for at in range(len(node.keys)):
+            keys, values = list(node.keys), list(node.values)
+            del keys[at], values[at]
+            yield ast.Dict(keys=keys, values=values)
+    elif isinstance(node.ctx, ast.Load) and not isinstance(parent, ast.Subscript):
+        yield from (ast.Tuple(elts=kept, ctx=ast.Load()) for kept in _less_one(node.elts))
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -254,7 +300,7 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
         yield _with(node, keywords=kept)
 
 
-def _constants(value: object, parent: ast.AST) -> Iterator[object]:
+def _constants(value: object, parent: ast.AST) -> Iterator[bool | int | str]:
     match value:
         case bool():
             yield not value

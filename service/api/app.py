@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service.api import conventions, docs, limits, metrics, problems, requests_log
+from service.api import conventions, docs, limits, metrics, pages, problems, requests_log
 from service.api.audit import audit
 from service.api.bots import bots
 from service.api.context import Context, install
@@ -15,10 +15,12 @@ from service.api.evidence import evidence
 from service.api.games import games
 from service.api.health import health
 from service.api.listener import RedisListener
+from service.api.log import log
 from service.api.openapi import make_api
 from service.api.players import players
 from service.api.replay import replay
 from service.api.rulesets import rulesets
+from service.api.statistics import statistics
 from service.api.stream import stream
 from service.api.tables import tables
 from service.api.waiting import Waiting
@@ -26,7 +28,10 @@ from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
 from service.logs import configure_logs
 
-BLUEPRINTS = (players, rulesets, bots, tables, games, events, stream, replay, evidence, audit, disputes)
+BLUEPRINTS = (
+    *(players, rulesets, bots, tables, games, events, stream, replay, evidence, audit),
+    *(disputes, statistics, log),
+)
 
 
 def create_app(services: Services | None = None, settings: Settings | None = None) -> Flask:
@@ -59,6 +64,7 @@ def create_app(services: Services | None = None, settings: Settings | None = Non
         api.register_blueprint(blueprint)
     app.register_blueprint(health)
     docs.register(app, api)
+    pages.register(app)
     limits.register(app, settings)
     return app
 

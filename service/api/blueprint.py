@@ -25,15 +25,17 @@ from service.api.conventions import (
     EVENT_STREAM,
     JSON,
     NDJSON,
+    OCTETS,
     PLAIN,
     ZIP,
     accepted,
     answered,
     idempotency,
+    located,
 )
 from service.api.headers import RepeatHeaders, VersionHeaders
 from service.application.callers import Caller, Idempotency, Player
-from service.application.errors import Refusal
+from service.application.errors import Refusal, misfit
 
 F = TypeVar("F", bound=Callable[..., Response])
 
@@ -92,7 +94,7 @@ class StrictParser(FlaskParser):
         [(location, messages)] = cast("dict[str, Any]", error.messages).items()
         faults = pointers(messages)
         if location == "json":
-            raise Refusal("invalid-body", "the body does not fit", errors=faults)
+            raise misfit(faults)
         raise in_query(faults)
 
 
@@ -127,6 +129,7 @@ def operation(
     refuses: tuple[str, ...] = (),
     produces: tuple[str, ...] = (JSON,),
     headers: tuple[type[Schema], ...] = (),
+    location: str | None = None,
     doc: Mapping[str, Any] | None = None,
 ) -> Callable[[F], F]:
     """
@@ -149,21 +152,23 @@ def operation(
                 body=body,
                 media_type=asked.media_type,
             )
-            return view(call, **path)
+            return located(view(call, **path), location)
 
         call: Any = read
         if body is not None:
             call = blueprint.arguments(body(), required=not _may_be_missing(body))(call)
         call = blueprint.arguments(query(), location="query", error_status_code=400)(call)
-        told = {"ETag": _ETAG} if VersionHeaders in headers else None
+        told = {"ETag": _ETAG} if VersionHeaders in headers else {}
+        if location is not None:
+            told["Location"] = _LOCATION
         for media_type in reversed(produces):
             schema = answer if media_type == JSON else _TEXTS[media_type]
             call = blueprint.alt_response(
-                status, schema=schema, content_type=media_type, headers=told, success=True
+                status, schema=schema, content_type=media_type, headers=told or None, success=True
             )(call)
         if VersionHeaders in headers:
             call = blueprint.alt_response(304, description="The caller has this version")(call)
-        guarded = _guarded(call, token, repeats, produces, status)
+        guarded = _guarded(call, token, repeats, produces, status, location)
         doc_ = {"operationId": f"{blueprint.name}.{view.__name__}", **(doc or {})}
         _document(guarded, token, repeats, headers, refuses, body=body is not None, doc=doc_)
         blueprint.route(rule, methods=[method])(guarded)
@@ -187,6 +192,7 @@ def _guarded(
     repeats: Repeats,
     produces: tuple[str, ...],
     status: int,
+    location: str | None,
 ) -> Callable[..., Response]:
     """Return the call behind what comes first: media type, token, idempotency."""
 
@@ -202,7 +208,7 @@ def _guarded(
         if player is not None and repeats is Repeats.ANSWERED:
             kept = services().answers.kept(player.id, repeat)
             if kept is not None:
-                return answered(kept, status)
+                return located(answered(kept, status), location)
         g.asked = _Asked(player=player, repeat=repeat, media_type=media_type)
         try:
             return call(**path)
@@ -268,6 +274,10 @@ def _may_be_missing(schema: type[Schema]) -> bool:
 
 
 _ETAG = {"description": '"v<version>"', "schema": {"type": "string"}}
+_LOCATION = {
+    "description": "the address of what was made",
+    "schema": {"type": "string", "format": "uri-reference"},
+}
 _STRING = {"type": "string"}
 _BINARY = {"type": "string", "format": "binary"}
 _TEXTS: Mapping[str, Mapping[str, str]] = {
@@ -275,4 +285,5 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
     PLAIN: _STRING,
     EVENT_STREAM: _STRING,
     ZIP: _BINARY,
+    OCTETS: _BINARY,
 }

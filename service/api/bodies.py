@@ -11,7 +11,10 @@ from urllib.parse import parse_qsl
 from flask import request
 
 from schemas.strict_fields import SAFE_INTEGER
-from service.application.errors import Refusal
+from service.application.errors import Refusal, misfit
+
+DEEPEST = 32
+"""How many objects and lists may stand inside one another; the API's own bodies need eight."""
 
 
 def malformed(detail: str, at: str | None = None) -> Refusal:
@@ -61,6 +64,7 @@ def parse_json(raw: bytes) -> Any:
         )
         # A lone surrogate is an escape that stands for no character.
         json.dumps(value, ensure_ascii=False).encode("utf-8")
+        _refuse_depth(value)
     except UnicodeDecodeError:
         raise malformed("the body is not UTF-8") from None
     except UnicodeEncodeError:
@@ -130,10 +134,21 @@ def _integer(text: str) -> int:
     return int(text)
 
 
+def _refuse_depth(value: Any) -> None:
+    """Raise where too much stands inside one another; told like what no reader could follow."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST + 1:
+            raise RecursionError
+        inner = [list(v.values()) if isinstance(v, Mapping) else v for v in level]
+        level = [one for each in inner if isinstance(each, list) for one in each]
+
+
 def _refuse_nul(value: Any, at: str = "") -> None:
     if isinstance(value, str) and "\x00" in value:
         errors = [{"at": at, "message": "holds a NUL"}]
-        raise Refusal("invalid-body", "a string holds a NUL", errors=errors)
+        raise misfit(errors)
     if isinstance(value, Mapping):
         for name, inner in value.items():
             _refuse_nul(name, at)

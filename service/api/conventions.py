@@ -13,6 +13,7 @@ from flask import Flask, Response, g, request
 
 from service.api.auth import INVITE_HEADER
 from service.api.bodies import body_bytes, malformed
+from service.api.html import POLICY as PAGE_POLICY
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 
@@ -21,7 +22,18 @@ NDJSON = "application/x-ndjson"
 PLAIN = "text/plain"
 EVENT_STREAM = "text/event-stream"
 ZIP = "application/zip"
+OCTETS = "application/octet-stream"
 YEAR = 365 * 24 * 3600
+
+POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""The Content-Security-Policy of answers that are data: as a page they may do nothing."""
+
+SAFE = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""What every answer tells browsers."""
 
 _IF_MATCH = re.compile(r'"v([0-9]{1,9})"')
 IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
@@ -40,7 +52,20 @@ def register(app: Flask) -> None:
     @app.after_request
     def tell_name(response: Response) -> Response:
         response.headers["X-Request-ID"] = g.get("request_id") or uuid4().hex
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        return response
+
+    @app.after_request
+    def tell_browsers(response: Response) -> Response:
+        if request.method == "OPTIONS" and response.content_length in (None, 0):
+            response.headers.pop("Content-Type", None)  # Flask's own answer, which has no body
+        if response.status_code == 204:
+            response.headers.pop("Content-Type", None)
+        is_page = response.mimetype == "text/html"
+        for name, value in SAFE.items():
+            response.headers.setdefault(name, value)
+        response.headers.setdefault("Content-Security-Policy", PAGE_POLICY if is_page else POLICY)
+        # Whatever says nothing of keeping may hold somebody's token or cards.
+        response.headers.setdefault("Cache-Control", "no-store")
         return response
 
 
@@ -104,6 +129,13 @@ def answered(answer: Answered, status: int = 201) -> Response:
         response.headers["ETag"] = etag(answer.version)
     if answer.replayed:
         response.headers["Idempotency-Replayed"] = "true"
+    return response
+
+
+def located(response: Response, location: str | None) -> Response:
+    """Return the answer with the address of what was made: `location`, filled in from its body."""
+    if location is not None and response.status_code == 201:
+        response.headers["Location"] = location.format_map(orjson.loads(response.get_data()))
     return response
 
 

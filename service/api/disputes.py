@@ -10,8 +10,8 @@ from schemas.disputes_schema import (
     AccusationSchema,
     DisputePageSchema,
     DisputeSchema,
+    DisputeWordsSchema,
     RefereeRequestSchema,
-    StatementRequestSchema,
     VoteRequestSchema,
 )
 from schemas.lists_schema import PageQuery
@@ -21,7 +21,7 @@ from service.api.bodies import malformed
 from service.api.context import services
 from service.api.conventions import answered, json_response, own, page
 from service.api.headers import InviteHeaders
-from service.domain.dispute import Charge, Vote
+from service.domain.dispute_events import Charge, Vote
 from service.event_store.rows import Cursor
 
 disputes = Blueprint("disputes", __name__, "Accusations, and how they are settled.")
@@ -93,7 +93,7 @@ def dispute(call: Call, dispute_id: UUID) -> Response:
     disputes,
     "POST",
     f"{DISPUTE}/statements",
-    body=StatementRequestSchema,
+    body=DisputeWordsSchema,
     answer=DisputeSchema,
     status=201,
     token=Token.NEEDED,
@@ -185,4 +185,4 @@ def _cursor(text: str | None) -> Cursor | None:
     try:
         return Cursor.decode(text) if text else None
     except ValueError:
-        raise malformed("is not a cursor that a list gave", "cursor") from None
+        raise malformed("cursor is none that a list gave") from None

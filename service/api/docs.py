@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import orjson
-from flask import Blueprint, Flask, Response, render_template, request
+from flask import Blueprint, Flask, Response
 
 from service.api.conventions import JSON
+from service.api.html import asked_again, html_page
 from service.api.openapi import Api
-from service.api.problems import PROBLEMS
+from service.api.problems import MEDIA_TYPE, PROBLEMS, Kind
 from service.application.errors import not_found
 
 Json = dict[str, Any]
@@ -37,9 +37,14 @@ class Document:
         return orjson.dumps(self.value, option=orjson.OPT_INDENT_2)
 
     @cached_property
-    def tag(self) -> str:
-        """Return the ETag of the document."""
-        return hashlib.sha256(self.text).hexdigest()[:16]
+    def shown(self) -> Json:
+        """Return what the page shows."""
+        return _shown(self.value)
+
+    @cached_property
+    def calls(self) -> list[Json]:
+        """Return all calls as the page shows them."""
+        return [call for tag in self.shown["tags"] for call in tag["calls"]]
 
 
 def register(app: Flask, api: Api) -> None:
@@ -49,19 +54,20 @@ def register(app: Flask, api: Api) -> None:
 
     @docs.get("/v1/openapi.json")
     def openapi() -> Response:
-        return _kept(Response(document.text, content_type=JSON), document.tag)
+        return asked_again(Response(document.text, content_type=JSON))
 
     @docs.get("/docs")
     def page() -> Response:
-        html = render_template("docs.html", **_shown(document.value), problems=PROBLEMS)
-        return _kept(Response(html, content_type=_HTML), document.tag)
+        return html_page("docs.html", **document.shown, problems=PROBLEMS)
 
     @docs.get("/problems/<code>")
     def problem_page(code: str) -> Response:
         if code not in PROBLEMS:
             raise not_found("problem")
-        html = render_template("problem.html", code=code, kind=PROBLEMS[code])
-        return Response(html, content_type=_HTML)
+        kind = PROBLEMS[code]
+        example = orjson.dumps(_example(code, kind), option=orjson.OPT_INDENT_2).decode()
+        calls = [call for call in document.calls if code in call["refuses"]]
+        return html_page("problem.html", code=code, kind=kind, example=example, calls=calls)
 
     app.register_blueprint(docs)
 
@@ -74,16 +80,18 @@ class Shape:
     name: str | None
 
 
-_HTML = "text/html; charset=utf-8"
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 _TOKENS = {0: "", 1: "Needs a token.", 2: "Uses a token where there is one."}
 
 
-def _kept(response: Response, tag: str) -> Response:
-    response.set_etag(tag)
-    response.headers["Cache-Control"] = "no-cache"
-    response.make_conditional(request)
-    return response
+def _example(code: str, kind: Kind) -> Json:
+    return {
+        "type": f"/problems/{code}",
+        "title": kind.title,
+        "status": kind.status.value,
+        "detail": "what was wrong with this request",
+        "instance": "the path that was asked for",
+    }
 
 
 def _shown(document: Json) -> Json:
@@ -112,11 +120,19 @@ def _calls(document: Json, tag: str) -> Iterator[Json]:
                 "token": _TOKENS[len(call.get("security", []))],
                 "parameters": [_parameter(one) for one in [*shared, *call.get("parameters", [])]],
                 "body": _shapes(call.get("requestBody", {})),
+                "refuses": _refused(call["responses"]),
                 "answers": [
                     {"status": status, "description": one["description"], "shapes": _shapes(one)}
                     for status, one in sorted(call["responses"].items())
+                    if MEDIA_TYPE not in one.get("content", {})
                 ],
             }
+
+
+def _refused(responses: Json) -> list[str]:
+    """Return the types of problems among the answers, which their descriptions list."""
+    said = [one["description"].partition(": ")[2].split(", ") for one in responses.values()]
+    return [code for codes in said for code in codes if code in PROBLEMS]
 
 
 def _parameter(parameter: Json) -> Json:

@@ -53,6 +53,8 @@ def list_events(call: Call, game_id: UUID) -> Response:
     lines, version = services().games.lines(call.caller, game_id, after=after, limit=limit)
     reached = after + len(lines)
     more = bool(lines) and reached < version
+    # What stands below the version never changes; the JSON tells the version itself as well.
+    fixed = entry.record.sealed or (lines_only and more)
     if lines_only:
         response = text_response(b"".join(line + b"\n" for line in lines), NDJSON)
     else:
@@ -60,7 +62,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
         body = b'{"items":[%b],"version":%d,"next":%b}'
         said = b"null" if next_ is None else b"%d" % next_
         response = json_response(body % (b",".join(lines), version, said))
-    response = _marked(response, entry, fixed=more or entry.record.sealed)
+    response = _marked(response, entry, fixed=fixed)
     # One address has two forms, and a cache must keep them apart.
     response.vary.add("Accept")
     return response

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from flask import Response, request
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from schemas.audit_schema import AuditSchema, ServerKeysSchema
 from schemas.games_schema import ProfileQuery
@@ -22,6 +23,8 @@ GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
 MOST_PARTS = 200
 PARTS = ("file", "receipt", "key", "seat_key")
+VERIFIER_KEY = r"^[!-~]{1,1000}$"
+SEAT_KEY = r"^(0|[1-9][0-9]?)=[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"
 
 _BINARY = {"type": "string", "format": "binary"}
 _UPLOAD = {
@@ -38,12 +41,12 @@ _UPLOAD = {
                     "receipt": {"type": "array", "items": {"type": "string"}},
                     "key": {
                         "type": "array",
-                        "items": {"type": "string"},
+                        "items": {"type": "string", "pattern": VERIFIER_KEY},
                         "description": "the server's, as verifier keys: name+id+key",
                     },
                     "seat_key": {
                         "type": "array",
-                        "items": {"type": "string"},
+                        "items": {"type": "string", "pattern": SEAT_KEY},
                         "description": "public keys of players in base64, as 0=<key>",
                     },
                 },
@@ -121,10 +124,20 @@ def keys(_call: Call) -> Response:
     return shared(json_response(page(services().keys(), None)), seconds=60)
 
 
-def _verify_parts() -> object:
-    """Verify what came in parts; any other part than those documented is refused."""
+def _parts() -> dict[str, list[bytes]]:
+    """Return what came in parts, by name; any other part than those documented is refused."""
     request.max_form_memory_size = context().settings.max_bundle_bytes
     request.max_form_parts = MOST_PARTS
+    try:
+        return _sorted_parts()
+    except RequestEntityTooLarge:
+        whole = request.content_length
+        if whole is not None and whole <= context().settings.max_bundle_bytes:
+            raise Refusal("too-large", f"there are more than {MOST_PARTS} parts") from None
+        raise
+
+
+def _sorted_parts() -> dict[str, list[bytes]]:
     parts: dict[str, list[bytes]] = {name: [] for name in PARTS}
     for name, text in request.form.items(multi=True):
         parts.setdefault(name, []).append(text.encode())
@@ -132,9 +145,15 @@ def _verify_parts() -> object:
         parts.setdefault(name, []).append(upload.read())
     unknown = parts.keys() - set(PARTS)
     if unknown:
-        raise invalid(f"/{min(unknown)}", "Unknown field.")
+        raise invalid(f"/{min(unknown)}", "is not known here")
     if len(parts["file"]) != 1:
         raise invalid("/file", "is to be there once")
+    return parts
+
+
+def _verify_parts() -> object:
+    """Verify what came in parts."""
+    parts = _parts()
     return services().verifying.verify(
         parts["file"][0],
         receipts=parts["receipt"],

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from flask import Blueprint as PlainBlueprint
 from flask import Response
 
 from schemas.games_schema import LogProofQuery
 from service.api.blueprint import Blueprint, Call, Token, operation
 from service.api.context import services
-from service.api.conventions import PLAIN, shared, text_response, unchanging
+from service.api.conventions import OCTETS, PLAIN, shared, text_response, unchanging
 from service.application.errors import not_found
 from service.record.tiles import parse_tile
 
 log = Blueprint("log", __name__, "The public log, for witnesses, monitors and everybody else.")
-tiles = PlainBlueprint("tiles", __name__)
 
-OCTETS = "application/octet-stream"
 FRESH = 2
 """Seconds for which a checkpoint may be kept."""
 
@@ -59,9 +56,21 @@ def proof(call: Call) -> Response:
     return shared(text_response(found))
 
 
-@tiles.get("/v1/log/tile/<string:level>/<path:rest>")
-def tile(level: str, rest: str) -> Response:
-    """A tile or an entry bundle; what stands there once never changes."""
+@operation(
+    log,
+    "GET",
+    "/log/tile/<string:level>/<path:rest>",
+    answer=None,
+    produces=(OCTETS,),
+    token=Token.IGNORED,
+    refuses=("not-found",),
+)
+def tile(_call: Call, level: str, rest: str) -> Response:
+    """
+    A tile (`level` 0 to 63) or a bundle of entries (`entries`); what stands there never changes.
+
+    `rest` is `<N>` or `<N>.p/<W>` as in C2SP tlog-tiles: `x001/x234/067`, `000.p/17`.
+    """
     wanted = parse_tile(level, rest)
     found = None if wanted is None else services().log.tile(wanted)
     if found is None:

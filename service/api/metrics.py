@@ -12,9 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.config import Settings
-
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Where the processes of one server add up their figures; without it each tells its own."""
+from service.measures import SHARED_FOLDER
 
 REQUESTS = Counter(
     "shithead_http_requests", "Requests answered", ["method", "call", "status", "problem"]
@@ -69,6 +67,7 @@ def _serve(host: str, port: int) -> None:
 
 
 def _registry() -> CollectorRegistry:
+    """Return the figures of all processes that share a folder; without one each tells its own."""
     if not os.environ.get(SHARED_FOLDER):
         return prometheus_client.REGISTRY
     registry = CollectorRegistry()

@@ -114,7 +114,10 @@ def _one_of(converter: Any, schemas: Iterable[type[Schema]]) -> dict[str, Any]:
 def _move(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, Any]:
     if not isinstance(field, MoveField):
         return {}
-    return _one_of(converter, MOVE_SCHEMAS.values())
+    kinds = _one_of(converter, MOVE_SCHEMAS.values())
+    if field.allow_none:
+        kinds["oneOf"].append({"type": "null"})
+    return kinds
 
 
 def _seat(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, Any]:

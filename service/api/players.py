@@ -32,6 +32,7 @@ players = Blueprint("players", __name__, "People, known by a token.")
     token=Token.IGNORED,
     repeats=Repeats.REFUSED,
     refuses=("rate-limited",),
+    location="/v1/players/{id}",
 )
 def register(call: Call) -> Response:
     """Register; token and recovery code are shown this once."""

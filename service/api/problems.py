@@ -16,6 +16,9 @@ from service.application.errors import Refusal
 from service.event_store.protocol import StoreUnavailable
 
 MEDIA_TYPE = "application/problem+json"
+MOST_FAULTS = 50
+"""How many places at fault one answer names."""
+
 RETRY_AFTER = 2
 """Seconds after which to try again, where a refusal says nothing better."""
 
@@ -212,6 +215,8 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
     """Return the answer for one type of problem; `extra` are further members of its object."""
     kind = PROBLEMS[code]
     members = dict(extra or {})
+    if "errors" in members:  # a body could bring on a fault for every few of its bytes
+        members["errors"] = list(members["errors"])[:MOST_FAULTS]
     retry_after = members.pop("retry_after", RETRY_AFTER)
     response = _answer(f"/problems/{code}", kind.title, int(kind.status), detail, members)
     g.problem = code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
+from schemas.lists_schema import PageQuery
 from schemas.rulesets_schema import (
     DifferencePageSchema,
     DifferencesQuery,
@@ -19,10 +20,19 @@ from service.api.conventions import answered, json_response, page, shared
 rulesets = Blueprint("rulesets", __name__, "The rules that tables can play by.")
 
 
-@operation(rulesets, "GET", "/rulesets", answer=RulesetPageSchema, token=Token.IGNORED)
-def list_rulesets(_call: Call) -> Response:
-    """Every ruleset of the catalogue, those known by name only included."""
-    return shared(json_response(page(services().ruleset_pages.all(), None)), seconds=60)
+@operation(
+    rulesets,
+    "GET",
+    "/rulesets",
+    query=PageQuery,
+    answer=RulesetPageSchema,
+    token=Token.IGNORED,
+)
+def list_rulesets(call: Call) -> Response:
+    """The catalogue, then those known by name only, then the players' own, newest first."""
+    limit, cursor = call.query["limit"], call.query["cursor"]
+    items, next_ = services().ruleset_pages.page(limit=limit, cursor=cursor)
+    return shared(json_response(page(items, next_)))
 
 
 @operation(
@@ -35,6 +45,7 @@ def list_rulesets(_call: Call) -> Response:
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
     refuses=("ruleset-refused", "rate-limited"),
+    location="/v1/rulesets/{id}",
 )
 def make_ruleset(call: Call) -> Response:
     """A ruleset of one's own, accepted once trial hands of it have been played out."""

@@ -41,6 +41,7 @@ TABLE = "/tables/<uuid:table_id>"
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
     refuses=("cannot-deal", "ruleset-refused", "rate-limited"),
+    location="/v1/tables/{id}",
 )
 def open_table(call: Call) -> Response:
     """Open a table; where its seats are full, the first hand is dealt at once."""
@@ -196,6 +197,7 @@ def close(call: Call, table_id: UUID) -> Response:
         *("cannot-deal", "rate-limited"),
     ),
     headers=(InviteHeaders,),
+    location="/v1/games/{game[id]}",
 )
 def deal(call: Call, table_id: UUID) -> Response:
     """Deal the next hand."""

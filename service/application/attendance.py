@@ -18,7 +18,7 @@ from service.application.entries import Entries
 from service.application.findings import findings_on
 from service.application.ports import World
 from service.application.rulebook import Rulebook
-from service.domain.dispute import DisputeEvent, FindingsMade
+from service.domain.dispute_events import DisputeEvent, FindingsMade
 from service.domain.judging import overdue
 from service.event_store.directory import Directory
 from service.event_store.protocol import Commit, EventStore, StreamConflict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -20,11 +20,12 @@ from service.audit.story import Story
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.errors import UnknownCard
+from service.domain.events import Event
 from service.domain.view import ALL, Viewer
 from service.event_store.directory import Directory
 from service.record.times import format_time
 from service.replay.openings import masked_deck, seat_openings
-from service.replay.rebuild import Recorded, rebuild
+from service.replay.rebuild import rebuild
 
 
 class Auditing:
@@ -118,12 +119,10 @@ class Auditing:
         record = entry.record
         log = rebuild(self._entries.lines(record.identity, limit=record.version))
         viewer: Viewer = ALL if record.sealed else entry.seat_of(caller.player)
-        deck = deck_for(log, record.game.deck, viewer)
+        deck = deck_for((r.event for r in log), record.game.deck, viewer)
         return Story(log, deck, cites=record.game.ruleset.cites), viewer
 
-    def _note(
-        self, entry: GameEntry, caller: Caller, what: str, *, of: Seat | None = None
-    ) -> None:
+    def _note(self, entry: GameEntry, caller: Caller, what: str, *, of: Seat | None = None) -> None:
         """
         Note that somebody read what is of a seat and not public: of a private game.
 
@@ -143,11 +142,11 @@ class Auditing:
 
 
 def deck_for(
-    log: Sequence[Recorded], deck: tuple[Card, ...], viewer: Viewer
+    events: Iterable[Event], deck: tuple[Card, ...], viewer: Viewer
 ) -> tuple[Card, ...] | None:
     """Return the deck as far as a viewer may know it; None where that is nothing of it."""
     if not deck or viewer is None:
         return None
     if viewer == ALL:
         return deck
-    return masked_deck(deck, seat_openings((record.event for record in log), viewer))
+    return masked_deck(deck, seat_openings(events, viewer))

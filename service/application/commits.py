@@ -11,6 +11,7 @@ from service.application.table_record import write_table
 from service.application.wake import STAND_IN_AFTER, next_wake
 from service.domain.commands import Seat
 from service.domain.table import HandFinished
+from service.event_store.disputes import STATISTICS_TOPIC
 from service.event_store.protocol import (
     Commit,
     EventStore,
@@ -91,6 +92,10 @@ def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
     dealt = since < 1 or (record.shuffle is not None and record.last_action < 0)
     if record.sealed or dealt:
         rows.append(OutboxRow(stream=record.identity, version=record.version, topic=LOG_TOPIC))
+    if record.sealed:
+        rows.append(
+            OutboxRow(stream=record.identity, version=record.version, topic=STATISTICS_TOPIC)
+        )
     return tuple(rows)
 
 

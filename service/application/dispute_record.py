@@ -11,13 +11,8 @@ from uuid import UUID
 import orjson
 
 from schemas.dispute_events import dispute_data_of, dispute_event_of, dispute_type_of
-from service.domain.dispute import (
-    Dispute,
-    DisputeEvent,
-    Moment,
-    evolve_dispute,
-    fold_dispute,
-)
+from service.domain.dispute import Dispute, Moment, evolve_dispute, fold_dispute
+from service.domain.dispute_events import DisputeEvent
 from service.domain.judging import due_at
 from service.event_store.protocol import StreamAppend, StreamKind
 from service.record.chain import encode_event, genesis, head

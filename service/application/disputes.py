@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-import orjson
-
-from service.application.answers import Answers
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.dispute_files import DisputeFiles
-from service.application.dispute_record import (
-    DisputeRecord,
-    dispute_append,
-    moment_of,
-    open_dispute,
-    write_dispute,
-)
-from service.application.dispute_view import dispute_json, reads_statements
-from service.application.entries import Entries
-from service.application.errors import Refusal, invalid, not_found
+from service.application.dispute_record import DisputeRecord, moment_of, open_dispute
+from service.application.docket import Docket
+from service.application.entries import Entries, GameEntry
+from service.application.errors import Refusal, invalid
 from service.application.games import Games
 from service.application.ports import World
 from service.application.recusal import sat_at_table
-from service.domain.dispute import (
+from service.domain.dispute_events import (
     Charge,
     DisputeEvent,
     DisputeOpened,
@@ -39,20 +29,16 @@ from service.domain.judging import (
     appeal,
     commit_vote,
     offer,
-    overdue,
     refuse,
     reveal_vote,
     say,
 )
 from service.event_store.directory import Directory
-from service.event_store.disputes import Words
-from service.event_store.protocol import AnswerConflict, Commit, EventStore, StreamConflict
+from service.event_store.protocol import EventStore
 from service.event_store.rows import Cursor
 from service.record.hashing import sha256
-from service.record.times import format_time
-from service.record.votes import statement_commitment, vote_commitment
+from service.record.votes import vote_commitment
 
-ATTEMPTS = 20
 MOST_NEW = 10
 """Disputes that a player opens within a day."""
 
@@ -60,11 +46,6 @@ MOST_RUNNING = 20
 """Disputes of one accuser that are not final."""
 
 NEW_FOR = timedelta(days=1)
-_NOTHING: Mapping[int, str] = MappingProxyType({})
-
-Step = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[str, Any]]]
-"""What to do with a dispute as it stands: its events, and what is kept beside them."""
-
 
 class Disputes:
     """What people do in disputes."""
@@ -77,7 +58,7 @@ class Disputes:
         entries: Entries,
         games: Games,
         files: DisputeFiles,
-        answers: Answers,
+        docket: Docket,
         world: World,
         ask: Callable[[UUID], None],
     ) -> None:
@@ -86,7 +67,7 @@ class Disputes:
         self._entries = entries
         self._games = games
         self._files = files
-        self._answers = answers
+        self._docket = docket
         self._world = world
         self._ask = ask  # a worker for findings; best effort
 
@@ -104,20 +85,13 @@ class Disputes:
     ) -> Answered:
         """Open a dispute: freeze the evidence, and have the machine look at it."""
         entry = self._games.entry(caller, game)
-        seat = entry.seat_of(player.id)
-        if seat is None:
-            raise Refusal("not-seated", "only those who sit in the game accuse")
-        if not 0 <= accused < len(entry.players) or accused == seat:
-            raise invalid("/accused", "is not another seat of the game")
-        if not 0 <= seq < entry.record.version:
-            raise invalid("/seq", "is not an event of the game")
-        self._room_for_dispute(player)
+        self._may_accuse(entry, player, accused, seq)
         bundle, identity = self._files.frozen(entry), self._world.identity()
         other = entry.players[accused]
         opened = DisputeOpened(
             game=str(game),
             accuser=str(player.id),
-            accuser_seat=seat,
+            accuser_seat=entry.players.index(player.id),
             accused=None if other is None else str(other),
             accused_seat=accused,
             seq=seq,
@@ -126,11 +100,11 @@ class Disputes:
             bundle=sha256(bundle).hex(),
             barred=sat_at_table(self._store, entry),
         )
-        commit, said = self._words(identity, 1, player, statement)
+        commit, said = self._docket.words(identity, 1, player, statement)
         events = (opened, StatementMade(side=Side.ACCUSER, commit=commit))
-        record, lines = open_dispute(identity, events, at=self._now())
+        record, lines = open_dispute(identity, events, at=self._docket.now())
         beside = {"bundle": bundle, "texts": [said]}
-        answer = self._commit(player, record, lines, 0, beside, request)
+        answer = self._docket.commit(player, record, lines, 0, beside, request)
         self._ask(identity)
         return answer
 
@@ -140,12 +114,13 @@ class Disputes:
         """Return a page of a game's disputes, newest first."""
         self._games.entry(caller, game)
         page = self._directory.disputes_of(game, cursor=cursor, limit=limit)
-        items = [self._shown(self._record(row.id), caller.player) for row in page.items]
+        found = [self._docket.record(row.id) for row in page.items]
+        items = [self._docket.shown(record, caller.player) for record in found]
         return items, page.next.encode() if page.next else None
 
     def view(self, caller: Caller, identity: UUID) -> dict[str, Any]:
         """Return a dispute as the caller may see it."""
-        return self._shown(self._visible(caller, identity), caller.player)
+        return self._docket.shown(self._docket.visible(caller, identity), caller.player)
 
     def say(
         self,
@@ -158,10 +133,10 @@ class Disputes:
         """Add a statement of the caller's side."""
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-            commit, said = self._words(identity, record.version, player, text)
+            commit, said = self._docket.words(identity, record.version, player, text)
             return say(record.dispute, str(player.id), commit), {"texts": [said]}
 
-        return self._change(caller, player, identity, step, request)
+        return self._docket.change(caller, player, identity, step, request)
 
     def judge(
         self,
@@ -176,14 +151,14 @@ class Disputes:
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if refused is not None:
-                now = moment_of(self._now())
+                now = moment_of(self._docket.now())
                 return refuse(record.dispute, str(player.id), refused, now), {}
             entry = self._entries.cached(record.game)
             if entry is None or str(player.id) in sat_at_table(self._store, entry):
                 raise DisputeRefused("who sits at the table does not judge")
             return offer(record.dispute, str(player.id)), {}
 
-        return self._change(caller, player, identity, step, request)
+        return self._docket.change(caller, player, identity, step, request)
 
     def commit_vote(
         self,
@@ -194,7 +169,7 @@ class Disputes:
         request: Idempotency | None = None,
     ) -> Answered:
         """Vote, sealed."""
-        return self._change(
+        return self._docket.change(
             caller,
             player,
             identity,
@@ -215,7 +190,7 @@ class Disputes:
         """Open one's vote; the last one gives the ruling."""
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-            now = moment_of(self._now())
+            now = moment_of(self._docket.now())
             events = reveal_vote(record.dispute, str(player.id), vote, salt, now)
             number = record.dispute.referee_of(str(player.id)) or 0
             made = vote_commitment(identity, number, vote, bytes.fromhex(salt))
@@ -223,7 +198,7 @@ class Disputes:
                 raise invalid("/salt", "this vote and salt are not what you committed to")
             return events, {}
 
-        return self._change(caller, player, identity, step, request)
+        return self._docket.change(caller, player, identity, step, request)
 
     def appeal(
         self,
@@ -233,62 +208,24 @@ class Disputes:
         request: Idempotency | None = None,
     ) -> Answered:
         """Ask for other referees, once."""
-        return self._change(
+        return self._docket.change(
             caller,
             player,
             identity,
-            lambda r: (appeal(r.dispute, str(player.id), moment_of(self._now())), {}),
+            lambda r: (appeal(r.dispute, str(player.id), moment_of(self._docket.now())), {}),
             request,
         )
 
-    def _change(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        step: Step,
-        request: Idempotency | None,
-    ) -> Answered:
-        self._visible(caller, identity)
-        for _ in range(ATTEMPTS):
-            record = self._record(identity)
-            try:
-                # What silence has led to comes first, whether or not it was noticed in time.
-                late = overdue(record.dispute, moment_of(self._now()))
-                between, first = write_dispute(record, late, at=self._now())
-                events, beside = step(between)
-            except DisputeRefused as refused:
-                raise Refusal("forbidden", str(refused)) from None
-            done, lines = write_dispute(between, events, at=self._now())
-            try:
-                return self._commit(
-                    player, done, (*first, *lines), record.version, beside, request
-                )
-            except StreamConflict:
-                continue
-        raise Refusal("unavailable", "too many changes at once, try again")
-
-    def _commit(
-        self,
-        player: Player,
-        record: DisputeRecord,
-        lines: tuple[bytes, ...],
-        expected: int,
-        beside: Mapping[str, Any],
-        request: Idempotency | None,
-    ) -> Answered:
-        texts = {said["seq"]: said["words"] for said in beside.get("texts", ())}
-        answer = Answered(body=orjson.dumps(self._shown(record, player.id, new=texts)))
-        append = dispute_append(record, lines, expected=expected, beside=beside)
-        kept = self._answers.to_keep(player.id, request, answer)
-        try:
-            self._store.commit(Commit(appends=(append,), answer=kept))
-        except AnswerConflict:
-            first = self._answers.kept(player.id, request)
-            if first is None:
-                raise Refusal("unavailable", "the first answer is gone, try again") from None
-            return first
-        return answer
+    def _may_accuse(self, entry: GameEntry, player: Player, accused: int, seq: int) -> None:
+        """Raise unless a player sits in the game, accuses another seat, and has room for it."""
+        seat = entry.seat_of(player.id)
+        if seat is None:
+            raise Refusal("not-seated", "only those who sit in the game accuse")
+        if not 0 <= accused < len(entry.players) or accused == seat:
+            raise invalid("/accused", "there is no other seat of that number")
+        if not 0 <= seq < entry.record.version:
+            raise invalid("/seq", "there is no such event in the game")
+        self._room_for_dispute(player)
 
     def _room_for_dispute(self, player: Player) -> None:
         """Refuse one more dispute to a player who has opened as many as one may."""
@@ -300,41 +237,3 @@ class Disputes:
             raise Refusal(
                 "rate-limited", f"{MOST_RUNNING} of your disputes are not final: see them settled"
             )
-
-    def _words(
-        self, identity: UUID, seq: int, player: Player, text: str
-    ) -> tuple[str, dict[str, Any]]:
-        """Return the commitment to a text, and the text as it is kept beside the stream."""
-        salt = self._world.random(32)
-        commit = statement_commitment(identity, seq, text, salt).hex()
-        return commit, {"seq": seq, "author": player.id, "salt": salt, "words": text}
-
-    def _visible(self, caller: Caller, identity: UUID) -> DisputeRecord:
-        """Return a dispute that the caller may know of: whoever may know of its game may."""
-        record = self._record(identity)
-        try:
-            self._games.entry(caller, record.game)
-        except Refusal as refusal:
-            if refusal.code == "not-found":
-                raise not_found("dispute") from None
-            raise
-        return record
-
-    def _record(self, identity: UUID) -> DisputeRecord:
-        record = self._files.record(identity)
-        if record is None:
-            raise not_found("dispute")
-        return record
-
-    def _shown(
-        self, record: DisputeRecord, player: UUID | None, *, new: Mapping[int, str] = _NOTHING
-    ) -> dict[str, Any]:
-        """Return a dispute as a player sees it; `new` are words about to be kept."""
-        words = None
-        if reads_statements(record.dispute, player):
-            kept = self._directory.dispute_texts(record.identity)
-            words = {**kept, **{seq: Words(text=text, salt=None) for seq, text in new.items()}}
-        return dispute_json(record, findings=self._files.findings(record.identity), words=words)
-
-    def _now(self) -> str:
-        return format_time(self._world.now())

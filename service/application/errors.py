@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+MOST_QUOTED = 200
+"""Characters of a place that a sentence repeats: it may be as long as the body."""
 
 
 class Refusal(Exception):
@@ -22,5 +26,14 @@ def not_found(what: str) -> Refusal:
 
 def invalid(at: str, message: str) -> Refusal:
     """Return the refusal of a body with one fault, at a JSON pointer."""
-    errors = [{"at": at, "message": message}]
-    return Refusal("invalid-body", "the body cannot be used as it is", errors=errors)
+    return misfit([{"at": at, "message": message}])
+
+
+def misfit(errors: Sequence[Mapping[str, str]]) -> Refusal:
+    """Return the refusal of a body with these faults; the sentence is about the first."""
+    first, more = errors[0], len(errors) - 1
+    place = first["at"] or "the body"
+    if len(place) > MOST_QUOTED:
+        place = place[:MOST_QUOTED] + "…"
+    others = "" if not more else f" (and {more} more)"
+    return Refusal("invalid-body", f"{place}: {first['message']}{others}", errors=errors)

@@ -10,7 +10,8 @@ from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal
 from service.application.games import Games
 from service.application.refusals import Refusals
-from service.record.bundle import OPENINGS, REFUSALS, write_bundle
+from service.public_log.published import PublicLog
+from service.record.bundle import OPENINGS, PROOF, REFUSALS, write_bundle
 from service.record.canonical import canonical
 
 
@@ -24,7 +25,9 @@ class Evidence:
         games: Games,
         refusals: Refusals,
         dispute_files: Callable[[UUID], Mapping[str, bytes]],
+        log: PublicLog,
     ) -> None:
+        self._log = log
         self._dispute_files = dispute_files
         self._entries = entries
         self._games = games
@@ -48,6 +51,9 @@ class Evidence:
     def _files(self, entry: GameEntry) -> dict[str, bytes]:
         record = entry.record
         files = dict(self._dispute_files(record.identity))
+        proof = self._log.proof(record.identity, version=record.version)
+        if proof is not None:
+            files[PROOF] = proof
         if record.sealed:
             rows = self._refusals.of(record.identity)
             if rows:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.application.game_record import load, with_cites
-from service.domain.dispute import Charge
+from service.domain.dispute_events import Charge
 from service.record.bundle import Bundle
 from service.replay.rebuild import recorded
 from service.rulesets.citing import rules_behind

@@ -20,8 +20,9 @@ from service.record.hashing import ruleset_hash
 from service.record.shuffle import server_commit
 from service.record.times import format_time
 from service.rulesets.reading import read_ruleset
+from service.version import VERSION
 
-ENGINE = {"name": "shithead", "version": "1.0.0"}
+ENGINE = {"name": "shithead", "version": VERSION}
 
 
 def new_hand(

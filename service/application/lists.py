@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -10,12 +11,14 @@ from service.application.callers import Caller
 from service.application.entries import Entries
 from service.application.errors import Refusal
 from service.application.names import Names
-from service.application.table_view import table_json
+from service.application.table_view import ruleset_json, table_json
 from service.domain.legal import may_act
 from service.event_store.directory import Cursor, Directory, GameFilter, GameRow
+from service.event_store.protocol import StoreError
 from service.record.times import format_time
 
 RUNNING = ("shuffling", "swapping", "playing")
+RULESETS_KEPT = 2000
 Items = tuple[list[dict[str, Any]], str | None]
 """The items of a page and the cursor of the next, None on the last."""
 
@@ -27,6 +30,8 @@ class Lists:
         self._directory = directory
         self._entries = entries
         self._names = names
+        # A table keeps its rules for good, so they are read once.
+        self._ruleset = lru_cache(maxsize=RULESETS_KEPT)(self._ruleset_of)
 
     def games(
         self,
@@ -86,7 +91,7 @@ class Lists:
             "id": str(row.id),
             "table": str(row.table),
             "hand": row.hand,
-            "ruleset": row.ruleset,
+            "ruleset": self._ruleset(row.table),
             "status": row.status,
             "version": row.version,
             "created_at": format_time(row.created_at),
@@ -109,6 +114,12 @@ class Lists:
             else None,
             "your_turn": self._your_turn(row, caller),
         }
+
+    def _ruleset_of(self, identity: UUID) -> dict[str, Any]:
+        record = self._entries.table(identity)
+        if record is None:
+            raise StoreError(f"table {identity} is not there")
+        return ruleset_json(record.table.conditions)
 
     def _your_turn(self, row: GameRow, caller: Caller) -> bool:
         """Whether the caller may act; about others nothing is said."""

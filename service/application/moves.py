@@ -33,6 +33,7 @@ from service.domain.events import Event
 from service.domain.game import Status
 from service.domain.legal import along_choices, legal_moves
 from service.event_store.protocol import AnswerConflict, EventStore, StreamConflict
+from service.measures import CONFLICTS, MOVES
 from service.record.times import format_time
 
 ATTEMPTS = 20
@@ -115,7 +116,12 @@ class Moves:
 
         Nobody is woken: whoever calls goes on with what is due.
         """
-        after = commit_change(self._store, self._entries, self._changed(entry, events))
+        try:
+            after = commit_change(self._store, self._entries, self._changed(entry, events))
+        except StreamConflict:
+            CONFLICTS.labels("server").inc()
+            raise
+        MOVES.labels("server").inc()
         self._tell(after, wake=False)
         return after
 
@@ -140,8 +146,7 @@ class Moves:
                 present = self._entries.fresh(game)
                 if present is None or present.record.version == entry.record.version:
                     # A twin of this request may have come first: its answer holds for both.
-                    first = self._answers.kept(player, request)
-                    if first is not None:
+                    if first := self._answers.kept(player, request):
                         return first
                     raise self._refused(entry.record, seat, refusal) from None
                 entry = present
@@ -152,10 +157,12 @@ class Moves:
             try:
                 self._tell(commit_change(self._store, self._entries, change, kept))
             except StreamConflict:
+                CONFLICTS.labels("player").inc()
                 entry = self._entries.fresh(game)
             except AnswerConflict:
                 return self._first_answer(player, request)
             else:
+                MOVES.labels("player").inc()
                 return answer
         raise Refusal("unavailable", "too many moves at once, try again")
 

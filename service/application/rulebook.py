@@ -26,14 +26,16 @@ class Rulebook:
         """Return a ruleset that can be played, None where there is none of this id."""
         if identity in catalogue():
             return catalogue()[identity]
-        if identity not in self._own:
-            row = self._directory.ruleset(identity)
-            if row is None:
-                return None
-            self._own[identity] = self._read(row)
-            if len(self._own) > KEPT:
-                self._own.popitem(last=False)
-        return self._own[identity]
+        known = self._own.get(identity)
+        if known is not None:
+            return known
+        row = self._directory.ruleset(identity)
+        return None if row is None else self._read(row)
+
+    def own(self, *, after: str | None, limit: int) -> list[Definition]:
+        """Return what players have added, newest first; what follows the ruleset `after`."""
+        rows = self._directory.list_rulesets(after=after, limit=limit)
+        return [self._own.get(row.id) or self._read(row) for row in rows]
 
     def definition(self, identity: str, at: str = "/ruleset") -> Definition:
         """Return a ruleset; raises Refusal where there is none, or nobody knows its rules."""
@@ -51,4 +53,8 @@ class Rulebook:
 
     def _read(self, row: CustomRuleset) -> Definition:
         document = orjson.loads(row.document)
-        return custom_of(catalogue()[document["base"]], row.name, document["settings"])
+        read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
+        self._own[row.id] = read
+        if len(self._own) > KEPT:
+            self._own.popitem(last=False)
+        return read

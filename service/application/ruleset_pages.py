@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from schemas.settings_schema import json_schema
-from service.application.errors import not_found
+from service.application.errors import invalid, not_found
 from service.application.rulebook import Rulebook
 from service.record.hashing import ruleset_hash
 from service.rulesets.catalogue import Definition, catalogue
@@ -14,12 +14,16 @@ from service.rulesets.differences import differences, differs_from_base
 from service.rulesets.known import KnownByName, known_by_name
 from service.rulesets.page import rules_page
 
+OWN_KEPT = 500
+
 
 class RulesetPages:
     """The catalogue to read, the players' own rulesets, and two side by side."""
 
     def __init__(self, rulebook: Rulebook) -> None:
         self._rulebook = rulebook
+        # A ruleset never changes, and its sentences take a while to write.
+        self._own = lru_cache(maxsize=OWN_KEPT)(lambda identity: described(self._found(identity)))
 
     def all(self) -> list[dict[str, Any]]:
         """Return all rulesets of the catalogue, then those known by name only."""
@@ -31,7 +35,28 @@ class RulesetPages:
             return _named(known_by_name()[identity])
         if identity in catalogue():
             return _described(identity)
-        return described(self._found(identity))
+        return self._own(identity)
+
+    def page(self, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
+        """
+        Return a page of all rulesets and the cursor of the next, None on the last.
+
+        The catalogue comes first, then what is known by name only, then the players'
+        own, newest first. The cursor is the id of the last ruleset on the page.
+        """
+        fixed = [*catalogue(), *known_by_name()]
+        among_own = cursor is not None and cursor not in fixed
+        if among_own and self._rulebook.find(cursor or "") is None:
+            raise invalid("/cursor", "is none that this list gave")
+        start = 0 if cursor is None else len(fixed) if among_own else fixed.index(cursor) + 1
+        ids = fixed[start : start + limit + 1]
+        if len(ids) <= limit:
+            own = self._rulebook.own(
+                after=cursor if among_own else None, limit=limit + 1 - len(ids)
+            )
+            ids += [ruleset.id for ruleset in own]
+        items = [self.get(identity) for identity in ids[:limit]]
+        return items, ids[limit - 1] if len(ids) > limit else None
 
     def differences(self, identity: str, from_: str) -> list[dict[str, Any]]:
         """Return what a ruleset does otherwise than another; raises `not-found`."""

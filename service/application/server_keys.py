@@ -12,8 +12,10 @@ from service.record.notes import NoteSigner, NoteVerifier
 def listed_keys(keyring: Keyring, origin: str) -> list[dict[str, str | None]]:
     """Return every key that ever signed, newest first; each but the first is signed by the next."""
     present = keyring.signing_key.public_key().public_bytes_raw()
-    rows = [(present, keyring.signing_since, None, keyring.endorsement)]
-    rows += [(old.public, old.since, old.until, old.endorsement) for old in keyring.retired]
+    rows: list[tuple[bytes, str, str | None, bytes | None]] = [
+        (present, keyring.signing_since, None, keyring.endorsement),
+        *((old.public, old.since, old.until, old.endorsement) for old in keyring.retired),
+    ]
     return [
         {
             "id": NoteVerifier(name=origin, public=public).key_id.hex(),
@@ -30,6 +32,13 @@ def listed_keys(keyring: Keyring, origin: str) -> list[dict[str, str | None]]:
 def signers_at(keyring: Keyring, origin: str, now: datetime) -> list[NoteSigner]:
     """Return who signs checkpoints: the present key, and the last one while both are good."""
     return [NoteSigner(name=origin, key=key) for key in keyring.signing_at(now)]
+
+
+def verifiers_of(keyring: Keyring, origin: str) -> tuple[NoteVerifier, ...]:
+    """Return what checks whatever any of the keys signed."""
+    present = keyring.signing_key.public_key().public_bytes_raw()
+    publics = (present, *(old.public for old in keyring.retired))
+    return tuple(NoteVerifier(name=origin, public=public) for public in publics)
 
 
 def _text(data: bytes) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from schemas.errors import token
 from service.application.errors import Refusal, invalid
 from service.bots.registry import bots
 from service.domain.events import Clock, Entropy
@@ -42,7 +43,7 @@ def opened_by(host: UUID, request: TableRequest, definition: Definition) -> Tabl
     try:
         options = definition.chosen(request.options)
     except OptionError as error:
-        raise invalid("/options", str(error)) from None
+        raise invalid(f"/options/{token(error.name)}", error.message) from None
     settings = definition.settings(options)
     ruleset = definition.ruleset(options)
     _check_deal(ruleset, len(seats))

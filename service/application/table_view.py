@@ -11,6 +11,7 @@ from service.application.dealt_hand import DealtHand
 from service.application.names import Names
 from service.application.summaries import clock_json, uuid_or_none
 from service.application.table_record import TableRecord
+from service.domain.table import Conditions
 from service.event_store.directory import GameRow
 from service.record.hashing import ruleset_hash
 
@@ -28,7 +29,6 @@ def table_json(
 ) -> dict[str, Any]:
     """Return a table as the caller sees it; `games` are its newest hands, `dealt` one more."""
     table, conditions = record.table, record.table.conditions
-    ruleset = conditions.ruleset
     named = names.of([uuid_or_none(seat.player) for seat in table.seats])
     return {
         "id": str(record.identity),
@@ -36,11 +36,7 @@ def table_json(
         "version": record.version,
         "status": table.status.value,
         "visibility": "public" if conditions.public else "private",
-        "ruleset": {
-            "id": ruleset["id"],
-            "hash": ruleset_hash(ruleset).hex(),
-            "options": ruleset["options"],
-        },
+        "ruleset": ruleset_json(conditions),
         "turn_limit": conditions.turn_limit,
         "clock": clock_json(conditions.clock),
         "window_seconds": conditions.window_seconds,
@@ -64,6 +60,16 @@ def table_json(
         "games": _hands(games, dealt),
         "next_dealer": table.next_dealer,
         "as": _seat(record, caller.player),
+    }
+
+
+def ruleset_json(conditions: Conditions) -> dict[str, Any]:
+    """Return what a table, its games and lists of them say of the rules they are played by."""
+    ruleset = conditions.ruleset
+    return {
+        "id": ruleset["id"],
+        "hash": ruleset_hash(ruleset).hex(),
+        "options": ruleset["options"],
     }
 
 

@@ -23,6 +23,7 @@ from service.domain.game import Status
 from service.domain.legal import legal_moves, may_act
 from service.domain.silence import silent_opener
 from service.event_store.protocol import StreamConflict
+from service.measures import TURNS
 
 STAND_IN = "lowest"
 """The bot that plays for a person who does not answer."""
@@ -91,10 +92,15 @@ class Turns:
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
         follow_up = self._follow_up(entry)
         if follow_up is not None:
-            return self._moves.by_server_at(entry, self._chosen(entry, follow_up))
+            after = self._moves.by_server_at(entry, self._chosen(entry, follow_up))
+            TURNS.labels(WakeKind.BOT.value).inc()
+            return after
         if wake is None or wake.at > self._world.now():
             return None
-        return self._due(entry, wake)
+        done = self._due(entry, wake)
+        if done is not None:
+            TURNS.labels(wake.kind.value).inc()
+        return done
 
     def _due(self, entry: GameEntry, wake: Wake) -> GameEntry | None:
         match wake.kind:

@@ -12,9 +12,11 @@ from service.application.callers import Caller
 from service.application.entries import Entries
 from service.application.errors import Refusal, invalid
 from service.application.games import Games
-from service.record.bundle import Bundle, NotABundle, read_log
+from service.public_log.published import PublicLog
+from service.record.bundle import PROOF, Bundle, NotABundle, read_log
 from service.record.canonical import RecordError
-from service.record.notes import NoteVerifier, parse_verifier
+from service.record.cosignature import COSIGNATURE, CosignatureVerifier, parse_cosigner
+from service.record.notes import NoteVerifier, parse_key, parse_verifier
 from service.verify.report import audit_object
 from service.verify.verify import Given, verify_bundle
 
@@ -25,15 +27,27 @@ _SEAT = re.compile("0|[1-9][0-9]?")
 class Verifying:
     """Runs the offline checks; it trusts nothing that the bundle brings along."""
 
-    def __init__(self, *, entries: Entries, games: Games) -> None:
+    def __init__(
+        self,
+        *,
+        entries: Entries,
+        games: Games,
+        log: PublicLog,
+        server_keys: Sequence[NoteVerifier],
+        witnesses: Sequence[CosignatureVerifier],
+    ) -> None:
         self._entries = entries
         self._games = games
+        self._log = log
+        self._own = Given(server_keys=tuple(server_keys), witness_keys=tuple(witnesses))
 
     def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
         """Return the audit object of a stored game; before the seal worked out without S."""
         entry = self._games.entry(caller, game)
         lines = self._entries.lines(game, limit=entry.record.version)
-        return audit_object(verify_bundle(Bundle(lines=lines)))
+        proof = self._log.proof(game, version=len(lines))
+        files = {} if proof is None else {PROOF: proof}
+        return audit_object(verify_bundle(Bundle(lines=lines, files=files), self._own))
 
     def verify(
         self,
@@ -46,24 +60,33 @@ class Verifying:
         """
         Return the audit object of a bundle or log that somebody sends.
 
-        `keys` are the server's, `seat_keys` those of players as `0=<base64>`. Raises
-        `not-a-bundle` where it is none, `invalid-body` for a key that is none.
+        `keys` are the server's and those of witnesses, told apart by their algorithm;
+        `seat_keys` those of players as `0=<base64>`. Raises `not-a-bundle` where it is
+        none, `invalid-body` for a key that is none.
         """
         try:
             bundle = read_log(data)
         except (NotABundle, RecordError) as error:
             raise Refusal("not-a-bundle", str(error)) from None
+        server, witnesses = _verifiers(keys)
         given = Given(
             receipts=tuple(receipts),
-            server_keys=_verifiers(keys),
+            server_keys=server,
+            witness_keys=witnesses,
+            witnessed=bool(witnesses),
             seat_keys=_seat_keys(seat_keys),
         )
         return audit_object(verify_bundle(bundle, given))
 
 
-def _verifiers(keys: Sequence[str]) -> tuple[NoteVerifier, ...]:
+def _verifiers(
+    keys: Sequence[str],
+) -> tuple[tuple[NoteVerifier, ...], tuple[CosignatureVerifier, ...]]:
+    """Return the keys of servers, and those of witnesses."""
     try:
-        return tuple(parse_verifier(key) for key in keys)
+        known = [(key, parse_key(key)[1]) for key in keys]
+        witnesses = tuple(parse_cosigner(key) for key, kind in known if kind == COSIGNATURE)
+        return tuple(parse_verifier(key) for key, kind in known if kind != COSIGNATURE), witnesses
     except RecordError as error:
         raise invalid("/key", error.detail) from None
 
@@ -74,7 +97,7 @@ def _seat_keys(words: Sequence[str]) -> dict[int, str]:
         seat, _, key = word.partition("=")
         if not _SEAT.fullmatch(seat) or not _is_key(key) or int(seat) in keys:
             raise invalid(
-                "/seat_key", "not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
+                "/seat_key", "is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
             )
         keys[int(seat)] = key
     return keys

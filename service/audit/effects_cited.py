@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from schemas.events import type_of
 from schemas.views import Json
@@ -10,8 +10,8 @@ from service.audit.story import Done, Story
 from service.audit.words import and_next, cards_of, count_of, seats_of, sets_up
 from service.domain.burning import burn_cause
 from service.domain.cards import rank_of
-from service.domain.commands import Seat
 from service.domain.events import (
+    AbortCause,
     BlindFailed,
     BurnCause,
     CardsDealt,
@@ -75,8 +75,8 @@ def told(game: Game, event: Event) -> str:
         case GameCreated() | EntropyCommitted() | EntropyRevealed() | DeckCommitted():
             return sets_up(event)
         case CardsDealt(dealer=dealer, stock=stock):
-            starter = "" if event.starter is None else f", {event.starter.card} starts the pile"
-            return f"Seat {dealer} deals{starter}; {count_of(stock)} left as the stock."
+            starter = "" if event.starter is None else f", and {event.starter.card} starts the pile"
+            return f"Seat {dealer} deals{starter}; the stock has {count_of(stock)}."
         case CardsThrown(seat=seat, cards=cards, count=count):
             return f"Seat {seat} throws {cards_of(cards)} and draws {count_of(count)} instead."
         case CardsSwapped(seat=seat, up=up, hand=hand):
@@ -108,7 +108,7 @@ def _play(game: Game, event: PlayEvent) -> str:
             why = "its top card burns" if event.cause is BurnCause.RANK else "a set lies on top"
             return f"The pile of {count_of(count)} leaves the game, for {why}{clearing}."
         case PilePickedUp(seat=seat, along=along):
-            more = f", with {cards_of(along)} face up before seat {seat}" if along else ""
+            more = f", and {cards_of(along)} from the table of seat {seat} with it" if along else ""
             return f"{_taken(event)}{more}{and_next(seat, event.turn)}"
         case BlindFailed(seat=seat, slot=slot, opening=opening):
             card = "A card that stays hidden" if opening is None else opening.card
@@ -151,10 +151,10 @@ def _why_next(game: Game, event: CardsPlayed) -> str:
     rules = [ruleset.rank(rank_of(card)) for card in laid]
     top = rules[-1]
     if burn_cause(ruleset, game.pile + event.cards) is not None:
-        return ", which burns"
+        return f", which burns{_gone(event)}"
     two = top.covers_with_two and event.turn == event.seat and len(game.in_play()) == 2
     if top.covers or two:
-        return ", which asks to be covered"
+        return f", which asks to be covered{_gone(event)}"
     reverses, skips = sum(r.reverses for r in rules), sum(r.skips for r in rules)
     words = []
     if reverses:
@@ -162,6 +162,11 @@ def _why_next(game: Game, event: CardsPlayed) -> str:
     if skips:
         words.append(f"skips {seats_of(skips)}")
     return f", which {' and '.join(words)}" if words else ""
+
+
+def _gone(event: CardsPlayed) -> str:
+    """Return why the seat does not play again, where it went out by this play."""
+    return "" if event.turn in (None, event.seat) else f", but seat {event.seat} is out"
 
 
 def _taken(event: PilePickedUp | BlindFailed | StockFailed) -> str:
@@ -183,11 +188,14 @@ def _end(event: GameEnded | GameSealed | GameAborted) -> str:
         case GameSealed():
             return "The seed and the deck are published."
         case GameAborted(cause=cause, seat=seat):
-            who = "" if seat is None else _left(seat)
-            return f"The game is given up unfinished ({cause.value}{who})."
+            return f"The game is given up unfinished: {_ABORTED[cause].format(seat=seat)}."
         case _:
             assert_never(event)
 
 
-def _left(seat: Seat) -> str:
-    return f", seat {seat}"
+_ABORTED: Final = {
+    AbortCause.NO_ENTROPY: "seat {seat} did not give its share of the shuffle",
+    AbortCause.LEFT: "seat {seat} left",
+    AbortCause.IDLE: "nobody went on",
+    AbortCause.OPERATOR: "the operator ended it",
+}

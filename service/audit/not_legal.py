@@ -44,8 +44,7 @@ def _unplayed(game: Game, seat: Seat, card: Card) -> NotLegal:
     """Judge a card as the smallest play that it could be: alone, or with its stack."""
     state = game.seats[seat]
     if game.turn not in (None, seat):
-        rules = cited(game.ruleset, ("model.turn", "turn.follow_up"))
-        return NotLegal(card=card, rules=rules[:1], text=f"seat {game.turn} is on turn")
+        return _out_of_turn(game, card)
     stacks = () if state.hand else state.up
     cards = next((stack for stack in stacks if card in stack), (card,))
     try:
@@ -56,6 +55,14 @@ def _unplayed(game: Game, seat: Seat, card: Card) -> NotLegal:
         return NotLegal(card=card, rules=cited(game.ruleset, ("model",)), text=str(refused))
     rules = cited(game.ruleset, ("opening.opener", "model.first_come"))
     return NotLegal(card=card, rules=rules, text="this seat does not qualify for the opening")
+
+
+def _out_of_turn(game: Game, card: Card) -> NotLegal:
+    text = f"seat {game.turn} is on turn"
+    if not game.ruleset.turn.follow_up:
+        return NotLegal(card=card, rules=cited(game.ruleset, ("model.turn",)), text=text)
+    text += ", and only cards drawn after a play that match it may go on it"
+    return NotLegal(card=card, rules=cited(game.ruleset, ("turn.follow_up",)), text=text)
 
 
 def _rules(game: Game, refused: RuleRefused) -> tuple[str, ...]:

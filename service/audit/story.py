@@ -118,9 +118,7 @@ def _games(
         yield game
 
 
-def _begun(
-    event: Event, deck: tuple[Card, ...] | None, cites: Mapping[str, str] | None
-) -> Game:
+def _begun(event: Event, deck: tuple[Card, ...] | None, cites: Mapping[str, str] | None) -> Game:
     game = fold((event,), deck)
     if cites is None:
         return game

@@ -22,12 +22,12 @@ def cards_of(cards: Iterable[str]) -> str:
 
 def count_of(count: int) -> str:
     """Return a number of cards."""
-    return "1 card" if count == 1 else f"{count} cards"
+    return _counted(count, "card")
 
 
 def seats_of(count: int) -> str:
     """Return a number of seats."""
-    return "1 seat" if count == 1 else f"{count} seats"
+    return _counted(count, "seat")
 
 
 def and_next(seat: Seat, turn: Seat | None) -> str:
@@ -41,10 +41,12 @@ def sets_up(event: SetupEvent) -> str:
     """Return what a step before the deal did."""
     match event:
         case GameCreated():
-            seats, jokers = seats_of(len(event.seats)), f" and {event.jokers} jokers"
-            decks = f"{event.decks} whole decks" if event.decks != 1 else "1 whole deck"
-            more = " and a part of one" if event.partial else ""
-            cards = f"{decks}{more}{jokers if event.jokers else ''}"
+            seats, parts = seats_of(len(event.seats)), [_counted(event.decks, "whole deck")]
+            if event.partial:
+                parts.append("part of one more")
+            if event.jokers:
+                parts.append(_counted(event.jokers, "joker"))
+            cards = " and ".join(parts)
             return f"Hand {event.hand} begins by {event.ruleset.id}: {seats}, {cards}."
         case EntropyCommitted(seat=seat):
             return f"Seat {seat} binds itself to its share of the shuffle."
@@ -54,3 +56,7 @@ def sets_up(event: SetupEvent) -> str:
             return f"The order of {count_of(len(cards))} is fixed before anyone sees one."
         case _:
             assert_never(event)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

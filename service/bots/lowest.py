@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from service.bots.bot import Bot, Move, View
 from service.bots.knowledge import heights, of_type
 
-
 WAVERS = 0.05
 """How often it plays something else."""
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from service.bots.bot import Bot, Move, View
 from service.bots.knowledge import of_type, own_seat
 
-
 LAYS = 0.9
 """How often cards are laid where they can be."""
 
@@ -17,8 +16,9 @@ def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     """
     Return any of `moves`, most often one that lays cards.
 
-    Who takes the pile as gladly as beating it makes hands that hardly end. In the exchange a card that came from the table never goes back to it: so
-    each swap leaves one fewer to make, and swapping ends.
+    Who takes the pile as gladly as beating it makes hands that hardly end. In
+    the exchange a card that came from the table never goes back to it: so each
+    swap leaves one fewer to make, and swapping ends.
     """
     taken = own_seat(view)["hand"]["known"]
     swaps = [move for move in of_type(moves, "swap") if not set(move["up"]) & set(taken)]

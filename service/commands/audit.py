@@ -135,9 +135,7 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
             continue
 
 
-def _answer(
-    recording: Recording, refused: list[dict[str, Any]], asked: _Asked
-) -> tuple[Json, str]:
+def _answer(recording: Recording, refused: list[dict[str, Any]], asked: _Asked) -> tuple[Json, str]:
     story, viewer = _story(recording), _viewer(recording)
     if asked.move is not None:
         if asked.move > story.end:

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from service.record.canonical import RecordError
+from service.record.cosignature import parse_cosigner
 from service.record.notes import NoteVerifier, parse_verifier
 from service.verify.command import Asked, main_verify
 
@@ -37,6 +38,19 @@ def _listed(text: str) -> list[str]:
     named = ((item["name"], item["public"]) for item in json.loads(text)["items"])
     keys = (NoteVerifier(name=n, public=b64decode(p, validate=True)) for n, p in named)
     return [str(parse_verifier(str(key))) for key in keys]  # read again: a key has 32 bytes
+
+
+def _witness_keys(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the keys of witnesses, read from a file where the value is the name of one."""
+    try:
+        texts = [Path(v).read_text("utf-8") if Path(v).is_file() else v for v in values]
+        return tuple(str(parse_cosigner(text.strip())) for text in texts)
+    except (RecordError, OSError, ValueError):
+        raise click.BadParameter(
+            "the key of a witness has the form name+id+key, as `shithead witness` prints it"
+        ) from None
 
 
 def _seat_keys(
@@ -94,6 +108,19 @@ def _seat_keys(
     help="What to ask for: exit status 2 where the evidence does not reach it.",
 )
 @click.option("--witnessed", is_flag=True, help="Ask for the cosignatures of witnesses as well.")
+@click.option(
+    "--witness-key",
+    "witness_keys",
+    multiple=True,
+    metavar="KEY",
+    callback=_witness_keys,
+    help="The public key of a witness, name+id+key; repeat it for more. Asks for --witnessed.",
+)
+@click.option(
+    "--quorum",
+    type=click.IntRange(min=1),
+    help="How many of these witnesses must have cosigned; all of them if left out.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as the API has it.")
 def verify(
     files: tuple[Path, ...],
@@ -103,6 +130,8 @@ def verify(
     level: str,
     *,
     witnessed: bool,
+    witness_keys: tuple[str, ...],
+    quorum: int | None,
     as_json: bool,
 ) -> int:
     """
@@ -131,7 +160,9 @@ def verify(
       L3  every human seat signed its moves, with a key that came from outside
     A log alone (L1) cannot show that the operator replaced a whole game with one it
     made up: only receipts, keys and witnesses from outside show that. Receipts inside
-    a bundle are checked and raise no level.
+    a bundle are checked and raise no level. Beside any level, +W: the bundle's proof
+    leads to a checkpoint of the public log, signed with --server-key and cosigned by
+    the witnesses of --witness-key.
 
     \b
     Where to get them: a player is given a receipt with every move (`receipt` in the
@@ -151,10 +182,13 @@ def verify(
       shithead verify game.shx
       shithead verify hand1.shx hand2.shx hand3.shx
       shithead verify game.shx --level L2 --receipt mine.note --server-key keys.json
+      shithead verify game.shx --server-key keys.json --witness-key witness.key
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     asked = Asked(
         level=level,
         witnessed=witnessed,
+        witness_keys=witness_keys,
+        quorum=quorum,
         receipts=receipts,
         server_keys=server_keys,
         seat_keys=seat_keys,

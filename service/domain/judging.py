@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from service.domain.dispute import (
     FEWEST_REFEREES,
-    Appealed,
     Dispute,
-    DisputeClosed,
-    DisputeEvent,
     DisputeState,
     Moment,
     Referee,
+    evolve_dispute,
+)
+from service.domain.dispute_events import (
+    Appealed,
+    DisputeClosed,
+    DisputeEvent,
     RefereeRefused,
     RefereeReplaced,
     RefereeSeated,
@@ -21,7 +24,6 @@ from service.domain.dispute import (
     Vote,
     VoteCommitted,
     VoteRevealed,
-    evolve_dispute,
 )
 
 HOUR = 3600 * 1_000_000

@@ -143,6 +143,6 @@ class Directory(Disputes, Protocol):
         """Return a ruleset of a player's own."""
 
     def list_rulesets(
-        self, *, owner: UUID | None = None, limit: int = 200
+        self, *, owner: UUID | None = None, after: str | None = None, limit: int = 200
     ) -> Sequence[CustomRuleset]:
-        """Return the players' own rulesets, newest first."""
+        """Return the players' own rulesets, newest first; those that follow the one `after`."""

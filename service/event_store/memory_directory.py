@@ -207,12 +207,15 @@ class MemoryDirectory(People, MemoryDisputes):
         return self._rulesets.get(identity)
 
     def list_rulesets(
-        self, *, owner: UUID | None = None, limit: int = 200
+        self, *, owner: UUID | None = None, after: str | None = None, limit: int = 200
     ) -> Sequence[CustomRuleset]:
-        """Return the players' own rulesets, newest first."""
+        """Return the players' own rulesets, newest first; those that follow the one `after`."""
         with self._beside:
             rows = [row for row in self._rulesets.values() if owner in (None, row.owner)]
-        return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)[:limit]
+            last = self._rulesets.get(after) if after is not None else None
+        if after is not None:
+            rows = [row for row in rows if last and _ruleset_key(row) < _ruleset_key(last)]
+        return sorted(rows, key=_ruleset_key, reverse=True)[:limit]
 
     def _games(self) -> list[GameRow]:
         """Return all games, newest first."""
@@ -225,6 +228,10 @@ class MemoryDirectory(People, MemoryDisputes):
         with self._store.summaries(StreamKind.TABLE) as rows:
             tables = [table_row(table, row, self.named_seats(row)) for table, row in rows.items()]
         return sorted(tables, key=_key, reverse=True)
+
+
+def _ruleset_key(row: CustomRuleset) -> tuple[datetime, str]:
+    return row.created_at, row.id
 
 
 def _key(row: GameRow | TableRow) -> tuple[datetime, UUID]:

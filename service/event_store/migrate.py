@@ -74,6 +74,12 @@ def check(database_url: str, *, folder: Path = SQL) -> None:
         )
 
 
+def reach(database_url: str) -> None:
+    """Return if the database answers, whatever is in it; raises psycopg.OperationalError."""
+    with psycopg.connect(database_url, autocommit=True, connect_timeout=5) as connection:
+        connection.execute(query("nothing"))
+
+
 def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list[SqlFile]:
     """
     Return the migrations still to be applied, in order.

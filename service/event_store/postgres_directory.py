@@ -182,10 +182,11 @@ class PostgresDirectory(PostgresDisputes):
         return _first(_ruleset(row) for row in self._database.fetch("ruleset_by_id", identity))
 
     def list_rulesets(
-        self, *, owner: UUID | None = None, limit: int = 200
+        self, *, owner: UUID | None = None, after: str | None = None, limit: int = 200
     ) -> Sequence[CustomRuleset]:
-        """Return the players' own rulesets, newest first."""
-        return [_ruleset(row) for row in self._database.fetch("list_rulesets", owner, limit)]
+        """Return the players' own rulesets, newest first; those that follow the one `after`."""
+        rows = self._database.fetch("list_rulesets", owner, after, limit)
+        return [_ruleset(row) for row in rows]
 
     def _write(self, name: str, *values: object) -> object:
         """Return what the function behind the query `name` returns."""

@@ -72,7 +72,8 @@ class Definition:
         for name, value in given.items():
             option = self.options.get(name)
             if option is None:
-                raise OptionError(f"{self.id} has no option {name}")
+                there = ", ".join(self.options) or "none"
+                raise OptionError(name, f"is no option of {self.id}, which has: {there}")
             canonical = canonical_value(option, value)
             if canonical != option.default:
                 chosen[name] = canonical

@@ -147,6 +147,7 @@ def _played(game: Game, event: CardsPlayed) -> Iterator[str]:
     rules = {rank: ruleset.rank(rank) for rank in dict.fromkeys(map(rank_of, laid))}
     top = rank_of(event.cards[-1])
     burn = burn_cause(ruleset, game.pile + event.cards)
+    again = burn is not None or rules[top].covers
     if burn is not None:
         yield f"ranks.{top}.burns" if burn is BurnCause.RANK else "burn.set_size"
     elif rules[top].covers:
@@ -156,6 +157,8 @@ def _played(game: Game, event: CardsPlayed) -> Iterator[str]:
     else:
         yield from (f"ranks.{rank}.skips" for rank, rule in rules.items() if rule.skips)
         yield from (f"ranks.{rank}.reverses" for rank, rule in rules.items() if rule.reverses)
+    if again and event.turn not in (None, event.seat):
+        yield "model.going_out"
     if is_follow_up(game, event.seat, event.cards):
         yield "turn.follow_up"
     if event.zone is Zone.DOWN:

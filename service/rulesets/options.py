@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,11 @@ from service.domain.cards import RANKS
 
 class OptionError(ValueError):
     """An option that a ruleset does not have, or a value that it does not allow."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(f"{name}: {message}")
+        self.name = name
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +37,13 @@ def canonical_value(option: Option, value: Any) -> Any:
     """Return a chosen value in its one spelling; raises OptionError where it is not allowed."""
     if option.kind == "choice":
         if not any(type(v) is type(value) and v == value for v in option.values):
-            raise OptionError(f"{option.name} is one of {list(option.values)}")
+            raise OptionError(option.name, f"is not one of {_listed(option.values)}")
         return value
     allowed = list(RANKS) if option.kind == "ranks" else list(option.values)
     if not isinstance(value, list) or any(isinstance(v, bool) for v in value):
-        raise OptionError(f"{option.name} is a list out of {allowed}")
+        raise OptionError(option.name, f"is not a list of any of {_listed(allowed)}")
     if any(v not in allowed for v in value) or len(set(value)) < len(value):
-        raise OptionError(f"{option.name} is a list out of {allowed}, each once")
+        raise OptionError(option.name, f"is not a list of any of {_listed(allowed)}, each once")
     return sorted(value, key=allowed.index)
 
 
@@ -50,6 +56,11 @@ def applied(tree: Tree, option: Option, value: Any) -> Tree:
         if option.kind != "ranks" and str(one) in option.changes:
             tree = merged(tree, option.changes[str(one)])
     return tree
+
+
+def _listed(values: Iterable[Any]) -> str:
+    """Return values as one would write them into a body, but strings bare."""
+    return ", ".join(v if isinstance(v, str) else json.dumps(v) for v in values)
 
 
 def with_default(option: Option, tree: Tree) -> Option:

@@ -11,6 +11,7 @@ from typing import Final, TextIO
 
 from service.record.bundle import Bundle, NotABundle, read_log
 from service.record.canonical import RecordError
+from service.record.cosignature import parse_cosigner
 from service.record.notes import parse_verifier
 from service.verify.finding import Result
 from service.verify.log import Log
@@ -33,6 +34,8 @@ class Asked:
 
     level: str = "L1"
     witnessed: bool = False
+    witness_keys: Sequence[str] = ()  # as name+id+key
+    quorum: int | None = None
     receipts: Sequence[Path] = ()
     server_keys: Sequence[str] = ()  # as name+id+key
     seat_keys: Mapping[int, str] = field(default_factory=dict)
@@ -89,6 +92,8 @@ def verify_all(bundles: Sequence[Bundle], given: Given) -> list[Report]:
             server_keys=given.server_keys,
             seat_keys=given.seat_keys,
             witnessed=given.witnessed,
+            witness_keys=given.witness_keys,
+            quorum=given.quorum,
         )
         others = [*logs[:index], *logs[index + 1 :]]
         reports.append(verify_log(logs[index], bundle, own, others))
@@ -125,7 +130,9 @@ def _given(asked: Asked) -> Given:
         receipts=tuple(path.read_bytes() for path in asked.receipts),
         server_keys=tuple(parse_verifier(key) for key in asked.server_keys),
         seat_keys=asked.seat_keys,
-        witnessed=asked.witnessed,
+        witnessed=asked.witnessed or bool(asked.witness_keys),
+        witness_keys=tuple(parse_cosigner(key) for key in asked.witness_keys),
+        quorum=asked.quorum,
     )
 
 

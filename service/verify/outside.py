@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from service.record.canonical import RecordError
+from service.record.checkpoint import open_checkpoint, parse_checkpoint
+from service.record.cosignature import CosignatureVerifier, cosignatures
 from service.record.notes import NoteVerifier, parse_note
-from service.record.receipts import Receipt, check_receipt, parse_receipt_body
+from service.record.receipts import Receipt, check_receipt, parse_receipt_body, receipt_body
+from service.record.tlog_proof import TlogProof, parse_proof
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 
@@ -40,18 +45,89 @@ def check_receipts(
     return proven
 
 
-def check_anchor(log: Log, cursor: Cursor) -> None:
-    """There is no public log yet that a game could be anchored in."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Which witnesses count, how many of them it takes, and whether they were asked for."""
+
+    keys: Sequence[CosignatureVerifier]
+    quorum: int | None  # None: all of them
+    asked: bool
+
+
+def check_anchor(
+    log: Log, proof: bytes | None, keys: Sequence[NoteVerifier], cursor: Cursor
+) -> int:
+    """
+    The log proof leads to a checkpoint that a given server key signed.
+
+    Return the seq of the event whose head is in the public log. The proof comes
+    with the bundle; what makes it count is the key from outside.
+    """
     cursor.seq = log.end
-    raise missing("the game is not anchored in a public log")
+    if proof is None:
+        raise missing("the game is not anchored in a public log")
+    parsed, seq = _anchored(log, proof)
+    if not keys:
+        raise missing("the server's key, to check who signed the checkpoint")
+    try:
+        open_checkpoint(parsed.checkpoint, keys)
+    except RecordError as error:
+        raise Failed(seq, f"a checkpoint that does not hold: {error.detail}") from None
+    return seq
 
 
-def check_witness(*, asked: bool, cursor: Cursor) -> None:
-    """Without a checkpoint there is nothing that a witness could have signed."""
+def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor) -> str:
+    """
+    The checkpoint of the log proof carries the cosignatures that the policy asks for.
+
+    A witness vouches for the whole tree, so one that saw an earlier head of the
+    game says nothing of the events after it.
+    """
     cursor.seq = None
-    if asked:
-        raise missing("no witness has cosigned a checkpoint of this game")
-    raise not_applicable("no witnesses were asked for")
+    if not policy.asked and not policy.keys:
+        raise not_applicable("no witnesses were asked for")
+    if not policy.keys:
+        raise missing("the keys of witnesses, to check who cosigned")
+    if proof is None:
+        raise missing("no checkpoint of this game that a witness could have cosigned")
+    parsed, seq = _anchored(log, proof)
+    try:
+        found = cosignatures(parse_note(parsed.checkpoint), policy.keys)
+    except RecordError as error:
+        raise Failed(None, f"a cosignature that does not hold: {error.detail}") from None
+    wanted = len(policy.keys) if policy.quorum is None else policy.quorum
+    if len(found) < wanted or seq < log.end:
+        said = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
+        raise missing(said) if policy.asked else not_applicable(said)
+    since = datetime.fromtimestamp(min(c.timestamp for c in found), UTC)
+    names = ", ".join(sorted(c.verifier.name for c in found))
+    return f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _anchored(log: Log, proof: bytes) -> tuple[TlogProof, int]:
+    """
+    Return a proof and the seq of the event that it is about.
+
+    The proof's extra data says which head it is about, unauthenticated; here it
+    must be a head of this log, and the hashes must lead from it to the root.
+    """
+    try:
+        parsed = parse_proof(proof)
+        checkpoint = parse_checkpoint(parse_note(parsed.checkpoint).text)
+        seq = log.end
+        if parsed.extra is not None:
+            seq = parse_receipt_body(parsed.extra.decode("utf-8", "replace")).seq
+        head = log.heads[min(seq, log.end)]
+        body = receipt_body(checkpoint.origin, log.game, seq, head)
+    except RecordError as error:
+        raise Failed(None, f"a log proof that does not hold: {error.detail}") from None
+    if seq > log.end:
+        raise Failed(log.end, f"the public log names seq {seq}, and this log ends before it")
+    if parsed.extra not in (None, body.encode()):
+        raise Failed(seq, "the public log has another game, or another head: this was changed")
+    if not parsed.holds(body.encode(), checkpoint):
+        raise Failed(seq, "the log proof does not lead from this log to the checkpoint")
+    return parsed, seq
 
 
 def receipt_game(note: bytes) -> str | None:

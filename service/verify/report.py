@@ -62,7 +62,7 @@ class Report:
             return f"the log does not hold: {failed[0].check} fails{where}"
         reach = "" if self.up_to in (None, self.version - 1) else f" up to seq {self.up_to}"
         so_far = "" if self.sealed else " so far"
-        witnessed = ", witnessed" if self.witnessed else ""
+        witnessed = ", witnessed (+W)" if self.witnessed else ""
         return f"no evidence of tampering, level {self.level}{reach}{so_far}{witnessed}"
 
 

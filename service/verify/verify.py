@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.record.bundle import OPENINGS, Bundle
+from service.record.bundle import OPENINGS, PROOF, Bundle
 from service.record.canonical import MAX_LINE, RecordError, parse
+from service.record.cosignature import CosignatureVerifier
 from service.record.notes import NoteVerifier
 from service.record.shapes import OPENING, each
 from service.verify.chain import check_bytes, check_chain
@@ -17,7 +18,7 @@ from service.verify.hidden import check_hidden
 from service.verify.legality import check_legality
 from service.verify.log import Log
 from service.verify.order import check_order, entropy_states
-from service.verify.outside import check_anchor, check_receipts, check_witness
+from service.verify.outside import Policy, check_anchor, check_receipts, check_witness
 from service.verify.report import Report, level_of
 from service.verify.sequence import check_seal, check_sequence
 from service.verify.shuffling import check_commitments, check_openings, check_shuffle
@@ -32,6 +33,8 @@ class Given:
     server_keys: tuple[NoteVerifier, ...] = ()
     seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
     witnessed: bool = False  # whether cosignatures of witnesses are asked for
+    witness_keys: tuple[CosignatureVerifier, ...] = ()
+    quorum: int | None = None  # how many of these must have cosigned; None: all
     others: tuple[Bundle, ...] = ()  # further logs, of the same table
 
 
@@ -65,19 +68,34 @@ def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) ->
         findings=findings,
         level=level,
         up_to=up_to,
-        witnessed=False,
+        witnessed=_passed(findings, Check.ANCHOR) and _passed(findings, Check.WITNESS),
         entropy=tuple(entropy_states(log)) if readable else (),
         timed_out=tuple(seq for seq, event in seqs if event["type"] == "turn_timed_out"),
         unproven=tuple(unproven(log)) if readable else (),
         missing=tuple(_missing(log, level, up_to, needs)),
-        outside=tuple(_outside(given, up_to)),
+        outside=tuple(_outside(given, up_to, findings)),
     )
 
 
 def _findings(
     log: Log, bundle: Bundle, given: Given, others: Sequence[Log]
 ) -> tuple[tuple[Finding, ...], dict[Check, Any]]:
-    runs: dict[Check, Run] = {
+    runs = _runs(log, bundle, given, others)
+    findings, answers = [], {}
+    for check in Check:
+        if check is not Check.BYTES and not log.events:
+            reason = "no event could be read"
+            findings.append(Finding(check=check, result=Result.MISSING, reason=reason))
+            continue
+        finding, answers[check] = _run(check, runs[check])
+        findings.append(finding)
+    return tuple(findings), answers
+
+
+def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict[Check, Run]:
+    proof = bundle.files.get(PROOF)
+    policy = Policy(keys=given.witness_keys, quorum=given.quorum, asked=given.witnessed)
+    return {
         Check.BYTES: lambda at: check_bytes(log, at),
         Check.CHAIN: lambda at: check_chain(log, bundle, at),
         Check.ORDER: lambda at: check_order(log, at),
@@ -92,20 +110,11 @@ def _findings(
         Check.RECEIPTS: lambda at: check_receipts(
             log, given.receipts, bundle.receipts, given.server_keys, at
         ),
-        Check.ANCHOR: lambda at: check_anchor(log, at),
-        Check.WITNESS: lambda at: check_witness(asked=given.witnessed, cursor=at),
+        Check.ANCHOR: lambda at: check_anchor(log, proof, given.server_keys, at),
+        Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
         Check.SEAL: lambda at: check_seal(log, at),
         Check.SEQUENCE: lambda at: check_sequence(log, others, at),
     }
-    findings, answers = [], {}
-    for check in Check:
-        if check is not Check.BYTES and not log.events:
-            reason = "no event could be read"
-            findings.append(Finding(check=check, result=Result.MISSING, reason=reason))
-            continue
-        finding, answers[check] = _run(check, runs[check])
-        findings.append(finding)
-    return tuple(findings), answers
 
 
 def _run(check: Check, run: Run) -> tuple[Finding, Any]:
@@ -157,12 +166,20 @@ def _keys_needed(log: Log, given: Given) -> list[str]:
     return needs + [f"the key of seat {seat}, from outside" for seat in asked]
 
 
-def _outside(given: Given, up_to: int | None) -> list[str]:
+def _passed(findings: Sequence[Finding], check: Check) -> bool:
+    return any(f.check is check and f.result is Result.PASS for f in findings)
+
+
+def _outside(given: Given, up_to: int | None, findings: Sequence[Finding]) -> list[str]:
     """Return what there was from outside: only that shows a game replaced as a whole."""
     said = [] if up_to is None else [f"receipts up to seq {up_to}, signed by the server"]
     if given.seat_keys:
         seats = ", ".join(str(seat) for seat in sorted(given.seat_keys))
         said.append(f"the keys of seats {seats}")
+    if _passed(findings, Check.ANCHOR):
+        said.append("the server's key, under a checkpoint of the public log")
+    if _passed(findings, Check.WITNESS):
+        said.append("the keys of witnesses, under that checkpoint")
     return said
 
 

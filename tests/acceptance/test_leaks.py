@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from service.rulesets.catalogue import catalogue, definition
 from tests.twins import Deck, Said, Service, Step, Viewer, dealt, masked, script, sight, twin_of
 
-RULESETS = ("shithead", "leeds", "covered-queen")
-PEOPLE = 3
+FIRST = ("shithead", "leeds", "covered-queen")
+OTHERS = tuple(identity for identity in catalogue() if identity not in FIRST)
+RULESETS = (*FIRST, *(pytest.param(other, marks=pytest.mark.long) for other in OTHERS))
 STEPS = 16
 LOOKS = (0, 3, 9, STEPS)
 """After how many steps a viewer asks for everything; the last with the most known."""
@@ -31,6 +33,11 @@ def asked(service: Service, viewers: tuple[Viewer, ...], step: int) -> dict[View
     return {v: list(sight(service, v)) if step in LOOKS else [] for v in viewers}
 
 
+def people_at(ruleset: str) -> int:
+    """Return three, or as many as a ruleset asks for at least."""
+    return max(3, definition(ruleset).ruleset({}).seats_min)
+
+
 def viewers_of(people: int) -> tuple[Viewer, ...]:
     """Return the public and every seat."""
     return (None, *range(people))
@@ -38,8 +45,9 @@ def viewers_of(people: int) -> tuple[Viewer, ...]:
 
 def play(ruleset: str, seed: int) -> Played:
     """Play at random, and find a twin for every viewer."""
-    rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(PEOPLE)
-    with dealt(ruleset, PEOPLE) as service:
+    people = people_at(ruleset)
+    rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(people)
+    with dealt(ruleset, people) as service:
         said = asked(service, viewers, 0)
         steps = []
         for step in script(service, rng, steps=STEPS):
@@ -56,7 +64,7 @@ def play(ruleset: str, seed: int) -> Played:
 
 def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[Said]:
     """Return what a viewer is answered when the same script is played with another deck."""
-    with dealt(ruleset, PEOPLE, deck) as service:
+    with dealt(ruleset, people_at(ruleset), deck) as service:
         said = list(sight(service, viewer))
         for number, step in enumerate(played.steps, start=1):
             answer = service.make(step)

@@ -136,7 +136,7 @@ def test_it_gets_ready_stops_on_ctrl_c_within_ten_seconds_and_leaves_nothing(
     up = start()
     assert answers(up.ready())
     children = up.children()
-    for words in ("bin/postgres", "valkey", "granian", "worker", "relay", "sweeper"):
+    for words in ("bin/postgres", "valkey", "granian", "worker", "relay", "sweeper", "sequencer"):
         assert any(words in command for command in children.values()), words
     assert up.stop() < 10
     assert up.process.returncode == 0
@@ -172,7 +172,8 @@ def test_two_run_at_once_with_two_folders(start: Callable[..., Up]) -> None:
 def test_every_program_is_started_again_after_a_sigkill(start: Callable[..., Up]) -> None:
     up = start()
     address = up.ready()
-    for words in ("bin/postgres", "valkey-server", "granian", "main worker", "sweeper"):
+    servers = ("bin/postgres", "valkey-server")
+    for words in (*servers, "granian", "main worker", "sweeper", "sequencer"):
         victim = up.child(words)
         os.kill(victim, signal.SIGKILL)
         wait(partial(up.runs, words, instead_of=victim), seconds=20)

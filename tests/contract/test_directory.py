@@ -267,6 +267,9 @@ def test_a_ruleset_is_kept_once_under_its_id(directory: Directory) -> None:
     assert list(directory.list_rulesets()) == [newer, mine]
     assert list(directory.list_rulesets(owner=ann, limit=1)) == [newer]
     assert not directory.list_rulesets(owner=uuid4())
+    assert list(directory.list_rulesets(after=newer.id)) == [mine]
+    assert not directory.list_rulesets(after=mine.id)
+    assert not directory.list_rulesets(after="custom-3")
     assert directory.standing(ann).rulesets == 2
 
 

@@ -114,6 +114,8 @@ def test_a_commit_that_cannot_be_is_a_mistake_and_writes_nothing(store: EventSto
     twice = OutboxRow(stream=stream, version=1, topic="game")
     mistakes = [
         commit(),
+        commit(forget_secret=stream, answer=answer()),
+        commit(outbox=(twice,), answer=answer()),
         commit(append(stream)),
         commit(append(stream, b"a", expected=-1)),
         commit(append(stream, b"a"), append(stream, b"b", expected=1)),
@@ -166,6 +168,16 @@ def test_an_answer_is_kept_with_the_effect_of_its_request(store: EventStore) -> 
     assert store.answer(kept.caller, kept.request_key) == kept
     assert store.answer(uuid4(), kept.request_key) is None
     assert store.answer(kept.caller, b"x" * 32) is None
+
+
+def test_an_answer_alone_is_kept_once(store: EventStore) -> None:
+    """Of a request whose effect stands in no stream."""
+    kept = answer()
+    store.commit(commit(answer=kept))
+    assert store.answer(kept.caller, kept.request_key) == kept
+    with pytest.raises(AnswerConflict):
+        store.commit(commit(answer=replace(kept, sealed=b"another")))
+    assert store.answer(kept.caller, kept.request_key) == kept
 
 
 def test_a_request_answered_before_is_refused_and_changes_nothing(store: EventStore) -> None:

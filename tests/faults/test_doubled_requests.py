@@ -121,7 +121,7 @@ def test_a_reader_between_the_last_move_and_the_seal_knows_the_deck_after_it(
     game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     reader = court.process()
     store = SealedMeanwhile(reader.store, lambda: play_out(services, game))
-    reader.entries._store = store  # type: ignore[assignment] # it is one by duck typing
+    reader.entries._store = store
     entry_of(reader, game)
     entry = entry_of(reader, game)
     assert entry.record.sealed
@@ -144,7 +144,7 @@ def test_a_log_shorter_than_the_one_known_is_read_anew(
     assert longer.version == known.record.version + 1
     after = entry_of(services, game)
     other.entries._kept[game] = after
-    other.entries._store = Restored(other.store, known.record.version)  # type: ignore[assignment]
+    other.entries._store = Restored(other.store, known.record.version)
     assert version_of(other, game) == known.record.version
 
 
@@ -171,7 +171,7 @@ class Restored:
 def test_a_move_decided_at_an_old_version_is_decided_again(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
-    """Two people in the exchange phase at two processes: both moves are made, one after the other."""
+    """Two people in the exchange phase, at two processes: both moves are made."""
     game = open_game(services, ada, ("me", "open"), guests=(bob,))
     one, two = court.process(), court.process()
     for process in (one, two):

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,12 @@ def table_of_bots(service: Running) -> tuple[Client, str]:
     return host, table["game"]
 
 
+def under_way(looker: Client, game: str) -> bool:
+    """Return whether a game has got some moves."""
+    version: int = looker.get(f"/v1/games/{game}")["version"]
+    return version > 6
+
+
 def ends(looker: Client, game: str, *, seconds: float = 30) -> None:
     """Wait until a game is over."""
     wait_for(lambda: looker.get(f"/v1/games/{game}")["status"] == "ended", seconds=seconds)
@@ -107,7 +114,7 @@ def test_a_worker_killed_in_the_middle_of_its_job_delays_the_game_and_nothing_el
     for _ in range(20):
         looker, game = table_of_bots(service)
         path = f"/v1/games/{game}"
-        wait_for(lambda p=path, c=looker: c.get(p)["version"] > 6, seconds=20)  # type: ignore[misc]
+        wait_for(partial(under_way, looker, game), seconds=20)
         service.kill("worker 1")
         caught += looker.get(path)["status"] == "playing"
         service.start("worker 1")
@@ -129,6 +136,7 @@ def test_with_redis_down_people_play_on_without_a_pause_and_bots_resume_when_it_
     process.send_signal(signal.SIGKILL)
     process.wait()
     try:
+        assert register(service.port, "Dora").slowest < 1.0, "limits are counted without it"
         people = open_table([ada, bob], ruleset="leeds")
         waiting = open_table([with_bots], ruleset="leeds", bots=("lowest",), window_seconds=0)
         for client in (ada, bob, with_bots):

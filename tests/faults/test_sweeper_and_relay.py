@@ -104,6 +104,22 @@ def test_a_deadline_wakes_when_it_is_reached(
     assert woken(court) == [(game, version_of(services, game))]
 
 
+def test_games_that_get_nowhere_do_not_hide_the_others(
+    court: Court,
+    services: Services,
+    ada: Player,
+    sweeper: Sweeper,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many as one look takes may wait for ever: those after them are found all the same."""
+    monkeypatch.setattr("workers.sweeper.BATCH", 2)
+    games = [open_game(services, ada, BOTS) for _ in range(5)]
+    woken(court)
+    while sweeper.sweep():
+        pass
+    assert sorted(game for game, _ in woken(court)) == sorted(games)
+
+
 def test_two_sweepers_do_no_harm(
     court: Court, services: Services, ada: Player, stopwatch: Stopwatch
 ) -> None:

@@ -54,8 +54,9 @@ def until_a_play_that_draws(services: Services, ada: Player, game: UUID) -> Game
         entry = entry_of(services, game)
         mine = legal(services, game, 0)
         plays = [move for move in mine if move["type"] == "play"]
-        chosen = (plays or [move for move in mine if move["type"] != "swap"])[0]
-        post(services, ada, game, chosen)
+        others = [move for move in mine if move["type"] != "swap"]
+        for chosen in (plays or others)[:1]:
+            post(services, ada, game, chosen)
         entry = entry_of(services, game)
         if entry.record.game.status is Status.PLAYING and drew_a_card(entry):
             return entry

@@ -8,7 +8,6 @@ import time
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -20,8 +19,9 @@ from psycopg import sql
 from service.application.entries import GameEntry
 from service.bootstrap import Services, services_from
 from service.domain.cards import Card
-from tests.client import Client, open_table, play_on, register
+from tests.client import Client, play_on
 from tests.running import Running, running
+from tests.set_world import entry_of
 
 pytestmark = pytest.mark.heavy
 
@@ -77,9 +77,7 @@ def game(
 def _played(service: Running) -> tuple[list[Client], dict[str, str], UUID]:
     """Play some moves at a private table, with refusals, and return all that must stay secret."""
     told = {name: _registered(service, name) for name in PEOPLE}
-    people = [
-        Client(port=service.port, token=account["token"]) for account in told.values()
-    ]
+    people = [Client(port=service.port, token=account["token"]) for account in told.values()]
     table = people[0].post(
         "/v1/tables",
         {
@@ -123,13 +121,11 @@ def _refused(people: list[Client], game: str) -> None:
 def _settled(services: Services, game: UUID) -> GameEntry:
     """Return the game once the bot has made its moves."""
     version = -1
-    for _ in range(50):
-        entry = services.entries.fresh(game)
-        assert entry is not None
-        if entry.record.version == version:
-            break
+    entry = entry_of(services, game)
+    while entry.record.version != version:
         version = entry.record.version
         time.sleep(0.5)
+        entry = entry_of(services, game)
     assert not entry.record.sealed, "the game must be running"
     assert services.store.secret(game) is not None
     assert services.directory.refusals(game)

@@ -14,9 +14,13 @@ from tests.contract.conftest import address_of_service
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 NOT_ALLOWED = "42501"
+LOG_TABLES = ("log_leaves", "log_hashes", "log_heads", "log_cosignatures")
 TABLES = (
     *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "games"),
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
+    *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
+    *("shuffled_decks", "blind_choices"),
+    *LOG_TABLES,
     *("applied_migrations", "applied_files"),
 )
 
@@ -105,13 +109,16 @@ def test_the_service_cannot_put_its_own_table_before_the_real_one(service: Conne
     [
         (
             "shithead_reader",
-            {"event_log", "streams", "archived", "games", "game_seats", "rulesets_custom"},
+            {
+                *("event_log", "streams", "archived", "games", "game_seats", "rulesets_custom"),
+                *LOG_TABLES,
+            },
         ),
         (
             "shithead_auditor",
             {
                 *("event_log", "streams", "events", "archived", "games", "game_seats"),
-                *("readings", "rulesets_custom"),
+                *("readings", "rulesets_custom", *LOG_TABLES),
             },
         ),
     ],

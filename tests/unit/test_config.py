@@ -51,6 +51,8 @@ def test_what_is_missing_is_named() -> None:
         ("redis_url", "localhost:6379"),
         ("key_file", "keys.json"),
         ("origin", "https://Example"),
+        ("witnesses", "https://w.example"),
+        ("witnesses", "w.example+0123abcd+BAAA"),
         ("port", "0"),
         ("port", "8o80"),
         ("port", "\u0661"),

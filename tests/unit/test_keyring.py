@@ -6,6 +6,8 @@ import json
 import multiprocessing
 import os
 from base64 import b64encode
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import pytest
 
 from service import keyring
 from service.keyring import Keyring, KeyringError
+from service.record.notes import NoteSigner, NoteVerifier
+from service.record.server_keys import ListedKey, followed
 
 GAME = b"g" * 16
 
@@ -145,3 +149,55 @@ def test_another_file_is_refused_without_showing_it(change: dict[str, Any]) -> N
     for garbage in ("", "{", "[]", "null"):
         with pytest.raises(KeyringError):
             Keyring.from_text(garbage)
+
+
+NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
+MONTH = timedelta(days=30)
+
+
+def test_a_new_signing_key_is_signed_by_the_old_one() -> None:
+    old = Keyring.generate()
+    new = old.with_new_signing_key(NOW, overlap=MONTH)
+    before, after = (NoteSigner(name="a.example", key=k.signing_key).verifier for k in (old, new))
+    listed = ListedKey(
+        verifier=after, since=new.signing_since, until=None, endorsement=new.endorsement
+    )
+    assert followed([before], [listed]) == [before, after]
+    for wrong in (
+        replace(listed, since="2026-11-22T00:00:00.000000Z"),
+        replace(listed, verifier=NoteVerifier(name="b.example", public=after.public)),
+        replace(listed, endorsement=bytes(64)),
+        replace(listed, endorsement=None),
+    ):
+        assert followed([before], [wrong]) == [before]
+    assert secrets_of(old)[0] in secrets_of(new), "running games still open"
+
+
+def test_the_old_signing_key_signs_until_its_overlap_is_over_and_is_then_forgotten() -> None:
+    first = Keyring.generate()
+    second = first.with_new_signing_key(NOW, overlap=MONTH)
+    assert second.signing_at(NOW) == [second.signing_key, first.signing_key]
+    assert second.signing_at(NOW + MONTH) == [second.signing_key]
+    third = second.with_new_signing_key(NOW + 2 * MONTH, overlap=MONTH)
+    assert third.signing_at(NOW + 2 * MONTH) == [third.signing_key, second.signing_key]
+    assert [old.key is None for old in third.retired] == [False, True]
+    assert third.retired[1].public == first.signing_key.public_key().public_bytes_raw()
+    assert b64encode(first.signing_key.private_bytes_raw()).decode() not in third.to_text()
+
+
+def test_retired_keys_are_kept_in_the_file_and_shown_nowhere(path: Path) -> None:
+    first = keyring.load_or_create(path)
+    made = keyring.rotate(path, lambda keys: keys.with_new_signing_key(NOW, overlap=MONTH))
+    loaded = keyring.load(path)
+    assert loaded.to_text() == made.to_text()
+    assert secrets_of(loaded) == secrets_of(made)
+    private = first.signing_key.private_bytes_raw()
+    assert loaded.retired[0].key is not None
+    assert loaded.retired[0].key.private_bytes_raw() == private
+    assert b64encode(private).decode() not in repr(loaded) + repr(loaded.retired)
+
+
+def test_an_old_key_file_is_read_and_written_as_it_was() -> None:
+    text = Keyring.generate().to_text()
+    assert "retired" not in text
+    assert Keyring.from_text(text).to_text() == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from schemas.audit_decision_schema import CustodySchema, DecisionSchema, KnowledgeSchema
 from tests.api_world import Person, World, problem_of
 
 
@@ -97,6 +98,16 @@ def test_the_knowledge_of_a_seat_is_its_own_before_the_seal(
     assert problem_of(ada.get(f"{game}/audit/knowledge?at={version + 1}")) == "malformed"
     ada.post(f"{game}/moves", {"type": "forfeit"})
     assert world.get(f"{game}/audit/knowledge?seat=0&at={version}").json == mine
+
+
+def test_answers_fit_their_schemas(world: World, ada: Person, game: str) -> None:
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    version = ada.get(game).json["version"]
+    for seq in range(version):
+        found = world.get(f"{game}/audit/moves/{seq}").json
+        assert DecisionSchema().validate(found) == {}
+    assert CustodySchema().validate(world.get(f"{game}/audit/cards/Th").json) == {}
+    assert KnowledgeSchema().validate(world.get(f"{game}/audit/knowledge?seat=1").json) == {}
 
 
 def test_what_is_not_there_is_not_found(world: World, ada: Person, bob: Person) -> None:

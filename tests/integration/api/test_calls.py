@@ -215,6 +215,16 @@ def test_a_seat_may_come_back_though_nothing_stood_in(ada: Person, bob: Person) 
     game = ada.game()
     answer = ada.post(f"{game}/back", headers={"Idempotency-Key": "back"})
     assert (answer.status_code, answer.json["as"]) == (200, 0)
+    again = ada.post(f"{game}/back", headers={"Idempotency-Key": "back"})
+    assert (again.status_code, again.data) == (200, answer.data)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    spaced = ada.call(
+        "POST",
+        f"{game}/back",
+        data=b"{ }",
+        headers={"Idempotency-Key": "back", "Content-Type": "application/json"},
+    )
+    assert problem_of(spaced) == "idempotency-conflict"
     assert problem_of(bob.post(f"{game}/back")) == "not-seated"
 
 
@@ -226,6 +236,7 @@ def test_a_ruleset_of_ones_own_can_be_made_and_played(database_url: str) -> None
         rulebook=services.rulebook,
         trials=Contented(),
         world=services.world,
+        answers=services.answers,
     )
     services = replace(services, rulemaking=rulemaking)
     world = World(services=services, app=create_app(services, Settings(database_url="")))
@@ -233,7 +244,14 @@ def test_a_ruleset_of_ones_own_can_be_made_and_played(database_url: str) -> None
     body = {"name": "Fives", "base": "shithead", "changes": {"refill": {"size": 5}}}
     made = ada.post("/v1/rulesets", body)
     assert made.status_code == 201, made.text
+    assert made.headers["Location"] == f"/v1/rulesets/{made.json['id']}"
     assert ada.get(f"/v1/rulesets/{made.json['id']}").json == made.json
+    key = {"Idempotency-Key": "fives"}
+    assert "Idempotency-Replayed" not in ada.post("/v1/rulesets", body, headers=key).headers
+    again = ada.post("/v1/rulesets", body, headers=key)
+    assert (again.json, again.headers["Idempotency-Replayed"]) == (made.json, "true")
+    other = ada.post("/v1/rulesets", {**body, "name": "Other"}, headers=key)
+    assert problem_of(other) == "idempotency-conflict"
     table = ada.post("/v1/tables", {"ruleset": made.json["id"], "seats": ["me", {"bot": "lowest"}]})
     assert table.json["ruleset"]["id"] == made.json["id"]
     services.close()

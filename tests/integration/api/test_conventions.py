@@ -103,12 +103,16 @@ def test_what_depends_on_the_token_is_kept_by_nobody(ada: Person) -> None:
 def test_what_never_changes_is_kept_for_ever(ada: Person) -> None:
     game = ada.game()
     whole = ada.get(f"{game}/events").json["version"]
-    part = ada.get(f"{game}/events?after=0&limit={whole - 1}")
-    assert part.headers["Cache-Control"] == f"public, {YEAR}"
+    part = f"{game}/events?after=0&limit={whole - 1}"
+    lines = ada.get(part, headers={"Accept": "application/x-ndjson"})
+    assert lines.headers["Cache-Control"] == f"public, {YEAR}"
+    # The JSON of the same events tells the version too, which goes on.
+    assert ada.get(part).headers["Cache-Control"] == "no-cache"
     assert "immutable" not in ada.get(f"{game}/events").headers["Cache-Control"]
     assert "immutable" not in ada.get(f"{game}?at=1&as=public").headers["Cache-Control"]
     ada.post(f"{game}/moves", {"type": "forfeit"})
-    for path in ("/events", "?at=1&as=public", "/replay?as=all", "/transcript?as=public"):
+    whole = ("/events", "/events?after=0&limit=3")
+    for path in (*whole, "?at=1&as=public", "/replay?as=all", "/transcript?as=public"):
         assert ada.get(game + path).headers["Cache-Control"] == f"public, {YEAR}", path
     assert "immutable" not in ada.get(f"{game}/replay").headers["Cache-Control"]
     assert "immutable" not in ada.get(game).headers["Cache-Control"]
@@ -119,6 +123,8 @@ def test_of_a_private_table_even_that_stays_with_the_caller(ada: Person) -> None
     ada.post(f"{game}/moves", {"type": "forfeit"})
     answer = ada.get(f"{game}/transcript?as=public")
     assert answer.headers["Cache-Control"] == f"private, {YEAR}"
+    running = ada.get(f"{ada.game(visibility='private')}/events?after=0&limit=3")
+    assert running.headers["Cache-Control"] == "private, no-store"
     assert "Authorization" in answer.headers["Vary"]
 
 

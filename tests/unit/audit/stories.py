@@ -13,6 +13,7 @@ from service.domain.events import Event
 from service.replay.rebuild import rebuild, sealed_deck
 from tests.unit.playing import Played
 
+AT = "2026-11-21T02:46:00.000000Z"
 SAMPLES = Path(__file__).resolve().parents[2] / "golden" / "samples"
 NAMES = sorted(path.stem for path in SAMPLES.glob("*.jsonl"))
 
@@ -23,7 +24,7 @@ class Line:
 
     seq: int
     event: Event
-    at: str = "2026-11-21T02:46:00.000000Z"
+    at: str = AT
     head: str = "00" * 32
     fields: dict[str, Any] = field(
         default_factory=lambda: {

@@ -46,9 +46,7 @@ def check(story: Story, card: str) -> None:
             game = story.games[seq]
             assert zones_of(game, card) == [(part["zone"], part["seat"], part["slot"])]
             seers = {
-                viewer
-                for viewer in range(len(game.seats))
-                if sees(seen_by(game, viewer), card)
+                viewer for viewer in range(len(game.seats)) if sees(seen_by(game, viewer), card)
             }
             told = part["seen_by"]
             if part["zone"] != "stock":  # starters put under it are seen, and in no view

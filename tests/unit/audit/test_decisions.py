@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,3 +151,20 @@ def test_a_card_that_does_not_fit_says_which_card_asks_for_more() -> None:
     ]
     assert lines
     assert any(line["rules"] == ["L19"] for line in lines)
+
+
+def test_a_ruleset_of_ones_own_cites_what_it_is_told_with() -> None:
+    """A log pins settings without statements: alone it rests on the model."""
+    known = definition("leeds")
+    game = play(replace(known.ruleset({}), cites={}), 3, 8, turn_limit=60)
+    lines = story_of(game).log
+    alone, told = Story(lines, game.deck), Story(lines, game.deck, cites=known.cites)
+    rules = [
+        {rule for found in decisions(story) for line in found["effects"] for rule in line["rules"]}
+        for story in (alone, told)
+    ]
+    assert all(rule.startswith("1-") and known.text_of(rule) for rule in rules[0])
+    assert {"L4", "L9"} <= rules[1]
+    refusing = {r for f in decisions(alone) for line in f["not_legal"] or () for r in line["rules"]}
+    assert refusing
+    assert all(rule.startswith("1-") for rule in refusing)

@@ -62,9 +62,7 @@ def test_where_a_seat_knows_a_card_it_is(name: str) -> None:
         path = custody(story, line["card"])["path"]
         now = next(p for p in path if p["from_seq"] <= version - 1 <= p["to_seq"])
         assert (now["zone"], now["seat"]) == (line["zone"], line["seat"])
-        first = next(
-            p["from_seq"] for p in path if p["seen_by"] == "all" or 1 in p["seen_by"]
-        )
+        first = next(p["from_seq"] for p in path if p["seen_by"] == "all" or 1 in p["seen_by"])
         assert first == line["since_seq"]
 
 

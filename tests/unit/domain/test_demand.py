@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.cards import Card, Rank
-from service.domain.demand import demand_of, fits, satisfies
+from service.domain.cards import JOKER, Card, Rank
+from service.domain.demand import Demand, demand_of, fits, fitting_ranks, satisfies
 from service.domain.ruleset import Asks, Plays, RankRule, Ruleset
 
 SEVEN, EIGHT, JACK = Rank("7"), Rank("8"), Rank("J")
@@ -60,3 +60,56 @@ def test_a_card_may_ask_as_another_rank() -> None:
     rules = asking(asks_as=JACK)
     demand = demand_of(rules, (Card("7c"),))
     assert (demand.rank, demand.asked_by) == (JACK, SEVEN)
+
+
+def test_what_asks_nothing_names_the_card_and_the_setting() -> None:
+    """Demand: an empty pile, a card that anything beats, and a joker, which has no height."""
+    rules = asking(asks=Asks.ANYTHING)
+    assert demand_of(rules, ()) == Demand(kind=Asks.ANYTHING, setting="model.empty_pile")
+    assert demand_of(rules, (Card("7c"),)) == Demand(
+        kind=Asks.ANYTHING, asked_by=SEVEN, setting="ranks.7.asks"
+    )
+    assert demand_of(rules, (Card("X1"),)) == Demand(
+        kind=Asks.ANYTHING, asked_by=JOKER, setting="ranks.X.asks"
+    )
+    assert fits(rules, Rank("2"), demand_of(rules, (Card("X1"),)))
+
+
+def test_a_pile_of_transparent_cards_asks_by_its_bottom_card() -> None:
+    """P34: glass alone whose bottom card is a seven asks for at least seven."""
+    glass = {"asks": Asks.TRANSPARENT}
+    ranks = {
+        SEVEN: RankRule(alone=Asks.AT_LEAST, **glass),  # type: ignore[arg-type] # as it takes it
+        JOKER: RankRule(**glass),  # type: ignore[arg-type] # likewise
+    }
+    rules = Ruleset(id="custom-test", seats_min=2, seats_max=2, ranks=ranks)
+    assert demand_of(rules, (Card("7c"), Card("X1"))).rank == SEVEN
+    assert demand_of(rules, (Card("X1"), Card("7c"))).rank is None
+
+
+def test_a_rank_outside_the_order_satisfies_only_what_asks_nothing() -> None:
+    """Jokers have no height; by the normal rule alone they go on nothing."""
+    rules = asking(asks=Asks.AT_LEAST)
+    assert satisfies(rules, JOKER, demand_of(rules, (Card("7c"),))) is False
+    assert satisfies(rules, JOKER, demand_of(rules, ())) is True
+
+
+def test_a_refusal_to_fit_is_a_plain_no() -> None:
+    """The answer is yes or no, and nothing between."""
+    companion = asking(plays=Plays.WITH_COMPANION)
+    assert fits(companion, SEVEN, demand_of(companion, ())) is False
+    barred = asking(plays=Plays.ANYTHING, not_on=(EIGHT,))
+    assert fits(barred, SEVEN, demand_of(barred, (Card("8c"),))) is False
+
+
+def test_the_ranks_that_fit_are_told_low_to_high_the_joker_last() -> None:
+    """A five with companions is listed too: it may be played on anything."""
+    ranks = {
+        Rank("5"): RankRule(plays=Plays.WITH_COMPANION),
+        JOKER: RankRule(plays=Plays.ANYTHING),
+    }
+    order = tuple(Rank(r) for r in "A23456789TJQK")
+    rules = Ruleset(id="custom-test", seats_min=2, seats_max=2, ranks=ranks, order=order)
+    assert "".join(fitting_ranks(rules, demand_of(rules, (Card("Jc"),)))) == "5JQKX"
+    assert "".join(fitting_ranks(rules, demand_of(rules, ()))) == "A23456789TJQKX"
+    assert JOKER not in fitting_ranks(asking(), demand_of(rules, (Card("Jc"),)))

@@ -39,8 +39,8 @@ C2SP_CHECKPOINT = (
 REAL_CHECKPOINT = (
     "arche2025h1.staging.ct.transparency.dev\n1432088532\n"
     "U7WM79jrzyhGZ5/GUBTpM7NzwdyfFx61t3RovgcC4Ro=\n\n"
-    "\u2014 arche2025h1.staging.ct.transparency.dev ui8GwCF1+kWqZrxGdhj4aX3gcw7XUlXQQabg/27lefwhUkzb"
-    "C3NygNI75MdhL1bfTW9g8Ei59RA23oHP7Ry1k3ZFWwQ=\n"
+    "\u2014 arche2025h1.staging.ct.transparency.dev "
+    "ui8GwCF1+kWqZrxGdhj4aX3gcw7XUlXQQabg/27lefwhUkzbC3NygNI75MdhL1bfTW9g8Ei59RA23oHP7Ry1k3ZFWwQ=\n"
     "\u2014 remora.n621.de 2net5wAAAABqEiEgPlfF3V06o0Y+fHM+J5J9s27wgxxcOVSpZ/2g/KSiXCg9DEZI+aVCIobW"
     "X9sXTynk5XeU/zZ0WBxtqB0DrAWfBw==\n"
 ).encode()

@@ -1,0 +1,127 @@
+"""
+Put small mistakes into the rules, one at a time, and see whether a test fails.
+
+    python -m ops.mutation [--only plays,legal] [--again FILE] [--lines] [--out FILE]
+
+A mistake that no test notices, a survivor, is a missing test, or makes no difference that
+could be seen: explained.toml says of each of the latter why. The work is done in a copy of
+the checkout, so its files may change meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ops.mutation import imports
+from ops.mutation.changes import changes_of, enums_of
+from ops.mutation.results import line_of, read, summary, unexplained
+from ops.mutation.session import Mistake, Report, Session
+
+ROOT = Path(__file__).resolve().parents[2]
+NEEDED = ("service", "schemas", "workers", "sql", "tests", "pyproject.toml")
+RULES = (
+    "asked burning cards commands deal decide demand effects errors events evolve exchange "
+    "game legal opening plays positions ruleset silence table view"
+)
+"""Modules of service/domain: all but those of disputes."""
+
+TESTS = ["tests/rules", "tests/unit/domain"]
+COUNTED = [
+    "tests/rules/test_lines.py",
+    "tests/golden/test_samples.py",
+    "tests/unit/views/test_seen_by.py",
+]
+LEFT_OUT = ["tests/rules/test_properties.py", "tests/rules/test_lines.py"]
+# Nobody reads why a test failed: plain assertions and tracebacks cost a tenth.
+OPTIONS = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
+
+def main() -> int:
+    """Return 1 where a mistake survives that is not explained."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=RULES.replace(" ", ","), help="modules")
+    parser.add_argument("--part", choices=("functions", "imports"), help="only one part")
+    parser.add_argument("--again", type=Path, help="only what survived in that file")
+    parser.add_argument("--lines", action="store_true", help="the counted lines and samples too")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
+    parser.add_argument("--markdown", action="store_true", help="print a report for people")
+    parser.add_argument("--told", action="store_true", help="run nothing, read --out again")
+    asked = parser.parse_args()
+    if asked.told:
+        print(summary(asked.out, as_markdown=asked.markdown))
+        return 1 if unexplained(asked.out) else 0
+    out, again = asked.out.resolve(), None
+    if asked.again:
+        again = {line.key for line in read(asked.again) if line.killed_by is None}
+    os.nice(10)
+    sys.dont_write_bytecode = True
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, out.open("w") as written:
+        _copy(Path(folder))
+        mistakes = [
+            mistake
+            for mistake in _mistakes(asked.only.split(","))
+            if again is None or line_of(mistake, None).key in again
+        ]
+
+        def report(mistake: Mistake, killed_by: str | None) -> None:
+            print(line_of(mistake, killed_by).written(), file=written, flush=True)
+
+        _run(mistakes, asked, report)
+    print(summary(out, as_markdown=asked.markdown))
+    return 1 if unexplained(out) else 0
+
+
+def _copy(folder: Path) -> None:
+    """Copy what the tests need, and go there; nothing is loaded from the checkout any more."""
+    for name in NEEDED:
+        if (ROOT / name).is_dir():
+            unwanted = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    os.chdir(folder)
+    sys.path[:] = [str(folder), *(p for p in sys.path if Path(p or ROOT).resolve() != ROOT)]
+
+
+def _mistakes(names: list[str]) -> list[Mistake]:
+    paths = sorted(Path("service/domain").resolve().glob("*.py"))
+    trees = {path.stem: ast.parse(path.read_text()) for path in paths}
+    return [
+        Mistake(
+            module=f"service.domain.{path.stem}",
+            path=str(path),
+            tree=trees[path.stem],
+            change=change,
+        )
+        for path in paths
+        if path.stem in names
+        for change in changes_of(trees[path.stem], enums_of(trees, path.stem))
+    ]
+
+
+def _run(mistakes: list[Mistake], asked: argparse.Namespace, report: Report) -> None:
+    tests = [*OPTIONS, *TESTS]
+    if asked.lines:
+        tests += COUNTED
+    left_out = [name for name in LEFT_OUT if name not in tests]
+    tests += [word for name in left_out for word in ("--ignore", name)]
+    at_import = [mistake for mistake in mistakes if mistake.change.function is None]
+    within = [mistake for mistake in mistakes if mistake.change.function is not None]
+    if asked.part != "functions":
+        imports.try_all(at_import, tests, asked.jobs, report)
+    if asked.part != "imports":
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+            pytest.main(tests, plugins=[Session(within, asked.jobs, report)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

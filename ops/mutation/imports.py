@@ -1,0 +1,84 @@
+"""
+Mistakes in what an import sets up: defaults of settings, members, constants, decorators.
+
+Modules that are loaded cannot be changed in these, so each such mistake has a test session
+of its own, forked before anything of the project was loaded.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import sys
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from ops.mutation.session import Mistake, Report, in_children, limit
+
+SECONDS = 120.0
+"""Processor time of one session."""
+
+LOADED = ("_pytest.fixtures", "hypothesis", "orjson", "psycopg", "redis")
+"""Loaded once, before the first child is forked: none of them knows the project."""
+
+
+def try_all(mistakes: list[Mistake], tests: list[str], jobs: int, report: Report) -> None:
+    """Run the tests for each mistake, each in a process of its own."""
+    for name in LOADED:
+        import_module(name)
+
+    def attempt(mistake: Mistake) -> str:
+        limit(SECONDS)
+        mistake.change.apply()
+        ast.fix_missing_locations(mistake.tree)
+        sys.meta_path.insert(0, _Finder(mistake))
+        failed = _FirstFailure()
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+            code = pytest.main([*tests, "-x", "--capture=sys"], plugins=[failed])
+        return "" if code == pytest.ExitCode.OK else failed.told or f"pytest: {code!r}"
+
+    in_children(mistakes, attempt, jobs, report)
+
+
+class _FirstFailure:
+    """A pytest plugin: what failed first."""
+
+    told = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.told = self.told or report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.told = self.told or f"cannot be loaded: {report.nodeid}"
+
+
+class _Finder(MetaPathFinder):
+    """Finds the one module that is changed."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        self.mistake = mistake
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        if fullname != self.mistake.module:
+            return None
+        loader = _Loader(fullname, self.mistake)
+        return spec_from_file_location(fullname, self.mistake.path, loader=loader)
+
+
+class _Loader(SourceFileLoader):
+    def __init__(self, fullname: str, mistake: Mistake) -> None:
+        super().__init__(fullname, mistake.path)
+        self.mistake = mistake
+
+    def get_code(self, _: str) -> CodeType:
+        return compile(self.mistake.tree, self.path, "exec", dont_inherit=True)

@@ -1,0 +1,202 @@
+"""
+Mistakes made in a running test session: one forked child each.
+
+The tests are collected once and run once as they are, with note of the lines of the rules
+that each of them passes through. Then a child is forked for each mistake. It swaps the
+code of the one function that is changed, which every module that imported it shares, and
+runs the tests that pass through those lines, the fastest first, until one fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import inspect
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, NoReturn
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from ops.mutation.changes import Change
+
+SECONDS = 3.0
+"""Processor time that a mistake may cost beyond five times that of its tests."""
+
+MEMORY = 3 << 30
+"""Bytes of address space, for mistakes that make endless lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mistake:
+    """One change of one module."""
+
+    module: str
+    path: str
+    tree: ast.Module
+    change: Change
+
+
+Report = Callable[[Mistake, str | None], None]
+"""Takes what a mistake was killed by: a test or another reason, None for a survivor."""
+
+
+class Session:
+    """A pytest plugin: takes the place of the loop over the tests."""
+
+    def __init__(self, mistakes: list[Mistake], jobs: int, report: Report) -> None:
+        self.mistakes = mistakes
+        self.jobs = jobs
+        self.report = report
+        self.modules: dict[str, ModuleType] = {}
+        self.lines: dict[tuple[str, int], list[int]] = {}
+        self.seconds: list[float] = []
+        self.items: list[pytest.Item] = []
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests once, then once more for each mistake."""
+        self.modules = {m.path: import_module(m.module) for m in self.mistakes}
+        self._watch(session.items)
+        print(f"{len(self.items)} tests, {sum(self.seconds):.1f} s", file=sys.stderr, flush=True)
+        gc.collect()
+        gc.freeze()
+        in_children(self.mistakes, self._try, self.jobs, self.report)
+        return True
+
+    def _try(self, mistake: Mistake) -> str:
+        """Make the mistake and return the test that fails."""
+        tests = self._tests(mistake)
+        limit(SECONDS + 5 * sum(self.seconds[number] for number in tests))
+        mistake.change.apply()
+        _swap(self.modules[mistake.path], mistake)
+        self._forget()
+        failed = (number for number in tests if not _passes(self.items[number]))
+        return next((self.items[number].nodeid for number in failed), "")
+
+    def _watch(self, items: list[pytest.Item]) -> None:
+        """Run every test as it is, and keep those that pass, with their lines and their time."""
+        for item in items:
+            seen: set[tuple[str, int]] = set()
+            self._forget()
+            sys.settrace(self._tracer(seen))
+            passed = _passes(item)
+            sys.settrace(None)
+            if not passed:
+                print(f"left out, it fails as it is: {item.nodeid}", file=sys.stderr)
+                continue
+            self._forget()
+            started = time.process_time()
+            _passes(item)
+            self.seconds.append(time.process_time() - started)
+            for place in seen:
+                self.lines.setdefault(place, []).append(len(self.items))
+            self.items.append(item)
+
+    def _tracer(self, seen: set[tuple[str, int]]) -> Callable[[FrameType, str, Any], Any]:
+        def inside(frame: FrameType, event: str, _: Any) -> Any:
+            if event == "line":
+                seen.add((frame.f_code.co_filename, frame.f_lineno))
+            return inside
+
+        def tracer(frame: FrameType, _event: str, _: Any) -> Any:
+            return inside if frame.f_code.co_filename in self.modules else None
+
+        return tracer
+
+    def _tests(self, mistake: Mistake) -> list[int]:
+        numbers = {
+            number
+            for line in range(mistake.change.first, mistake.change.last + 1)
+            for number in self.lines.get((mistake.path, line), ())
+        }
+        return sorted(numbers, key=lambda number: self.seconds[number])
+
+    def _forget(self) -> None:
+        """Empty what the functions of the rules remember of earlier calls."""
+        for module in self.modules.values():
+            for thing in vars(module).values():
+                if hasattr(thing, "cache_clear"):
+                    thing.cache_clear()
+
+
+def in_children(
+    mistakes: list[Mistake], attempt: Callable[[Mistake], str], jobs: int, report: Report
+) -> None:
+    """Make each mistake in a forked child of its own, `jobs` at a time."""
+    running: dict[int, tuple[Mistake, int]] = {}
+
+    def reap() -> None:
+        child, status = os.wait()
+        mistake, read = running.pop(child)
+        with os.fdopen(read) as pipe:
+            told = pipe.read()
+        if os.WIFSIGNALED(status):
+            told = "it never ends" if os.WTERMSIG(status) == signal.SIGPROF else "it crashes"
+        report(mistake, told or None)
+
+    for mistake in mistakes:
+        if len(running) >= jobs:
+            reap()
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read)
+            _tell(write, attempt, mistake)
+        os.close(write)
+        running[child] = (mistake, read)
+    while running:
+        reap()
+
+
+def _tell(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
+    try:
+        told = attempt(mistake)
+    except BaseException as problem:  # noqa: BLE001 -- whatever it is, a test would see it
+        told = f"{type(problem).__name__}: {problem}"
+    os.write(write, told.encode())
+    os._exit(0)
+
+
+def limit(seconds: float) -> None:
+    """Let this process end with SIGPROF after so much processor time, and keep it small."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _passes(item: pytest.Item) -> bool:
+    reports = runtestprotocol(item, log=False, nextitem=None)
+    return all(report.passed for report in reports)
+
+
+def _swap(module: ModuleType, mistake: Mistake) -> None:
+    """Give the function that is changed the code that the tree now has for it."""
+    name = str(mistake.change.function)
+    ast.fix_missing_locations(mistake.tree)
+    place: Any = module
+    for part in name.split("."):
+        place = vars(place)[part]
+    if isinstance(place, property):
+        place = place.fget
+    function = inspect.unwrap(place)
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"{name} is no function")
+    changed = compile(mistake.tree, mistake.path, "exec", dont_inherit=True)
+    function.__code__ = _code(changed, name)
+
+
+def _code(outer: CodeType, name: str) -> CodeType:
+    inner = [part for part in outer.co_consts if isinstance(part, CodeType)]
+    for part in inner:
+        if part.co_qualname == name:
+            return part
+    around = next(part for part in inner if name.startswith(f"{part.co_qualname}."))
+    return _code(around, name)

@@ -1,0 +1,2 @@
+-- nothing: asks whether the database answers at all.
+SELECT 1

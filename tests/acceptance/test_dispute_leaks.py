@@ -1,0 +1,108 @@
+"""A dispute in a running game tells nobody what they could not know without it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+import pytest
+
+from service.domain.dispute_events import Charge
+from service.record.stored_zip import read_zip
+from tests.acceptance.test_leaks import people_at, viewers_of
+from tests.twins import (
+    DIGITS,
+    Deck,
+    Said,
+    Service,
+    Step,
+    Viewer,
+    dealt,
+    json_of,
+    masked,
+    script,
+    twin_of,
+)
+
+STEPS = 18
+
+
+def judged(service: Service, viewer: Viewer) -> Iterator[Said]:
+    """Accuse whoever acted last, have the machine look at it, and read all there is to read."""
+    game = f"/v1/games/{service.game}"
+    events = json_of(service.ask("GET", f"{game}/events", None))["items"]
+    acted = [event for event in events if event["by"] is not None]
+    if not acted:
+        return
+    event = acted[-1]
+    for number, charge in enumerate((Charge.ILLEGAL_MOVE, Charge.FALSE_PICK_UP)):
+        accuser = (event["by"] + 1 + number) % service.people
+        if accuser == event["by"]:
+            continue
+        body = {
+            "accused": event["by"],
+            "seq": event["seq"],
+            "charge": charge.value,
+            "statement": "I do not believe it.",
+        }
+        opened = service.ask("POST", f"{game}/disputes", accuser, json=body)
+        assert opened.status == 201, opened.body
+        if accuser == viewer:
+            yield opened
+        dispute = json_of(opened)["id"]
+        assert service.services.attendance.attend(UUID(dispute)) == "done"
+        yield service.ask("GET", f"/v1/disputes/{dispute}", viewer)
+    yield service.ask("GET", f"{game}/disputes", viewer)
+    yield service.ask("GET", f"{game}/evidence?profile=public", viewer)
+    yield service.ask("GET", f"{game}/audit/readings", viewer)
+    yield service.ask("GET", "/v1/statistics/shuffles", viewer)
+
+
+def told(service: Service, steps: Sequence[Step], viewer: Viewer) -> list[Said]:
+    """Make the steps, with disputes on the way; return all that a viewer is told."""
+    said = []
+    for number, step in enumerate(steps):
+        assert service.make(step).status == 201
+        if number % 6 == 5:
+            said += list(judged(service, viewer))
+    return said
+
+
+def leaves(archive: bytes, under: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a bundle, and of the frozen ones in it, without the digits of hashes."""
+    for name, content in read_zip(archive).items():
+        if name.endswith(".shx"):
+            yield from leaves(content, f"{under}{name}/")
+        else:
+            yield under + name, DIGITS.sub(lambda found: b"#" * len(found[0]), content)
+
+
+@pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
+def test_two_decks_alike_to_a_viewer_give_the_same_disputes(ruleset: str) -> None:
+    rng, people = random.Random(f"disputes {ruleset}"), people_at(ruleset)
+    twins: dict[Viewer, Deck | None] = {}
+    with dealt(ruleset, people) as service:
+        steps = []
+        for step in script(service, rng, steps=STEPS):
+            assert service.make(step).status == 201
+            steps.append(step)
+        deck = service.entry_game().deck
+        for viewer in viewers_of(people):
+            twins[viewer] = twin_of(service, steps, viewer, rng)
+    compared = 0
+    for viewer, twin in twins.items():
+        if twin is None:
+            continue
+        with dealt(ruleset, people, deck) as service:
+            first = told(service, steps, viewer)
+        with dealt(ruleset, people, twin) as service:
+            second = told(service, steps, viewer)
+        assert len(first) == len(second) > 0
+        for one, other in zip(first, second, strict=True):
+            if one.body.startswith(b"PK"):
+                assert dict(leaves(one.body)) == dict(leaves(other.body)), (viewer, one.to)
+            else:
+                assert masked(one) == masked(other), (viewer, one.to)
+            compared += 1
+    assert compared

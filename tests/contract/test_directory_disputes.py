@@ -1,0 +1,228 @@
+"""What every directory promises for disputes and statistics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from service.application.dispute_record import dispute_append, open_dispute, time_of, write_dispute
+from service.domain.dispute_events import (
+    Charge,
+    DisputeOpened,
+    FindingsMade,
+    RefereeRefused,
+    RefereeSeated,
+    Ruled,
+    Side,
+    StatementMade,
+    Verdict,
+)
+from service.event_store.directory import Directory
+from service.event_store.disputes import (
+    STATISTICS_TOPIC,
+    Accusations,
+    BlindChoice,
+    Facts,
+    Found,
+    ShuffledDeck,
+    Words,
+)
+from service.event_store.protocol import Commit, OutboxRow
+from service.event_store.rows import Cursor
+from service.record.times import parse_time
+from tests.contract.conftest import Stores
+from tests.streams import append, game_summary
+
+AT_TEXT = "2026-03-01T12:00:00.000000Z"
+NOW = parse_time(AT_TEXT)
+ADA, BOB, CLEO, DAN = (UUID(int=n) for n in range(1, 5))
+EARLIER, LATER = NOW - timedelta(days=1), NOW + timedelta(days=1)
+
+
+def running_game(stores: Stores) -> UUID:
+    """Put a running game into a store."""
+    game = uuid4()
+    stores.store.commit(Commit(appends=(append(game, b"{}", summary=game_summary()),)))
+    return game
+
+
+def accused(stores: Stores, game: UUID, *, at: str = AT_TEXT, charge: str = "other") -> UUID:
+    """Open a dispute in which Ada accuses Bob and Cleo judges."""
+    dispute = uuid4()
+    opened = DisputeOpened(
+        game=str(game),
+        accuser=str(ADA),
+        accuser_seat=0,
+        accused=str(BOB),
+        accused_seat=1,
+        seq=0,
+        charge=Charge(charge),
+        version=1,
+        bundle="00" * 32,
+        barred=(str(ADA), str(BOB)),
+    )
+    said = StatementMade(side=Side.ACCUSER, commit="11" * 32)
+    events = (opened, said, RefereeSeated(player=str(CLEO)), RefereeSeated(player=str(DAN)))
+    refused = RefereeRefused(referee=1, side=Side.ACCUSED)
+    record, lines = open_dispute(dispute, (*events, refused), at=at)
+    text = {"seq": 1, "author": ADA, "salt": b"salt", "words": "he did"}
+    beside: dict[str, Any] = {"bundle": b"PK frozen", "texts": [text]}
+    first = dispute_append(record, lines, expected=0, beside=beside)
+    stores.store.commit(Commit(appends=(first,)))
+    more = (
+        FindingsMade(version=1, digest="22" * 32),
+        Ruled(verdict=Verdict.CAD, referees=(0,)),
+        StatementMade(side=Side.ACCUSED, commit="33" * 32),
+    )
+    done, further = write_dispute(record, more, at=at)
+    beside = {
+        "findings": {"found_at": 1, "key_id": "k", "sealed": b"\x00sealed"},
+        "texts": [{"seq": 7, "author": BOB, "salt": b"pepper", "words": "I did not"}],
+    }
+    second = dispute_append(done, further, expected=record.version, beside=beside)
+    stores.store.commit(Commit(appends=(second,)))
+    return dispute
+
+
+def test_what_is_kept_beside_a_dispute_comes_back(stores: Stores) -> None:
+    directory, dispute = stores.directory, accused(stores, uuid4())
+    assert directory.dispute_texts(dispute) == {
+        1: Words(text="he did", salt=b"salt"),
+        7: Words(text="I did not", salt=b"pepper"),
+    }
+    assert directory.dispute_bundle(dispute) == b"PK frozen"
+    assert directory.dispute_findings(dispute) == Found(
+        version=1, key_id="k", sealed=b"\x00sealed"
+    )
+    other = uuid4()
+    assert directory.dispute_texts(other) == {}
+    assert directory.dispute_bundle(other) is None
+    assert directory.dispute_findings(other) is None
+
+
+def test_the_words_of_an_erased_person_go_and_those_of_others_stay(stores: Stores) -> None:
+    directory = stores.directory
+    directory.create_player(
+        player=ADA, name="Ada", token_hash=b"t" * 32, recovery_hash=b"r" * 32, at=NOW
+    )
+    dispute = accused(stores, uuid4())
+    directory.erase_player(ADA, LATER)
+    texts = directory.dispute_texts(dispute)
+    assert texts[1] == Words(text=None, salt=None)
+    assert texts[7].text == "I did not"
+
+
+def test_the_disputes_of_a_game_come_newest_first_in_pages(stores: Stores) -> None:
+    game = uuid4()
+    times = [f"2026-03-0{day}T12:00:00.000000Z" for day in (1, 2, 3)]
+    made = [accused(stores, game, at=at) for at in times]
+    accused(stores, uuid4())
+    first = stores.directory.disputes_of(game, limit=2)
+    assert [row.id for row in first.items] == [made[2], made[1]]
+    second = stores.directory.disputes_of(game, limit=2, cursor=first.next)
+    assert [row.id for row in second.items] == [made[0]]
+    assert second.next is None
+
+
+def test_a_person_s_record_counts_what_was_upheld(stores: Stores) -> None:
+    accused(stores, uuid4())
+    accused(stores, uuid4())
+    directory = stores.directory
+    ada = Accusations(made=2, upheld=2, running=2, new=2, cad=False)
+    assert directory.accusations(ADA, since=EARLIER) == ada
+    assert directory.accusations(ADA, since=LATER) == replace(ada, new=0)
+    bob = Accusations(made=0, upheld=0, running=0, new=0, cad=True)
+    assert directory.accusations(BOB, since=EARLIER) == bob
+    nobody = Accusations(made=0, upheld=0, running=0, new=0, cad=False)
+    assert directory.accusations(CLEO, since=EARLIER) == nobody
+
+
+def test_referees_are_known_by_game_and_by_table(stores: Stores) -> None:
+    game, directory = running_game(stores), stores.directory
+    table = game_summary()["table_id"]
+    accused(stores, game)
+    assert directory.judges(CLEO, game=game)
+    assert directory.judges(CLEO, table=table)
+    assert not directory.judges(DAN, game=game), "refused"
+    assert not directory.judges(DAN, table=table)
+    assert not directory.judges(BOB, game=game)
+    assert not directory.judges(CLEO, game=uuid4())
+    assert list(directory.games_judged(CLEO, BOB)) == [game]
+    assert not directory.games_judged(CLEO, ADA)
+    assert not directory.games_judged(DAN, BOB)
+
+
+def test_a_dispute_is_due_when_silence_or_the_seal_says_so(stores: Stores) -> None:
+    game, directory = running_game(stores), stores.directory
+    dispute = accused(stores, game)
+
+    def due(now: datetime) -> bool:
+        return dispute in directory.due_disputes(now=now, opened_before=EARLIER, limit=9)
+
+    assert not due(NOW)
+    assert due(NOW + timedelta(days=8)), "the ruling is final"
+
+
+def test_findings_that_nobody_made_are_due(stores: Stores) -> None:
+    game, directory = running_game(stores), stores.directory
+    dispute = uuid4()
+    opened = DisputeOpened(
+        game=str(game),
+        accuser=str(ADA),
+        accuser_seat=0,
+        accused=None,
+        accused_seat=1,
+        seq=0,
+        charge=Charge.TIME,
+        version=1,
+        bundle="00" * 32,
+        barred=(),
+    )
+    record, lines = open_dispute(dispute, (opened,), at=AT_TEXT)
+    assert time_of(record.dispute.opened_at) == NOW
+    stores.store.commit(Commit(appends=(dispute_append(record, lines, expected=0),)))
+    assert not directory.due_disputes(now=NOW, opened_before=EARLIER, limit=9)
+    assert list(directory.due_disputes(now=NOW, opened_before=NOW, limit=9)) == [dispute]
+
+
+def facts(game: UUID, ended_at: datetime = NOW) -> Facts:
+    """Return the facts of a game with one blind choice."""
+    deck = ShuffledDeck(
+        game=game,
+        ruleset="leeds",
+        aborted=False,
+        cards=("2c", "3c", "X1"),
+        dealt=2,
+        to_people=(0,),
+        ended_at=ended_at,
+    )
+    choice = BlindChoice(game=game, seq=40, player=ADA, slots=3, playable=1, fitted=True)
+    return Facts(game=game, deck=deck, choices=(choice,), ended_at=ended_at)
+
+
+def test_a_game_is_counted_once_and_leaves_the_outbox(stores: Stores) -> None:
+    game, directory = uuid4(), stores.directory
+    row = OutboxRow(stream=game, version=1, topic=STATISTICS_TOPIC)
+    made = append(game, b"{}", summary=game_summary())
+    stores.store.commit(Commit(appends=(made,), outbox=(row,)))
+    assert list(directory.outbox_waiting(topic=STATISTICS_TOPIC, limit=9)) == [game]
+    kept = facts(game)
+    directory.keep_facts(kept)
+    directory.keep_facts(kept)
+    assert not directory.outbox_waiting(topic=STATISTICS_TOPIC, limit=9)
+    assert list(directory.shuffled_decks(after=None, limit=9)) == [kept.deck]
+    assert tuple(directory.blind_choices(ADA)) == kept.choices
+    assert not directory.blind_choices(BOB)
+
+
+def test_decks_come_oldest_first_after_a_cursor(directory: Directory) -> None:
+    games = sorted(uuid4() for _ in range(3))
+    for game, at in zip(games, (LATER, NOW, NOW), strict=True):
+        directory.keep_facts(facts(game, at))
+    directory.keep_facts(replace(facts(uuid4()), deck=None))
+    found = [deck.game for deck in directory.shuffled_decks(after=None, limit=9)]
+    assert found == [games[1], games[2], games[0]]
+    after = Cursor(at=NOW, id=games[1])
+    assert [d.game for d in directory.shuffled_decks(after=after, limit=1)] == [games[2]]

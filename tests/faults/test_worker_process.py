@@ -1,0 +1,53 @@
+"""How a worker process waits for a Redis that is down, and what it does when it is told to stop."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from service.config import Settings
+from service.keyring import Keyring
+from service.machine import environment_of
+from workers import main as worker_main
+
+ROOT = Path(__file__).resolve().parents[2]
+DEAD = "redis://127.0.0.1:1/0"
+
+
+def test_a_worker_looks_for_redis_again_every_two_seconds_at_the_latest() -> None:
+    """RQ's own pauses grow to a minute, for which bots would wait after Redis is back."""
+    assert worker_main._Worker.max_connection_wait_time <= 2
+
+
+@pytest.mark.heavy
+def test_a_worker_without_redis_waits_and_stops_when_told_to(database_url: str) -> None:
+    settings = Settings(
+        database_url=database_url, redis_url=DEAD, keys=Keyring.generate().to_text()
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "workers.main", "worker"],
+        cwd=ROOT,
+        env=environment_of(settings),
+        stderr=subprocess.PIPE,
+    )
+    try:
+        time.sleep(3)
+        assert worker.poll() is None, "it must not give up"
+        worker.terminate()
+        assert worker.wait(timeout=8) == 0
+    finally:
+        worker.kill()
+        _, said = worker.communicate()
+    assert b"redis does not answer" in said
+
+
+@pytest.mark.parametrize("words", [[], ["bot"], ["worker", "relay"]])
+def test_a_wrong_word_is_one_line_on_how_to_use_it(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert worker_main.main(words) == 2
+    assert "usage" in capsys.readouterr().err

@@ -1,0 +1,115 @@
+"""What is wrong with a body is told in a sentence that a person can act on."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.api_world import Person, World, problem_of
+
+TYPES = "play, play_blind, pick_up, try_stock, pass, swap, lay, ready, forfeit"
+SWITCHES = "1, 2, 3, 4, 5, 6"
+TABLE = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]}
+
+
+def errors_of(answer: Any) -> dict[str, str]:
+    assert problem_of(answer) == "invalid-body"
+    return {error["at"]: error["message"] for error in answer.json["errors"]}
+
+
+def test_the_sentence_quotes_the_first_fault(world: World, ada: Person) -> None:
+    answer = world.client.post("/v1/players", json={})
+    assert problem_of(answer) == "invalid-body"
+    assert answer.json["detail"] == "/name: is missing"
+    two = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me"], "clock": 1})
+    assert two.json["detail"] == "/seats: is not 2 to 64 long (and 1 more)"
+    late = ada.post("/v1/tables", {**TABLE, "seats": ["me", {"bot": "nobody"}]})
+    assert late.json["detail"] == "/seats/1/bot: there is no bot of this name"
+    whole = world.client.post("/v1/players", json=[])
+    assert whole.json["detail"] == "the body: is not an object"
+
+
+def test_a_long_name_is_not_repeated_whole(world: World) -> None:
+    answer = world.client.post("/v1/players", json={"name": "Ada", "x" * 10_000: 1})
+    assert problem_of(answer) == "invalid-body"
+    assert len(answer.json["detail"]) < 300
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/players", {"name": None, "more": 1}),
+        ("/v1/players", {"name": 5}),
+        ("/v1/tables", {}),
+        ("/v1/tables", {"ruleset": 1, "seats": {}, "options": [], "clock": {}, "visibility": "x"}),
+        ("/v1/tables", {**TABLE, "turn_limit": 0, "window_seconds": "a", "deal": 1, "key": "x"}),
+        ("/v1/rulesets", {"name": "x" * 81, "base": "", "changes": 5}),
+        (f"/v1/games/{uuid4()}/entropy", {"commit": "x", "more": 1}),
+        (f"/v1/games/{uuid4()}/moves", {"type": "play", "cards": []}),
+        (f"/v1/games/{uuid4()}/moves", {"type": "swap", "up": ["7c"], "hand": 1}),
+    ],
+)
+def test_faults_are_told_in_one_style(ada: Person, path: str, body: Any) -> None:
+    for at, message in errors_of(ada.post(path, body)).items():
+        assert message[0].islower(), (at, message)
+        assert not message.endswith("."), (at, message)
+
+
+@pytest.mark.parametrize("body", [{"type": "none"}, {"type": 7}, {}, {"cards": ["7c"]}])
+def test_a_move_of_no_type_is_told_the_types(ada: Person, body: Any) -> None:
+    answer = ada.post(f"/v1/games/{uuid4()}/moves", body)
+    assert errors_of(answer) == {"/type": f"is not one of {TYPES}"}
+
+
+@pytest.mark.parametrize("name", ["x" * 41, "x" * 5000])
+def test_a_name_of_a_wrong_length_has_one_fault(world: World, name: str) -> None:
+    answer = world.client.post("/v1/players", json={"name": name})
+    assert errors_of(answer) == {"/name": "is not 1 to 40 characters long"}
+    assert len(answer.json["errors"]) == 1
+
+
+@pytest.mark.parametrize(
+    "unseen", ["\u200b", "\u200e", "\u200f", "\u061c", "\u202e", "\u2066", "\u2060", "\ufeff"]
+)
+def test_a_name_that_looks_like_another_s_is_refused(world: World, unseen: str) -> None:
+    answer = world.client.post("/v1/players", json={"name": f"A{unseen}da"})
+    assert list(errors_of(answer)) == ["/name"]
+
+
+def test_a_name_may_be_an_emoji_of_several_people(world: World) -> None:
+    name = "\U0001f469\u200d\U0001f680"
+    assert world.client.post("/v1/players", json={"name": name}).json["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "options", "at", "words"),
+    [
+        ("leeds", {"nope": 1}, "nope", "is no option of leeds, which has: next_dealer"),
+        ("leeds", {"a/b": 1}, "a~1b", "is no option of leeds, which has: next_dealer"),
+        ("leeds", {"next_dealer": None}, "next_dealer", "is not one of loser, rotate"),
+        ("morehead", {"jokers": True}, "jokers", "is not one of 0, 2"),
+        ("guarducci", {"switches": 5}, "switches", f"is not a list of any of {SWITCHES}"),
+        (
+            *("guarducci", {"switches": [1, 1]}, "switches"),
+            f"is not a list of any of {SWITCHES}, each once",
+        ),
+    ],
+)
+def test_an_option_is_refused_by_its_name(
+    ada: Person, ruleset: str, options: dict[str, Any], at: str, words: str
+) -> None:
+    body = {**TABLE, "ruleset": ruleset, "options": options}
+    assert errors_of(ada.post("/v1/tables", body)) == {f"/options/{at}": words}
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [("from=0", "from"), ("from=9999", "from"), ("to=9999", "to"), ("from=3&to=2", "from")],
+)
+def test_a_range_that_cannot_be_names_its_end(ada: Person, query: str, named: str) -> None:
+    answer = ada.get(f"{ada.game()}/replay?{query}")
+    assert problem_of(answer) == "malformed"
+    assert {error["at"] for error in answer.json["errors"]} == {named}
+    assert answer.json["detail"].startswith(f"the query does not fit: {named}: ")

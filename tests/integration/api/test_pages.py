@@ -1,0 +1,158 @@
+"""The pages: they work without scripts, lead nowhere in vain, and show only what is ours."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+from service.api.checks import checks, sources
+from service.api.html import ticked
+from service.api.pages import start_line
+from service.rulesets.catalogue import catalogue
+from service.rulesets.known import known_by_name
+from service.verify.finding import Check
+from tests.api_world import World, problem_of
+
+PAGES = ("/", "/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
+
+
+class Page(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.inline: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("href", "src"):
+                self.links.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+            if name == "style" or name.startswith("on"):
+                self.inline.append(f"{tag} {name}")
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/rules/mukava", "/problems/rule-refused"])
+def test_a_page_has_no_scripts_and_a_policy_that_allows_none(world: World, path: str) -> None:
+    answer = world.get(path)
+    assert (answer.status_code, answer.content_type) == (200, "text/html; charset=utf-8")
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'self'")
+    assert "unsafe" not in policy and "script" not in policy
+    page = Page(answer.text)
+    assert not {"script", "style", "form", "iframe", "img"} & set(page.tags)
+    assert page.inline == []
+    assert 'name="viewport"' in answer.text
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_every_link_of_every_page_leads_somewhere(world: World) -> None:
+    seen: dict[str, Page] = {}
+    wanted = [(path, path) for path in PAGES]
+    while wanted:
+        link, origin = wanted.pop()
+        path, _, part = link.partition("#")
+        if path not in seen:
+            answer = world.get(path)
+            assert answer.status_code == 200, (origin, link)
+            html = answer.mimetype == "text/html"
+            seen[path] = Page(answer.text if html else "")
+            assert len(set(seen[path].ids)) == len(seen[path].ids), f"{path}: an id stands twice"
+            for inner in seen[path].links:
+                assert inner.startswith(("/", "#", "data:,")), f"{path} leads elsewhere: {inner}"
+                if inner != "data:,":
+                    wanted.append((path + inner if inner.startswith("#") else inner, path))
+        assert not part or part in seen[path].ids, (origin, link)
+    assert len(seen) > 100
+
+
+def test_a_page_that_the_caller_has_is_not_sent_again(world: World) -> None:
+    tag = world.get("/").headers["ETag"]
+    again = world.get("/", headers={"If-None-Match": tag})
+    assert (again.status_code, again.data) == (304, b"")
+
+
+@pytest.mark.parametrize("ruleset", [*catalogue(), *known_by_name()])
+def test_every_ruleset_has_its_page_with_every_statement(world: World, ruleset: str) -> None:
+    text = world.get(f"/rules/{ruleset}").text
+    found = catalogue().get(ruleset)
+    said = found.statements if found else ()
+    ids = Page(text).ids
+    assert all(statement.id in ids for statement in said)
+    assert text.count("<dt") >= len(said)
+
+
+def test_a_ruleset_that_is_not_there_has_no_page(world: World) -> None:
+    assert problem_of(world.get("/rules/none")) == "not-found"
+
+
+def test_the_rule_of_a_refusal_can_be_looked_up(world: World) -> None:
+    ada = world.person()
+    refused = ada.post(f"{ada.game(ruleset='leeds')}/moves", {"type": "pass"})
+    assert problem_of(refused) == "rule-refused"
+    assert refused.json["rule"] in Page(world.get("/rules/leeds").text).ids
+
+
+def test_the_first_lines_on_the_page_are_shell_that_means_what_it_says() -> None:
+    """Run with a curl of our own, which prints what it is asked for."""
+    curl = 'curl() { if [ "$2" = http://x/v1/players ]; then echo \'{"token": "abc"}\'; else '
+    curl += 'printf "%s|" "$@"; fi; }\n'
+    told = subprocess.run(
+        ["/bin/sh", "-c", curl + start_line("http://x")], capture_output=True, text=True, check=True
+    ).stdout
+    assert "|Authorization: Bearer abc|" in told
+    assert (
+        '|{"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}, {"bot": "lowest"}]}|' in told
+    )
+
+
+def test_every_check_is_described_with_source_that_is_shown(world: World) -> None:
+    assert [check.name for check in checks()] == [check.value for check in Check]
+    text = world.get("/checks").text
+    for check in checks():
+        assert check.asks.replace("'", "&#39;") in text
+        assert f"def check_{check.name}(" in sources()["verify"][check.module]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/source/verify/none.py",
+        "/source/api/app.py",
+        "/source/verify/..%2Fcli.py",
+        "/source/verify/%2e%2e/cli.py",
+        "/source/verify/",
+    ],
+)
+def test_no_other_source_is_shown(world: World, path: str) -> None:
+    assert problem_of(world.get(path)) == "not-found"
+
+
+def test_source_is_shown_as_text(world: World) -> None:
+    answer = world.get("/source/record/chain.py")
+    assert answer.content_type == "text/plain; charset=utf-8"
+    assert answer.text == sources()["record"]["chain.py"]
+
+
+def test_a_problem_names_the_calls_that_can_answer_with_it(world: World) -> None:
+    links = Page(world.get("/problems/rule-refused").text).links
+    assert "/docs#games.move" in links
+
+
+def test_what_looks_like_html_stays_text() -> None:
+    assert ticked("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
+
+
+def test_the_style_sheet_loads_nothing(world: World) -> None:
+    answer = world.get("/style.css")
+    assert answer.content_type == "text/css; charset=utf-8"
+    assert not re.search(r"url\(|@import|@font-face", answer.text)

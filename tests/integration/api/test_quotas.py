@@ -1,0 +1,63 @@
+"""How much one player may have going, and how much one request may bring."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from service.application import quotas
+from tests.api_world import Person, World, problem_of
+
+OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
+DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
+
+
+def test_a_player_may_have_two_hundred_of_each() -> None:
+    assert (quotas.MOST_TABLES, quotas.MOST_GAMES) == (200, 200)
+
+
+def test_too_many_hosted_tables_are_refused_until_one_is_closed(
+    ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotas, "MOST_TABLES", 2)
+    first = ada.table("open")
+    ada.table("open")
+    refused = ada.post("/v1/tables", OPEN)
+    assert problem_of(refused) == "rate-limited"
+    assert refused.headers["Retry-After"]
+    assert bob.post("/v1/tables", OPEN).status_code == 201
+    assert ada.call("DELETE", f"/v1/tables/{first['id']}").status_code == 204
+    assert ada.post("/v1/tables", OPEN).status_code == 201
+
+
+def test_too_many_running_hands_are_refused_wherever_one_would_begin(
+    ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotas, "MOST_GAMES", 2)
+    joined = bob.table("open")
+    own = ada.table({"bot": "lowest"}, deal=False)
+    game = ada.game()
+    ada.game()
+    assert problem_of(ada.post("/v1/tables", DEALT)) == "rate-limited"
+    assert problem_of(ada.post(f"/v1/tables/{joined['id']}/seats")) == "rate-limited"
+    assert problem_of(ada.post(f"/v1/tables/{own['id']}/games")) == "rate-limited"
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    assert ada.post(f"/v1/tables/{own['id']}/games").status_code == 201
+
+
+def test_a_body_sent_in_chunks_is_measured_too(world: World) -> None:
+    raw = b'{"name":"Ada"}' + b" " * 2**20
+    chunked = {
+        "CONTENT_LENGTH": "",
+        "HTTP_TRANSFER_ENCODING": "chunked",
+        "wsgi.input_terminated": True,
+    }
+    for body, status in ((raw, 413), (b'{"name":"Ada"}', 201)):
+        answer = world.client.post(
+            "/v1/players",
+            input_stream=io.BytesIO(body),
+            content_type="application/json",
+            environ_overrides=chunked,
+        )
+        assert answer.status_code == status, answer.text

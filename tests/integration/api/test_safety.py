@@ -1,0 +1,96 @@
+"""What every answer tells browsers, how much a request may bring, HEAD and OPTIONS."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.api_world import Person, World, problem_of
+
+EVERYWHERE = (
+    *("/", "/docs", "/rules", "/style.css", "/nope", "/v1/nope", "/healthz", "/readyz"),
+    *("/v1/bots", "/v1/rulesets", "/v1/rulesets/leeds", "/v1/tables", "/v1/games", "/v1/keys"),
+    *("/v1/openapi.json", "/v1/players/me", "/v1/games?limit=0", "/problems/malformed"),
+)
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_every_answer_tells_browsers_to_do_nothing_clever(world: World, path: str) -> None:
+    headers = world.get(path).headers
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"]
+    assert headers["X-Request-ID"]
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_head_is_get_without_a_body(world: World, path: str) -> None:
+    got, head = world.get(path), world.client.head(path)
+    assert (head.status_code, head.data) == (got.status_code, b"")
+    assert head.content_type == got.content_type
+    assert head.headers.get("ETag") == got.headers.get("ETag")
+
+
+def test_what_is_somebody_s_own_is_kept_by_nobody(ada: Person) -> None:
+    game = ada.game()
+    for path in (game, f"{game}/openings", "/v1/players/me", "/v1/tables", "/v1/games"):
+        headers = ada.get(path).headers
+        assert headers["Cache-Control"] == "private, no-store", path
+        assert "Authorization" in headers["Vary"]
+    made = ada.world.client.post("/v1/players", json={"name": "Eve"})
+    assert "no-store" in made.headers["Cache-Control"]
+
+
+def test_options_names_the_methods(world: World) -> None:
+    answer = world.client.options("/v1/tables")
+    assert answer.status_code == 200
+    assert {"GET", "HEAD", "POST", "OPTIONS"} == set(answer.headers["Allow"].split(", "))
+    assert answer.data == b""
+    assert "Content-Type" not in answer.headers
+
+
+@pytest.mark.parametrize("depth", [33, 5000, 100_000])
+def test_what_is_nested_too_deeply_is_not_read(ada: Person, depth: int) -> None:
+    body = b'{"a":' * depth + b"1" + b"}" * depth
+    answer = ada.call(
+        "POST", "/v1/rulesets", data=body, headers={"Content-Type": "application/json"}
+    )
+    assert problem_of(answer) == "malformed"
+
+
+def test_what_is_nested_a_little_is_read(ada: Person) -> None:
+    body = json.dumps({"name": "x", "base": "leeds", "changes": {"a": {"b": [[[{}]]]}}})
+    answer = ada.call(
+        "POST", "/v1/rulesets", data=body, headers={"Content-Type": "application/json"}
+    )
+    assert problem_of(answer) == "ruleset-refused"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/moves", {"type": "play", "cards": ["7c"] * 50_000}),
+        ("/moves", {"type": "lay", "stacks": [["7c"]] * 50_000}),
+        ("/moves", {"type": "lay", "stacks": [["7c"] * 50_000]}),
+        ("/moves", {"type": "swap", "up": ["7c"] * 50_000, "hand": ["7c"]}),
+        ("/moves", {f"field {n}": 1 for n in range(30_000)}),
+    ],
+)
+def test_endless_lists_get_a_short_answer(ada: Person, path: str, body: object) -> None:
+    answer = ada.post(ada.game() + path, body)
+    assert problem_of(answer) == "invalid-body"
+    assert len(answer.data) < 20_000
+
+
+def test_endless_seats_get_a_short_answer(ada: Person) -> None:
+    answer = ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me"] * 50_000})
+    assert problem_of(answer) == "invalid-body"
+    assert len(answer.data) < 1000
+
+
+def test_a_body_of_more_than_a_mebibyte_is_refused(ada: Person) -> None:
+    answer = ada.post("/v1/tables", {"ruleset": "x" * 2**20, "seats": ["me", "open"]})
+    assert problem_of(answer) == "too-large"

@@ -1,0 +1,145 @@
+"""Statistics over HTTP: made of games that are over, told to whom they concern."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+import pytest
+
+from schemas.statistics_schema import BlindChoicesSchema, ShufflesSchema
+from service.application import statistics
+from service.audit.blind_evidence import THRESHOLD
+from service.event_store.disputes import STATISTICS_TOPIC
+from tests.api_world import Person, World, problem_of
+
+SHUFFLES = "/v1/statistics/shuffles"
+CHOICES = "/v1/statistics/blind-choices"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have figures worked out anew each time."""
+    monkeypatch.setattr(statistics, "KEPT_SECONDS", -1.0)
+
+
+def count(world: World) -> int:
+    """Count all games that are over and were not counted; return how many."""
+    games = world.services.statistics.uncounted(limit=100)
+    for game in games:
+        world.services.statistics.count(game)
+    return len(games)
+
+
+def forfeited(person: Person) -> UUID:
+    """Play a game that ends at once."""
+    path = person.game()
+    assert person.post(f"{path}/moves", {"type": "forfeit"}).status_code == 201
+    return UUID(path.rpartition("/")[2])
+
+
+def played(world: World, person: Person) -> str:
+    """Play a whole game, cards rather than anything else; return its path."""
+    path = person.game({"bot": "random"})
+    game = UUID(path.rpartition("/")[2])
+    for _ in range(600):
+        view = person.get(path).json
+        if view["status"] == "ended":
+            return path
+        if view["moves"]:
+            chosen = min(view["moves"], key=lambda move: not move["type"].startswith("play"))
+            if view["status"] == "swapping":
+                chosen = {"type": "ready"}
+            answer = person.post(f"{path}/moves", chosen)
+            assert answer.status_code == 201, answer.text
+        entry = world.services.entries.fresh(game)
+        assert entry is not None
+        if not entry.record.sealed:
+            world.services.turns.take(game, entry.record.version)
+    raise AssertionError("the hand does not end")
+
+
+def test_each_finished_game_is_counted_once(world: World, ada: Person) -> None:
+    for _ in range(3):
+        forfeited(ada)
+    assert count(world) == 3
+    assert count(world) == 0
+    for _ in range(2):
+        told = world.get(SHUFFLES).json
+        assert not ShufflesSchema().validate(told)
+        assert told["n"] == 3
+        [places] = [m for m in told["measures"] if m["name"] == "position of each card"]
+        assert places["ruleset"] == "shithead"
+        assert (places["df"], places["n"], places["p"]) == (51 * 51, 3, None)
+    forfeited(ada)
+    count(world)
+    assert world.get(SHUFFLES).json["n"] == 4
+
+
+def test_a_running_game_is_in_no_statistics(world: World, ada: Person) -> None:
+    ada.game()
+    assert count(world) == 0
+    told = world.get(SHUFFLES).json
+    assert told["n"] == 0
+    assert told["measures"] == []
+    assert "cannot tell" in told["cannot_tell"]
+
+
+def test_what_is_counted_is_what_the_log_says(world: World, ada: Person) -> None:
+    game = forfeited(ada)
+    count(world)
+    [deck] = world.services.directory.shuffled_decks(after=None, limit=9)
+    seal = orjson.loads(world.services.entries.lines(game)[-1])["data"]
+    assert list(deck.cards) == seal["deck"]
+    assert deck.dealt == 18
+    assert len(deck.to_people) == 9
+    assert not deck.aborted
+    assert not world.services.directory.outbox_waiting(topic=STATISTICS_TOPIC, limit=9)
+
+
+def test_blind_choices_are_counted_and_prove_nothing_alone(world: World, ada: Person) -> None:
+    for _ in range(6):
+        path = played(world, ada)
+        count(world)
+        chosen = world.services.directory.blind_choices(UUID(ada.id))
+        if chosen:
+            break
+    assert chosen, f"no blind choice in six games, the last {path}"
+    for choice in chosen:
+        line = orjson.loads(world.services.entries.lines(choice.game)[choice.seq])
+        assert (line["type"] == "cards_played") is choice.fitted
+        assert 1 <= choice.slots <= 3
+        assert 0 <= choice.playable <= choice.slots
+    told = ada.get(CHOICES).json
+    assert not BlindChoicesSchema().validate(told)
+    assert told["player"] == ada.id
+    assert told["threshold"] == THRESHOLD == 1 / told["false_alarm"]
+    assert 0 < told["e_value"] < THRESHOLD
+    assert told["n"] == sum(0 < c.playable < c.slots for c in chosen)
+    assert ada.get(f"{CHOICES}?player={ada.id}").json == told
+
+
+def test_choices_are_for_the_player_and_for_referees(
+    world: World, ada: Person, bob: Person
+) -> None:
+    table = ada.table("open")
+    bob.post(f"/v1/tables/{table['id']}/seats")
+    game = ada.get(f"/v1/tables/{table['id']}").json["game"]
+    asked = f"{CHOICES}?player={bob.id}"
+    assert problem_of(world.get(asked)) == "unauthorized"
+    assert problem_of(ada.get(asked)) == "forbidden"
+    assert bob.get(asked).json["n"] == 0
+    accusation = {"accused": 1, "seq": 0, "charge": "other", "statement": "He knows."}
+    dispute = ada.post(f"/v1/games/{game}/disputes", accusation).json
+    judge = world.person("Judge")
+    assert problem_of(judge.get(asked)) == "forbidden"
+    assert judge.post(f"/v1/disputes/{dispute['id']}/referees").status_code == 201
+    assert judge.get(asked).json["player"] == bob.id
+    assert problem_of(judge.get(f"{CHOICES}?player={ada.id}")) == "forbidden"
+    [reading] = bob.get(f"/v1/games/{game}/audit/readings").json["items"]
+    assert reading["reader"] == judge.id
+    assert "blind choices" in reading["what"]
+
+
+def test_a_player_that_cannot_be_read_is_refused(ada: Person) -> None:
+    assert problem_of(ada.get(f"{CHOICES}?player=nobody")) == "malformed"

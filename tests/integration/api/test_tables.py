@@ -1,0 +1,70 @@
+"""Tables: what an invite opens, what the answers list, where new things are found."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.api_world import Person, World, problem_of
+
+
+@pytest.mark.parametrize(
+    ("method", "below", "refusal"),
+    [
+        ("PATCH", "/seats/me", "not-seated"),
+        ("DELETE", "/seats/me", "not-seated"),
+        ("DELETE", "", "forbidden"),
+        ("POST", "/games", "not-seated"),
+    ],
+)
+def test_whoever_holds_the_invite_is_told_what_they_may_not_do(
+    ada: Person, bob: Person, method: str, below: str, refusal: str
+) -> None:
+    """A private table answers 404 to all but those whom it lets in; others get the reason."""
+    table = ada.table("open", visibility="private")
+    path = f"/v1/tables/{table['id']}{below}"
+    invite = {"Shithead-Invite": table["invite"]}
+    assert problem_of(bob.call(method, path, json={})) == "not-found"
+    told = bob.call(method, path, json={}, headers=invite)
+    assert (problem_of(told), told.status_code) == (refusal, 403)
+
+
+def test_a_hand_dealt_at_once_is_in_the_answer(ada: Person) -> None:
+    table = ada.table({"bot": "lowest"})
+    assert [game["id"] for game in table["games"]] == [table["game"]]
+    assert table["games"] == ada.get(f"/v1/tables/{table['id']}").json["games"]
+
+
+def test_a_hand_dealt_to_the_last_to_sit_down_is_in_the_answer(ada: Person, bob: Person) -> None:
+    table = ada.table("open")
+    assert table["games"] == []
+    seated = bob.post(f"/v1/tables/{table['id']}/seats").json
+    assert [game["id"] for game in seated["games"]] == [seated["game"]]
+    assert seated["games"] == ada.get(f"/v1/tables/{table['id']}").json["games"]
+
+
+def test_what_is_made_has_its_address_in_the_answer(world: World, ada: Person) -> None:
+    player = world.client.post("/v1/players", json={"name": "Eve"})
+    assert player.headers["Location"] == f"/v1/players/{player.json['id']}"
+    body = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "deal": False}
+    key = {"Idempotency-Key": "once"}
+    first, again = (ada.post("/v1/tables", body, headers=key) for _ in range(2))
+    assert first.headers["Location"] == f"/v1/tables/{first.json['id']}"
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.headers["Location"] == first.headers["Location"]
+    dealt = ada.post(f"/v1/tables/{first.json['id']}/games")
+    assert dealt.headers["Location"] == f"/v1/games/{dealt.json['game']['id']}"
+    for made in (player, first, dealt):
+        assert PurePosixPath(made.headers["Location"]).is_absolute()
+        assert ada.get(made.headers["Location"]).status_code == 200
+    moved = ada.post(f"{dealt.headers['Location']}/moves", {"type": "ready"})
+    assert "Location" not in moved.headers
+
+
+def test_an_answer_without_a_body_has_no_type(ada: Person) -> None:
+    table = ada.table("open")
+    for path in (f"/v1/tables/{table['id']}/seats/me", f"/v1/tables/{table['id']}"):
+        answer = ada.call("DELETE", path)
+        assert (answer.status_code, answer.data) == (204, b"")
+        assert "Content-Type" not in answer.headers

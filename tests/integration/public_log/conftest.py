@@ -1,0 +1,54 @@
+"""An application with people, and the public log of its database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from service.event_store.database import Database
+from service.public_log.postgres_log import PostgresLog
+from service.public_log.published import PublicLog
+from tests.api_world import Person, World, make_world
+from tests.contract.conftest import address_of_service
+from tests.log_world import Clock, Reader
+
+
+@pytest.fixture
+def world(database_url: str) -> Iterator[World]:
+    """Return an application over a new database, without Redis."""
+    made = make_world(database_url)
+    yield made
+    made.services.close()
+
+
+@pytest.fixture
+def ada(world: World) -> Person:
+    """Return a player."""
+    return world.person("Ada")
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """Return connections with the service's privileges alone."""
+    made = Database(address_of_service(database_url))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def store(database: Database) -> PostgresLog:
+    """Return the log's rows."""
+    return PostgresLog(database)
+
+
+@pytest.fixture
+def reader(store: PostgresLog) -> Reader:
+    """Return somebody who reads the log from outside."""
+    return Reader(PublicLog(store))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Return a clock that a test moves."""
+    return Clock()

@@ -1,0 +1,303 @@
+"""The sequencer on PostgreSQL: every leaf once, in order, and never two trees."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from service.event_store.database import Database
+from service.event_store.postgres import PostgresStore
+from service.event_store.protocol import Commit, OutboxRow, StoreError
+from service.public_log.postgres_log import PostgresLog
+from service.public_log.published import PublicLog
+from service.public_log.sequencer import LogBroken
+from service.public_log.store import Batch, Leaf, LogMoved
+from service.record.checkpoint import Checkpoint, sign_checkpoint
+from service.record.receipts import check_receipt, parse_receipt_body
+from service.record.tiles import EMPTY, grow
+from service.record.tlog_proof import check_proof
+from service.record.tree import leaf_hash, root
+from tests.api_world import Person
+from tests.log_world import SIGNER, Clock, Reader, Stopped, sequencer_of, stopping_at
+from tests.streams import append
+
+STEPS = ("read", "built", "appended", "checked", "signed")
+
+
+def add_games(database: Database, count: int) -> list[UUID]:
+    """Write games of one event each, asked for in the log, as a deal writes them."""
+    games = [uuid4() for _ in range(count)]
+    for game in games:
+        commit = append(game, b'{"type":"game_created"}')
+        row = OutboxRow(stream=game, version=1, topic="log")
+        PostgresStore(database).commit(Commit(appends=(commit,), outbox=(row,)))
+    return games
+
+
+def games_in(reader: Reader) -> list[UUID]:
+    """Return the games that the log names, in order."""
+    return [parse_receipt_body(entry.decode()).game for entry in reader.entries]
+
+
+def test_a_game_has_a_leaf_when_it_is_dealt_and_when_it_is_sealed(
+    ada: Person, store: PostgresLog, reader: Reader
+) -> None:
+    """The leaf is the body of the receipt that anybody can fetch at that moment."""
+    sequencer = sequencer_of(store)
+    game = ada.game()
+    receipt = ada.get(f"{game}/receipt").data
+    assert sequencer.run_once() == 1
+    reader.read()
+    dealt = parse_receipt_body(reader.entries[0].decode())
+    own = check_receipt(receipt, [ada.world.services.verifier])
+    assert (dealt.game, dealt.seq, dealt.head) == (own.game, own.seq, own.head)
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    assert sequencer.run_once() == 1
+    reader.read()
+    sealed = parse_receipt_body(reader.entries[1].decode())
+    last = check_receipt(ada.get(f"{game}/receipt").data, [ada.world.services.verifier])
+    assert (sealed.game, sealed.seq, sealed.head) == (last.game, last.seq, last.head)
+    assert sequencer.run_once() == 0
+
+
+def test_a_running_game_has_a_leaf_in_between_every_sixty_seconds_at_most(
+    ada: Person, store: PostgresLog, reader: Reader, clock: Clock
+) -> None:
+    sequencer = sequencer_of(store, now=clock)
+    game = ada.game("open", {"bot": "lowest"})  # a table that waits has no game yet
+    assert game.endswith("None")
+    game = ada.game()
+    assert sequencer.run_once() == 1
+    clock.pass_(61)
+    assert sequencer.run_once() == 0, "nothing has happened in it"
+    assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
+    clock.pass_(-2)
+    assert sequencer.run_once() == 0, "too early"
+    clock.pass_(2)
+    assert sequencer.run_once() == 1
+    assert sequencer.run_once() == 0
+    reader.read()
+    seqs = [parse_receipt_body(entry.decode()).seq for entry in reader.entries]
+    assert seqs[0] < seqs[1] == ada.get(game).json["version"] - 1
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("before", [0, 3])
+def test_stopped_at_any_step_the_next_round_goes_on_with_the_same_tree(
+    database: Database, store: PostgresLog, reader: Reader, step: str, before: int
+) -> None:
+    games = add_games(database, before)
+    sequencer_of(store).run_once()
+    reader.read()
+    games += add_games(database, 4)
+    with pytest.raises(Stopped):
+        sequencer_of(store, step=stopping_at(step)).run_once()
+    reader.read()
+    games += add_games(database, 2)
+    sequencer_of(store).run_once()
+    reader.read()
+    assert games_in(reader) == games, "each game once, in order"
+    assert waiting_rows(store) == 0
+
+
+def waiting_rows(store: PostgresLog) -> int:
+    return len(store.waiting(limit=1000, last_leaf_before=Clock()()))
+
+
+def test_many_at_once_make_one_tree(
+    database: Database, store: PostgresLog, reader: Reader, database_url: str
+) -> None:
+    """Four sequencers, while games are being added and somebody reads."""
+    done, games, faults = threading.Event(), list[UUID](), list[BaseException]()
+
+    def run() -> None:
+        own = Database(database_url, size=2)
+        try:
+            while not done.is_set():
+                sequencer_of(PostgresLog(own)).run_once()
+        except BaseException as fault:  # noqa: BLE001 - told to the test below
+            faults.append(fault)
+        finally:
+            own.close()
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(12):
+        games += add_games(database, 25)
+        reader.read()
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    sequencer_of(store).run_once()
+    reader.read()
+    assert sorted(games_in(reader)) == sorted(games)
+    assert len(reader.seen) > 3
+    tile = PublicLog(store)
+    assert tile.checkpoint() is not None
+
+
+def test_a_batch_that_was_made_for_another_tree_is_not_added(
+    database: Database, store: PostgresLog, reader: Reader
+) -> None:
+    """Two sequencers read the same tree; whoever comes second reads again."""
+    add_games(database, 2)
+
+    def other(name: str) -> None:
+        if name == "built":
+            assert sequencer_of(store).append() == 2
+
+    assert sequencer_of(store, step=other).append() == 0
+    sequencer_of(store).publish()
+    reader.read()
+    assert len(reader.entries) == 2
+
+
+def batch(size: int, data: bytes = b"data\n") -> Batch:
+    leaf = Leaf(index=size, game=uuid4(), version=1, data=data)
+    edge, _ = grow(EMPTY, [leaf_hash(data)])
+    return Batch(size=size, leaves=(leaf,), hashes=(), root=edge.root, done=(), at=Clock()())
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_tree_does_not_begin_in_the_middle(store: PostgresLog, size: int) -> None:
+    with pytest.raises(LogMoved):
+        store.append(batch(size))
+    assert store.head().size == 0
+
+
+def test_a_leaf_stands_once(store: PostgresLog) -> None:
+    one = batch(0)
+    store.append(one)
+    with pytest.raises(StoreError):
+        store.append(
+            Batch(size=1, leaves=one.leaves, hashes=(), root=bytes(32), done=(), at=one.at)
+        )
+    assert store.head().size == 1
+
+
+def test_a_note_of_another_tree_is_not_kept(store: PostgresLog) -> None:
+    store.append(batch(0))
+    for size, top in ((1, bytes(32)), (2, store.head().root)):
+        wrong = Checkpoint(origin=SIGNER.name, size=size, root=top)
+        with pytest.raises(StoreError):
+            store.sign(1, sign_checkpoint(wrong, [SIGNER]))
+    assert store.published() is None
+
+
+def test_a_tree_whose_tiles_were_tampered_with_is_not_signed(
+    database: Database, store: PostgresLog, database_url: str
+) -> None:
+    """Whoever can switch triggers off can change rows; the sequencer signs none of it."""
+    add_games(database, 3)
+    sequencer_of(store).run_once()
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("ALTER TABLE log_hashes DISABLE TRIGGER log_hashes_never_change")
+        owner.execute("UPDATE log_hashes SET hash = sha256('other') WHERE position = 1")
+    add_games(database, 1)
+    with pytest.raises(LogBroken):
+        sequencer_of(store).run_once()
+    published = store.published()
+    assert published is not None and published.size == 3
+
+
+def test_a_history_written_anew_is_not_signed(
+    database: Database, store: PostgresLog, database_url: str
+) -> None:
+    """Leaves, hashes and head all changed to fit each other: the note of before still stands."""
+    add_games(database, 2)
+    sequencer_of(store).run_once()
+    forged = [leaf_hash(b"forged 1"), leaf_hash(b"forged 2"), leaf_hash(b"forged 3")]
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("ALTER TABLE log_hashes DISABLE TRIGGER USER")
+        for position, one in enumerate(forged[:2]):
+            owner.execute("UPDATE log_hashes SET hash = %s WHERE position = %s", (one, position))
+        owner.execute("INSERT INTO log_hashes VALUES (0, 2, %s)", (forged[2],))
+        owner.execute("INSERT INTO log_heads VALUES (3, %s, now())", (root(forged),))
+    with pytest.raises(LogBroken, match="that was signed is not there"):
+        sequencer_of(store).publish()
+
+
+CHANGES = (
+    "UPDATE log_leaves SET data = 'x'",
+    "DELETE FROM log_leaves",
+    "TRUNCATE log_leaves",
+    "UPDATE log_hashes SET hash = sha256('x')",
+    "DELETE FROM log_hashes",
+    "UPDATE log_heads SET root = sha256('x')",
+    "UPDATE log_heads SET size = size + 1",
+    "UPDATE log_heads SET note = NULL",
+    "DELETE FROM log_heads",
+    "TRUNCATE log_heads",
+    "DELETE FROM log_cosignatures",
+    "UPDATE log_cosignatures SET line = ''",
+)
+
+
+@pytest.mark.parametrize("role", ["origin", "replica"])
+def test_the_owner_cannot_take_anything_back(
+    database: Database, store: PostgresLog, database_url: str, role: str
+) -> None:
+    add_games(database, 2)
+    sequencer_of(store).run_once()
+    store.keep_cosignature(2, "w", "line\n")
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute(f"SET session_replication_role = {role}".encode())
+        for change in CHANGES:
+            with pytest.raises(psycopg.Error) as refused:
+                owner.execute(change.encode())
+            assert refused.value.sqlstate == "SH403", change
+
+
+def test_the_service_itself_writes_no_row_of_the_log(
+    database: Database, store: PostgresLog
+) -> None:
+    for change in (*CHANGES, "INSERT INTO log_heads VALUES (9, sha256(''), now())"):
+        with database._connection() as connection, pytest.raises(psycopg.Error) as refused:
+            connection.execute(change.encode())
+        assert refused.value.sqlstate == "42501", change
+
+
+def test_an_outbox_row_for_what_is_there_already_is_just_taken_off(
+    database: Database, store: PostgresLog, reader: Reader
+) -> None:
+    [game] = add_games(database, 1)
+    sequencer_of(store).run_once()
+    with database._connection() as connection:
+        row: dict[str, Any] = {"stream": str(game), "version": 1, "topic": "log"}
+        argument = Jsonb(
+            {"answer": None, "appends": [], "secret": None, "forget": None, "outbox": [row]}
+        )
+        connection.execute("SELECT append_events($1)", (argument,))
+    assert waiting_rows(store) == 1
+    assert sequencer_of(store).run_once() == 0
+    assert waiting_rows(store) == 0
+    reader.read()
+    assert games_in(reader) == [game]
+
+
+def test_every_leaf_is_proved_and_the_proof_stays_the_same(
+    database: Database, store: PostgresLog
+) -> None:
+    """Over the border of a tile; evidence given out twice is the same evidence."""
+    games = add_games(database, 260)
+    log, sequencer = PublicLog(store), sequencer_of(store)
+    assert log.proof(games[0]) is None
+    sequencer.run_once()
+    proofs = {game: log.proof(game) for game in games}
+    for game in (*games[:3], *games[254:]):
+        leaf = store.leaf_of(game, size=1000)
+        proof = proofs[game]
+        assert leaf is not None and proof is not None
+        assert check_proof(proof, leaf.data, [SIGNER.verifier]).size == 260
+    add_games(database, 5)
+    sequencer.run_once()
+    assert log.proof(games[7]) == proofs[games[7]]
+    assert log.proof(games[7], version=2) is None
+    assert log.proof(uuid4()) is None

@@ -1,0 +1,362 @@
+"""Witness and monitor against a running service, honest and not, over HTTP."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from service.public_log.following import follow
+from service.public_log.log_client import LogClient, Unreachable
+from service.public_log.monitor import Monitor, MonitorState, load_state, save_state
+from service.public_log.sequencer import Sequencer
+from service.public_log.witness import Witness, WitnessState
+from service.public_log.witness_server import witness_server
+from service.public_log.witnesses import RemoteWitness, WitnessRefused
+from service.record.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
+from service.record.cosignature import Cosigner, cosignatures
+from service.record.notes import NoteSigner, parse_note
+from service.record.tree import leaf_hash, root
+from tests.api_world import Person, World
+
+WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
+Answer = Callable[[str], bytes | None]
+
+
+class Liar:
+    """The service behind HTTP; a test can put other answers before its own."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self.lies: dict[str, bytes | None] = {}
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        path = environ["PATH_INFO"]
+        if path in self.lies:
+            said = self.lies[path]
+            start_response("404 Not Found" if said is None else "200 OK", [])
+            return [said or b""]
+        return self._app(environ, start_response)
+
+
+@pytest.fixture
+def liar(world: World) -> Liar:
+    return Liar(world.app)
+
+
+@pytest.fixture
+def server(liar: Liar) -> Iterator[BaseWSGIServer]:
+    made = make_server("127.0.0.1", 0, liar, threaded=True)
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def client(server: BaseWSGIServer) -> LogClient:
+    return LogClient(f"http://127.0.0.1:{server.server_port}")
+
+
+@pytest.fixture
+def witness(world: World, tmp_path: Path) -> Witness:
+    return Witness(
+        cosigner=WITNESS,
+        logs={"tests.example": [world.services.verifier]},
+        state=WitnessState(tmp_path / "witness.state"),
+        now=time.time,
+    )
+
+
+class Watch:
+    """A monitor that a test starts anew whenever it likes: all it knows is in its file."""
+
+    def __init__(self, client: LogClient, path: Path) -> None:
+        self.client, self.path = client, path
+        self.kept: list[bytes] = []
+        self.now = datetime.now(UTC)
+
+    def look(self) -> list[str]:
+        """Look once and return what was found that is new."""
+        state = load_state(self.path)
+        before = len(state.findings)
+        monitor = Monitor(
+            self.client,
+            state,
+            now=lambda: self.now,
+            unsealed_after=timedelta(hours=24),
+            keep=self.kept.append,
+        )
+        monitor.look()
+        save_state(self.path, state)
+        return [said.partition(":")[0] for said in state.findings[before:]]
+
+    @property
+    def state(self) -> MonitorState:
+        return load_state(self.path)
+
+
+@pytest.fixture
+def watch(client: LogClient, tmp_path: Path) -> Watch:
+    return Watch(client, tmp_path / "monitor.state")
+
+
+def play(person: Person, *, hands: int = 1, **more: Any) -> list[str]:
+    """Play hands at one table to their end, by forfeit; return the ids of the games."""
+    table = person.table({"bot": "lowest"}, {"bot": "lowest"}, **more)
+    games = [table["game"]]
+    while True:
+        answer = person.post(f"/v1/games/{games[-1]}/moves", {"type": "forfeit"})
+        assert answer.status_code == 201, answer.text
+        if len(games) == hands:
+            return games
+        dealt = person.post(f"/v1/tables/{table['id']}/games")
+        assert dealt.status_code == 201, dealt.text
+        games.append(person.get(f"/v1/tables/{table['id']}").json["game"])
+
+
+def signer(world: World) -> NoteSigner:
+    return NoteSigner(name="tests.example", key=world.services.keyring.signing_key)
+
+
+def forged(world: World, size: int) -> bytes:
+    """Return a checkpoint that the log's own key signed, of a tree that is not the log's."""
+    leaves = [leaf_hash(b"forged %d" % number) for number in range(size)]
+    checkpoint = Checkpoint(origin="tests.example", size=size, root=root(leaves))
+    return sign_checkpoint(checkpoint, [signer(world)])
+
+
+def test_an_honest_log_is_watched_in_silence(world: World, ada: Person, watch: Watch) -> None:
+    world.services.sequencer.run_once()
+    assert watch.look() == []
+    for round_ in range(3):
+        play(ada, hands=2)
+        play(ada, visibility="private")
+        ada.game()
+        world.services.sequencer.run_once()
+        assert watch.look() == [], watch.state.findings
+        assert watch.state.edge.size == 7 * (round_ + 1)
+    assert sum(game.private for game in watch.state.games.values()) == 3
+
+
+def test_a_game_that_goes_on_is_held_against_each_of_its_leaves(
+    world: World, ada: Person, watch: Watch
+) -> None:
+    """The events may be further than the log: each leaf is still compared with its own head."""
+    game = ada.game()
+    world.services.sequencer.append()
+    assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
+    world.services.sequencer.publish()
+    assert watch.look() == []
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    world.services.sequencer.run_once()
+    assert watch.look() == []
+    [seen] = watch.state.games.values()
+    assert seen.seal == "game_sealed"
+
+
+def test_a_forked_log_is_reported_with_the_proof(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    """Equivocation: another tree of the same size, signed by the log itself."""
+    play(ada)
+    world.services.sequencer.run_once()
+    assert watch.look() == []
+    liar.lies["/v1/log/checkpoint"] = forged(world, 2)
+    assert watch.look() == ["fork"]
+    assert watch.kept == [forged(world, 2)]
+    assert watch.look() == [], "told once"
+    liar.lies.clear()
+    assert watch.look() == []
+    assert watch.state.edge.size == 2
+
+
+def test_a_past_that_was_written_anew_is_a_fork(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    play(ada)
+    world.services.sequencer.run_once()
+    watch.look()
+    liar.lies["/v1/log/checkpoint"] = forged(world, 3)
+    forged_entries = b"".join(b"\0\x08forged %d" % number for number in range(3))
+    liar.lies["/v1/log/tile/entries/000.p/3"] = forged_entries
+    assert watch.look() == ["fork"]
+
+
+def test_a_log_that_goes_back_is_reported(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    """Rollback: an old checkpoint, true once."""
+    play(ada)
+    world.services.sequencer.run_once()
+    old = world.get("/v1/log/checkpoint").data
+    play(ada)
+    world.services.sequencer.run_once()
+    assert watch.look() == []
+    liar.lies["/v1/log/checkpoint"] = old
+    assert watch.look() == ["rollback"]
+
+
+def test_entries_that_are_kept_back_are_reported(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    """Truncation: the checkpoint says more than the log gives out."""
+    play(ada)
+    world.services.sequencer.run_once()
+    path = "/v1/log/tile/entries/000.p/2"
+    whole = world.get(path).data
+    for cut in (None, whole[:-1], whole[: len(whole) // 2]):
+        watch.path.unlink(missing_ok=True)
+        liar.lies[path] = cut
+        assert watch.look() == ["truncated"]
+        assert watch.state.edge.size == 0
+    liar.lies.clear()
+    assert watch.look() == []
+
+
+def test_a_checkpoint_of_somebody_else_is_reported(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    world.services.sequencer.run_once()
+    watch.look()
+    other = NoteSigner(name="tests.example", key=Ed25519PrivateKey.generate())
+    checkpoint = Checkpoint(origin="tests.example", size=0, root=root(()))
+    liar.lies["/v1/log/checkpoint"] = sign_checkpoint(checkpoint, [other])
+    assert watch.look() == ["signature"]
+
+
+def test_a_key_that_the_old_one_did_not_sign_is_not_taken(
+    world: World, watch: Watch, liar: Liar
+) -> None:
+    world.services.sequencer.run_once()
+    watch.look()
+    keys = world.get("/v1/keys").json
+    other = NoteSigner(name="tests.example", key=Ed25519PrivateKey.generate())
+    from base64 import b64encode
+
+    import orjson
+
+    keys["items"][0] |= {
+        "id": other.verifier.key_id.hex(),
+        "public": b64encode(other.verifier.public).decode(),
+    }
+    liar.lies["/v1/keys"] = orjson.dumps(keys)
+    watch.look()
+    assert watch.state.keys == [world.services.verifier]
+
+
+def test_a_game_whose_events_are_others_than_the_log_says_is_a_fork(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    """Split view of one game: the log was told one head, readers get another history."""
+    [one], [two] = play(ada), play(ada)
+    world.services.sequencer.run_once()
+    plain = {"Accept": "application/x-ndjson"}
+    lines = world.get(f"/v1/games/{one}/events", headers=plain).data
+    liar.lies[f"/v1/games/{one}/events"] = lines.replace(b'"turn_limit":', b'"turn_limit":1', 1)
+    liar.lies[f"/v1/games/{two}/events"] = b""
+    assert watch.look() == ["fork", "fork"]
+    assert {game in said for game in (one, two) for said in watch.state.findings} == {True, False}
+
+
+def test_a_game_that_is_hidden_after_it_was_shown_is_reported(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    game = ada.game()
+    world.services.sequencer.run_once()
+    assert watch.look() == []
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    world.services.sequencer.run_once()
+    liar.lies[f"{game}/events"] = None
+    assert watch.look() == ["withdrawn"]
+
+
+def test_a_game_without_a_seal_is_reported_after_a_day(
+    world: World, ada: Person, watch: Watch
+) -> None:
+    ada.game()
+    world.services.sequencer.run_once()
+    assert watch.look() == []
+    watch.now += timedelta(hours=23)
+    assert watch.look() == []
+    watch.now += timedelta(hours=2)
+    assert watch.look() == ["unsealed"]
+
+
+def test_a_witness_that_looks_for_itself_cosigns_what_grows(
+    world: World, ada: Person, client: LogClient, witness: Witness, liar: Liar
+) -> None:
+    for _ in range(3):
+        play(ada)
+        world.services.sequencer.run_once()
+        note, answer = follow(client, witness)
+        assert answer.status == 200
+        (found,) = cosignatures(parse_note(note + answer.body), [WITNESS.verifier])
+        assert found.verifier == WITNESS.verifier
+    old = liar.lies["/v1/log/checkpoint"] = forged(world, 5)
+    assert old is not None
+    assert follow(client, witness)[1].status == 422, "older, and not the beginning of what is"
+    liar.lies["/v1/log/checkpoint"] = forged(world, 6)
+    assert follow(client, witness)[1].status == 409
+    liar.lies["/v1/log/checkpoint"] = forged(world, 7)
+    with pytest.raises(Unreachable):
+        follow(client, witness)  # the log has no tiles for it
+
+
+def test_the_log_asks_its_witnesses_and_shows_their_cosignatures(
+    world: World, ada: Person, witness: Witness
+) -> None:
+    """From the setting to the served checkpoint; a witness that is away harms nothing."""
+    with witness_server(witness, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        here = RemoteWitness(
+            url=f"http://127.0.0.1:{server.server_address[1]}", verifier=WITNESS.verifier
+        )
+        away = RemoteWitness(
+            url="http://127.0.0.1:9",
+            verifier=Cosigner(name="w.example/9", key=Ed25519PrivateKey.generate()).verifier,
+        )
+        sequencer = Sequencer(
+            store=world.services.sequencer._store,
+            origin="tests.example",
+            signers=lambda _now: [signer(world)],
+            now=world.services.world.now,
+            witnesses=(away, here),
+        )
+        for _ in range(2):
+            play(ada)
+            sequencer.run_once()
+            [(silent, _)] = sequencer.ask_witnesses()
+            assert silent is away
+            data = world.get("/v1/log/checkpoint").data
+            _, note, _ = open_checkpoint(data, [world.services.verifier])
+            assert len(cosignatures(note, [WITNESS.verifier])) == 1
+        assert witness.seen("tests.example").size == 4
+        server.shutdown()
+
+
+def test_a_database_restored_from_an_old_backup_is_noticed_by_the_witnesses(
+    world: World, ada: Person, witness: Witness
+) -> None:
+    """Rollback of the operator's own: the witness has seen more than the tree now has."""
+    from service.public_log.witness import Seen
+
+    play(ada)
+    world.services.sequencer.run_once()
+    witness._state.keep("tests.example", Seen(size=99, root=bytes(32)))
+    with witness_server(witness, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        here = RemoteWitness(
+            url=f"http://127.0.0.1:{server.server_address[1]}", verifier=WITNESS.verifier
+        )
+        sequencer = world.services.sequencer
+        sequencer._witnesses = (here,)
+        [(_, reason)] = sequencer.ask_witnesses()
+        assert isinstance(reason, WitnessRefused)
+        server.shutdown()

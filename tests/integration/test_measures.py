@@ -1,0 +1,58 @@
+"""Measures of several processes are told as one, by whichever of them is asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from service.machine import shared_measures
+from service.measures import SHARED_FOLDER
+
+COUNTS = """
+from service.measures import CONFLICTS, JOBS, MOVES, SWEEPER_LAG, TURNS
+MOVES.labels("player").inc(2)
+MOVES.labels("server").inc(3)
+CONFLICTS.labels("player").inc()
+TURNS.labels("bot").inc(3)
+JOBS.labels("waits").inc()
+SWEEPER_LAG.set(1.5)
+"""
+
+TELLS = """
+from service.api.metrics import _tell
+print(_tell().get_data(as_text=True))
+"""
+
+
+def run(program: str, shared: dict[str, str]) -> str:
+    """Run a process of its own and return what it prints."""
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **shared},
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return answer.stdout
+
+
+def test_the_measures_of_all_processes_are_added_up(tmp_path: Path) -> None:
+    shared = shared_measures(tmp_path)
+    for _ in range(2):
+        run(COUNTS, shared)
+    told = run(TELLS, shared).splitlines()
+    assert 'shithead_moves_total{by="player"} 4.0' in told
+    assert 'shithead_moves_total{by="server"} 6.0' in told
+    assert 'shithead_conflicts_total{by="player"} 2.0' in told
+    assert 'shithead_due_moves_total{kind="bot"} 6.0' in told
+    assert 'shithead_turn_jobs_total{outcome="waits"} 2.0' in told
+    assert "shithead_sweeper_lag_seconds 1.5" in told
+
+
+def test_each_start_begins_at_nothing(tmp_path: Path) -> None:
+    run(COUNTS, shared_measures(tmp_path))
+    shared = shared_measures(tmp_path)
+    assert list(Path(shared[SHARED_FOLDER]).iterdir()) == []

@@ -1,0 +1,216 @@
+"""Refusals: the statement that each of them names, and what it tells the player."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from service.domain.commands import Command
+from service.domain.decide import decide
+from service.domain.errors import RuleRefused, UnknownCard
+from service.domain.game import Game
+from service.domain.ruleset import Ruleset
+from tests.rules.phrases import (
+    forfeit,
+    lay,
+    pass_,
+    play,
+    ready,
+    swap,
+    take,
+    try_stock,
+    turn_over,
+)
+from tests.rules.scenario import refused, scenario
+from tests.rules.tables import Table, all_ready, dealt, game_of, rules, table
+
+SHITHEAD, LEEDS, KARMA = rules("shithead"), rules("leeds"), rules("karma-radford")
+QUEEN, BOOT, MOREHEAD = rules("covered-queen"), rules("shit-boot"), rules("morehead")
+KEEP, LAYOUT = rules("shithead-keep-table"), rules("shithead-layout")
+EGILSSON = rules("egilsson")
+
+
+def words_for(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
+    """Return what the player is told."""
+    game = given if isinstance(given, Game) else game_of(ruleset, given)
+    with pytest.raises(RuleRefused) as caught:
+        decide(command, game)
+    assert caught.value.detail == str(caught.value)
+    return caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "rule"), [(SHITHEAD, "P4"), (KARMA, "P31"), (LAYOUT, "P21"), (LEEDS, "L6")]
+)
+def test_in_play_the_face_up_cards_are_settled(ruleset: Ruleset, rule: str) -> None:
+    """Who may act: swaps, laying and readiness belong before the first play."""
+    at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
+    for command in (swap(0, "9c", "Kc"), lay(0, "9c", "3c"), ready(0)):
+        scenario(ruleset, given=at, when=command, then=refused(rule))
+        assert words_for(ruleset, at, command) == "face-up cards are settled before play"
+
+
+@pytest.mark.parametrize(("ruleset", "rule"), [(SHITHEAD, "P4"), (KARMA, "P31"), (LAYOUT, "P21")])
+def test_play_waits_until_all_are_ready(ruleset: Ruleset, rule: str) -> None:
+    """Before the first play nothing is played, taken or turned."""
+    game, _ = dealt(ruleset, seats=2)
+    card = game.seats[0].hand[0]
+    for command in (play(0, card), take(0), turn_over(0, 0), pass_(0), try_stock(0)):
+        scenario(ruleset, given=game, when=command, then=refused(rule))
+
+
+@pytest.mark.parametrize(("ruleset", "rule"), [(KARMA, "P31"), (LAYOUT, "P21")])
+def test_cards_laid_by_oneself_are_not_exchanged(ruleset: Ruleset, rule: str) -> None:
+    """P21: each player lays the face-up cards; there is no exchange after it."""
+    game, _ = dealt(ruleset, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
+    scenario(ruleset, given=game, when=ready(0), then=refused(rule))
+    game = scenario(ruleset, given=game, when=lay(0, "9c", "8c", "6c"))
+    scenario(ruleset, given=game, when=swap(0, "Ac", "9c"), then=refused(rule))
+
+
+def test_cards_dealt_face_up_are_not_laid() -> None:
+    """P3: three are dealt face-up."""
+    game, _ = dealt(SHITHEAD, seats=2, hands=["Ac Kc Qc"])
+    scenario(SHITHEAD, given=game, when=lay(0, "Ac", "Kc", "Qc"), then=refused("P3"))
+
+
+def test_the_model_is_cited_where_a_ruleset_is_silent() -> None:
+    """Section 1 has statements of its own."""
+    at = table(pile="4c", hands=["9c", "9d", ""], out=[2], up=["Kc"], down=["5c"])
+    scenario(SHITHEAD, given=at, when=pass_(0), then=refused("1-pass"))
+    scenario(SHITHEAD, given=at, when=forfeit(2), then=refused("1-forfeit"))
+    empty = table(hands=["9c", "9d"])
+    scenario(SHITHEAD, given=empty, when=take(0), then=refused("1-empty-pile"))
+    assert SHITHEAD.cite("no.such.setting") == "1-model"
+
+
+def test_only_face_down_cards_left_means_turning_one() -> None:
+    """P15: turned openly, one at a time; not played as if they were known."""
+    at = table(pile="4c", hands=["", "9d"], down=["9c 8c"], stock="6c")
+    scenario(SHITHEAD, given=at, when=play(0, "9c"), then=refused("P15"))
+    assert "turn one" in words_for(SHITHEAD, at, play(0, "9c"))
+    assert "turn one" in words_for(EGILSSON, at, try_stock(0))
+    for slot in (-1, 2):
+        scenario(SHITHEAD, given=at, when=turn_over(0, slot), then=refused("P15"))
+
+
+def test_a_stack_in_part_is_refused_by_the_statement_on_stacks() -> None:
+    """P31: in the endgame a stack is played as one group."""
+    at = table(pile="4c", hands=["", "9d"], up=["7c+7d 8c"], down=["3c 3d"])
+    scenario(KARMA, given=at, when=play(0, "7c"), then=refused("P31"))
+
+
+def test_the_opening_play_is_refused_by_the_statement_on_it() -> None:
+    """S3: with that card; T3: of that rank."""
+    game, _ = dealt(QUEEN, seats=2, hands=["4c 9h Kh", "5d Qd Jd"])
+    scenario(QUEEN, given=all_ready(game), when=play(0, "9h"), then=refused("S3"))
+    threes = rules("threes")
+    game, _ = dealt(threes, seats=2, hands=["3c 9h Kh", "5d Qd Jd"])
+    scenario(threes, given=all_ready(game), when=play(0, "9h"), then=refused("T3"))
+
+
+def test_why_the_stock_is_not_tried() -> None:
+    """P37, B: the reason is told."""
+    unable = table(pile="Kc", hands=["4c", "9d"], stock="6c")
+    assert words_for(SHITHEAD, unable, try_stock(0)) == "cards of the stock are not tried here"
+    none_left = table(pile="Kc", hands=["4c", "9d"])
+    assert words_for(SHITHEAD, none_left, try_stock(0)) == "cards of the stock are not tried here"
+    assert words_for(EGILSSON, none_left, try_stock(0)) == "the stock is empty"
+    covering = table(pile="Kc", hands=["4c", "9d"], stock="6c", covering=True)
+    assert words_for(EGILSSON, covering, try_stock(0)) == "your own card has to be covered"
+    able = table(pile="4c", hands=["9c", "9d"], stock="6c")
+    assert words_for(BOOT, able, try_stock(0)) == "whoever can play does not try the stock"
+
+
+def test_what_goes_along_with_the_pile_is_told() -> None:
+    """P14, P24, S7: which face-up cards, and none while there is a hand."""
+    both = table(pile="Kc", hands=["4c", "9d"], up=["5c"], down=["6c"])
+    told = "no face-up card goes along while you have a hand"
+    assert words_for(SHITHEAD, both, take(0, "5c")) == told
+    up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
+    assert "along with the pile" in words_for(KEEP, up, take(0, "5c"))
+    assert words_for(KEEP, up, take(0, "5c")).startswith("no face-up card")
+    assert "one stack" in words_for(SHITHEAD, up, take(0))
+    assert "several of one rank" in words_for(QUEEN, up, take(0))
+
+
+def test_a_queen_anywhere_on_the_pile_is_cited_by_the_top_one() -> None:
+    """S13: the card on top has to be covered."""
+    at = table(pile="4c 5c Qc", hands=["9c", "9d"], covering=True)
+    scenario(QUEEN, given=at, when=take(0), then=refused("S13"))
+
+
+def test_cards_that_are_not_in_the_game_are_unknown_wherever_they_are_named() -> None:
+    """Cards: also along with the pile, in a follow-up, in a swap and in laying out."""
+    up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
+    scenario(SHITHEAD, given=up, when=take(0, "X1"), then=refused(kind=UnknownCard))
+    at = table(pile="8c", hands=["9c Kc Qc", "Jd", "Jh"], stock="9d")
+    after = scenario(QUEEN, given=at, when=play(0, "9c"))
+    scenario(QUEEN, given=after, when=play(0, "X1"), then=refused(kind=UnknownCard))
+    scenario(QUEEN, given=after, when=play(0, "9d 9d"), then=refused())
+    with pytest.raises(UnknownCard) as caught:
+        decide(play(0, "X1"), after)
+    assert caught.value.card == "X1"
+
+
+def test_every_card_is_named_once_in_what_goes_along() -> None:
+    """S7: one table card, or several of one rank."""
+    up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
+    scenario(QUEEN, given=up, when=take(0, "5c 5c"), then=refused())
+    stacked = table(pile="Kc", hands=["", "9d"], up=["7d+7c 8c"], down=["6c 6d"])
+    for along in ("7c 7d", "7d 7c"):
+        after = scenario(KARMA, given=stacked, when=take(0, along))
+        assert set(after.seats[0].hand) == {"Kc", "7c", "7d"}
+
+
+@pytest.mark.parametrize("command", [swap(0, "9c", "Kc"), lay(0, "9c"), ready(0)])
+def test_rules_of_ones_own_are_cited_by_what_they_have(command: Command) -> None:
+    """A ruleset that says nothing of an exchange, but of laying out."""
+    own = replace(KARMA, cites={"deal.layout": "own"})
+    at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
+    scenario(own, given=at, when=command, then=refused("own"))
+
+
+def test_before_play_rules_of_ones_own_are_cited_by_what_they_have() -> None:
+    """Likewise, with one statement for each of the settings."""
+    game, _ = dealt(replace(KARMA, cites={"deal.layout": "own"}), seats=2)
+    scenario(game.ruleset, given=game, when=take(0), then=refused("own"))
+    laid = scenario(game.ruleset, given=game, when=lay(0, *game.seats[0].hand[:3]))
+    up, hand = laid.seats[0].hand[0], laid.seats[0].up_cards[0]
+    scenario(game.ruleset, given=laid, when=swap(0, up, hand), then=refused("own"))
+    both = replace(laid, ruleset=replace(KARMA, cites={"deal.layout": "a", "deal.exchange": "b"}))
+    scenario(both.ruleset, given=both, when=swap(0, up, hand), then=refused("a"))
+    only = replace(laid, ruleset=replace(KARMA, cites={"deal.exchange": "b"}))
+    scenario(only.ruleset, given=only, when=swap(0, up, hand), then=refused("b"))
+    plain, _ = dealt(replace(SHITHEAD, cites={"deal.layout": "own"}), seats=2)
+    stacks = [str(card) for card in plain.seats[0].hand]
+    scenario(plain.ruleset, given=plain, when=lay(0, *stacks), then=refused("own"))
+
+
+def test_an_opening_is_cited_by_what_it_must_be_else_by_who_opens() -> None:
+    """S3 says both in one; other rules may not."""
+    at = table(hands=["4c 9h", "9c"], opening=True)
+    for cites, rule in (
+        ({"opening.play": "what", "opening.opener": "who"}, "what"),
+        ({"opening.opener": "who"}, "who"),
+    ):
+        own = replace(QUEEN, cites=cites)
+        scenario(own, given=at, when=play(0, "9h"), then=refused(rule))
+
+
+def test_a_stack_in_part_is_cited_by_the_model_else_by_the_layout() -> None:
+    """Section 1: a stack is played whole; P31 says so of its own game."""
+    at = table(pile="4c", hands=["", "9d"], up=["7c+7d 8c"], down=["3c 3d"])
+    stacked = replace(LAYOUT, deal=replace(LAYOUT.deal, layout=KARMA.deal.layout))
+    scenario(stacked, given=at, when=play(0, "7c"), then=refused("1-stacks"))
+    own = replace(stacked, cites={"deal.layout": "own"})
+    scenario(own, given=at, when=play(0, "7c"), then=refused("own"))
+
+
+def test_a_ten_on_a_seven_is_refused_by_the_statement_on_tens() -> None:
+    """S12: on anything but a seven; other cards by that on sevens, S10."""
+    at = table(pile="7c", hands=["Tc 9c 4c", "9d"])
+    own = replace(QUEEN, cites={**QUEEN.cites, "ranks.T.not_on": "ten", "ranks.7.asks": "seven"})
+    scenario(own, given=at, when=play(0, "Tc"), then=refused("ten"))
+    scenario(own, given=at, when=play(0, "9c"), then=refused("seven"))

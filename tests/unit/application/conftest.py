@@ -1,0 +1,75 @@
+"""The use cases over a store in memory, as several processes with a set clock and chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from service.application.callers import Player
+from service.bootstrap import Services, compose
+from service.event_store.memory import MemoryStore
+from service.event_store.memory_directory import MemoryDirectory
+from service.event_store.protocol import Commit
+from tests.set_world import KEYS, SetWorld, Wakes, person
+
+
+class Rivals(MemoryStore):
+    """A store where others get in between: each of `first` runs once, before a commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: list[Callable[[], object]] = []
+        self.commits = 0
+
+    def commit(self, commit: Commit) -> None:
+        """Let a rival go first, if one waits."""
+        if self.first:
+            self.first.pop(0)()
+        self.commits += 1
+        super().commit(commit)
+
+
+@dataclass(kw_only=True)
+class House:
+    """One store, and the processes that share nothing else."""
+
+    store: Rivals = field(default_factory=Rivals)
+    world: SetWorld = field(default_factory=SetWorld)
+    bell: Wakes = field(default_factory=Wakes)
+
+    def process(self) -> Services:
+        """Return the services of one more process."""
+        return compose(
+            store=self.store,
+            directory=MemoryDirectory(self.store),
+            keyring=KEYS,
+            origin="tests.example",
+            world=self.world,
+            bell=self.bell,
+        )
+
+
+@pytest.fixture
+def house() -> House:
+    """Return a new house."""
+    return House()
+
+
+@pytest.fixture
+def services(house: House) -> Services:
+    """Return the services of one process."""
+    return house.process()
+
+
+@pytest.fixture
+def ada(services: Services) -> Player:
+    """Return a player."""
+    return person(services, "Ada")
+
+
+@pytest.fixture
+def bob(services: Services) -> Player:
+    """Return another player."""
+    return person(services, "Bob")

@@ -1,0 +1,113 @@
+"""Entropy: given in its form and its order, once, and in time."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application.callers import Caller, Player
+from service.application.errors import Refusal
+from service.application.wake import ENTROPY_SECONDS
+from service.bootstrap import Services
+from service.domain.events import Entropy
+from service.record.shuffle import client_commit
+from tests.set_world import assert_sound, open_game, person, types_of, version_of
+from tests.unit.application.conftest import House
+
+VALUES = ("aa" * 32, "bb" * 32)
+
+
+def opened(services: Services, ada: Player, bob: Player, entropy: Entropy) -> UUID:
+    return open_game(services, ada, ("me", "open"), entropy=entropy, guests=(bob,))
+
+
+def give(
+    services: Services,
+    player: Player,
+    game: UUID,
+    *,
+    commit: str | None = None,
+    value: str | None = None,
+) -> None:
+    services.entropy.give(Caller(player=player.id), game, commit=commit, value=value)
+
+
+def refused(
+    services: Services,
+    player: Player,
+    game: UUID,
+    *,
+    commit: str | None = None,
+    value: str | None = None,
+) -> str:
+    with pytest.raises(Refusal) as refusal:
+        give(services, player, game, commit=commit, value=value)
+    return refusal.value.code
+
+
+def commit_of(game: UUID, seat: int) -> str:
+    return client_commit(game, seat, bytes.fromhex(VALUES[seat])).hex()
+
+
+def test_the_last_value_sets_off_the_deal(services: Services, ada: Player, bob: Player) -> None:
+    game = opened(services, ada, bob, Entropy.VALUE)
+    give(services, ada, game, value=VALUES[0])
+    assert "cards_dealt" not in types_of(services, game)
+    give(services, bob, game, value=VALUES[1])
+    assert "cards_dealt" in types_of(services, game)
+    assert_sound(services, game)
+
+
+def test_a_value_is_given_once(services: Services, ada: Player, bob: Player) -> None:
+    game = opened(services, ada, bob, Entropy.VALUE)
+    give(services, ada, game, value=VALUES[0])
+    assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
+
+
+def test_a_seat_that_gives_values_does_not_commit(
+    services: Services, ada: Player, bob: Player
+) -> None:
+    game = opened(services, ada, bob, Entropy.VALUE)
+    assert refused(services, ada, game, commit="00" * 32) == "entropy-refused"
+
+
+def test_reveals_begin_when_every_commitment_is_in(
+    services: Services, ada: Player, bob: Player
+) -> None:
+    game = opened(services, ada, bob, Entropy.COMMIT)
+    give(services, ada, game, commit=commit_of(game, 0))
+    assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
+    assert refused(services, ada, game, commit=commit_of(game, 0)) == "entropy-refused"
+    give(services, bob, game, commit=commit_of(game, 1))
+    assert refused(services, ada, game, value=VALUES[1]) == "entropy-refused", "not what was bound"
+    for seat, player in enumerate((ada, bob)):
+        give(services, player, game, value=VALUES[seat])
+    assert "cards_dealt" in types_of(services, game)
+    assert_sound(services, game)
+
+
+def test_after_the_deal_nothing_can_be_added(services: Services, ada: Player) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
+
+
+def test_others_add_nothing(services: Services, ada: Player, bob: Player) -> None:
+    game = opened(services, ada, bob, Entropy.VALUE)
+    eve = person(services, "Eve")
+    assert refused(services, eve, game, value=VALUES[0]) == "not-seated"
+
+
+def test_who_gives_nothing_in_time_ends_the_set_up(
+    house: House, services: Services, ada: Player, bob: Player
+) -> None:
+    game = opened(services, ada, bob, Entropy.VALUE)
+    give(services, ada, game, value=VALUES[0])
+    house.world.wait(ENTROPY_SECONDS - 0.001)
+    assert services.turns.take(game, version_of(services, game)) == "waits"
+    house.world.wait(0.001)
+    assert services.turns.take(game, version_of(services, game)) == "over"
+    last = orjson.loads(services.entries.lines(game)[-1])
+    assert (last["type"], last["data"]["seat"]) == ("game_aborted", 1)
+    assert refused(services, bob, game, value=VALUES[1]) == "game-over"

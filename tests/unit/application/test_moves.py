@@ -1,0 +1,201 @@
+"""A move: decided again where others came first, refused only by the present."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application.callers import Caller, Idempotency, Player
+from service.application.errors import Refusal
+from service.application.moves import ATTEMPTS
+from service.bootstrap import Services
+from tests.set_world import (
+    assert_sound,
+    legal,
+    lines_of,
+    open_game,
+    person,
+    post,
+    types_of,
+    version_of,
+)
+from tests.unit.application.conftest import House
+
+READY = {"type": "ready"}
+
+
+@pytest.fixture
+def game(services: Services, ada: Player, bob: Player) -> UUID:
+    """Return a game of two people, in its exchange phase."""
+    return open_game(services, ada, ("me", "open"), ruleset="leeds", guests=(bob,))
+
+
+def request(body: bytes = b"{}", key: str = "k") -> Idempotency:
+    return Idempotency(key=key, path="/moves", body_hash=body.ljust(32, b"."))
+
+
+def swap_of(services: Services, game: UUID, seat: int) -> dict[str, object]:
+    return next(move for move in legal(services, game, seat) if move["type"] == "swap")
+
+
+def on_turn(services: Services, game: UUID) -> int:
+    entry = services.entries.fresh(game)
+    assert entry is not None and entry.record.game.turn is not None
+    return entry.record.game.turn
+
+
+def test_a_move_that_loses_the_race_is_decided_again(
+    house: House, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    other = house.process()
+    house.store.first = [lambda: post(other, bob, game, READY)]
+    post(services, ada, game, READY)
+    assert types_of(services, game).count("seat_ready") == 2
+    assert_sound(services, game)
+
+
+def test_who_loses_the_race_too_often_is_told_to_try_again(
+    house: House, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    other = house.process()
+
+    def rival() -> None:
+        post(other, bob, game, swap_of(other, game, 1))
+
+    # Each rival's own commit takes the next of the list first: every second one does nothing.
+    house.store.first = [step for _ in range(ATTEMPTS) for step in (rival, lambda: None)]
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, READY)
+    assert refused.value.code == "unavailable"
+    assert types_of(services, game).count("seat_ready") == 0
+
+
+def test_a_process_that_knows_an_old_version_plays_in_the_present(
+    house: House, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    """What it knows forbids the move, what is there allows it: nothing is refused, nothing kept."""
+    old = house.process()
+    version_of(old, game)
+    for player in (ada, bob):
+        post(services, player, game, READY)
+    seat = on_turn(services, game)
+    answer = orjson.loads(post(old, (ada, bob)[seat], game, legal(services, game, seat)[0]).body)
+    assert answer["version"] == version_of(services, game)
+    assert refused_moves(services, game) == []
+
+
+def refused_moves(services: Services, game: UUID) -> list[int]:
+    return [refusal.seat for refusal in services.directory.refusals(game)]
+
+
+def test_a_refusal_by_a_rule_is_kept_once_and_changes_nothing(
+    services: Services, ada: Player, game: UUID
+) -> None:
+    before = lines_of(services, game)
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, {"type": "pass"})
+    assert refused.value.code == "rule-refused"
+    assert refused.value.extra["rule"] and refused.value.extra["rule_text"]
+    assert refused.value.extra["legal"] == legal(services, game, 0)
+    assert refused_moves(services, game) == [0]
+    assert lines_of(services, game) == before
+
+
+def test_what_no_rule_refused_is_not_kept(services: Services, ada: Player, game: UUID) -> None:
+    """A card that is not in the deck, and a move that nobody waits for."""
+    unknown = {"type": "swap", "up": ["X1"], "hand": ["X1"]}
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, unknown)
+    assert refused.value.code == "unknown-card"
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, READY, expected=0)
+    assert refused.value.code == "stale-version"
+    assert refused_moves(services, game) == []
+
+
+def test_only_seats_move(services: Services, game: UUID) -> None:
+    with pytest.raises(Refusal) as refused:
+        post(services, person(services, "Eve"), game, READY)
+    assert refused.value.code == "not-seated"
+
+
+def test_a_repeated_request_gets_the_first_answer_and_moves_once(
+    house: House, services: Services, ada: Player, game: UUID
+) -> None:
+    first = post(services, ada, game, READY, request=request())
+    again = post(house.process(), ada, game, READY, request=request())
+    assert (again.body, again.version, again.replayed) == (first.body, first.version, True)
+    assert types_of(services, game).count("seat_ready") == 1
+
+
+def test_a_twin_that_comes_first_answers_for_both(
+    house: House, services: Services, ada: Player, game: UUID
+) -> None:
+    other = house.process()
+    house.store.first = [lambda: post(other, ada, game, READY, request=request())]
+    answer = post(services, ada, game, READY, request=request())
+    assert answer.replayed
+    assert types_of(services, game).count("seat_ready") == 1
+
+
+def test_in_the_exchange_only_own_actions_make_a_version_stale(
+    services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    """If-Match is refused where a signed intent would be (SHX/1, section 5)."""
+    seen = version_of(services, game)
+    post(services, bob, game, swap_of(services, game, 1))
+    post(services, ada, game, swap_of(services, game, 0), expected=seen)
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, READY, expected=seen)
+    assert refused.value.code == "stale-version"
+    assert refused.value.extra["version"] == version_of(services, game)
+    post(services, ada, game, READY, expected=version_of(services, game))
+
+
+def test_in_play_any_action_makes_a_version_stale_but_not_for_a_forfeit(
+    services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    for player in (ada, bob):
+        post(services, player, game, READY)
+    seen, seat = version_of(services, game), on_turn(services, game)
+    post(services, (ada, bob)[seat], game, legal(services, game, seat)[0])
+    for seat, player in enumerate((ada, bob)):
+        moves = legal(services, game, seat)
+        if moves:
+            with pytest.raises(Refusal) as refused:
+                post(services, player, game, moves[0], expected=seen)
+            assert refused.value.code == "stale-version"
+    post(services, ada, game, {"type": "forfeit"}, expected=seen)
+    assert types_of(services, game)[-1] == "game_sealed"
+
+
+@pytest.mark.parametrize("expected", [0, 99])
+def test_a_version_that_never_was_is_stale(
+    services: Services, ada: Player, game: UUID, expected: int
+) -> None:
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, READY, expected=expected)
+    assert refused.value.code == "stale-version"
+
+
+def test_after_the_end_nothing_moves(services: Services, ada: Player, game: UUID) -> None:
+    post(services, ada, game, {"type": "forfeit"})
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, game, READY, expected=1)
+    assert refused.value.code == "game-over"
+
+
+def test_a_store_that_went_back_is_believed(
+    house: House, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    """A database restored from a backup: what this process remembers is no truth."""
+    kept = lines_of(services, game)
+    post(services, ada, game, READY)
+    stream = house.store._streams[game]  # as a restore would do it
+    stream.lines[:] = kept
+    entry = services.entries.fresh(game)
+    assert entry is not None and entry.record.version == len(kept)
+    body = services.games.view(Caller(player=bob.id), game)[0]
+    assert not orjson.loads(body)["seats"][0]["ready"]

@@ -1,0 +1,149 @@
+"""People: coming back from a bot that stood in, and being erased."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application.callers import Caller, Idempotency, Player
+from service.application.errors import Refusal
+from service.bootstrap import Services
+from service.domain.events import Clock
+from tests.set_world import (
+    assert_sound,
+    entry_of,
+    legal,
+    lines_of,
+    one_move,
+    open_game,
+    post,
+    types_of,
+    version_of,
+)
+from tests.unit.application.conftest import House
+
+CLOCK = Clock(turn_seconds=5, swap_seconds=8)
+KEY = Idempotency(key="k", path="/back", body_hash=b"a" * 32)
+
+
+@pytest.fixture
+def silent(house: House, services: Services, ada: Player) -> UUID:
+    """Return a game in which a bot stands in for Ada, who let her time pass twice."""
+    seats = ("me", {"bot": "lowest"})
+    game = open_game(services, ada, seats, ruleset="leeds", clock=CLOCK, window_seconds=0)
+    post(services, ada, game, {"type": "ready"})
+    while entry_of(services, game).record.game.seats[0].time_outs < 2:
+        if entry_of(services, game).record.game.turn == 0:
+            house.world.wait(CLOCK.turn_seconds)
+        one_move(services, game)
+    return game
+
+
+def stands_in(services: Services, game: UUID) -> bool:
+    found: bool = orjson.loads(services.games.view(Caller(), game)[0])["seats"][0]["stand_in"]
+    return found
+
+
+def back(services: Services, player: Player, game: UUID, key: Idempotency | None = None) -> bool:
+    """Come back, and return whether that was a repetition."""
+    return services.stand_ins.back(Caller(player=player.id), game, key).replayed
+
+
+def test_who_comes_back_plays_again_and_the_log_says_nothing(
+    services: Services, ada: Player, silent: UUID
+) -> None:
+    before = lines_of(services, silent)
+    assert stands_in(services, silent)
+    back(services, ada, silent)
+    assert not stands_in(services, silent)
+    assert lines_of(services, silent) == before
+
+
+def test_coming_back_again_gets_the_first_answer(
+    house: House, services: Services, ada: Player, silent: UUID
+) -> None:
+    first = services.stand_ins.back(Caller(player=ada.id), silent, KEY)
+    again = house.process().stand_ins.back(Caller(player=ada.id), silent, KEY)
+    assert (again.body, again.replayed) == (first.body, True)
+
+
+def test_a_key_that_was_used_for_something_else_is_refused(
+    services: Services, ada: Player, silent: UUID
+) -> None:
+    back(services, ada, silent, KEY)
+    with pytest.raises(Refusal) as refused:
+        back(services, ada, silent, Idempotency(key="k", path="/back", body_hash=b"b" * 32))
+    assert refused.value.code == "idempotency-conflict"
+
+
+def test_without_a_key_nothing_is_kept(
+    house: House, services: Services, ada: Player, silent: UUID
+) -> None:
+    commits = house.store.commits
+    assert not back(services, ada, silent)
+    assert not back(services, ada, silent)
+    assert house.store.commits == commits
+
+
+def test_others_do_not_bring_a_player_back(services: Services, bob: Player, silent: UUID) -> None:
+    with pytest.raises(Refusal) as refused:
+        back(services, bob, silent)
+    assert refused.value.code == "not-seated"
+    assert stands_in(services, silent)
+
+
+def test_any_move_brings_a_player_back(services: Services, ada: Player, silent: UUID) -> None:
+    while entry_of(services, silent).record.game.turn != 0:
+        one_move(services, silent)
+    post(services, ada, silent, legal(services, silent, 0)[0])
+    assert not stands_in(services, silent)
+    assert_sound(services, silent)
+
+
+def test_nobody_is_erased_during_a_hand(services: Services, ada: Player, silent: UUID) -> None:
+    with pytest.raises(Refusal) as refused:
+        services.players.erase(ada)
+    assert refused.value.code == "hand-running"
+    assert services.players.public(ada.id)["name"] == "Ada"
+
+
+def test_who_is_erased_is_a_name_nowhere_and_every_log_stands(
+    house: House, services: Services, ada: Player
+) -> None:
+    told = services.players.register("Grace")
+    grace = Player(id=UUID(told["id"]), name="Grace")
+    game = open_game(services, ada, ("me", "open"), guests=(grace,))
+    post(services, grace, game, {"type": "forfeit"})
+    before = lines_of(services, game)
+    services.players.erase(grace)
+    for process in (services, house.process()):
+        assert process.players.by_token(told["token"]) is None
+        assert lines_of(process, game) == before
+        view = orjson.loads(process.games.view(Caller(player=ada.id), game)[0])
+        assert view["seats"][1]["name"] is None
+        [item] = process.lists.games(
+            Caller(), table=None, player=None, ruleset=None, status=None, limit=9, cursor=None
+        )[0]
+        assert item["seats"][1]["name"] is None
+    assert b"Grace" not in b"".join(before)
+    assert_sound(services, game)
+
+
+def test_a_recovery_code_ends_with_its_person(services: Services) -> None:
+    told = services.players.register("Grace")
+    services.players.erase(Player(id=UUID(told["id"]), name="Grace"))
+    with pytest.raises(Refusal) as refused:
+        services.players.recover(told["recovery"])
+    assert refused.value.code == "unauthorized"
+
+
+def test_who_is_erased_gives_up_seats_between_hands(services: Services, ada: Player) -> None:
+    game = open_game(services, ada, ("me", {"bot": "lowest"}))
+    post(services, ada, game, {"type": "forfeit"})
+    services.players.erase(ada)
+    view = orjson.loads(services.games.view(Caller(), game)[0])
+    table = services.tables.view(Caller(), UUID(view["table"]))[0]
+    assert (table["seats"][0]["kind"], table["status"]) == ("open", "open")
+    assert version_of(services, game) == len(types_of(services, game))

@@ -1,0 +1,85 @@
+"""In a running game the audit tells a viewer the same whatever it cannot know, to the last byte."""
+
+from __future__ import annotations
+
+import random
+
+import orjson
+import pytest
+
+from service.application.auditing import deck_for
+from service.audit.custody import custody
+from service.audit.decision import decision
+from service.audit.knowledge import knowledge
+from service.audit.story import Story
+from service.domain.cards import Card
+from service.domain.evolve import fold
+from service.domain.game import Game
+from service.domain.view import Viewer
+from tests.unit.audit.stories import AT, Line
+from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
+
+REFUSED = [{"at": AT, "seat": seat, "move": {"type": "pass"}, "rule": "x"} for seat in range(5)]
+
+
+def unknown_to(game: Game, viewer: Viewer) -> list[int]:
+    """Return the positions of the deck of which `viewer` cannot know the card."""
+    place = {card: p for p, card in enumerate(game.deck)}
+    unknown = list(game.stock) + [p for s in game.seats for p in s.down if p is not None]
+    for seat, state in enumerate(game.seats):
+        if seat != viewer:
+            unknown += [place[card] for card in state.hand if card not in state.known]
+    return unknown
+
+
+def another_deck(game: Game, viewer: Viewer, rng: random.Random) -> tuple[Card, ...]:
+    """Return a deck that the viewer cannot tell from that of `game`."""
+    positions = unknown_to(game, viewer)
+    cards = [game.deck[p] for p in rng.sample(positions, len(positions))]
+    deck = list(game.deck)
+    for p, card in zip(positions, cards, strict=True):
+        deck[p] = card
+    return tuple(deck)
+
+
+def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
+    """Return all that the audit ever tells `viewer` of a running game, as a seat asks for it."""
+    log = [Line(seq=seq, event=event) for seq, event in enumerate(game.events[:version])]
+    story = Story(log, deck_for(game.events[:version], deck, viewer))
+    told: list[object] = [
+        decision(story, done.first, viewer=viewer, refused=REFUSED) for done in story.done
+    ]
+    told += [custody(story, card, viewer=viewer) for card in sorted(deck)[::3]]
+    if isinstance(viewer, int):
+        told += [knowledge(story, viewer, at) for at in (1, version // 2 + 1, version)]
+    return orjson.dumps(told)
+
+
+@pytest.mark.parametrize("identity", RULESETS)
+def test_a_viewer_is_told_the_same_whatever_it_cannot_know(identity: str) -> None:
+    ruleset = rules(identity)
+    game = play(ruleset, seat_counts(ruleset)[-1], 21, turn_limit=40)
+    rng = random.Random(identity)
+    for version in (4, rng.randrange(5, len(game.events) - 1)):
+        full = fold(game.events[:version], game.deck)
+        viewers: tuple[Viewer, ...] = (None, *range(len(full.seats)))
+        for viewer in viewers:
+            other = another_deck(full, viewer, rng)
+            assert other != game.deck
+            assert answers(game, other, version, viewer) == answers(
+                game, game.deck, version, viewer
+            )
+
+
+@pytest.mark.parametrize("identity", RULESETS)
+def test_a_seat_is_told_before_the_seal_what_it_is_told_after_it(identity: str) -> None:
+    """What a seat could do did not depend on cards that it did not see."""
+    ruleset = rules(identity)
+    game = play(ruleset, seat_counts(ruleset)[0], 22, turn_limit=40)
+    log = [Line(seq=seq, event=event) for seq, event in enumerate(game.events[:-2])]
+    whole = Story(log, game.deck)
+    for seat in range(len(whole.games[0].seats)):
+        own = Story(log, deck_for(game.events[:-2], game.deck, seat))
+        for done in own.done:
+            if done.seat == seat:
+                assert decision(own, done.first, viewer=seat) == decision(whole, done.first)

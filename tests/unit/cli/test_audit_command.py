@@ -1,0 +1,137 @@
+"""`shithead audit`: a referee settles a question with a file and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from service.cli import MISUSED
+from service.record.bundle import OPENINGS, REFUSALS, write_bundle
+from service.record.canonical import canonical
+from service.record.chain import head
+from tests.made_games import Plan, made_game
+from tests.unit.cli.conftest import SAMPLES, Said
+
+LEEDS = SAMPLES / "leeds.jsonl"
+
+
+def test_a_decision_is_told_with_the_words_of_its_statements(
+    shithead: Callable[..., Said],
+) -> None:
+    """L8: a play is equal to the top card of the pile, or higher."""
+    status, out, _ = shithead("audit", LEEDS, "--move", "60")
+    assert status == 0
+    assert out.startswith("seq 60, 2026-11-21T02:47:13.987415Z: seat 1, after 2368 ms\n")
+    assert "pile      9h  (asks for at least 9)" in out
+    assert "  8c  L8  8 does not fit on the pile" in out
+    assert "did       play Kc Kh Ks" in out
+    assert "  L8              A play is one or more cards of one rank" in out
+
+
+def test_every_event_and_card_of_every_sample_can_be_asked_for(
+    shithead: Callable[..., Said],
+) -> None:
+    for path in sorted(SAMPLES.glob("*.jsonl")):
+        last = len(path.read_bytes().splitlines()) - 1
+        for words in (("--move", last // 2), ("--move", last), ("--card", "Th")):
+            status, out, err = shithead("audit", path, *map(str, words))
+            assert (status, err) == (0, ""), (path.name, words, err)
+            assert out
+        status, out, _ = shithead("audit", path, "--knowledge", "0", "--at", str(last))
+        assert status == 0
+
+
+def test_custody_and_knowledge_are_told(shithead: Callable[..., Said]) -> None:
+    out = shithead("audit", LEEDS, "--card", "Th")[1]
+    assert "  2–74    up of seat 1, slot 1  seen by all" in out
+    out = shithead("audit", LEEDS, "--knowledge", "1", "--at", "60")[1]
+    assert "  9h  pile            since seq 2   its own" in out
+    assert "unseen (14)" in out
+
+
+def test_json_is_the_object_of_the_api(shithead: Callable[..., Said]) -> None:
+    status, out, _ = shithead("audit", LEEDS, "--move", "60", "--json")
+    assert status == 0
+    assert json.loads(out)["did"] == {"type": "play", "cards": ["Kc", "Kh", "Ks"]}
+
+
+def test_refused_attempts_of_a_bundle_are_told(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    lines = LEEDS.read_bytes().splitlines()
+    at = json.loads(lines[60])["at"]
+    row = {"at": at, "seat": 1, "move": {"type": "pick_up", "with": []}, "rule": "L10"}
+    broken = {"at": 1, "seat": "x", "move": {"type": "fly"}}
+    files = {REFUSALS: canonical(row) + b"\n" + canonical(broken) + b"\nnonsense\n"}
+    path = tmp_path / "game.shx"
+    path.write_bytes(write_bundle(lines, files=files))
+    status, out, _ = shithead("audit", path, "--move", "60")
+    assert status == 0
+    assert f"refused before\n  {at}  pick up  L10\n" in out
+
+
+def test_a_running_game_tells_what_is_public(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    path = tmp_path / "running.jsonl"
+    path.write_bytes(b"\n".join(made_game(Plan(name="audit", stop=9))) + b"\n")
+    last = len(path.read_bytes().splitlines()) - 1
+    status, out, _ = shithead("audit", path, "--move", str(last))
+    assert status == 0
+    assert "followed" in out
+    assert "legal" not in out
+    assert shithead("audit", path, "--knowledge", "0")[0] == MISUSED
+
+
+def test_a_seats_bundle_of_a_running_game_tells_what_the_seat_saw(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    lines = made_game(Plan(name="audit", stop=9))
+    path = tmp_path / "seat.shx"
+    path.write_bytes(write_bundle(lines, profile="seat-0", files={OPENINGS: canonical([])}))
+    assert shithead("audit", path, "--knowledge", "0")[0] in (0, 1)
+    assert shithead("audit", path, "--knowledge", "1")[0] == MISUSED
+
+
+def test_a_log_that_does_not_hold_says_so(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    lines = LEEDS.read_bytes().splitlines()
+    assert head(lines[59])
+    changed = lines[60].replace(b'"Kc"', b'"8c"')
+    assert changed != lines[60]
+    path = tmp_path / "changed.jsonl"
+    path.write_bytes(b"\n".join([*lines[:60], changed, *lines[61:]]) + b"\n")
+    status, out, err = shithead("audit", path, "--move", "60")
+    assert status == 1
+    assert "seq 6" in err
+    assert "did       play 8c Kh Ks" in out
+    assert "play 8c Kh Ks  " not in out  # it is not among the legal moves
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--move", "1", "--card", "Th"),
+        ("--move", "196"),
+        ("--move", "-1"),
+        ("--card", "X1"),
+        ("--card", "\x1b[31m"),
+        ("--knowledge", "3"),
+        ("--knowledge", "0", "--at", "197"),
+        ("--card", "Th", "--at", "3"),
+    ],
+)
+def test_what_cannot_be_asked_ends_with_64(
+    shithead: Callable[..., Said], words: tuple[str, ...]
+) -> None:
+    status, out, err = shithead("audit", LEEDS, *words)
+    assert (status, out) == (MISUSED, "")
+    assert "\x1b" not in err
+
+
+def test_no_file_and_no_log_end_with_3(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    assert shithead("audit", tmp_path / "none.shx", "--move", "1")[0] == 3
+    nonsense = tmp_path / "nonsense"
+    nonsense.write_bytes(b"PK nonsense")
+    assert shithead("audit", nonsense, "--move", "1")[0] == 3

@@ -1,0 +1,189 @@
+"""What may be done, asked one question at a time, and the list of all moves in its order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from service.domain.commands import Ready
+from service.domain.decide import decide
+from service.domain.events import PlayStarted, SeatReady
+from service.domain.game import Game
+from service.domain.legal import (
+    along_choices,
+    follow_up_cards,
+    legal_moves,
+    may_act,
+    may_pass,
+    may_pick_up,
+    may_try,
+)
+from service.domain.ruleset import Layout, Ruleset, TryStock
+from tests.rules.phrases import forfeit, lay, play, ready, swap
+from tests.rules.scenario import moves, not_your_turn, refused, scenario, words
+from tests.rules.tables import Table, all_ready, dealt, game_of, rules, table
+
+SHITHEAD, LEEDS, KARMA = rules("shithead"), rules("leeds"), rules("karma-radford")
+QUEEN, EGILSSON, BOOT = rules("covered-queen"), rules("egilsson"), rules("shit-boot")
+
+
+def listed(ruleset: Ruleset, given: Table | Game, seat: int = 0) -> list[str]:
+    """Return a seat's moves in words, in their order."""
+    game = given if isinstance(given, Game) else game_of(ruleset, given)
+    return [words(move) for move in legal_moves(game, seat)]
+
+
+def test_with_only_face_down_cards_nothing_is_taken_tried_or_passed() -> None:
+    """Blind play: turning a card is the only action open."""
+    at = table(pile="Kc", hands=["", "9d"], down=["3c 4c"], stock="6c")
+    game = game_of(EGILSSON, at)
+    assert [may_pick_up(game, 0), may_try(game, 0), may_pass(game, 0)] == [False] * 3
+    assert may_pass(replace(game, pile=()), 0) is False
+    assert listed(EGILSSON, game) == ["turn 0", "turn 1"]
+
+
+def test_a_seat_that_has_to_cover_neither_takes_nor_tries_nor_passes() -> None:
+    """Cover: it may not pick up or try the stock."""
+    at = table(pile="Kc", hands=["4c", "9d"], stock="6c", covering=True)
+    game = game_of(EGILSSON, at)
+    assert [may_pick_up(game, 0), may_try(game, 0), may_pass(game, 0)] == [False] * 3
+    assert may_pass(replace(game, pile=()), 0) is False
+    assert listed(EGILSSON, game) == ["4c"]
+
+
+def test_the_stock_is_tried_never_when_unable_or_always() -> None:
+    """P37, B, and everybody else."""
+    able = table(pile="4c", hands=["9c", "9d"], stock="6c")
+    unable = table(pile="Kc", hands=["9c", "9d"], stock="6c")
+    answers = {
+        ruleset.id: (may_try(game_of(ruleset, able), 0), may_try(game_of(ruleset, unable), 0))
+        for ruleset in (SHITHEAD, BOOT, EGILSSON)
+    }
+    assert answers == {
+        "shithead": (False, False),
+        "shit-boot": (False, True),
+        "egilsson": (True, True),
+    }
+
+
+def test_who_can_try_the_stock_does_not_pass() -> None:
+    """Picking up: a seat passes that has no legal play on an empty pile, and nothing else."""
+    turn = replace(LEEDS.turn, try_stock=TryStock.WHEN_UNABLE)
+    trying = replace(LEEDS, turn=turn)
+    at = table(hands=["5c 5d", "9d"], stock="6c")
+    assert listed(trying, at) == ["trystock"]
+    assert listed(LEEDS, at) == ["pass"]
+    assert moves(LEEDS, table(pile="9c", hands=["5c 4d", "9d"])) == {"take"}
+
+
+def test_outside_play_nobody_may_act() -> None:
+    """Before the deal and after the end."""
+    game, _ = dealt(SHITHEAD, seats=2)
+    over = scenario(SHITHEAD, given=all_ready(game), when=forfeit(0))
+    assert [may_act(over, seat) for seat in range(2)] == [False, False]
+    assert follow_up_cards(over, 0) == ()
+
+
+def test_a_follow_up_is_for_the_seat_that_just_played_and_for_nobody_else() -> None:
+    """S4: with cards drawn in the refill; open until another seat acts."""
+    at = table(pile="8c", hands=["9c Kc Qc", "Jd 6d", "9s 6h"], stock="9d 9h")
+    after = scenario(QUEEN, given=at, when=play(0, "9c"))
+    assert follow_up_cards(after, 0) == ("9d",)
+    assert [follow_up_cards(after, seat) for seat in (1, 2)] == [(), ()]
+    assert [may_act(after, seat) for seat in range(3)] == [True, True, False]
+    assert listed(QUEEN, after) == ["9d"]
+    scenario(QUEEN, given=after, when=play(2, "9s"), then=not_your_turn())
+    assert follow_up_cards(replace(after, turn=0), 0) == ()
+    assert follow_up_cards(replace(after, turn=None), 0) == ()
+
+
+def test_without_the_follow_up_rule_nobody_adds_to_a_play() -> None:
+    """P8: drawing a card of the rank just played changes nothing."""
+    at = table(pile="8c", hands=["9c Kc Qc", "Jd 6d"], stock="9d 9h")
+    after = scenario(SHITHEAD, given=at, when=play(0, "9c"))
+    assert [may_act(after, seat) for seat in range(2)] == [False, True]
+    scenario(SHITHEAD, given=after, when=play(0, "9d"), then=not_your_turn())
+
+
+def test_the_choices_of_what_goes_along_are_in_order() -> None:
+    """P14: one slot, not an empty one; S7: one card or several of one rank, rank by rank."""
+    at = table(pile="Kc", hands=["", "9d"], up=["- 7d 5c"], down=["- 6d 6c"])
+    assert list(along_choices(game_of(SHITHEAD, at), 0)) == [("7d",), ("5c",)]
+    many = ["Qd 8c Jd 6c Td 3c 9c 2d 4c 7c"]
+    wide = table(pile="Kc", hands=["", "9d"], up=many, down=["Ks Kh 8d 8h 8s 6d 6h 6s 5d 5h"])
+    assert [cards[0] for cards in along_choices(game_of(QUEEN, wide), 0)] == sorted(many[0].split())
+
+
+def test_the_list_says_plays_then_the_try_then_what_is_taken() -> None:
+    """Plays first, each rank from few cards to many."""
+    at = table(pile="4c", hands=["9d 9c Kd", "Jd"], stock="6c")
+    assert listed(EGILSSON, at) == ["9c", "9d", "9c 9d", "Kd", "trystock", "take"]
+
+
+def test_a_hand_is_never_held_to_the_stacks_on_the_table() -> None:
+    """A stack of face-up cards is played whole: that says nothing of a hand."""
+    at = table(pile="4c", hands=["7h 9s", "9d"], up=["7d+7c 8c"], down=["3c 3d"])
+    scenario(KARMA, given=at, when=play(0, "7h"))
+    assert "7h" in moves(KARMA, at)
+
+
+def test_the_exchange_lists_every_swap_of_one_pair_then_readiness() -> None:
+    """The swaps of one pair stand for all, in the order of the hand's codes."""
+    game, _ = dealt(SHITHEAD, seats=2, up=["3c 4c 5c"], hands=["Qc Kc Jc"])
+    pairs = [f"swap {up} for {hand}" for up in ("Jc", "Kc", "Qc") for hand in ("3c", "4c", "5c")]
+    assert listed(SHITHEAD, game) == [*pairs, "ready"]
+
+
+def test_without_an_exchange_a_seat_is_only_ready() -> None:
+    """`exchange` is a setting of its own."""
+    strict = replace(SHITHEAD, deal=replace(SHITHEAD.deal, exchange=False))
+    game, _ = dealt(strict, seats=2, up=["3c 4c 5c"], hands=["Qc Kc Jc"])
+    assert listed(strict, game) == ["ready"]
+    scenario(strict, given=game, when=swap(0, "Qc", "3c"), then=refused())
+
+
+def test_who_lays_the_cards_does_not_exchange_them() -> None:
+    """Also where the rules speak of both: what is laid is laid."""
+    both = replace(KARMA, deal=replace(KARMA.deal, exchange=True))
+    game, _ = dealt(both, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
+    laid = scenario(both, given=game, when=lay(0, "9c", "8c", "6c"))
+    assert listed(both, laid) == ["ready"]
+    scenario(both, given=laid, when=swap(0, "Ac", "9c"), then=refused("P31"))
+
+
+def test_in_a_layout_deal_the_first_cards_are_laid_then_the_seat_is_ready() -> None:
+    """P21: three of the six; the list names the first three, any others are accepted."""
+    for ruleset in (KARMA, rules("shithead-layout")):
+        game, _ = dealt(ruleset, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
+        assert listed(ruleset, game) == ["lay Ac Kc Qc"]
+        laid = scenario(ruleset, given=game, when=lay(0, "9c", "8c", "6c"))
+        assert listed(ruleset, laid) == ["ready"]
+
+
+def test_the_last_to_be_ready_starts_the_play() -> None:
+    """Both are told: that the seat is ready, and who opens."""
+    game, _ = dealt(LEEDS, seats=2)
+    assert decide(ready(0), game) == (SeatReady(seat=0),)
+    after = scenario(LEEDS, given=game, when=ready(0))
+    assert decide(Ready(seat=1), after) == (SeatReady(seat=1), PlayStarted(turn=1))
+
+
+@pytest.mark.parametrize("layout", [Layout.PLAIN, Layout.STACKS])
+def test_a_hand_above_the_refill_size_draws_nothing_in_laying_out(layout: Layout) -> None:
+    """P31: the hand is refilled to its size, never cut down to it."""
+    deal = replace(KARMA.deal, hand=7, layout=layout)
+    game, _ = dealt(replace(KARMA, deal=deal), seats=2, hands=["Ac Kc Qc 9c 8c 6c 4c"])
+    before = len(game.stock)
+    game = scenario(game.ruleset, given=game, when=lay(0, "9c", "8c", "6c"))
+    assert (len(game.seats[0].hand), len(game.stock)) == (4, before)
+
+
+def test_without_stacks_nothing_is_added_to_a_laid_table() -> None:
+    """P21: each player lays three; a card drawn in laying out stays in the hand."""
+    layout = rules("shithead-layout")
+    roomy = replace(layout, refill=replace(layout.refill, size=5))
+    game, _ = dealt(roomy, seats=2, hands=["Ac Kc Qc 9c 8c 6c"], stock="9d 8d")
+    game = scenario(roomy, given=game, when=lay(0, "9c", "8c", "6c"))
+    assert set(game.seats[0].drawn_laying) == {"9d", "8d"}
+    scenario(roomy, given=game, when=lay(0, "9d", "", ""), then=refused("P21"))

@@ -1,0 +1,130 @@
+"""What a monitor holds against the games of a log."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from service.public_log.monitor_games import (
+    Games,
+    as_json,
+    check_tables,
+    from_json,
+    note_leaf,
+    read_lines,
+)
+from service.record.chain import decode_event, head
+from service.record.receipts import Receipt
+from tests.made_games import Plan, made_game
+
+
+def seen(*plans: Plan) -> Games:
+    """Return games whose leaves and events a monitor has read."""
+    games: Games = {}
+    for plan in plans:
+        lines = made_game(plan)
+        identity = id_of(lines)
+        for seq in (0, len(lines) - 1):
+            assert list(note_leaf(games, leaf(identity, seq, lines[seq]))) == []
+        assert list(read_lines(identity, games[identity], lines)) == []
+        assert games[identity].leaves == {}
+    return games
+
+
+def id_of(lines: list[bytes]) -> str:
+    return str(decode_event(lines[0])["game"])
+
+
+def leaf(game: str, seq: int, line: bytes) -> Receipt:
+    return Receipt(origin="cards.example", game=UUID(game), seq=seq, head=head(line))
+
+
+def kinds(games: Games) -> set[str]:
+    return {said.partition(":")[0] for said in check_tables(games, list(games))}
+
+
+FIRST = Plan(name="one", hand=1)
+LINES = made_game(FIRST)
+ID = id_of(LINES)
+SECOND = Plan(name="two", hand=2, dealer=0, prev_game=ID)
+
+
+def test_hands_that_follow_one_another_are_right() -> None:
+    assert kinds(seen(FIRST, SECOND)) == set()
+    aborted = Plan(name="one", hand=1, abort=True)
+    assert kinds(seen(aborted, Plan(name="again", hand=1, prev_game=ID))) == set()
+
+
+@pytest.mark.parametrize(
+    "plans",
+    [
+        [FIRST, Plan(name="two", hand=3, dealer=0, prev_game=ID)],
+        [FIRST, Plan(name="two", hand=1, dealer=0, prev_game=ID)],
+        [SECOND],
+        [Plan(name="two", hand=2, dealer=0)],
+        [FIRST, SECOND, Plan(name="three", hand=2, dealer=0, prev_game=ID)],
+        [FIRST, Plan(name="two", hand=1)],
+        [Plan(name="one", hand=1, stop=3), SECOND],
+        [FIRST, Plan(name="two", hand=2, dealer=0, prev_game=ID, table=ID)],
+    ],
+)
+def test_a_hand_left_out_doubled_or_out_of_place_is_found(plans: list[Plan]) -> None:
+    assert kinds(seen(*plans)) == {"hands"}
+
+
+def test_a_server_commitment_used_twice_is_found() -> None:
+    games = seen(FIRST, SECOND)
+    one, two = games.values()
+    two.commit = one.commit
+    assert kinds(games) == {"commitment"}
+
+
+def test_leaves_come_once_in_order_and_not_after_the_seal() -> None:
+    games = seen(FIRST)
+    last = len(LINES) - 1
+    cases = [
+        (leaf(ID, 0, LINES[0]), "order"),
+        (leaf(ID, last, LINES[last]), "twice"),
+        (leaf(ID, last, b"other"), "twice"),
+        (leaf(ID, last + 1, b"other"), "sealed"),
+    ]
+    for receipt, kind in cases:
+        [said] = note_leaf(games, receipt)
+        assert said.startswith(f"{kind}:")
+
+
+def test_another_head_than_the_log_says_is_a_fork() -> None:
+    games: Games = {}
+    assert list(note_leaf(games, leaf(ID, 5, b"another event"))) == []
+    said = list(read_lines(ID, games[ID], LINES))
+    assert [one.partition(":")[0] for one in said] == ["fork"]
+    assert games[ID].version == 6, "no further than the leaf"
+
+
+@pytest.mark.parametrize("change", ["drop", "swap", "edit", "garbage"])
+def test_events_that_were_changed_are_found(change: str) -> None:
+    lines = list(LINES)
+    match change:
+        case "drop":
+            del lines[3]
+        case "swap":
+            lines[3], lines[4] = lines[4], lines[3]
+        case "edit":
+            lines[3] = lines[3].replace(b'"seat":0', b'"seat":1').replace(b'"by":0', b'"by":1')
+            lines[3] = lines[3].replace(b"2026-", b"2027-")
+        case _:
+            lines[3] = b"{}"
+    games: Games = {}
+    list(note_leaf(games, leaf(ID, len(LINES) - 1, LINES[-1])))
+    said = list(read_lines(ID, games[ID], lines))
+    assert len(said) == 1
+    assert said[0].startswith(("fork:", "events:"))
+
+
+def test_what_is_remembered_is_the_same_after_a_file() -> None:
+    import json
+
+    games = seen(FIRST, SECOND)
+    list(note_leaf(games, leaf(str(UUID(int=1)), 4, b"x")))
+    assert from_json(json.loads(json.dumps(as_json(games)))) == games

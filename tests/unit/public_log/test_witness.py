@@ -1,0 +1,280 @@
+"""A witness cosigns what continues, and nothing else: the statuses of C2SP tlog-witness."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.public_log.witness import Answer, Witness, WitnessState, load_cosigner
+from service.public_log.witness_server import witness_server
+from service.public_log.witnesses import (
+    RemoteWitness,
+    Unheard,
+    WitnessRefused,
+    ask_witness,
+    parse_witnesses,
+    write_request,
+)
+from service.record.canonical import RecordError
+from service.record.checkpoint import Checkpoint, sign_checkpoint
+from service.record.cosignature import Cosigner, cosignatures
+from service.record.notes import NoteSigner, parse_note
+from service.record.tiles import EMPTY, Tile, TiledTree, grow
+from service.record.tree import consistency_proof, leaf_hash, root
+
+LOG = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"h" * 32))
+THIEF = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"t" * 32))
+OTHER = NoteSigner(name="other.example", key=Ed25519PrivateKey.from_private_bytes(b"o" * 32))
+WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
+LEAVES = [leaf_hash(bytes([number])) for number in range(40)]
+FORGED = [leaf_hash(b"forged"), *LEAVES[1:]]
+NOW = 1_700_000_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "witness.state"
+
+
+def witness_at(path: Path) -> Witness:
+    return Witness(
+        cosigner=WITNESS,
+        logs={LOG.name: [LOG.verifier]},
+        state=WitnessState(path),
+        now=lambda: NOW,
+    )
+
+
+@pytest.fixture
+def witness(path: Path) -> Witness:
+    return witness_at(path)
+
+
+def note_of(size: int, leaves: list[bytes] = LEAVES, signer: NoteSigner = LOG) -> bytes:
+    checkpoint = Checkpoint(origin=signer.name, size=size, root=root(leaves[:size]))
+    return sign_checkpoint(checkpoint, [signer])
+
+
+def asked(
+    witness: Witness,
+    old: int,
+    size: int,
+    leaves: list[bytes] = LEAVES,
+    proof: tuple[bytes, ...] | None = None,
+) -> Answer:
+    made = consistency_proof(leaves[:size], old) if proof is None and old <= size else proof or ()
+    return witness.add_checkpoint(write_request(old, made, note_of(size, leaves)))
+
+
+def test_a_log_that_grows_is_cosigned_each_time(witness: Witness) -> None:
+    before = 0
+    for size in (1, 2, 5, 5, 8, 9, 40):
+        answer = asked(witness, before, size)
+        assert (answer.status, answer.media_type) == (200, "text/plain; charset=utf-8")
+        (found,) = cosignatures(parse_note(note_of(size) + answer.body), [WITNESS.verifier])
+        assert found.timestamp == NOW
+        before = size
+    assert witness.seen(LOG.name).size == 40
+
+
+def test_an_old_size_that_is_not_the_last_one_is_told_the_last_one(witness: Witness) -> None:
+    assert asked(witness, 0, 7).status == 200
+    for old in (0, 3, 8):
+        answer = asked(witness, old, 9)
+        assert (answer.status, answer.body) == (409, b"7\n")
+        assert answer.media_type == "text/x.tlog.size"
+
+
+def test_another_tree_of_the_same_size_is_refused_and_kept_as_evidence(
+    witness: Witness, path: Path
+) -> None:
+    """Equivocation: two signed checkpoints of one size are proof against the log."""
+    assert asked(witness, 0, 7).status == 200
+    answer = asked(witness, 7, 7, FORGED)
+    assert answer.status == 409
+    assert answer.media_type != "text/x.tlog.size"
+    [kept] = path.parent.glob("*.note")
+    assert kept.read_bytes() == note_of(7, FORGED)
+    assert witness.seen(LOG.name).root == root(LEAVES[:7])
+
+
+@pytest.mark.parametrize("size", [8, 9, 40])
+def test_a_changed_past_is_refused(witness: Witness, size: int) -> None:
+    """Split view: whichever proof is brought, that of the forged tree or of the true one."""
+    assert asked(witness, 0, 7).status == 200
+    for leaves in (FORGED, LEAVES):
+        proof = consistency_proof(leaves[:size], 7)
+        assert asked(witness, 7, size, FORGED, proof).status == 422
+    assert asked(witness, 7, size, FORGED, ()).status == 422
+    assert asked(witness, 7, size).status == 200
+
+
+def test_a_smaller_tree_is_not_cosigned_after_a_greater_one(witness: Witness) -> None:
+    """Rollback."""
+    assert asked(witness, 0, 9).status == 200
+    assert asked(witness, 9, 7, proof=()).status == 400
+    assert asked(witness, 7, 7).status == 409
+    assert asked(witness, 0, 7).status == 409
+
+
+def test_a_proof_from_nothing_is_empty(witness: Witness) -> None:
+    assert asked(witness, 0, 7, proof=(LEAVES[0],)).status == 422
+
+
+def test_unknown_logs_and_signatures_are_told_apart(witness: Witness) -> None:
+    def status(signer: NoteSigner) -> int:
+        return witness.add_checkpoint(write_request(0, (), note_of(3, signer=signer))).status
+
+    assert status(OTHER) == 404
+    assert status(THIEF) == 403
+    assert status(LOG) == 200
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"",
+        b"old 0\n",
+        b"old 0\n\n",
+        b"old 00\n\n" + note_of(3),
+        b"old -1\n\n" + note_of(3),
+        b"old  0\n\n" + note_of(3),
+        b"new 0\n\n" + note_of(3),
+        b"old 0\nxx\n\n" + note_of(3),
+        b"old 0\nAAAA\n\n" + note_of(3),
+        b"old 0" + note_of(3),
+        write_request(0, (LEAVES[0],) * 64, note_of(3)),
+        b"old 0\n\n" + note_of(3).replace(b"\n3\n", b"\n03\n"),
+        b"\xff",
+    ],
+)
+def test_what_is_no_request_is_refused(witness: Witness, request_: bytes) -> None:
+    assert witness.add_checkpoint(request_).status == 400
+
+
+def test_what_was_seen_outlives_the_process(witness: Witness, path: Path) -> None:
+    assert asked(witness, 0, 7).status == 200
+    again = witness_at(path)
+    assert asked(again, 0, 7, FORGED).status == 409
+    assert asked(again, 7, 8).status == 200
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_state_that_cannot_be_read_is_not_begun_anew(path: Path) -> None:
+    for text in ("", "{", "[]", '{"logs":{"a":{}}}'):
+        path.write_text(text)
+        with pytest.raises(RecordError):
+            WitnessState(path)
+
+
+def test_nothing_is_answered_that_is_not_on_disk(
+    witness: Witness, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("service.public_log.witness.replace_file", full)
+    with pytest.raises(OSError, match="disk full"):
+        asked(witness, 0, 7)
+    assert witness.seen(LOG.name).size == 0
+
+
+def test_requests_at_once_never_go_back(path: Path) -> None:
+    """The race of the text: a later answer must not store an earlier tree."""
+    witness, answers = witness_at(path), list[Answer]()
+    sizes = list(range(1, 40))
+    threads = [
+        threading.Thread(target=lambda size=size: answers.append(asked(witness, 0, size)))
+        for size in sizes
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [answer.status for answer in answers].count(200) == 1
+
+
+def test_the_key_of_a_witness_is_made_once_and_keeps_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "witness.key"
+    with pytest.raises(RecordError):
+        load_cosigner(file, None)
+    made = load_cosigner(file, "w.example/1")
+    assert load_cosigner(file, None).verifier == made.verifier
+    assert file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(RecordError, match="goes by the name"):
+        load_cosigner(file, "w.example/2")
+    file.write_text("{}")
+    with pytest.raises(RecordError):
+        load_cosigner(file, None)
+
+
+class Served:
+    """A witness behind HTTP, and a log that asks it."""
+
+    def __init__(self, witness: Witness) -> None:
+        self.server = witness_server(witness, "127.0.0.1", 0)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.remote = RemoteWitness(url=url, verifier=WITNESS.verifier)
+
+    def ask(self, size: int, known: int, leaves: list[bytes] = LEAVES) -> str:
+        _, added = grow(EMPTY, leaves[:size])
+        hashes = {(level, position): one for level, position, one in added}
+
+        def read(tile: Tile) -> bytes:
+            places = range(tile.first, tile.first + tile.width)
+            return b"".join(hashes[tile.level or 0, place] for place in places)
+
+        return ask_witness(self.remote, note_of(size, leaves), TiledTree(size, read), known)
+
+
+@pytest.fixture
+def served(witness: Witness) -> Served:
+    return Served(witness)
+
+
+def test_a_log_asks_over_http_and_is_told_where_to_go_on(served: Served) -> None:
+    """What the log thinks the witness has seen may be wrong, in both directions."""
+    served.ask(5, 0)
+    for size, known in ((9, 0), (20, 9), (20, 9), (30, 7)):
+        line = served.ask(size, known)
+        (found,) = cosignatures(parse_note(note_of(size) + line.encode()), [WITNESS.verifier])
+        assert found.verifier == WITNESS.verifier
+    served.server.shutdown()
+
+
+def test_a_log_that_forks_or_goes_back_is_told_so(served: Served) -> None:
+    served.ask(9, 0)
+    for size, leaves in ((9, FORGED), (12, FORGED), (7, LEAVES)):
+        with pytest.raises(WitnessRefused):
+            served.ask(size, 0, leaves)
+    served.server.shutdown()
+
+
+def test_an_answer_of_another_witness_is_none(served: Served) -> None:
+    other = Cosigner(name="w.example/2", key=WITNESS.key)
+    served.remote = RemoteWitness(url=served.remote.url, verifier=other.verifier)
+    with pytest.raises(Unheard, match="no cosignature of the key"):
+        served.ask(5, 0)
+    served.server.shutdown()
+
+
+def test_a_witness_that_is_not_there_is_unheard(served: Served) -> None:
+    served.server.shutdown()
+    served.server.server_close()
+    with pytest.raises(Unheard, match="does not answer"):
+        served.ask(5, 0)
+
+
+def test_the_setting_names_witnesses_by_key_and_address() -> None:
+    key = str(WITNESS.verifier)
+    one, two = parse_witnesses(f"{key} https://a.example/w/, {key}  http://b.example")
+    assert (one.url, two.url) == ("https://a.example/w", "http://b.example")
+    assert one.verifier == WITNESS.verifier
+    assert parse_witnesses("") == ()
+    for wrong in (key, f"{key} ftp://a", f"x {key}", f"{LOG.verifier} https://a.example"):
+        with pytest.raises(RecordError):
+            parse_witnesses(wrong)
