@@ -41,6 +41,7 @@ def listed(world: World, path: str, limit: int) -> list[dict[str, Any]]:
         page = world.get(f"{path}?limit={limit}{cursor}").json
         assert 0 < len(page["items"]) <= limit
         found += page["items"]
+        assert len(found) < 500, "the list does not end"
         if page["next"] is None:
             return found
         cursor = f"&cursor={page['next']}"
