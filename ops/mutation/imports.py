@@ -26,6 +26,10 @@ from ops.mutation.session import Mistake, Report, in_children, limit
 SECONDS = 120.0
 """Processor time of one session."""
 
+VALUES = "tests/unit/domain/test_values.py"
+
+OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native", "--capture=sys")
+
 LOADED = ("_pytest.fixtures", "hypothesis", "orjson", "psycopg", "redis")
 """Loaded once, before the first child is forked: none of them knows the project."""
 
@@ -40,12 +44,19 @@ def try_all(mistakes: list[Mistake], tests: list[str], jobs: int, report: Report
         mistake.change.apply()
         ast.fix_missing_locations(mistake.tree)
         sys.meta_path.insert(0, _Finder(mistake))
-        failed = _FirstFailure()
-        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-            code = pytest.main([*tests, "-x", "--capture=sys"], plugins=[failed])
-        return "" if code == pytest.ExitCode.OK else failed.told or f"pytest: {code!r}"
+        # Most are noticed by a few tests of values, without loading all others.
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they load longer than the tests run
+        return _failing([VALUES, *OPTIONS, "--noconftest"]) or _failing([*tests, *OPTIONS])
 
     in_children(mistakes, attempt, jobs, report)
+
+
+def _failing(words: list[str]) -> str:
+    """Return the first test that fails."""
+    failed = _FirstFailure()
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        code = pytest.main(words, plugins=[failed])
+    return "" if code == pytest.ExitCode.OK else failed.told or f"pytest: {code!r}"
 
 
 class _FirstFailure:

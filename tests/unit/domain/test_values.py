@@ -1,0 +1,174 @@
+"""Values that others depend on: words of the record, codes of refusals, what holds unless said."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+
+import pytest
+
+from service.domain import commands, errors, events, game, ruleset, table
+from service.domain.cards import HIDDEN, JOKER, RANKS, SUITS
+from service.domain.commands import PickUp, TimeOut
+from service.domain.demand import Demand
+from service.domain.game import EntropyState, SeatState, Status, new_game
+from service.domain.ruleset import ALL_RANKS, PLAIN_RANK, Asks, RankRule, Ruleset
+from service.domain.table import TableSeat, TableStatus, fold_table
+from tests.rules.tables import created, rules
+from tests.unit.domain.test_table_seats import OPENED
+
+ENUMS = sorted(
+    {
+        thing
+        for module in (commands, events, game, ruleset, table)
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, StrEnum) and thing is not StrEnum
+    },
+    key=lambda enum: enum.__name__,
+)
+
+
+@pytest.mark.parametrize("enum", ENUMS, ids=lambda enum: enum.__name__)
+def test_the_words_of_the_record_are_the_names_of_the_members(enum: type[StrEnum]) -> None:
+    """Rulesets, events and views are written with these words, and old games are read by them."""
+    assert {member.name.lower(): member for member in enum} == {m.value: m for m in enum}
+
+
+def test_cards_are_written_as_ever() -> None:
+    """Cards: text codes are rank and suit; jokers are X1 and X2; ace high, two low."""
+    assert "".join(RANKS) == "23456789TJQKA"
+    assert "".join(SUITS) == "cdhs"
+    assert (JOKER, HIDDEN, "".join(ALL_RANKS)) == ("X", "??", "23456789TJQKAX")
+
+
+def test_every_refusal_has_its_own_code() -> None:
+    """The codes of the interface, one for each reason."""
+    kinds = (
+        errors.CommandRefused,
+        errors.GameOver,
+        errors.NotYourTurn,
+        errors.UnknownCard,
+        errors.RuleRefused,
+    )
+    codes = ["refused", "game-over", "not-your-turn", "unknown-card", "rule-refused"]
+    assert [kind.code for kind in kinds] == codes
+
+
+def test_a_ruleset_that_says_nothing_is_the_plain_game() -> None:
+    """Three down, three up, three in the hand; no card is special; played for a loser."""
+    plain = Ruleset(id="custom-plain", seats_min=2, seats_max=5)
+    said = {key: value for key, value in asdict(plain).items() if key not in ("id", "order")}
+    assert said == {
+        "options": {},
+        "seats_min": 2,
+        "seats_max": 5,
+        "deck": {
+            "count": "fixed",
+            "decks": 1,
+            "seats_per_deck": 0,
+            "jokers": 0,
+            "jokers_from_seats": 0,
+            "jokers_then": 0,
+            "partial": (),
+        },
+        "deal": {
+            "down": 3,
+            "up": 3,
+            "hand": 3,
+            "layout": "none",
+            "starter": "none",
+            "exchange": True,
+            "throws": (),
+        },
+        "opening": {"opener": "left_of_dealer", "ranks": (), "suits": "", "play": "any"},
+        "refill": {"to": "size", "size": 3},
+        "turn": {
+            "obligation": "may_pick_up",
+            "try_stock": "never",
+            "follow_up": False,
+            "runs": False,
+        },
+        "pick_up": {"taker": "self", "after": "next", "along": "nothing", "show_blind": True},
+        "burn": {"set_size": 4, "flusher": False},
+        "end": {"played_for": "loser", "next_dealer": "loser", "paper_bag": False},
+        "ranks": {},
+        "cites": {},
+    }
+    assert plain.order == RANKS
+
+
+def test_a_rank_that_is_not_special_is_plain() -> None:
+    """The normal case: by the normal rule, asks for at least its rank, and does nothing."""
+    assert asdict(PLAIN_RANK) == {
+        "plays": "normal",
+        "not_on": (),
+        "asks": "at_least",
+        "asks_as": None,
+        "besides": (),
+        "alone": "anything",
+        "burns": False,
+        "covers": False,
+        "covers_with_two": False,
+        "reverses": False,
+        "skips": False,
+    }
+    assert RankRule() == PLAIN_RANK
+
+
+def test_who_cites_differently_plays_by_the_same_rules() -> None:
+    """Two rulesets are the same where they say the same, whatever they rest it on."""
+    one, other = (
+        Ruleset(id="custom-x", seats_min=2, seats_max=5, cites={"deal.up": cited})
+        for cited in ("P3", "L4")
+    )
+    assert one == other
+
+
+def test_a_new_game_is_one_in_which_nothing_has_happened() -> None:
+    """Nothing dealt, nobody on turn, clockwise, and the first play still to come."""
+    begun = created(rules("shithead"), 2)
+    state = new_game(begun)
+    nothing = (state.deck, state.stock, state.pile, state.burned)
+    assert nothing == ((), (), (), ())
+    assert (state.version, state.status, state.direction) == (1, Status.SHUFFLING, 1)
+    nobody = (state.dealer, state.turn, state.thrower, state.flusher, state.timed_out)
+    assert nobody == (None,) * 5
+    assert (state.last_play, state.result) == (None, None)
+    assert (state.opening, state.covering, state.passes, state.actions) == (True, False, 0, 0)
+    seat = SeatState()
+    assert (seat.hand, seat.known, seat.up, seat.down, seat.drawn_laying) == ((),) * 5
+    assert (seat.laid, seat.ready, seat.place, seat.time_outs) == (False, False, None, 0)
+    assert (seat.entropy, seat.empty) == (EntropyState.NONE, True)
+    assert state.seats == (seat, seat)
+
+
+def test_a_new_table_has_played_no_hand() -> None:
+    """Seats that have lost nothing, and a first dealer still to be drawn."""
+    state = fold_table([OPENED])
+    assert (state.hand, state.repeat, state.game, state.last_game) == (0, False, None, None)
+    assert (state.next_dealer, state.closed, state.status) == (None, False, TableStatus.BETWEEN)
+    seat = TableSeat()
+    assert (seat.kind, seat.entropy) == ("open", "none")
+    assert (seat.player, seat.bot, seat.key, seat.key_sig) == (None,) * 4
+    assert (seat.hands, seat.shithead, seat.bag) == (0, 0, False)
+
+
+def test_values_are_never_changed_in_place() -> None:
+    """Frozen: an event, a state or a setting that has been handed out stays what it was."""
+    for value in (PLAIN_RANK, SeatState(), TableSeat(), PickUp(seat=0), Demand(kind=Asks.BELOW)):
+        with pytest.raises(AttributeError):
+            setattr(value, next(iter(asdict(value))), 1)
+
+
+def test_what_is_left_unsaid_in_a_command() -> None:
+    """A pick-up takes nothing along, and a time-out names no move."""
+    assert PickUp(seat=0).along == ()
+    assert TimeOut(seat=0).move is None
+    said_nothing = Demand(kind=Asks.ANYTHING)
+    assert (said_nothing.rank, said_nothing.asked_by, said_nothing.setting) == (None, None, "")
+
+
+def test_a_game_is_aborted_for_one_of_four_causes() -> None:
+    """Entropy that never came, a player who left, nobody who plays, the operator."""
+    causes = [cause.value for cause in events.AbortCause]
+    assert causes == ["no_entropy", "left", "idle", "operator"]
