@@ -26,7 +26,7 @@ LAYERS = (
     {"service.logs", "service.wakeups", "service.simulate"},
     {"service.trying"},
     {"service.bootstrap"},
-    {"service.api", "service.web", "workers"},
+    {"service.api", "workers"},
     {"service.embedded_identity"},
     {"service.embedded"},
     {"service.embedded_postgres", "service.embedded_valkey", "service.supervise"},

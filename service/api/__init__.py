@@ -1,1 +1,1 @@
-
+"""The REST interface and the pages: one blueprint a file."""

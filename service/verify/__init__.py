@@ -1,1 +1,1 @@
-
+"""The checks over a log or bundle, offline: no database, no network."""
