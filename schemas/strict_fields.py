@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import abstractmethod
 from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
@@ -178,9 +179,9 @@ class OneOf(Closed):
     variants: tuple[type[Schema], ...] = ()
 
     @classmethod
+    @abstractmethod
     def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
         """Return which of the variants a value means to be."""
-        raise NotImplementedError
 
     def load(self, data: Any, **_more: Any) -> Any:
         """Return the value as it came, once its variant has taken it."""
