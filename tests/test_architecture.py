@@ -45,6 +45,7 @@ PURE = {
     "enum",
     "functools",
     "itertools",
+    "operator",
     "typing",
 }
 """All of the standard library that the game may use: no clock, no chance, no files, no JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +23,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
+from service.domain.replacing import replace
 from service.record.chain import encode_event
 from service.record.chain import head as head_of
 from service.record.shuffle import Shuffle, derive

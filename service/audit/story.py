@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Protocol
 
@@ -26,6 +26,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve, fold
 from service.domain.game import Game
+from service.domain.replacing import replace
 
 _CONSEQUENCES: Final = (PlayStarted, CardsDrawn, PileBurned, SeatOut, GameSealed)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import assert_never
 
 from service.domain.cards import Card, rank_of
@@ -56,6 +55,7 @@ from service.domain.exchange import lay, ready, swap
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, follow_up_cards, may_act, may_pass, may_try
 from service.domain.plays import can_play, check_cards, check_play
+from service.domain.replacing import replace
 from service.domain.ruleset import Along, Obligation, Plays
 from service.domain.ruleset import TryStock as Trying
 from service.domain.silence import move_for_silent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
@@ -24,6 +24,7 @@ from service.domain.dispute_events import (
     VoteCommitted,
     VoteRevealed,
 )
+from service.domain.replacing import replace
 
 Moment = int
 """Microseconds since 1970 in UTC; the times of the events, for there is no clock in here."""

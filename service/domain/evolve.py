@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import assert_never
 
 from service.domain.cards import HIDDEN, Card, rank_of
@@ -49,6 +48,7 @@ from service.domain.game import (
     without,
 )
 from service.domain.positions import positions
+from service.domain.replacing import replace
 
 
 def fold(events: Iterable[Event], deck: tuple[Card, ...] | None = None) -> Game:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from service.domain.cards import HIDDEN, Card, Rank, rank_of
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Direction, EndReason, Entropy, GameCreated, Zone
+from service.domain.replacing import replace
 from service.domain.ruleset import Ruleset
 
 

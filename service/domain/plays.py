@@ -100,7 +100,7 @@ def candidate_plays(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
     all (api.md, section 4).
     """
     state, demand = game.seats[seat], _demand_now(game)
-    for cards in _candidates(game.ruleset, state):
+    for cards in _candidates(game, state, demand):
         if state.zone is Zone.UP and not _whole_stacks(state, cards):
             continue
         laid = _in_laying_order(game.ruleset, cards)
@@ -119,8 +119,11 @@ def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
             yield from combinations(ordered, size)
 
 
-def _candidates(ruleset: Ruleset, state: SeatState) -> Iterator[tuple[Card, ...]]:
-    source = source_cards(state)
+def _candidates(
+    game: Game, state: SeatState, demand: Demand
+) -> Iterator[tuple[Card, ...]]:
+    """Yield what could be a play: of the ranks that do not fit alone only those in company."""
+    ruleset, source = game.ruleset, source_cards(state)
     by_rank = {
         rank: tuple(cards) for rank, cards in groupby(in_code_order(source), key=rank_of)
     }
@@ -129,6 +132,8 @@ def _candidates(ruleset: Ruleset, state: SeatState) -> Iterator[tuple[Card, ...]
             for other, companions in by_rank.items():
                 if _companions(ruleset, rank, other):
                     yield from _accompanied(cards, companions)
+        elif not _fits_here(game, rank, demand):
+            continue
         elif state.zone is Zone.UP and any(len(stack) > 1 for stack in state.up):
             yield from _stacks(state, rank)
         else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, assert_never
 
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Clock, EndReason, Entropy
+from service.domain.replacing import replace
 from service.domain.ruleset import NextDealer
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final, Literal
 
 from service.domain.cards import HIDDEN, Card, in_code_order
 from service.domain.commands import Seat
 from service.domain.game import Game, SeatState
+from service.domain.replacing import replace
 
 ALL: Final = "all"
 """The viewer to whom nothing is hidden; only for sealed games."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from schemas.settings import Tree, ruleset_of
@@ -18,6 +18,7 @@ from service.domain.events import EndReason, Entropy, Event, GameCreated, SeatSe
 from service.domain.evolve import evolve
 from service.domain.game import Game, Status, new_game
 from service.domain.legal import legal_moves, may_act
+from service.domain.replacing import replace
 from service.domain.ruleset import Layout, Ruleset, deck_of
 from service.domain.silence import move_for_silent, silent_opener
 

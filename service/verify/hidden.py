@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from service.domain.cards import Card
 from service.domain.events import BlindFailed, GameCreated
 from service.domain.evolve import evolve
 from service.domain.game import new_game
+from service.domain.replacing import replace
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.public import lands

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import zip_longest
 from typing import Final
 
@@ -16,6 +16,7 @@ from service.domain.errors import CommandRefused, RuleRefused
 from service.domain.events import CardsDealt, Event, GameCreated, TurnTimedOut
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
+from service.domain.replacing import replace
 from service.domain.ruleset import Ruleset
 from service.rulesets.citing import rules_behind
 from service.verify.finding import Cursor, Failed

@@ -9,7 +9,6 @@ qualifies to open, the worst card) nothing is said.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from service.domain.cards import HIDDEN, Card, in_code_order, ordered_deck, rank_of
 from service.domain.commands import Seat
@@ -28,6 +27,7 @@ from service.domain.events import (
     Zone,
 )
 from service.domain.game import Game, Status
+from service.domain.replacing import replace
 from service.domain.ruleset import Opener, OpeningPlay, Plays
 from service.verify.finding import Failed
 
