@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -74,7 +75,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    database_url: str, redis_url: str, folder: Path, *, workers: int = 1
+    database_url: str, redis_url: str, folder: Path, *, workers: int = 1, **more: Any
 ) -> Iterator[Running]:
     """Run the service in the role that may only append and read, where it is let in."""
     settings = Settings(
@@ -86,6 +87,7 @@ def running(
         api_processes=2,
         api_threads=16,
         workers=workers,
+        **more,
     )
     service = Running(settings=settings, logs=folder)
     try:

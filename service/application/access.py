@@ -7,7 +7,7 @@ from uuid import UUID
 
 from service.application.callers import Caller, matches
 from service.application.entries import GameEntry
-from service.application.errors import not_found
+from service.application.errors import Refusal, not_found
 from service.event_store.directory import Directory, TableRow
 
 
@@ -50,6 +50,13 @@ def visible_table(
     if directory.judges(caller.player, table=row.id):
         return row
     raise not_found("table")
+
+
+def refuse_uninvited(row: TableRow, caller: Caller) -> None:
+    """Raise `forbidden` for somebody who may see a private table but was not asked to it."""
+    asked = is_insider(row, caller.player) or matches(caller.invite, row.invite_hash)
+    if not row.public and not asked:
+        raise Refusal("forbidden", "nobody has invited you to sit here")
 
 
 def is_insider(row: TableRow, player: UUID | None) -> bool:

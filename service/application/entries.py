@@ -119,13 +119,17 @@ class Entries:
             return None
         return load_table(identity, found.events)
 
+    def is_judge(self, game: UUID, caller: Caller) -> bool:
+        """Return whether a caller is a referee of a dispute about a game; nothing is read yet."""
+        return caller.player is not None and self._directory.judges(caller.player, game=game)
+
     def lets_judge(self, game: UUID, caller: Caller) -> bool:
         """
         Return whether a caller may know of a private game as a referee of a dispute about it.
 
         What a referee reads so is noted: its players see who looked.
         """
-        if caller.player is None or not self._directory.judges(caller.player, game=game):
+        if caller.player is None or not self.is_judge(game, caller):
             return False
         self._directory.record_reading(
             game=game, at=self._now(), reader=caller.player, what=caller.what

@@ -216,7 +216,7 @@ class Moves:
         return Answered(body=body, version=record.version)
 
     def _seated(self, caller: Caller, game: UUID) -> tuple[UUID, Seat]:
-        entry = visible(self._entries.cached(game), caller)
+        entry = visible(self._entries.cached(game), caller, self._entries.is_judge)
         seat = entry.seat_of(caller.player)
         if caller.player is None or seat is None:
             raise Refusal("not-seated", "you do not sit in this game")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from service.application.access import visible_table
+from service.application.access import refuse_uninvited, visible_table
 from service.application.answers import Answers
 from service.application.callers import Answered, Caller, Idempotency, Player, digest
 from service.application.dealt_hand import DealtHand, table_append
@@ -131,7 +131,8 @@ class Tables:
     ) -> Answered:
         """Take a seat, any open one where none is named; the last to sit may set off the deal."""
         caller = Caller(player=player.id, invite=invite)
-        visible_table(self._directory.table(identity), caller)
+        row = visible_table(self._directory.table(identity), caller, self._directory)
+        refuse_uninvited(row, caller)
         room_for_game(self._directory, player.id)
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
@@ -146,13 +147,13 @@ class Tables:
     def leave(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
         """Leave one's seat between hands."""
         caller = Caller(player=player.id, invite=invite)
-        visible_table(self._directory.table(identity), caller)
+        visible_table(self._directory.table(identity), caller, self._directory)
         self._change(caller, player, identity, lambda r: [seat_left(r.table, player)], None)
 
     def close(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
         """Close a table that one hosts, between hands; closing it again changes nothing."""
         caller = Caller(player=player.id, invite=invite)
-        row = visible_table(self._directory.table(identity), caller)
+        row = visible_table(self._directory.table(identity), caller, self._directory)
         if row.host != player.id:
             raise Refusal("forbidden", "only its host closes a table")
 
@@ -172,7 +173,7 @@ class Tables:
     ) -> tuple[dict[str, Any], int]:
         """Change one's entropy or key for the hands to come, and return the table."""
         caller = Caller(player=player.id, invite=invite)
-        visible_table(self._directory.table(identity), caller)
+        visible_table(self._directory.table(identity), caller, self._directory)
         self._change(
             caller,
             player,
@@ -199,7 +200,7 @@ class Tables:
     def _deal(
         self, caller: Caller, player: Player, identity: UUID, request: Idempotency | None
     ) -> Answered:
-        row = visible_table(self._directory.table(identity), caller)
+        row = visible_table(self._directory.table(identity), caller, self._directory)
         room_for_game(self._directory, player.id)
         for _ in range(ATTEMPTS):
             record = self._record(identity)

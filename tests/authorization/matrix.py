@@ -1,0 +1,101 @@
+"""The matrix of who may do what, as `ops/authorization.md` has it, and the calls it speaks of."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).resolve().parents[2] / "ops" / "authorization.md"
+TABLES = ("public", "private")
+HANDS = ("running", "sealed", "open", "ruled")
+USUAL = ("running", "sealed")
+"""The hands that `any` stands for; the other two are situations of single calls."""
+
+NOBODY = "0" * 43
+"""A token, an invite or a code that fits and that nobody was given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What one caller is answered in one situation."""
+
+    operation: str  # method and template of the path
+    query: str
+    table: str
+    hand: str
+    caller: str
+    status: int
+
+
+def cells() -> list[Cell]:
+    """Return every cell of the page; `any` stands for each of what it stands for."""
+    found: list[Cell] = []
+    callers: tuple[str, ...] = ()
+    for row in _rows():
+        if len(row) < 4:
+            continue  # what the words stand for
+        if row[0] == "call":
+            callers = tuple(row[3:])
+            continue
+        call, table, hand, *statuses = row
+        assert len(statuses) == len(callers), f"{call}: a cell is missing or too many"
+        operation, _, query = call.partition("?")
+        tables = TABLES if table == "any" else (table,)
+        hands = USUAL if hand == "any" else (hand,)
+        for where, (caller, status) in itertools.product(
+            itertools.product(tables, hands), zip(callers, statuses, strict=True)
+        ):
+            found.append(
+                Cell(
+                    operation=operation,
+                    query=query,
+                    table=where[0],
+                    hand=where[1],
+                    caller=caller,
+                    status=int(status),
+                )
+            )
+    return found
+
+
+def _rows() -> Iterator[list[str]]:
+    """Yield the lines of the page's tables, without their rulers."""
+    for line in PAGE.read_text("utf-8").splitlines():
+        if line.startswith("| ") and not re.fullmatch(r"[| :-]+", line):
+            yield [part.strip(" `") for part in line.strip().strip("|").split("|")]
+
+
+ACCUSATION = {"accused": 2, "seq": 0, "charge": "other", "statement": "It was not so."}
+
+BODIES: dict[str, Any] = {
+    "POST /v1/players": {"name": "Eve"},
+    "POST /v1/players/me/token": {},
+    "POST /v1/players/recover": {"recovery": NOBODY},
+    "POST /v1/rulesets": {"name": "x", "base": "leeds", "changes": {"no_such_setting": 1}},
+    "POST /v1/tables": {"ruleset": "shithead", "seats": ["me", "open"]},
+    "POST /v1/tables/{table_id}/seats": {},
+    "PATCH /v1/tables/{table_id}/seats/me": {"entropy": "commit"},
+    "POST /v1/tables/{table_id}/games": {},
+    "POST /v1/games/{game_id}/moves": {"type": "ready"},
+    "POST /v1/games/{game_id}/entropy": {"value": "00" * 32},
+    "POST /v1/games/{game_id}/back": {},
+    "POST /v1/games/{game_id}/disputes": ACCUSATION,
+    "POST /v1/verify": b"{}",
+    "POST /v1/disputes/{dispute_id}/statements": {"text": "So it was."},
+    "POST /v1/disputes/{dispute_id}/referees": {},
+    "POST /v1/disputes/{dispute_id}/votes": {"commit": "00" * 32},
+    "POST /v1/disputes/{dispute_id}/appeal": {},
+}
+"""What each call brings; what a row's query says goes before it."""
+
+ASKED: dict[str, str] = {
+    "GET /v1/rulesets/{ruleset_id}/differences": "from=threes",
+    "GET /v1/games/{game_id}/audit/knowledge": "seat=0",
+    "GET /v1/statistics/blind-choices": "player={accused}",
+    "GET /v1/log/proof": "game={published}",
+}
+"""Queries without which a call cannot be read."""

@@ -1,0 +1,124 @@
+"""The people of the matrix: at a table of their own, in a situation of its own, over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from service.record.votes import vote_commitment
+from tests.authorization.matrix import ACCUSATION, ASKED, BODIES, NOBODY, Cell
+
+PLAYERS = ("outsider", "guest", "seat", "other seat", "host", "referee")
+_REFEREES = ("referee", "second referee", "third referee")
+_SALT = b"s" * 32
+
+
+@dataclass(kw_only=True)
+class Scene:
+    """A table with everybody who could want something of it."""
+
+    port: int
+    table: str  # public or private
+    hand: str
+    tokens: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    invite: str = NOBODY
+
+    def set_up(self) -> Scene:
+        """Seat three people at a table of the host's, and have a dispute of theirs judged."""
+        for name in (*PLAYERS, "third seat", *_REFEREES[1:]):
+            told = self.done("POST", "/v1/players", {"name": name}, by=None)
+            self.tokens[name], self.ids[name] = told["token"], told["id"]
+        wanted = {"ruleset": "shithead", "seats": ["open"] * 3, "visibility": self.table}
+        opened = self.done("POST", "/v1/tables", wanted, by="host")
+        table, self.invite = opened["id"], opened.get("invite", NOBODY)
+        for name in ("seat", "other seat", "third seat"):
+            told = self.done("POST", f"/v1/tables/{table}/seats", {}, by=name)
+        self.ids |= {"table_id": table, "game_id": told["game"], "player_id": self.ids["seat"]}
+        self.ids["accused"] = self.ids["other seat"]
+        self._accuse()
+        if self.hand != "running":
+            self.done("POST", self._game("/moves"), {"type": "forfeit"}, by="other seat")
+        if self.hand == "open":
+            self.done("DELETE", f"/v1/tables/{table}/seats/me", None, by="third seat")
+        if self.hand == "ruled":
+            self._rule()
+        return self
+
+    def status(self, cell: Cell, **known: str) -> int:
+        """Return what the caller of a cell is answered."""
+        method, _, path = cell.operation.partition(" ")
+        query = cell.query or ASKED.get(cell.operation, "")
+        filled = f"{path}?{query}" if query else path
+        headers = {}
+        if cell.caller in ("invited", "guest"):
+            headers["Shithead-Invite"] = self.invite
+        if cell.caller == "dead token":
+            headers["Authorization"] = f"Bearer {NOBODY}"
+        elif cell.caller in self.tokens:
+            headers["Authorization"] = f"Bearer {self.tokens[cell.caller]}"
+        body = BODIES.get(cell.operation)
+        return self._ask(method, filled.format(**(_ANYWHERE | known | self.ids)), body, headers)[0]
+
+    def done(self, method: str, path: str, body: Any, *, by: str | None) -> Any:
+        """Return what a call gives that has to work; the invite comes along."""
+        headers = {"Shithead-Invite": self.invite}
+        if by is not None:
+            headers["Authorization"] = f"Bearer {self.tokens[by]}"
+        status, told = self._ask(method, path, body, headers, whole=True)
+        assert status in (200, 201, 204), (method, path, by, status, told)
+        return json.loads(told) if told else None
+
+    def _accuse(self) -> None:
+        accusation = {**ACCUSATION, "accused": 1}
+        told = self.done("POST", self._game("/disputes"), accusation, by="seat")
+        self.ids["dispute_id"] = told["id"]
+        for name in _REFEREES:
+            self.done("POST", f"/v1/disputes/{told['id']}/referees", {}, by=name)
+
+    def _rule(self) -> None:
+        votes, identity = f"/v1/disputes/{self.ids['dispute_id']}/votes", self.ids["dispute_id"]
+        for number, name in enumerate(_REFEREES):
+            commit = vote_commitment(UUID(identity), number, "not_proven", _SALT).hex()
+            self.done("POST", votes, {"commit": commit}, by=name)
+        for name in _REFEREES:
+            opened = {"vote": "not_proven", "salt": _SALT.hex()}
+            self.done("POST", votes, opened, by=name)
+
+    def _game(self, rest: str) -> str:
+        return f"/v1/games/{self.ids['game_id']}{rest}"
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        headers: dict[str, str],
+        *,
+        whole: bool = False,
+    ) -> tuple[int, bytes]:
+        """Return status and, where asked for, the body; a stream has no end to read to."""
+        sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
+        given = headers if sent is None else {"Content-Type": kind, **headers}
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as line:
+            line.request(method, path, body=sent, headers=given)
+            answer = line.getresponse()
+            return answer.status, answer.read() if whole else b""
+
+
+_ANYWHERE = {
+    "ruleset_id": "leeds",
+    "seq": "1",
+    "card": "Th",
+    "code": "malformed",
+    "package": "verify",
+    "file": "chain.py",
+    "level": "0",
+    "rest": "000.p/1",
+}
+"""Parts of paths that are the same in every situation."""
