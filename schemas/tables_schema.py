@@ -173,4 +173,21 @@ class DealtSchema(Closed):
     game = fields.Nested(GameViewSchema, required=True)
 
 
+class ChangeOfKeySchema(Closed):
+    """What is signed: that this key of the seat follows the one before."""
+
+    v = Whole(required=True, low=1, high=1)
+    table = fields.UUID(required=True)
+    seat = Whole(required=True, high=MAX_SEATS - 1)
+    key = key_field(required=True)
+
+
+class KeyChangeSchema(Closed):
+    """A change of a seat's key between hands, with the signature of the key before it."""
+
+    change = fields.Nested(ChangeOfKeySchema, required=True)
+    sig = signature_field(required=True)
+
+
 TablePageSchema: type[Schema] = page_of(TableSchema)
+KeyChangePageSchema: type[Schema] = page_of(KeyChangeSchema)

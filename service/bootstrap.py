@@ -19,6 +19,7 @@ from service.application.entries import Entries
 from service.application.entropy import EntropyCalls
 from service.application.evidence import Evidence
 from service.application.games import Games
+from service.application.key_changes import KeyChanges
 from service.application.lists import Lists
 from service.application.moves import Moves
 from service.application.names import Names
@@ -72,6 +73,7 @@ class Services:
     entries: Entries
     players: Players
     tables: Tables
+    key_changes: KeyChanges
     games: Games
     moves: Moves
     entropy: EntropyCalls
@@ -172,6 +174,7 @@ def compose(
             directory=directory, entries=entries, tables=tables, names=names, world=world
         ),
         tables=tables,
+        key_changes=KeyChanges(store, directory),
         games=games,
         moves=moves,
         entropy=EntropyCalls(moves),

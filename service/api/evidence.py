@@ -22,7 +22,7 @@ evidence = Blueprint("evidence", __name__, "What can be checked, and with what."
 GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
 MOST_PARTS = 200
-PARTS = ("file", "receipt", "key", "seat_key")
+PARTS = ("file", "receipt", "key", "seat_key", "key_change", "proof")
 VERIFIER_KEY = r"^[!-~]{1,1000}$"
 SEAT_KEY = r"^(0|[1-9][0-9]?)=[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"
 
@@ -48,6 +48,15 @@ _UPLOAD = {
                         "type": "array",
                         "items": {"type": "string", "pattern": SEAT_KEY},
                         "description": "public keys of players in base64, as 0=<key>",
+                    },
+                    "key_change": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "answers of /v1/tables/{id}/keys, or items of them",
+                    },
+                    "proof": {
+                        "type": "string",
+                        "description": "of the public log, in place of one in the bundle",
                     },
                 },
                 "additionalProperties": False,
@@ -105,7 +114,8 @@ def verify(_call: Call) -> Response:
     Check a bundle or a log, from what is sent alone; the server's own records say nothing here.
 
     As multipart: the bundle as `file`, receipts as `receipt`, server keys
-    as `key`, keys of seats as `seat_key`.
+    as `key`, keys of seats as `seat_key`, signed changes of these as `key_change`, a
+    proof of the public log as `proof`.
     """
     request.max_content_length = context().settings.max_bundle_bytes
     if request.mimetype in (ZIP, NDJSON, "application/octet-stream"):
@@ -148,6 +158,8 @@ def _sorted_parts() -> dict[str, list[bytes]]:
         raise invalid(f"/{min(unknown)}", "is not known here")
     if len(parts["file"]) != 1:
         raise invalid("/file", "is to be there once")
+    if len(parts["proof"]) > 1:
+        raise invalid("/proof", "is there more than once")
     return parts
 
 
@@ -159,6 +171,8 @@ def _verify_parts() -> object:
         receipts=parts["receipt"],
         keys=_words("key", parts["key"]),
         seat_keys=_words("seat_key", parts["seat_key"]),
+        key_changes=parts["key_change"],
+        proof=next(iter(parts["proof"]), None),
     )
 
 

@@ -9,6 +9,7 @@ from flask import Response
 from schemas.players_schema import NothingSchema
 from schemas.tables_schema import (
     DealtSchema,
+    KeyChangePageSchema,
     OpenedTableSchema,
     SeatChangeSchema,
     SitSchema,
@@ -149,6 +150,24 @@ def change_seat(call: Call, table_id: UUID) -> Response:
         call.by, table_id, changes=call.body, invite=call.caller.invite
     )
     return versioned(own(json_response(found)), version)
+
+
+@operation(
+    tables,
+    "GET",
+    f"{TABLE}/keys",
+    answer=KeyChangePageSchema,
+    refuses=("not-found",),
+    headers=(InviteHeaders,),
+)
+def key_changes(call: Call, table_id: UUID) -> Response:
+    """
+    The changes of seats' keys that the keys before them signed, newest first.
+
+    The verifier takes this answer as `--key-change`: it shows that the key of a later
+    hand follows from the one that a player gave out.
+    """
+    return own(json_response(page(services().key_changes.of_table(call.caller, table_id), None)))
 
 
 @operation(

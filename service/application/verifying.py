@@ -16,11 +16,14 @@ from service.public_log.published import PublicLog
 from service.record.bundle import PROOF, Bundle, NotABundle, read_log
 from service.record.canonical import RecordError
 from service.record.cosignature import COSIGNATURE, CosignatureVerifier, parse_cosigner
+from service.record.key_changes import KeyChange, read_key_changes
 from service.record.notes import NoteVerifier, parse_key, parse_verifier
+from service.record.weak_keys import is_weak
 from service.verify.report import audit_object
 from service.verify.verify import Given, verify_bundle
 
 KEY_BYTES = 32
+MOST_CHANGES = 100
 _SEAT = re.compile("0|[1-9][0-9]?")
 
 
@@ -56,13 +59,16 @@ class Verifying:
         receipts: Sequence[bytes] = (),
         keys: Sequence[str] = (),
         seat_keys: Sequence[str] = (),
+        key_changes: Sequence[bytes] = (),
+        proof: bytes | None = None,
     ) -> dict[str, Any]:
         """
         Return the audit object of a bundle or log that somebody sends.
 
         `keys` are the server's and those of witnesses, told apart by their algorithm;
-        `seat_keys` those of players as `0=<base64>`. Raises `not-a-bundle` where it is
-        none, `invalid-body` for a key that is none.
+        `seat_keys` those of players as `0=<base64>`, `key_changes` what ties later ones
+        to them; `proof` counts instead of one in the bundle. Raises `not-a-bundle` where
+        it is none, `invalid-body` for a key or change that is none.
         """
         try:
             bundle = read_log(data)
@@ -75,6 +81,8 @@ class Verifying:
             witness_keys=witnesses,
             witnessed=bool(witnesses),
             seat_keys=_seat_keys(seat_keys),
+            key_changes=_key_changes(key_changes),
+            proof=proof,
         )
         return audit_object(verify_bundle(bundle, given))
 
@@ -99,8 +107,20 @@ def _seat_keys(words: Sequence[str]) -> dict[int, str]:
             raise invalid(
                 "/seat_key", "is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
             )
+        if is_weak(b64decode(key)):
+            raise invalid("/seat_key", "is a key of small order, which proves nothing")
         keys[int(seat)] = key
     return keys
+
+
+def _key_changes(files: Sequence[bytes]) -> tuple[KeyChange, ...]:
+    changes: tuple[KeyChange, ...] = ()
+    for data in files:
+        try:
+            changes += read_key_changes(data, most=MOST_CHANGES - len(changes))
+        except RecordError as error:
+            raise invalid("/key_change", error.detail) from None
+    return changes
 
 
 def _is_key(text: str) -> bool:

@@ -12,6 +12,7 @@ import click
 from service.record.canonical import RecordError
 from service.record.cosignature import parse_cosigner
 from service.record.notes import NoteVerifier, parse_verifier
+from service.record.weak_keys import is_weak
 from service.verify.command import Asked, main_verify
 
 _KEY_BYTES: Final = 32
@@ -68,6 +69,8 @@ def _seat_keys(
             raise click.BadParameter(
                 f"{value!r} is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
             )
+        if is_weak(b64decode(key)):
+            raise click.BadParameter(f"{value!r}: a key of small order, which proves nothing")
         keys[int(seat)] = key
     return keys
 
@@ -101,6 +104,22 @@ def _seat_keys(
     help="The public key of a player, base64, as 0=…; of every human seat it makes level L3.",
 )
 @click.option(
+    "--key-change",
+    "key_changes",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Changes of keys between hands, signed by the keys before: a saved /v1/tables/ID/keys.",
+)
+@click.option(
+    "--proof",
+    "proofs",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A proof of the public log (.tlog-proof), beside a log or in place of the bundle's own.",
+)
+@click.option(
     "--level",
     type=click.Choice(("L1", "L2", "L3")),
     default="L1",
@@ -127,6 +146,8 @@ def verify(
     receipts: tuple[Path, ...],
     server_keys: tuple[str, ...],
     seat_keys: dict[int, str],
+    key_changes: tuple[Path, ...],
+    proofs: tuple[Path, ...],
     level: str,
     *,
     witnessed: bool,
@@ -164,6 +185,10 @@ def verify(
     leads to a checkpoint of the public log, signed with --server-key and cosigned by
     the witnesses of --witness-key.
 
+    A key given for a seat stands for later hands as well where --key-change shows that
+    it named the key of those hands. A change that no key before it signed is called a
+    new key, in `sequence`.
+
     \b
     Where to get them: a player is given a receipt with every move (`receipt` in the
     answer) and anybody can fetch one while the game runs, at /v1/games/ID/receipt.
@@ -183,6 +208,7 @@ def verify(
       shithead verify hand1.shx hand2.shx hand3.shx
       shithead verify game.shx --level L2 --receipt mine.note --server-key keys.json
       shithead verify game.shx --server-key keys.json --witness-key witness.key
+      shithead verify events.jsonl --proof game.tlog-proof --server-key keys.json
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     asked = Asked(
         level=level,
@@ -192,6 +218,8 @@ def verify(
         receipts=receipts,
         server_keys=server_keys,
         seat_keys=seat_keys,
+        key_changes=key_changes,
+        proofs=proofs,
         as_json=as_json,
     )
     return main_verify(files, asked)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
 from service.record.bundle import Bundle, NotABundle, read_log
 from service.record.canonical import RecordError
 from service.record.cosignature import parse_cosigner
+from service.record.key_changes import KeyChange, read_key_changes
 from service.record.notes import parse_verifier
 from service.verify.finding import Result
 from service.verify.log import Log
-from service.verify.outside import receipt_game
+from service.verify.outside import proof_game, receipt_game
 from service.verify.report import LEVELS, Report, audit_object
 from service.verify.text import report_text
 from service.verify.verify import Given, verify_log
@@ -39,6 +40,8 @@ class Asked:
     receipts: Sequence[Path] = ()
     server_keys: Sequence[str] = ()  # as name+id+key
     seat_keys: Mapping[int, str] = field(default_factory=dict)
+    key_changes: Sequence[Path] = ()
+    proofs: Sequence[Path] = ()  # of the public log; of a game's several the last counts
     as_json: bool = False
 
 
@@ -60,10 +63,11 @@ def main_verify(
     try:
         bundles = [_bundle(path) for path in paths]
         given = _given(asked)
+        proofs = [path.read_bytes() for path in asked.proofs]
     except (NotABundle, RecordError, OSError) as error:
         print(f"shithead verify: {error}", file=errors)
         return NOT_A_BUNDLE
-    reports = verify_all(bundles, given)
+    reports = verify_all(bundles, given, proofs)
     if asked.as_json:
         objects = [audit_object(report) for report in reports]
         json.dump(objects[0] if len(objects) == 1 else objects, out, indent=1)
@@ -74,26 +78,26 @@ def main_verify(
     return max((status_of(report, asked.level) for report in reports), key=_gravity)
 
 
-def verify_all(bundles: Sequence[Bundle], given: Given) -> list[Report]:
+def verify_all(
+    bundles: Sequence[Bundle], given: Given, proofs: Sequence[bytes] = ()
+) -> list[Report]:
     """
     Return the report of each bundle, the others being its neighbours at the table.
 
-    A receipt goes to the log of its game; one that belongs to none of them is
-    held against the first, where it fails.
+    A receipt or log proof goes to the log of its game; one that belongs to none of
+    them is held against the first, where it fails.
     """
     logs = [Log(bundle.lines) for bundle in bundles]
     games = [str(log.game) if log.events else None for log in logs]
     homes = [_home(receipt_game(note), games) for note in given.receipts]
+    proof_of = {_home(proof_game(proof), games): proof for proof in proofs}
     reports = []
     for index, bundle in enumerate(bundles):
         notes = zip(given.receipts, homes, strict=True)
-        own = Given(
+        own = replace(
+            given,
             receipts=tuple(note for note, home in notes if home == index),
-            server_keys=given.server_keys,
-            seat_keys=given.seat_keys,
-            witnessed=given.witnessed,
-            witness_keys=given.witness_keys,
-            quorum=given.quorum,
+            proof=proof_of.get(index),
         )
         others = [*logs[:index], *logs[index + 1 :]]
         reports.append(verify_log(logs[index], bundle, own, others))
@@ -130,10 +134,19 @@ def _given(asked: Asked) -> Given:
         receipts=tuple(path.read_bytes() for path in asked.receipts),
         server_keys=tuple(parse_verifier(key) for key in asked.server_keys),
         seat_keys=asked.seat_keys,
+        key_changes=tuple(_changes(asked.key_changes)),
         witnessed=asked.witnessed or bool(asked.witness_keys),
         witness_keys=tuple(parse_cosigner(key) for key in asked.witness_keys),
         quorum=asked.quorum,
     )
+
+
+def _changes(paths: Sequence[Path]) -> Iterator[KeyChange]:
+    for path in paths:
+        try:
+            yield from read_key_changes(path.read_bytes())
+        except RecordError as error:
+            raise NotABundle(f"{path}: {error.detail}") from None
 
 
 def _home(game: str | None, games: Sequence[str | None]) -> int:

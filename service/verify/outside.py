@@ -138,6 +138,15 @@ def receipt_game(note: bytes) -> str | None:
         return None
 
 
+def proof_game(proof: bytes) -> str | None:
+    """Return the game that a log proof says it is of, None where it does not say so."""
+    try:
+        extra = parse_proof(proof).extra or b""
+        return str(parse_receipt_body(extra.decode("utf-8", "replace")).game)
+    except RecordError:
+        return None
+
+
 def _read(note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
     try:
         return check_receipt(note, keys) if keys else parse_receipt_body(parse_note(note).text)

@@ -7,8 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from service.domain.ruleset import NextDealer
+from service.record.key_changes import KeyChange
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
+from service.verify.signatures import vouched
 
 
 def check_seal(log: Log, cursor: Cursor) -> None:
@@ -18,12 +20,14 @@ def check_seal(log: Log, cursor: Cursor) -> None:
         raise missing("the game is not sealed: it is unfinished, or the log was cut short")
 
 
-def check_sequence(log: Log, others: Sequence[Log], cursor: Cursor) -> str | None:
+def check_sequence(
+    log: Log, others: Sequence[Log], changes: Sequence[KeyChange], cursor: Cursor
+) -> str | None:
     """
     The games of this table follow one another, none left out and none twice.
 
-    Return in words what a reader should know: aborted attempts, new keys, and
-    whether the table's first games are among those given.
+    Return in words what a reader should know: aborted attempts, new keys and whether
+    the ones before signed for them, and whether the table's first games are among those given.
     """
     cursor.seq = 0
     table = log.created["table"]
@@ -34,7 +38,7 @@ def check_sequence(log: Log, others: Sequence[Log], cursor: Cursor) -> str | Non
     ordered = _ordered(games)
     if ordered[0].created["prev_game"] is None and ordered[0].created["hand"] != 1:
         raise Failed(0, f"hand {ordered[0].created['hand']} follows no other game")
-    notes = _notes(ordered)
+    notes = [*_notes(ordered), *_key_notes(ordered, changes)]
     last_played: Log | None = None
     for before, after in pairwise(ordered):
         if before.seal is None:
@@ -130,16 +134,33 @@ def _notes(games: Sequence[Log]) -> list[str]:
     notes = []
     if games[0].created["prev_game"] is not None:
         notes.append(f"the games before hand {games[0].created['hand']} were not given")
-    keys: dict[int, str | None] = {}
     for game in games:
         seal = game.seal
         if seal is not None and seal["type"] == "game_aborted":
             notes.append(f"aborted: {game.game} ({_why(seal['data'])})")
-        for seat, setup in enumerate(game.created["seats"]):
-            if seat in keys and keys[seat] != setup["key"] and setup["key"] is not None:
-                notes.append(f"new key: seat {seat} in hand {game.created['hand']}")
-            keys[seat] = setup["key"]
     return notes
+
+
+def _key_notes(games: Sequence[Log], changes: Sequence[KeyChange]) -> list[str]:
+    """Return where a seat's key is not that of the hand before, and what there is to say for it."""
+    notes = []
+    for before, after in pairwise(games):
+        seats = enumerate(zip(before.created["seats"], after.created["seats"], strict=False))
+        for seat, (old, new) in seats:
+            if old["key"] != new["key"]:
+                said = _key_note(after, seat, old["key"], new["key"], changes)
+                notes.append(f"{said}: seat {seat} in hand {after.created['hand']}")
+    return notes
+
+
+def _key_note(
+    log: Log, seat: int, old: str | None, new: str | None, changes: Sequence[KeyChange]
+) -> str:
+    if new is None:
+        return "no key any more"
+    if old is not None and vouched(log, seat, old, new, changes):
+        return "key changed, signed by the one before"
+    return "new key"
 
 
 def _why(data: Mapping[str, Any]) -> str:

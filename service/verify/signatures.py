@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
+from service.record.key_changes import KeyChange, key_follows
 from service.record.moves import intent_holds
+from service.record.weak_keys import is_weak
 from service.verify.finding import Cursor, Failed, not_applicable
 from service.verify.log import Log
 from service.verify.moves import ACTIONS, EXCHANGE, Kind, Move
@@ -14,16 +17,22 @@ from service.verify.moves import ACTIONS, EXCHANGE, Kind, Move
 Event = Mapping[str, Any]
 
 
-def check_signatures(log: Log, given: Mapping[int, str], cursor: Cursor) -> None:
+def check_signatures(
+    log: Log, given: Mapping[int, str], changes: Sequence[KeyChange], cursor: Cursor
+) -> None:
     """
     Every move of a keyed seat is signed, `seen` is right, and no nonce repeats.
 
-    `given` are keys of seats that came from outside: they must be the pinned ones.
+    `given` are keys of seats that came from outside: they must be the pinned ones, or
+    have named these as their followers by one of the `changes`.
     """
     cursor.seq = 0
     keys = pinned_keys(log)
+    for seat, key in sorted(keys.items()):
+        if is_weak(b64decode(key)):
+            raise Failed(0, f"the key of seat {seat} is of small order: anybody can sign for it")
     for seat, key in sorted(given.items()):
-        if keys.get(seat) != key:
+        if seat not in keys or not vouched(log, seat, key, keys[seat], changes):
             raise Failed(0, f"the key of seat {seat} is not the one given from outside")
     nonces: set[str] = set()
     for move in log.grouped[0]:
@@ -38,6 +47,12 @@ def pinned_keys(log: Log) -> dict[int, str]:
     """Return the keys that `game_created` pins, by seat."""
     setups = enumerate(log.created["seats"])
     return {seat: setup["key"] for seat, setup in setups if setup["key"] is not None}
+
+
+def vouched(log: Log, seat: int, old: str, new: str, changes: Sequence[KeyChange]) -> bool:
+    """Return whether a seat's key is the old one, or follows from it by signed changes."""
+    table = UUID(log.created["table"])
+    return key_follows(b64decode(old), b64decode(new), changes, table=table, seat=seat)
 
 
 def unproven(log: Log) -> list[str]:

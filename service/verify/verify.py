@@ -9,6 +9,7 @@ from typing import Any
 from service.record.bundle import OPENINGS, PROOF, Bundle
 from service.record.canonical import MAX_LINE, RecordError, parse
 from service.record.cosignature import CosignatureVerifier
+from service.record.key_changes import KeyChange
 from service.record.notes import NoteVerifier
 from service.record.shapes import OPENING, each
 from service.verify.chain import check_bytes, check_chain
@@ -32,6 +33,8 @@ class Given:
     receipts: tuple[bytes, ...] = ()
     server_keys: tuple[NoteVerifier, ...] = ()
     seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
+    key_changes: tuple[KeyChange, ...] = ()  # of seats, between hands
+    proof: bytes | None = None  # of the public log; counts instead of one in the bundle
     witnessed: bool = False  # whether cosignatures of witnesses are asked for
     witness_keys: tuple[CosignatureVerifier, ...] = ()
     quorum: int | None = None  # how many of these must have cosigned; None: all
@@ -93,7 +96,7 @@ def _findings(
 
 
 def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict[Check, Run]:
-    proof = bundle.files.get(PROOF)
+    proof = bundle.files.get(PROOF) if given.proof is None else given.proof
     policy = Policy(keys=given.witness_keys, quorum=given.quorum, asked=given.witnessed)
     return {
         Check.BYTES: lambda at: check_bytes(log, at),
@@ -106,14 +109,14 @@ def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict
         Check.CUSTODY: lambda at: check_custody(log, at),
         Check.LEGALITY: lambda at: check_legality(log, at),
         Check.HIDDEN: lambda at: check_hidden(log, at),
-        Check.SIGNATURES: lambda at: check_signatures(log, given.seat_keys, at),
+        Check.SIGNATURES: lambda at: check_signatures(log, given.seat_keys, given.key_changes, at),
         Check.RECEIPTS: lambda at: check_receipts(
             log, given.receipts, bundle.receipts, given.server_keys, at
         ),
         Check.ANCHOR: lambda at: check_anchor(log, proof, given.server_keys, at),
         Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
         Check.SEAL: lambda at: check_seal(log, at),
-        Check.SEQUENCE: lambda at: check_sequence(log, others, at),
+        Check.SEQUENCE: lambda at: check_sequence(log, others, given.key_changes, at),
     }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
+from typing import Any
 from uuid import UUID
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.record.moves import sign_intent
+from service.record.key_changes import read_key_changes
+from service.record.moves import sign_intent, sign_key_change
 from tests.api_world import Person, World, problem_of
 
 WEAK = {
@@ -72,11 +74,47 @@ def test_the_verifier_takes_keys_of_seats(world: World, ada: Person) -> None:
         assert answer.status_code == 200, answer.text
         [check] = [c for c in answer.json["checks"] if c["check"] == "signatures"]
         assert check["result"] == result, check
-    for word in (public, f"x={public}", "0=short"):
+    for word in (public, f"x={public}", "0=short", *(f"0={text(weak)}" for weak in WEAK.values())):
         form = {"file": (io.BytesIO(bundle), "game.shx"), "seat_key": word}
         answer = world.client.post("/v1/verify", data=form)
         assert problem_of(answer) == "invalid-body"
         assert [error["at"] for error in answer.json["errors"]] == ["/seat_key"]
+
+
+def test_a_table_shows_the_changes_of_keys_that_were_signed(
+    world: World, ada: Person, bob: Person
+) -> None:
+    """What the old key signed reaches whoever verifies later hands, and nothing else does."""
+    old, new = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    table = ada.table("open", key=text(old.public_key().public_bytes_raw()), deal=False)
+    path = f"/v1/tables/{table['id']}"
+    public = new.public_key().public_bytes_raw()
+    sig = sign_key_change(old, table=UUID(table["id"]), seat=0, key=public)
+    body = {"key": text(public), "sig": sig}
+    assert ada.call("PATCH", f"{path}/seats/me", json=body).status_code == 200
+    third = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
+    assert ada.call("PATCH", f"{path}/seats/me", json={"key": text(third)}).status_code == 200
+    answer = world.get(f"{path}/keys")
+    change = {"v": 1, "table": table["id"], "seat": 0, "key": text(public)}
+    assert answer.json == {"items": [{"change": change, "sig": sig}], "next": None}
+    assert read_key_changes(answer.data)[0].as_json() == answer.json["items"][0]
+    hidden = ada.table("open", deal=False, visibility="private")
+    assert ada.get(f"/v1/tables/{hidden['id']}/keys").json["items"] == []
+    assert problem_of(bob.get(f"/v1/tables/{hidden['id']}/keys")) == "not-found"
+
+
+def test_changes_and_proofs_reach_the_verifier(world: World, ada: Person) -> None:
+    bundle = ada.get(f"{ada.game()}/evidence").data
+
+    def sent(**parts: object) -> Any:
+        form = {"file": (io.BytesIO(bundle), "game.shx"), **parts}
+        return world.client.post("/v1/verify", data=form)
+
+    for name in ("key_change", "proof"):
+        assert problem_of(sent(**{name: ["{}", "{}"]})) == "invalid-body"
+    answer = sent(proof="no proof")
+    [check] = [c for c in answer.json["checks"] if c["check"] == "anchor"]
+    assert check["result"] == "fail", check
 
 
 def test_too_many_parts_are_told_so(world: World) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
@@ -14,8 +14,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.cli import MISUSED
 from service.record.bundle import write_bundle
 from service.record.chain import head
+from service.record.checkpoint import Checkpoint, sign_checkpoint
+from service.record.moves import sign_key_change
 from service.record.notes import NoteSigner
-from service.record.receipts import issue_receipt
+from service.record.receipts import issue_receipt, receipt_body
+from service.record.tlog_proof import TlogProof
+from service.record.tree import leaf_hash, root
 from tests.unit.cli.conftest import SAMPLES, Said
 
 LOG = SAMPLES / "leeds.jsonl"
@@ -110,6 +114,7 @@ def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -
         ("--seat-key", "0=AAAA"),
         ("--seat-key", "x=" + b64encode(bytes(32)).decode()),
         ("--seat-key", "0=not base64"),
+        ("--seat-key", "0=" + b64encode(bytes(32)).decode()),
         ("--level", "L4"),
     ],
 )
@@ -120,11 +125,51 @@ def test_a_key_that_is_none_is_a_wrong_command_line(
     assert (status, out) == (MISUSED, "")
 
 
+def test_a_proof_beside_a_plain_log_counts_like_one_in_a_bundle(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    lines = LOG.read_bytes().splitlines()
+    game = UUID(json.loads(lines[0])["game"])
+    body = receipt_body(SERVER.name, game, len(lines) - 1, head(lines[-1])).encode()
+    leaves = [leaf_hash(body), leaf_hash(b"another")]
+    signed = Checkpoint(origin=SERVER.name, size=2, root=root(leaves))
+    proof = TlogProof(
+        index=0, hashes=(leaves[1],), checkpoint=sign_checkpoint(signed, [SERVER]), extra=body
+    )
+    path = tmp_path / "game.tlog-proof"
+    path.write_bytes(proof.text)
+    status, out, _ = shithead("verify", LOG, "--proof", path, "--server-key", KEY)
+    assert (status, "anchor       pass" in out) == (0, True)
+    other = SAMPLES / "threes.jsonl"
+    status, out, _ = shithead("verify", LOG, other, "--proof", path, "--server-key", KEY)
+    assert (status, out.count("anchor       pass"), out.count("anchor       missing")) == (0, 1, 1)
+    status, out, _ = shithead("verify", other, "--proof", path, "--server-key", KEY)
+    assert (status, "anchor       fail" in out) == (1, True)
+
+
+def test_changes_of_keys_reach_the_verifier(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    keyed = SAMPLES / "shithead-keyed.jsonl"
+    data = json.loads(keyed.read_bytes().splitlines()[0])["data"]
+    seat, key = next((n, s["key"]) for n, s in enumerate(data["seats"]) if s["key"])
+    table, old = UUID(data["table"]), SERVER.key
+    sig = sign_key_change(old, table=table, seat=seat, key=b64decode(key))
+    change = {"v": 1, "table": str(table), "seat": seat, "key": key}
+    path = tmp_path / "changes.json"
+    path.write_text(json.dumps({"items": [{"change": change, "sig": sig}], "next": None}))
+    mine = ("--seat-key", f"{seat}={b64encode(SERVER.verifier.public).decode()}")
+    assert shithead("verify", keyed, *mine)[0] == 1
+    assert shithead("verify", keyed, *mine, "--key-change", path)[0] == 0
+    path.write_text("{}")
+    status, out, err = shithead("verify", keyed, "--key-change", path)
+    assert (status, out) == (3, "")
+    assert "changes.json" in err
+
+
 def test_seat_keys_reach_the_verifier(shithead: Callable[..., Said]) -> None:
     keyed = SAMPLES / "shithead-keyed.jsonl"
     created = json.loads(keyed.read_bytes().splitlines()[0])["data"]
     keys = {seat: s["key"] for seat, s in enumerate(created["seats"]) if s["key"]}
     words = [word for seat, key in keys.items() for word in ("--seat-key", f"{seat}={key}")]
     assert shithead("verify", keyed, *words)[0] == 0
-    other = b64encode(bytes(32)).decode()
+    other = b64encode(SERVER.verifier.public).decode()
     assert shithead("verify", keyed, "--seat-key", f"{min(keys)}={other}")[0] == 1

@@ -1,0 +1,43 @@
+"""The signed changes of keys at a table, for whoever wants to follow a seat from hand to hand."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from schemas.table_events import table_event_of
+from service.application.access import visible_table
+from service.application.callers import Caller
+from service.application.errors import not_found
+from service.domain.table import SeatChanged
+from service.event_store.directory import Directory
+from service.event_store.protocol import EventStore, StreamKind
+from service.record.key_changes import MAX_CHANGES, KeyChange
+
+
+class KeyChanges:
+    """Reads what the table's stream keeps; a change proves itself, so nobody has to believe it."""
+
+    def __init__(self, store: EventStore, directory: Directory) -> None:
+        self._store = store
+        self._directory = directory
+
+    def of_table(self, caller: Caller, table: UUID) -> list[dict[str, Any]]:
+        """Return the changes of its seats that the keys before them signed, newest first."""
+        visible_table(self._directory.table(table), caller, self._directory)
+        found = self._store.read(table)
+        if found is None or found.kind is not StreamKind.TABLE:
+            raise not_found("table")
+        changes = [change for line in found.events if (change := _change(table, line))]
+        return [change.as_json() for change in reversed(changes)][:MAX_CHANGES]
+
+
+def _change(table: UUID, line: bytes) -> KeyChange | None:
+    envelope = orjson.loads(line)
+    event = table_event_of(envelope["type"], envelope["data"])
+    if not isinstance(event, SeatChanged) or event.sig is None or event.key is None:
+        return None
+    return KeyChange(table=table, seat=event.seat, key=b64decode(event.key), sig=event.sig)

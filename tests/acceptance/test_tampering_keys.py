@@ -1,0 +1,94 @@
+"""Keys of seats from hand to hand: whoever swaps one in without the old one's word is told of."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from uuid import UUID
+
+import pytest
+
+from service.record.bundle import Bundle
+from service.record.key_changes import KeyChange
+from service.record.moves import sign_key_change
+from service.verify.finding import Check, Result
+from service.verify.log import Log
+from service.verify.report import Report
+from service.verify.sequence import next_dealer
+from service.verify.verify import Given
+from tests.made_games import START, TABLE, Plan, made_game, private_key, public_text
+from tests.tamper import failing, report_on
+
+OLD, NEW = private_key("old"), private_key("new")
+WEAK = {"AQ" + "A" * 41 + "=", "A" * 43 + "="}
+
+
+@cache
+def hands() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """Return two hands of a table between which seat 0 changed its key."""
+    first = tuple(made_game(Plan(name="first key", keys={0: OLD})))
+    plan = Plan(
+        name="second key",
+        keys={0: NEW},
+        hand=2,
+        dealer=next_dealer(Log(first)),
+        prev_game=json.loads(first[0])["game"],
+        start=START + timedelta(days=1),
+    )
+    return first, tuple(made_game(plan))
+
+
+def change(signer: str = "old") -> KeyChange:
+    key = b64decode(public_text(NEW))
+    sig = sign_key_change(private_key(signer), table=UUID(TABLE), seat=0, key=key)
+    return KeyChange(table=UUID(TABLE), seat=0, key=key, sig=sig)
+
+
+def second_hand(given: Given) -> Report:
+    first, second = hands()
+    return report_on(second, replace(given, others=(Bundle(lines=first),)))
+
+
+def sequence_of(report: Report) -> tuple[Result, str | None]:
+    finding = next(f for f in report.findings if f.check is Check.SEQUENCE)
+    return finding.result, finding.reason
+
+
+def test_a_key_that_the_old_one_signed_is_told_as_such() -> None:
+    report = second_hand(Given(key_changes=(change(),)))
+    said = "key changed, signed by the one before: seat 0 in hand 2"
+    assert sequence_of(report) == (Result.PASS, said)
+
+
+@pytest.mark.parametrize("changes", [(), (change("thief"),)], ids=["none", "another's"])
+def test_a_key_that_the_old_one_did_not_sign_is_a_new_key(changes: tuple[KeyChange, ...]) -> None:
+    report = second_hand(Given(key_changes=changes))
+    assert sequence_of(report) == (Result.PASS, "new key: seat 0 in hand 2")
+
+
+def test_the_key_given_for_a_seat_stands_for_the_keys_that_it_named() -> None:
+    mine = {0: public_text(OLD)}
+    _, second = hands()
+    assert failing(report_on(second, Given(seat_keys=mine))) == {Check.SIGNATURES: 0}
+    assert failing(report_on(second, Given(seat_keys=mine, key_changes=(change(),)))) == {}
+    forged = Given(seat_keys=mine, key_changes=(change("thief"),))
+    assert failing(report_on(second, forged)) == {Check.SIGNATURES: 0}
+
+
+def test_a_later_key_does_not_stand_for_an_earlier_one() -> None:
+    """The old key vouched for the new one, not the other way round."""
+    first, _ = hands()
+    given = Given(seat_keys={0: public_text(NEW)}, key_changes=(change(),))
+    assert failing(report_on(first, given)) == {Check.SIGNATURES: 0}
+
+
+@pytest.mark.parametrize("weak", sorted(WEAK))
+def test_a_log_that_pins_a_key_anybody_can_sign_for_fails(weak: str) -> None:
+    log = [line.replace(public_text(OLD).encode(), weak.encode()) for line in hands()[0]]
+    report = report_on(log[:1])
+    [finding] = [f for f in report.findings if f.check is Check.SIGNATURES]
+    assert (finding.result, finding.seq) == (Result.FAIL, 0)
+    assert finding.reason == "the key of seat 0 is of small order: anybody can sign for it"
