@@ -82,7 +82,7 @@ def _described(identity: str) -> dict[str, Any]:
 def described(ruleset: Definition) -> dict[str, Any]:
     """Return a playable ruleset as the API shows it, with its default options."""
     settings = ruleset.settings({})
-    pinned = {"id": ruleset.id, "options": {}, "settings": settings}
+    pinned = ruleset.pinned({})
     return {
         "id": ruleset.id,
         "name": ruleset.name,

@@ -44,13 +44,12 @@ def opened_by(host: UUID, request: TableRequest, definition: Definition) -> Tabl
         options = definition.chosen(request.options)
     except OptionError as error:
         raise invalid(f"/options/{token(error.name)}", error.message) from None
-    settings = definition.settings(options)
     ruleset = definition.ruleset(options)
     _check_deal(ruleset, len(seats))
     limit = request.turn_limit or min(TURNS_A_SEAT * len(seats), MOST_TURNS)
     all_bots = all(seat.kind is SeatKind.BOT for seat in seats)
     conditions = Conditions(
-        ruleset={"id": definition.id, "options": options, "settings": settings},
+        ruleset=definition.pinned(options),
         next_dealer=ruleset.end.next_dealer,
         paper_bag=ruleset.end.paper_bag,
         public=request.public,

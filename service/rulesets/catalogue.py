@@ -86,6 +86,17 @@ class Definition:
             tree = applied(tree, option, chosen.get(option.name, option.default))
         return full_tree(tree)
 
+    def pinned(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        Return what the first event of a hand says of its rules: id, options, settings.
+
+        Settings are those that the options lead to, save for a ruleset of one's own:
+        its id follows from its settings, so these stand as they are (SHX/1, section 2).
+        """
+        own = self.id not in catalogue()
+        settings = full_tree(self.tree) if own else self.settings(chosen)
+        return {"id": self.id, "options": dict(chosen), "settings": settings}
+
     def ruleset(self, chosen: Mapping[str, Any], *, hand: int = 1) -> Ruleset:
         """Return the ruleset as one hand of a table with these options is played by it."""
         settings = self.settings(chosen)

@@ -20,6 +20,7 @@ from service.record.canonical import canonical
 from service.rulesets.catalogue import Definition, Statement
 from service.rulesets.contradictions import Contradiction, contradictions
 from service.rulesets.differences import differences
+from service.rulesets.options import options_of_own
 from service.rulesets.statements import model, rule_of, sections_of
 from service.rulesets.words import label_of, value_in_words
 
@@ -36,9 +37,9 @@ def custom_definition(base: Definition, name: str, changes: Any) -> Definition:
     """
     Return the ruleset that `changes` make of `base`, the base's options at their defaults.
 
-    It has no options itself: its id names its settings, and an option would
-    change them. Raises RulesetRefused, the pointers within `changes` where the
-    fault lies there.
+    Of options it has those that every ruleset has: its id names its settings, and
+    any other would change what they say. Raises RulesetRefused, the pointers within
+    `changes` where the fault lies there.
     """
     try:
         check_changes(changes)
@@ -66,7 +67,7 @@ def custom_of(base: Definition, name: str, settings: Tree) -> Definition:
         tree=settings,
         own=settings,
         cites=told.cites,
-        options={},
+        options=options_of_own(settings),
         statements=told.statements,
     )
 

@@ -33,6 +33,18 @@ class Option:
     rule: str
 
 
+NEXT_DEALER = Option(
+    name="next_dealer",
+    kind="choice",
+    values=("loser", "rotate"),
+    default="loser",
+    sets="end.next_dealer",
+    changes={},
+    rule="1-next-dealer",
+)
+"""Who deals the next hand: an option of every ruleset (rules.md, section 0)."""
+
+
 def canonical_value(option: Option, value: Any) -> Any:
     """Return a chosen value in its one spelling; raises OptionError where it is not allowed."""
     if option.kind == "choice":
@@ -55,6 +67,33 @@ def applied(tree: Tree, option: Option, value: Any) -> Tree:
     for one in value if option.kind == "set" else [value]:
         if option.kind != "ranks" and str(one) in option.changes:
             tree = merged(tree, option.changes[str(one)])
+    return tree
+
+
+def options_of_own(tree: Tree) -> dict[str, Option]:
+    """
+    Return the options of a ruleset of one's own, by name: those that every ruleset has.
+
+    The others are options of its base, and stand in its settings as they were there.
+    """
+    return {NEXT_DEALER.name: with_default(NEXT_DEALER, tree)}
+
+
+def own_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
+    """
+    Return the settings by which a table plays a ruleset of its own with options.
+
+    A game pins `tree` itself, from which the id follows, and what was chosen beside it.
+    Raises OptionError for an option that there is not, or that repeats the default.
+    """
+    options = options_of_own(tree)
+    for name, value in chosen.items():
+        option = options.get(name)
+        if option is None:
+            raise OptionError(name, "is no option of a ruleset of one's own")
+        if canonical_value(option, value) == option.default:
+            raise OptionError(name, "repeats the default")
+        tree = applied(tree, option, value)
     return tree
 
 

@@ -10,6 +10,7 @@ from schemas.settings import ruleset_of
 from service.domain.ruleset import Ruleset
 from service.record.canonical import canonical, parse
 from service.rulesets.catalogue import definition
+from service.rulesets.options import own_settings
 
 
 def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
@@ -23,6 +24,17 @@ def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     return _read(canonical(dict(pinned)), hand % 2)
 
 
+def own_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+    """
+    Return a ruleset of somebody's own, from its pinned settings and what the table chose.
+
+    Raises SettingsError or OptionError for what cannot be read.
+    """
+    options = pinned["options"]
+    settings = own_settings(pinned["settings"], options)
+    return ruleset_of(pinned["id"], options, settings, hand=hand, cites={})
+
+
 @lru_cache(maxsize=1024)
 def _read(pinned: bytes, hand: int) -> Ruleset:
     ruleset = parse(pinned)
@@ -34,6 +46,7 @@ def _read(pinned: bytes, hand: int) -> Ruleset:
         if known is None:
             raise KeyError(ruleset["id"])
         return known.ruleset(known.chosen(ruleset["options"]), hand=hand)
-    cites = known.cites if known else {}
     settings, options = ruleset["settings"], ruleset["options"]
-    return ruleset_of(ruleset["id"], options, settings, hand=hand, cites=cites)
+    if known is None:
+        return own_ruleset(ruleset, hand)
+    return ruleset_of(ruleset["id"], options, settings, hand=hand, cites=known.cites)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.settings import SettingsError, ruleset_of
+from schemas.settings import SettingsError
 from service.domain.ruleset import Ruleset
 from service.record.hashing import custom_ruleset_id
 from service.rulesets.catalogue import OptionError, catalogue
+from service.rulesets.reading import own_ruleset
 from service.verify.finding import Failed
 
 
@@ -31,6 +32,6 @@ def played_by(pinned: Mapping[str, Any], hand: int) -> Ruleset:
         if settings is None or identity != custom_ruleset_id(settings):
             reason = f"{identity} is no ruleset of the catalogue, nor the id of its settings"
             raise Failed(0, reason)
-        return ruleset_of(identity, options, settings, hand=hand)
+        return own_ruleset(pinned, hand)
     except (OptionError, SettingsError) as error:
         raise Failed(0, f"the ruleset cannot be read: {error}") from None

@@ -10,10 +10,14 @@ import pytest
 
 from schemas.settings import Tree, leaves
 from service.record.canonical import canonical
+from service.record.hashing import custom_ruleset_id
 from service.rulesets.catalogue import OptionError, catalogue, definition
 from service.rulesets.custom import RulesetRefused, custom_definition, custom_of
+from service.rulesets.reading import read_ruleset
 from service.rulesets.statements import model
 from service.rulesets.trials import Limits, play_trials
+from service.verify.finding import Failed
+from service.verify.pinned import played_by
 from tests.unit.rulesets.random_settings import random_changes
 
 MODEL_IDS = {statement.id for statement in model().statements}
@@ -38,11 +42,32 @@ def test_accepted_settings_make_the_same_ruleset_again() -> None:
     assert custom_of(definition("threes"), "Mine", own.settings({})) == own
 
 
-def test_a_ruleset_of_ones_own_has_no_options() -> None:
+def test_of_options_it_has_those_that_every_ruleset_has() -> None:
     own = custom_definition(definition("guarducci"), "Mine", {"burn": {"set_size": 3}})
+    assert list(own.options) == ["next_dealer"]
     with pytest.raises(OptionError):
         own.chosen({"joker": "7"})
     assert own.ruleset({}).turn.runs  # the base's options stand at their defaults
+
+
+@pytest.mark.parametrize("base", ["leeds", "morehead"])
+def test_who_deals_next_is_for_the_table_to_say_and_leaves_the_id_as_it_is(base: str) -> None:
+    """rules.md, section 0: every ruleset has `next_dealer`; SHX/1: the id follows from settings."""
+    own = custom_definition(definition(base), "Mine", {"burn": {"set_size": 3}})
+    usual, other = own.ruleset({}).end.next_dealer, {"leeds": "rotate", "morehead": "loser"}[base]
+    assert own.chosen({"next_dealer": str(usual)}) == {}
+    chosen = own.chosen({"next_dealer": other})
+    pinned = own.pinned(chosen)
+    assert own.id == custom_ruleset_id(pinned["settings"])
+    for read in (read_ruleset(pinned, 1), played_by(pinned, 1), own.ruleset(chosen)):
+        assert str(read.end.next_dealer) == other != str(usual)
+
+
+def test_an_option_that_repeats_the_default_is_no_record() -> None:
+    own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
+    for options in ({"next_dealer": "loser"}, {"next_dealer": "nobody"}, {"joker": "7"}):
+        with pytest.raises(Failed):
+            played_by({**own.pinned({}), "options": options}, 1)
 
 
 def test_a_change_takes_the_place_of_the_statement_it_contradicts() -> None:
