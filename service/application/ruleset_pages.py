@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from service.rulesets.catalogue import Definition, catalogue
 from service.rulesets.differences import differences, differs_from_base
 from service.rulesets.known import KnownByName, known_by_name
 from service.rulesets.page import rules_page
+from service.rulesets.statements import Statement
 
 OWN_KEPT = 500
 
@@ -97,17 +99,25 @@ def described(ruleset: Definition) -> dict[str, Any]:
             for name, option in ruleset.options.items()
         },
         "settings": settings,
-        "statements": [
-            {
-                "id": statement.id,
-                "section": section.name,
-                "text": statement.text,
-                "reading": statement.reading,
-            }
-            for section in rules_page(ruleset).sections
-            for statement in section.statements
-        ],
+        "statements": [_statement(statement) for statement in _statements(ruleset)],
         "differs": [difference.data() for difference in differs_from_base(ruleset)],
+    }
+
+
+def _statements(ruleset: Definition) -> Iterator[Statement]:
+    """Yield all that a refusal or an audit can cite: the page's statements, then the model's."""
+    page = rules_page(ruleset)
+    for section in page.sections:
+        yield from section.statements
+    yield from page.common
+
+
+def _statement(statement: Statement) -> dict[str, Any]:
+    return {
+        "id": statement.id,
+        "section": statement.section,
+        "text": statement.text,
+        "reading": statement.reading,
     }
 
 

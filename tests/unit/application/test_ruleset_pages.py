@@ -1,0 +1,25 @@
+"""What the API says of a ruleset."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.application.ruleset_pages import described
+from service.rulesets.catalogue import catalogue, definition
+
+
+@pytest.mark.parametrize("identity", catalogue())
+def test_every_statement_that_can_be_cited_is_among_its_statements(identity: str) -> None:
+    """A client that was refused by a rule finds that rule where it found the ruleset."""
+    ruleset = definition(identity)
+    told = {statement["id"] for statement in described(ruleset)["statements"]}
+    cited = {rule for rule in ruleset.cites.values() if ruleset.text_of(rule)}
+    assert cited <= told
+    assert "1-source-zone" in told
+
+
+@pytest.mark.parametrize("identity", catalogue())
+def test_the_statements_of_the_ruleset_itself_come_first(identity: str) -> None:
+    ids = [statement["id"] for statement in described(definition(identity))["statements"]]
+    model = [rule.startswith("1-") for rule in ids]
+    assert model == sorted(model)
