@@ -38,6 +38,7 @@ from service.application.tables import Tables
 from service.application.turns import Turns
 from service.application.verifying import Verifying
 from service.config import Settings
+from service.event_store.bundles import Bundles
 from service.event_store.database import Database
 from service.event_store.directory import Directory
 from service.event_store.migrate import check as check_migrated
@@ -130,7 +131,7 @@ def compose(
     rulebook = Rulebook(directory)
     entries = Entries(store, directory, keyring, rulebook, now=world.now)
     names, answers = Names(directory), Answers(store, keyring)
-    receipts, refusals = Receipts(signer), Refusals(directory, keyring, rulebook, world)
+    receipts, refusals = Receipts(signer), Refusals(store, directory, keyring, rulebook, world)
     games = Games(store=store, entries=entries, receipts=receipts, names=names)
     log_store = log_store or MemoryLog()
     log = PublicLog(log_store)
@@ -245,7 +246,7 @@ def services_from(settings: Settings) -> Services:
     bell = RedisBell(redis) if redis else None
     keyring = _keyring(settings)
     return compose(
-        store=PostgresStore(database),
+        store=PostgresStore(database, Bundles(settings.archive)),
         directory=PostgresDirectory(database),
         keyring=keyring,
         origin=settings.origin,

@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 import click
 
+from service.commands.admin import admin
 from service.commands.audit import audit
 from service.commands.migrate import migrate
 from service.commands.monitor import monitor
@@ -68,7 +69,7 @@ def _version(context: click.Context) -> NoReturn:
 
 for _command in (
     *(up, verify, replay, audit, rulesets, simulate, migrate),
-    *(witness, monitor, rotate_keys),
+    *(witness, monitor, rotate_keys, admin),
 ):
     shithead.add_command(_command)
 

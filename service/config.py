@@ -50,6 +50,7 @@ class Settings:
     redis_url: str | None = field(default=None, repr=False)  # None: no wake-ups, no bots
     key_file: Path | None = None  # the keyring, made at the first start
     keys: str | None = field(default=None, repr=False)  # the keyring itself, instead of a file
+    archive: Path | None = None  # the folder of the bundles that archived games are read from
     origin: str = "shithead.localhost"  # the name in receipts and the log; never changes
     witnesses: str | None = None  # of the public log: `name+id+key url`, with commas between
     host: str = "127.0.0.1"
@@ -175,6 +176,7 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "redis_url": _redis_url,
     "key_file": _path,
     "keys": str,
+    "archive": _path,
     "origin": _origin,
     "witnesses": _witnesses,
     "host": str,

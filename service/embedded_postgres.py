@@ -33,6 +33,7 @@ _SOCKET_NAME = ".s.PGSQL.5432"
 _SYSTEM_FOLDERS = (Path("/usr/local/pgsql/bin"), Path("/opt/homebrew/bin"), Path("/usr/pgsql/bin"))
 _REACHABLE = Path("/var/tmp")  # noqa: S108 - what is made there is checked
 _OLDEST_MAJOR = 15
+_LINE_OF_SOCKETS = 4  # of postmaster.pid
 _PATIENCE = 30.0  # seconds for a start, which may have to recover from a crash
 
 
@@ -210,6 +211,18 @@ class EmbeddedPostgres:
                 return True
             time.sleep(0.02)
         return False
+
+
+def running_address(data: Path) -> str | None:
+    """Return the owner's address of the server that runs over `data`, None where none does."""
+    wanted = data.absolute() / "postgres"
+    for home in (wanted, _REACHABLE / name_for(wanted)):
+        pid_file = home / "cluster" / "postmaster.pid"
+        if _postgres_of(pid_file) is None:
+            continue
+        sockets = pid_file.read_text().splitlines()[_LINE_OF_SOCKETS]
+        return f"postgresql://{_SUPERUSER}@/postgres?host={quote(sockets, safe='')}"
+    return None
 
 
 def _find_binaries(given: Path | None) -> Path:

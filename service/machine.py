@@ -79,6 +79,7 @@ def settings_of_children(data: Path, **known: str) -> Settings:
     """Return the settings of the programs: the environment's, then what we know better."""
     environment = dict(os.environ) | {variable(name): value for name, value in known.items()}
     environment.setdefault(variable("key_file"), str(data / "keys.json"))
+    environment.setdefault(variable("archive"), str(data / "archive"))
     return settings_from(environment)
 
 

@@ -40,7 +40,7 @@ REVOKE ALL ON
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
-    log_leaves, log_hashes, log_heads, log_cosignatures,
+    log_leaves, log_hashes, log_heads, log_cosignatures, trail,
     game_rows, table_rows, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
@@ -61,6 +61,8 @@ TO shithead_auditor;
 
 GRANT SELECT ON log_leaves, log_hashes, log_heads, log_cosignatures TO shithead_reader, shithead_auditor;
 
+GRANT SELECT ON trail TO shithead_auditor;
+
 REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
@@ -70,7 +72,11 @@ FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players FROM PUBLIC;
+
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
+
+GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,

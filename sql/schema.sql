@@ -407,6 +407,26 @@ CREATE INDEX games_running ON games (game_id) WHERE status IN ('shuffling', 'swa
 INSERT INTO log_heads (size, root, made_at) VALUES (0, sha256(''), now());
 
 
+-- The trail: what operators did with `shithead admin`. Rows are only ever added.
+--
+-- People are numbers here, as everywhere but in `players`: who is erased there is erased here too.
+
+CREATE TABLE trail (
+    entry_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
+    at        timestamptz  NOT NULL,
+    operator  text         NOT NULL,  -- a user of the system, or what --as says
+    act       text         NOT NULL,  -- the command: rename, abort, archive, …
+    target    uuid,                   -- the player, table or game; null where none is meant
+    outcome   text         NOT NULL,  -- done, or why it was refused
+    CONSTRAINT trail_pkey PRIMARY KEY (entry_id),
+    CONSTRAINT trail_says_who CHECK (operator <> '')
+);
+CREATE INDEX trail_by_age ON trail (at DESC, entry_id DESC);
+
+-- Refused moves are forgotten by age.
+CREATE INDEX refusals_by_age ON refusals (at);
+
+
 -- append_events: the only door into the event store.
 --
 -- Does everything one command changes, or nothing. Takes the versions the caller decided on; if
@@ -515,7 +535,9 @@ $$;
 
 -- archive_stream: take a sealed game out of the database, leaving its head; for the owner.
 --
--- `bundle_hash` is the SHA-256 of the bundle that serves its readers from now on.
+-- `bundle_hash` is the SHA-256 of the bundle that serves its readers from now on; it holds the
+-- refused moves as well. Returns how many events left. SH425 as long as the public log or the
+-- statistics still have to read the game: they look for its events here.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -530,8 +552,12 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no stream %', stream USING ERRCODE = 'SH400';
     END IF;
+    IF EXISTS (SELECT FROM outbox o WHERE o.stream_id = stream) THEN
+        RAISE EXCEPTION 'of stream % something is still to be told', stream USING ERRCODE = 'SH425';
+    END IF;
     DELETE FROM events e WHERE e.stream_id = stream;
     GET DIAGNOSTICS removed = ROW_COUNT;
+    DELETE FROM refusals r WHERE r.game_id = stream;
     RETURN removed;
 END
 $$;
@@ -691,6 +717,17 @@ AS $$
 $$;
 
 
+-- note_act: add a line to the trail; for the owner.
+CREATE OR REPLACE FUNCTION note_act(
+    noted_at timestamptz, by_operator text, its_act text, its_target uuid, its_outcome text
+) RETURNS void
+LANGUAGE sql SET search_path = public, pg_temp
+AS $$
+    INSERT INTO trail (at, operator, act, target, outcome)
+    VALUES (noted_at, by_operator, its_act, its_target, its_outcome)
+$$;
+
+
 -- open_stream: the first row of a stream, or SH409 where somebody else opened it first.
 --
 -- A function of its own, since the handler of the unique violation costs a subtransaction that
@@ -714,6 +751,40 @@ CREATE OR REPLACE FUNCTION purge_answers(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
     WITH gone AS (DELETE FROM answers a WHERE a.created_at < before RETURNING 1)
+    SELECT count(*) FROM gone
+$$;
+
+
+-- purge_players: erase people who registered before a time and never did anything; returns how many.
+--
+-- Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
+CREATE OR REPLACE FUNCTION purge_players(before timestamptz, at timestamptz) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    SELECT count(erase_player(p.player_id, at))
+    FROM players p
+    WHERE p.erased_at IS NULL AND p.created_at < before
+        AND NOT EXISTS (SELECT FROM game_seats s WHERE s.player_id = p.player_id)
+        AND NOT EXISTS (SELECT FROM table_seats s WHERE s.player_id = p.player_id)
+        AND NOT EXISTS (SELECT FROM tables t WHERE t.host = p.player_id)
+        AND NOT EXISTS (SELECT FROM rulesets_custom r WHERE r.owner = p.player_id)
+        AND NOT EXISTS (SELECT FROM disputes d WHERE d.accuser = p.player_id)
+        AND NOT EXISTS (SELECT FROM dispute_referees r WHERE r.player_id = p.player_id)
+$$;
+
+
+-- purge_refusals: forget the refused moves of games that were over before a time; returns how many.
+--
+-- Nothing was refused after the end of its game, so the age of a row tells where to look.
+CREATE OR REPLACE FUNCTION purge_refusals(before timestamptz) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH gone AS (
+        DELETE FROM refusals r
+        USING games g
+        WHERE r.at < before AND g.game_id = r.game_id AND g.ended_at < before
+        RETURNING 1
+    )
     SELECT count(*) FROM gone
 $$;
 
@@ -787,6 +858,10 @@ CREATE OR REPLACE TRIGGER readings_never_change BEFORE UPDATE OR DELETE OR TRUNC
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 ALTER TABLE readings ENABLE ALWAYS TRIGGER readings_never_change;
 
+CREATE OR REPLACE TRIGGER trail_never_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON trail
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE trail ENABLE ALWAYS TRIGGER trail_never_changes;
+
 
 -- refuse_delete: an event may go only when its stream stands in `archived`, head and all.
 --
@@ -825,6 +900,19 @@ BEGIN
             ERRCODE = 'SH409',
             DETAIL = jsonb_build_object('stream', stream, 'version', present)::text;
 END
+$$;
+
+
+-- rename_player: another name for a person, for the owner; returns whether there is such a person.
+CREATE OR REPLACE FUNCTION rename_player(player uuid, new_name text) RETURNS boolean
+LANGUAGE sql SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE players p SET name = new_name
+        WHERE p.player_id = player AND p.erased_at IS NULL
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
 $$;
 
 
@@ -1159,7 +1247,7 @@ REVOKE ALL ON
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
-    log_leaves, log_hashes, log_heads, log_cosignatures,
+    log_leaves, log_hashes, log_heads, log_cosignatures, trail,
     game_rows, table_rows, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
@@ -1180,6 +1268,8 @@ TO shithead_auditor;
 
 GRANT SELECT ON log_leaves, log_hashes, log_heads, log_cosignatures TO shithead_reader, shithead_auditor;
 
+GRANT SELECT ON trail TO shithead_auditor;
+
 REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
@@ -1189,7 +1279,11 @@ FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players FROM PUBLIC;
+
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
+
+GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,

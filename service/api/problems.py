@@ -13,7 +13,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from service.application.errors import Refusal
-from service.event_store.protocol import StoreUnavailable
+from service.event_store.protocol import StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
 MOST_FAULTS = 50
@@ -202,6 +202,7 @@ def register(app: Flask) -> None:
     """Answer every error of the application, and of Flask itself, with a problem."""
     app.register_error_handler(Refusal, _refused)
     app.register_error_handler(StoreUnavailable, _unavailable)
+    app.register_error_handler(StreamArchived, _archived)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _unforeseen)
 
@@ -249,6 +250,12 @@ def _refused(refusal: Refusal) -> Response:
 
 def _unavailable(_error: StoreUnavailable) -> Response:
     return problem("unavailable", "the database does not answer")
+
+
+def _archived(error: StreamArchived) -> Response:
+    """Answer that the game is not to be had now: what its bundle would say nobody may guess."""
+    logging.getLogger("shithead.api").error("an archived game cannot be read: %s", error)
+    return problem("unavailable", "this game is archived, and its bundle is not at hand")
 
 
 def _of_http(error: HTTPException) -> Response:

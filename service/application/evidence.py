@@ -48,6 +48,12 @@ class Evidence:
         named = "public" if seat is None else f"seat-{seat}"
         return f"{game}.shx", write_bundle(lines, profile=named, files=files)
 
+    def public(self, entry: GameEntry) -> bytes:
+        """Return the public bundle of a game for whoever keeps it, without asking who may."""
+        record = entry.record
+        lines = self._entries.lines(record.identity, limit=record.version)
+        return write_bundle(lines, files=self._files(entry))
+
     def _files(self, entry: GameEntry) -> dict[str, bytes]:
         record = entry.record
         files = dict(self._dispute_files(record.identity))

@@ -13,7 +13,10 @@ from service.application.ports import World
 from service.application.rulebook import Rulebook
 from service.domain.commands import Move, Seat
 from service.event_store.directory import Directory
+from service.event_store.protocol import EventStore
 from service.keyring import Keyring
+from service.record.bundle import REFUSALS
+from service.record.canonical import canonical
 from service.record.times import format_time
 
 
@@ -21,8 +24,14 @@ class Refusals:
     """Keeps what was refused, and finds the text of the rule that refused it."""
 
     def __init__(
-        self, directory: Directory, keyring: Keyring, rulebook: Rulebook, world: World
+        self,
+        store: EventStore,
+        directory: Directory,
+        keyring: Keyring,
+        rulebook: Rulebook,
+        world: World,
     ) -> None:
+        self._store = store
         self._directory = directory
         self._keyring = keyring
         self._rulebook = rulebook
@@ -41,13 +50,23 @@ class Refusals:
         )
 
     def of(self, game: UUID) -> list[dict[str, Any]]:
-        """Return the refused moves of a game as plain values: at, seat, move, rule."""
+        """
+        Return the refused moves of a game as plain values: at, seat, move, rule.
+
+        Those of an archived game are in its bundle.
+        """
         kept = []
         for refusal in self._directory.refusals(game):
             content = self._keyring.open(refusal.key_id, refusal.sealed, _associated(game))
             at = format_time(refusal.at)
             kept.append({"at": at, "seat": refusal.seat, **orjson.loads(content)})
-        return kept
+        # Members in the order of a bundle, so that archiving a game changes no byte of an answer.
+        return [orjson.loads(canonical(row)) for row in kept] or self._archived(game)
+
+    def _archived(self, game: UUID) -> list[dict[str, Any]]:
+        bundle = self._store.bundle(game)
+        lines = bundle.files.get(REFUSALS, b"") if bundle is not None else b""
+        return [orjson.loads(line) for line in lines.splitlines()]
 
     def text(self, record: GameRecord, rule: str) -> str:
         """Return the statement behind a refusal, in words."""

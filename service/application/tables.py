@@ -157,11 +157,15 @@ class Tables:
         if row.host != player.id:
             raise Refusal("forbidden", "only its host closes a table")
 
-        def events(record: TableRecord) -> Sequence[TableEvent]:
-            not_playing(record.table)
-            return [] if record.table.closed else [TableClosed()]
+        self._change(caller, player, identity, _closing, None)
 
-        self._change(caller, player, identity, events, None)
+    def shut(self, identity: UUID) -> None:
+        """Close a table, between hands, for whoever runs the server."""
+        row = self._directory.table(identity)
+        if row is None:
+            raise not_found("table")
+        host = Player(id=row.host, name="")
+        self._change(Caller(player=host.id), host, identity, _closing, None)
 
     def change_seat(
         self,
@@ -287,3 +291,8 @@ class Tables:
         if record is None:
             raise not_found("table")
         return record
+
+
+def _closing(record: TableRecord) -> Sequence[TableEvent]:
+    not_playing(record.table)
+    return [] if record.table.closed else [TableClosed()]

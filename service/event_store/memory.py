@@ -25,6 +25,7 @@ from service.event_store.protocol import (
     StreamSlice,
 )
 from service.event_store.summaries import as_json
+from service.record.bundle import Bundle
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +85,10 @@ class MemoryStore:
                 head=found.head,
                 events=tuple(found.lines[after : None if limit is None else after + limit]),
             )
+
+    def bundle(self, _stream: UUID) -> Bundle | None:
+        """Return nothing: what lies in memory is not archived."""
+        return None
 
     def secret(self, game: UUID) -> SealedSecret | None:
         """Return the sealed seed of a running game."""

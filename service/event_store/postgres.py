@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 import psycopg
 
+from service.event_store.bundles import Bundles
 from service.event_store.database import CLASHES, Database, NotSent
 from service.event_store.encoding import encode_commit
 from service.event_store.protocol import (
@@ -20,20 +21,25 @@ from service.event_store.protocol import (
     StoredAnswer,
     StoreError,
     StoreUnavailable,
-    StreamArchived,
     StreamConflict,
     StreamKind,
     StreamSlice,
 )
+from service.record.bundle import Bundle
 
 _TRIES = 3  # where two commits waited for each other
 
 
 class PostgresStore:
-    """Events in PostgreSQL, written by one function in one round trip."""
+    """
+    Events in PostgreSQL, written by one function in one round trip.
 
-    def __init__(self, database: Database) -> None:
+    Games that were archived are read from their bundles.
+    """
+
+    def __init__(self, database: Database, bundles: Bundles | None = None) -> None:
         self._database = database
+        self._bundles = bundles or Bundles(None)
 
     def commit(self, commit: Commit) -> None:
         """
@@ -64,10 +70,17 @@ class PostgresStore:
         events = tuple(row[3] for row in rows if row[3] is not None)
         there = max(0, version - after)
         if len(events) != (there if limit is None else min(there, limit)):
-            raise StreamArchived(f"the events of stream {stream} are in its bundle")
+            lines = self._archived(stream).lines
+            events = lines[after : None if limit is None else after + limit]
         return StreamSlice(
             stream=stream, kind=StreamKind(kind), version=version, head=head, events=events
         )
+
+    def bundle(self, stream: UUID) -> Bundle | None:
+        """Return the bundle that an archived game lives on in; None for any other stream."""
+        for (digest,) in self._database.fetch("archived_stream", stream):
+            return self._bundles.load(stream, digest)
+        return None
 
     def secret(self, game: UUID) -> SealedSecret | None:
         """Return the sealed seed of a running game."""
@@ -91,6 +104,13 @@ class PostgresStore:
     def purge_answers(self, *, older_than: datetime) -> int:
         """Forget the answers kept before a time; return how many."""
         return int(self._database.change("purge_answers", older_than)[0][0])
+
+    def _archived(self, stream: UUID) -> Bundle:
+        """Return the bundle of a stream whose events are not here."""
+        bundle = self.bundle(stream)
+        if bundle is None:
+            raise StoreError(f"stream {stream} has lost events")
+        return bundle
 
     def _append(self, argument: str) -> None:
         for _ in range(_TRIES - 1):

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any, Protocol
 from uuid import UUID
 
+from service.record.bundle import Bundle
+
 
 class StreamKind(StrEnum):
     """The kinds of streams; only games are public."""
@@ -106,7 +108,7 @@ class AnswerConflict(StoreError):
 
 
 class StreamArchived(StoreError):
-    """The events have been moved out of the database into a bundle, which serves their readers."""
+    """The events are in a bundle outside the database, and that bundle is not at hand."""
 
 
 class StoreUnavailable(StoreError):
@@ -123,8 +125,12 @@ class EventStore(Protocol):
         """
         Return the events with seq ≥ `after`, or None where there is no such stream.
 
-        Raises StreamArchived where they are no longer in the database.
+        Those of an archived game come from its bundle; raises StreamArchived where that is not
+        at hand.
         """
+
+    def bundle(self, stream: UUID) -> Bundle | None:
+        """Return the bundle that an archived game lives on in; None for any other stream."""
 
     def secret(self, game: UUID) -> SealedSecret | None:
         """Return the sealed seed of a running game."""

@@ -65,6 +65,13 @@ def test_a_slice_that_makes_no_sense_is_a_mistake(
         store.read(uuid4(), after=after, limit=limit)
 
 
+def test_a_stream_that_was_not_archived_is_in_no_bundle(store: EventStore) -> None:
+    stream = uuid4()
+    assert store.bundle(stream) is None
+    store.commit(commit(append(stream, b"a")))
+    assert store.bundle(stream) is None
+
+
 @pytest.mark.parametrize("expected", [0, 1, 3, 4])
 def test_an_append_to_a_version_that_does_not_hold_is_refused_with_the_one_that_does(
     store: EventStore, expected: int

@@ -11,7 +11,7 @@ import pytest
 
 from service.event_store.database import Database
 from service.event_store.postgres import PostgresStore
-from service.event_store.protocol import StreamArchived, StreamConflict
+from service.event_store.protocol import OutboxRow, StreamArchived, StreamConflict
 from tests.streams import append, commit, head_of
 
 REFUSED = "SH403"
@@ -67,6 +67,9 @@ CHANGES = [
     "UPDATE readings SET what = ''",
     "DELETE FROM readings",
     "TRUNCATE readings",
+    "UPDATE trail SET outcome = 'done'",
+    "DELETE FROM trail",
+    "TRUNCATE trail",
 ]
 
 
@@ -115,6 +118,21 @@ def test_a_sealed_game_leaves_for_its_bundle_and_its_head_stays(
     assert found is not None and found.events == (SEAL,)
     with pytest.raises(StreamConflict):
         store.commit(commit(append(game, b"again")))
+
+
+@pytest.mark.parametrize("topic", ["log", "statistics", "game"])
+def test_a_game_of_which_something_is_to_be_told_stays(
+    owner: Connection, store: PostgresStore, topic: str
+) -> None:
+    """The public log and the statistics look for its events in the database."""
+    game = uuid4()
+    row = OutboxRow(stream=game, version=1, topic=topic)
+    store.commit(commit(append(game, SEAL), outbox=(row,)))
+    with pytest.raises(psycopg.Error) as refused:
+        archive(owner, game)
+    assert refused.value.sqlstate == "SH425"
+    found = store.read(game)
+    assert found is not None and found.events == (SEAL,)
 
 
 @pytest.mark.parametrize("last", [b'{"type":"cards_played"}', b"{}"])

@@ -19,7 +19,7 @@ TABLES = (
     *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "games"),
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
-    *("shuffled_decks", "blind_choices"),
+    *("shuffled_decks", "blind_choices", "trail"),
     *LOG_TABLES,
     *("applied_migrations", "applied_files"),
 )
@@ -81,6 +81,8 @@ def test_the_service_has_no_other_door(service: Connection) -> None:
     doors = [
         "SET session_replication_role = replica",
         "SELECT archive_stream(gen_random_uuid(), sha256(''))",
+        "SELECT note_act(now(), 'nobody', 'erase', NULL, 'done')",
+        "SELECT rename_player(gen_random_uuid(), 'Ann')",
         "SELECT append_stream('{}')",
         "SELECT open_stream(gen_random_uuid(), 'game', 1, sha256(''))",
         "SELECT keep_answer('{}')",
@@ -93,6 +95,10 @@ def test_the_service_has_no_other_door(service: Connection) -> None:
     ]
     for statement in doors:
         assert refused(service, statement), statement
+
+
+def test_the_service_does_not_read_what_operators_did(service: Connection) -> None:
+    assert refused(service, "SELECT * FROM trail")
 
 
 def test_the_service_cannot_put_its_own_table_before_the_real_one(service: Connection) -> None:
@@ -118,7 +124,7 @@ def test_the_service_cannot_put_its_own_table_before_the_real_one(service: Conne
             "shithead_auditor",
             {
                 *("event_log", "streams", "events", "archived", "games", "game_seats"),
-                *("readings", "rulesets_custom", *LOG_TABLES),
+                *("readings", "rulesets_custom", "trail", *LOG_TABLES),
             },
         ),
     ],

@@ -1,0 +1,8 @@
+-- archivable_games: the games that were over before a time and may leave the database, oldest first.
+-- $1 time
+SELECT g.game_id
+FROM games g
+WHERE g.ended_at < $1::timestamptz
+    AND NOT EXISTS (SELECT FROM archived a WHERE a.stream_id = g.game_id)
+    AND NOT EXISTS (SELECT FROM outbox o WHERE o.stream_id = g.game_id)
+ORDER BY g.ended_at, g.game_id

@@ -1,0 +1,10 @@
+-- hold_game: keep a game's stream from others until the end of the transaction, and how it stands.
+-- $1 game
+SELECT
+    g.status IN ('ended', 'aborted') AS over,
+    EXISTS (SELECT FROM archived a WHERE a.stream_id = s.stream_id) AS archived,
+    EXISTS (SELECT FROM outbox o WHERE o.stream_id = s.stream_id) AS untold
+FROM streams s
+JOIN games g ON g.game_id = s.stream_id
+WHERE s.stream_id = $1::uuid AND s.kind = 'game'
+FOR UPDATE OF s

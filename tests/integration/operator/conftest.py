@@ -1,0 +1,50 @@
+"""An operator over a database of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.cli import run
+from service.keyring import load_or_create
+from tests.api_world import Person, World
+from tests.operator_world import Operator, Said
+
+
+@pytest.fixture
+def operator(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Operator:
+    """Return somebody who runs the server."""
+
+    load_or_create(tmp_path / "keys.json")
+
+    def call(*words: object) -> Said:
+        capsys.readouterr()  # the log of the service, which runs in this process
+        status = run([str(word) for word in words])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return Operator(database_url=database_url, folder=tmp_path, run=call)
+
+
+@pytest.fixture
+def world(operator: Operator) -> Iterator[World]:
+    """Return the service that is operated."""
+    made = operator.world()
+    yield made
+    made.services.close()
+
+
+@pytest.fixture
+def ada(world: World) -> Person:
+    """Return a player."""
+    return world.person("Ada Unmistakable")
+
+
+@pytest.fixture
+def bob(world: World) -> Person:
+    """Return another player."""
+    return world.person("Bob Unmistakable")

@@ -1,0 +1,229 @@
+"""What an operator does, each with its line in the trail, and what cannot be done to that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from service.record.bundle import Bundle
+from service.verify.finding import Result
+from service.verify.verify import verify_bundle
+from tests.api_world import Person, World, problem_of
+from tests.operator_world import Operator, two_seats
+
+
+def test_a_revoked_token_opens_nothing_and_the_recovery_code_gives_another(
+    operator: Operator, world: World, ada: Person
+) -> None:
+    assert ada.get("/v1/players/me").status_code == 200
+    operator.done("revoke-token", ada.id)
+    assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
+    fresh = world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
+    bearer = {"Authorization": f"Bearer {fresh.json['token']}"}
+    assert world.get("/v1/players/me", headers=bearer).json["id"] == ada.id
+    assert operator.trail() == [("revoke-token", ada.id, "done")]
+
+
+def test_a_renamed_player_has_the_new_name(operator: Operator, world: World, ada: Person) -> None:
+    operator.done("rename", ada.id, "e\u0301")
+    assert world.get(f"/v1/players/{ada.id}").json["name"] == "\u00e9"
+    assert operator.trail() == [("rename", ada.id, "done")]
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\nb"])
+def test_a_name_that_nobody_could_register_is_no_new_name(
+    operator: Operator, ada: Person, world: World, name: str
+) -> None:
+    assert operator.admin("rename", ada.id, name)[0] == 64
+    assert world.get(f"/v1/players/{ada.id}").json["name"] == "Ada Unmistakable"
+
+
+def test_an_erased_person_is_gone_and_their_games_stay_valid(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    table = two_seats(ada, bob)
+    assert operator.admin("erase", ada.id)[0] == 1
+    assert world.get(f"/v1/players/{ada.id}").json["name"] == "Ada Unmistakable"
+    bob.post(f"/v1/games/{table['game']}/moves", {"type": "forfeit"})
+    operator.done("erase", ada.id)
+    assert world.get(f"/v1/players/{ada.id}").json["name"] is None
+    assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
+    seats = world.get(f"/v1/tables/{table['id']}").json["seats"]
+    assert [seat["kind"] for seat in seats] == ["open", "human"]
+    assert world.get(f"/v1/games/{table['game']}/audit").json["result"] == "pass"
+    assert operator.admin("erase", ada.id)[0] == 1
+    assert operator.trail() == [
+        ("erase", ada.id, "hand-running"),
+        ("erase", ada.id, "done"),
+        ("erase", ada.id, "not-found"),
+    ]
+
+
+def test_the_trail_keeps_no_name_of_a_player(
+    operator: Operator, ada: Person, bob: Person
+) -> None:
+    operator.done("rename", ada.id, "Another Unmistakable")
+    operator.done("revoke-token", ada.id)
+    operator.done("erase", ada.id)
+    with psycopg.connect(operator.database_url) as owner:
+        rows = owner.execute("SELECT trail::text FROM trail").fetchall()
+    assert len(rows) == 3
+    assert not [row for row in rows if "Unmistakable" in row[0]]
+
+
+def test_a_table_is_closed_between_hands_whoever_hosts_it(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    table = two_seats(ada, bob, visibility="private")
+    status, _, err = operator.admin("close", table["id"])
+    assert (status, "hand-running" in err) == (1, True)
+    bob.post(f"/v1/games/{table['game']}/moves", {"type": "forfeit"})
+    operator.done("close", table["id"])
+    assert ada.get(f"/v1/tables/{table['id']}").json["status"] == "closed"
+    assert problem_of(ada.post(f"/v1/tables/{table['id']}/games")) == "forbidden"
+
+
+@pytest.mark.parametrize("entropy", ["none", "commit"])
+def test_an_aborted_game_shows_its_seed_and_its_table_deals_again(
+    operator: Operator, world: World, ada: Person, bob: Person, entropy: str
+) -> None:
+    """In the set-up too, where there is no deck to show."""
+    table = two_seats(ada, bob, entropy=entropy)
+    path = f"/v1/games/{table['game']}"
+    operator.done("abort", table["game"])
+    view = world.get(path).json
+    assert (view["status"], view["result"]) == ("aborted", None)
+    last = world.get(f"{path}/events").json["items"][-1]
+    assert (last["type"], last["by"]) == ("game_aborted", None)
+    assert (last["data"]["cause"], last["data"]["seat"]) == ("operator", None)
+    assert (last["data"]["deck"] is None) == (entropy == "commit")
+    report = verify_bundle(Bundle(lines=world.services.entries.lines(UUID(table["game"]))))
+    assert Result.FAIL not in {finding.result for finding in report.findings}
+    assert problem_of(ada.post(f"{path}/moves", {"type": "ready"})) == "game-over"
+    again = ada.post(f"/v1/tables/{table['id']}/games")
+    assert (again.status_code, again.json["game"]["hand"]) == (201, 1)
+    assert operator.admin("abort", table["game"])[0] == 1
+    assert operator.trail() == [
+        ("abort", table["game"], "done"),
+        ("abort", table["game"], "game-over"),
+    ]
+
+
+def test_a_game_whose_seed_is_gone_is_said_to_be_stuck_and_does_not_end_without_it(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    lost, foreign = two_seats(ada, bob)["game"], two_seats(ada, bob)["game"]
+    assert operator.admin("stuck")[0] == 0
+    with psycopg.connect(operator.database_url) as owner:
+        owner.execute("DELETE FROM secrets WHERE game_id = %s", (lost,))
+        owner.execute("UPDATE secrets SET key_id = 'k-other' WHERE game_id = %s", (foreign,))
+    status, out, _ = operator.admin("--json", "stuck")
+    why = {line["game"]: line["why"] for line in map(json.loads, out.splitlines())}
+    assert status == 2
+    assert "seed is gone" in why[lost]
+    assert "k-other" in why[foreign]
+    for game in (lost, foreign):
+        status, _, err = operator.admin("abort", game)
+        assert (status, "unavailable" in err) == (1, True), err
+        assert operator.trail()[-1] == ("abort", game, "unavailable")
+
+
+def test_games_whose_time_is_long_past_are_stuck(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    """No worker runs here: the bot never moves, nobody gives the set-up up."""
+    bot_game = ada.table({"bot": "lowest"}, window_seconds=0)["game"]
+    ada.post(f"/v1/games/{bot_game}/moves", {"type": "ready"})
+    silent = two_seats(ada, bob, entropy="value")["game"]
+    thinking = two_seats(ada, bob)["game"]
+    timed = two_seats(ada, bob, clock={"turn_seconds": 30, "swap_seconds": 30})["game"]
+    assert operator.admin("stuck", "--late", "3600")[0] == 0
+    with psycopg.connect(operator.database_url) as owner:
+        owner.execute("UPDATE games SET wake_at = wake_at - interval '2 hours'")
+    status, out, _ = operator.admin("stuck", "--late", "3600")
+    assert status == 2
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert lines.keys() == {bot_game, silent, timed}
+    assert "a bot has the turn" in lines[bot_game]
+    assert "owes its entropy" in lines[silent]
+    assert "time is up" in lines[timed]
+    assert thinking not in out
+
+
+def test_what_is_not_there_is_refused_and_noted(operator: Operator) -> None:
+    acts = ["revoke-token", "erase", "close", "abort"]
+    target = str(uuid4())
+    for act in acts:
+        status, _, err = operator.admin(act, target)
+        assert (status, "not-found" in err) == (1, True), err
+    status, out, _ = operator.admin("--json", "rename", target, "Ann")
+    assert (status, json.loads(out)["outcome"]) == (1, "not-found")
+    assert operator.trail() == [(act, target, "not-found") for act in (*acts, "rename")]
+
+
+def test_an_act_and_its_line_are_written_together_or_not_at_all(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    """Whoever cannot add to the trail can do nothing."""
+    table = two_seats(ada, bob)
+    with psycopg.connect(operator.database_url) as owner:
+        owner.execute("ALTER TABLE trail ADD CONSTRAINT trail_is_full CHECK (act = '') NOT VALID")
+    for words in (
+        ("revoke-token", ada.id),
+        ("rename", ada.id, "Ann"),
+        ("abort", table["game"]),
+        ("stuck",),
+    ):
+        assert operator.admin(*words)[0] == 1
+    assert ada.get("/v1/players/me").json["name"] == "Ada Unmistakable"
+    assert world.get(f"/v1/games/{table['game']}").json["status"] == "swapping"
+
+
+def test_the_trail_says_who_and_is_read_by_the_newest_first(
+    operator: Operator, ada: Person
+) -> None:
+    operator.admin("revoke-token", ada.id, who="Grace")
+    operator.admin("rename", ada.id, "Ann", who="Linus")
+    first = operator.done("trail", "--limit", "1")
+    assert "Linus" in first
+    assert "Grace" not in first
+    assert [line.split()[3] for line in operator.done("trail").splitlines()] == [
+        *("trail", "rename", "revoke-token")
+    ]
+    assert operator.admin("trail", who="\x1b[2J")[0] == 64
+
+
+def test_the_service_alone_cannot_do_any_of_this(
+    operator: Operator, world: World, ada: Person
+) -> None:
+    from tests.contract.conftest import address_of_service
+
+    url = address_of_service(operator.database_url)
+    keys = operator.folder / "keys.json"
+    words = ("--database-url", url, "--key-file", keys, "--yes", "rename", ada.id, "Ann")
+    status, _, err = operator.run("admin", *words)
+    assert (status, "connect as the owner" in err) == (1, True), err
+    assert ada.get("/v1/players/me").json["name"] == "Ada Unmistakable"
+
+
+def test_what_cannot_be_undone_is_asked_first_and_refused_where_nobody_can_be_asked(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    game = two_seats(ada, bob)["game"]
+    where = ("--database-url", operator.database_url, "--key-file", operator.folder / "keys.json")
+    for words in (("abort", game), ("erase", ada.id)):
+        status, _, err = operator.run("admin", *where, *words)
+        assert (status, "--yes" in err) == (64, True), err
+    assert world.get(f"/v1/games/{game}").json["status"] == "swapping"
+    assert operator.trail() == []
+
+
+def test_without_an_address_it_looks_for_a_running_service_here(
+    operator: Operator, tmp_path: Path
+) -> None:
+    status, _, err = operator.run("admin", "--data", tmp_path / "nothing", "trail")
+    assert (status, "nothing runs over" in err) == (1, True), err

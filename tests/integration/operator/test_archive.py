@@ -1,0 +1,270 @@
+"""A game that was archived is read as before: every call, to the byte, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+import pytest
+
+from service.event_store.owner import Owner
+from service.record.bundle import REFUSALS, read_bundle
+from service.record.hashing import sha256
+from tests.api_world import Person, World, problem_of
+from tests.operator_world import Operator, some_moves, told, two_seats
+
+NOT_COMPARED = {"Date", "X-Request-ID"}
+FORMS = ("application/json", "application/x-ndjson")
+
+Played = tuple[UUID, dict[str, str]]
+"""A sealed game, and the header with the invite to its table."""
+
+
+@pytest.fixture(params=["public", "private"])
+def played(
+    request: pytest.FixtureRequest, world: World, ada: Person, bob: Person
+) -> Played:
+    """Return a game between ada and bob with all there can be: it is over and has been told."""
+    table = two_seats(ada, bob, visibility=request.param)
+    game = f"/v1/games/{table['game']}"
+    cards = [own_hand(bob, game)[0], own_hand(ada, game)[0]]
+    refused = ada.post(f"{game}/moves", {"type": "swap", "up": cards[:1], "hand": cards[1:]})
+    assert problem_of(refused) == "rule-refused"
+    some_moves((ada, bob), game, 12)
+    accusation = {"accused": 1, "seq": 3, "charge": "other", "statement": "It was not so."}
+    assert ada.post(f"{game}/disputes", accusation).status_code == 201
+    assert bob.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    told(world, UUID(table["game"]))
+    invite = {"Shithead-Invite": table["invite"]} if "invite" in table else {}
+    return UUID(table["game"]), invite
+
+
+def own_hand(player: Person, game: str) -> list[str]:
+    view = player.get(game).json
+    cards: list[str] = view["seats"][view["as"]]["hand"]["cards"]
+    return cards
+
+
+def reads_of(world: World, game: UUID, version: int) -> list[str]:
+    """Return the address of every read of a game, each rule of the application among them."""
+    path, middle = f"/v1/games/{game}", version // 2
+    moves = [
+        orjson.loads(line)["seq"]
+        for line in world.services.entries.lines(game)
+        if orjson.loads(line)["by"] is not None
+    ]
+    dispute = world.services.directory.disputes_of(game, limit=1).items[0].id
+    reads = [
+        *(path, f"{path}?as=public", f"{path}?at={middle}&as=all", f"{path}?at=1&as=0"),
+        *(f"{path}/events", f"{path}/events?after={middle}&limit=3", f"{path}/openings"),
+        *(f"{path}/receipt", f"{path}/stream", f"{path}/stream?after={middle}"),
+        *(f"{path}/replay?as=all", f"{path}/replay?as=public&from=2&to={middle}"),
+        *(f"{path}/transcript?as=all", f"{path}/transcript", f"{path}/audit"),
+        *(f"{path}/evidence", f"{path}/evidence?profile=seat"),
+        *(f"{path}/audit/moves/{seq}" for seq in (moves[0], moves[-1])),
+        *(f"{path}/audit/cards/Th", f"{path}/audit/knowledge?seat=1"),
+        *(f"{path}/disputes", f"/v1/disputes/{dispute}", f"{path}/audit/readings"),
+    ]
+    rules = [str(rule) for rule in world.app.url_map.iter_rules() if "GET" in (rule.methods or ())]
+    for rule in (rule for rule in rules if "<uuid:game_id>" in rule):
+        pattern = rule.replace("<uuid:game_id>", str(game)).split("<")[0]
+        assert any(read.startswith(pattern) for read in reads), f"{rule} is not read here"
+    return [
+        *reads,
+        *("/v1/games", "/v1/games?status=ended&ruleset=shithead", "/v1/players/me"),
+        *("/v1/statistics/shuffles", "/v1/log/checkpoint", f"/v1/log/proof?game={game}"),
+        f"/v1/tables/{world.services.directory.game(game).table}",  # type: ignore[union-attr] # it is there
+    ]
+
+
+def answers(
+    world: World, people: list[Person], played: Played, reads: list[str]
+) -> dict[tuple[str, ...], Any]:
+    """Return what everybody is answered at each address, in each form."""
+    _, invite = played
+    given = [invite, *(person.headers for person in people)]
+    found: dict[tuple[str, ...], Any] = {}
+    for read in reads:
+        for number, headers in enumerate(given):
+            for form in FORMS if "/events" in read else ("*/*",):
+                answer = world.get(read, headers={**headers, "Accept": form})
+                kept = {n: v for n, v in answer.headers.items() if n not in NOT_COMPARED}
+                found[read, str(number), form] = (answer.status_code, kept, answer.get_data())
+    return found
+
+
+def count(operator: Operator, table: str, game: UUID) -> int:
+    column = "stream_id" if table in ("events", "streams", "archived") else "game_id"
+    with psycopg.connect(operator.database_url) as owner:
+        query = f"SELECT count(*) FROM {table} WHERE {column} = %s"
+        row = owner.execute(query.encode(), (game,)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_every_read_of_an_archived_game_answers_to_the_byte_as_before(
+    operator: Operator, world: World, ada: Person, bob: Person, played: Played
+) -> None:
+    game, invite = played
+    entry = world.services.entries.fresh(game)
+    assert entry is not None
+    reads = reads_of(world, game, entry.record.version)
+    if invite:  # who reads of a private game is noted, so this list grows by being read
+        reads = [read for read in reads if not read.endswith("/readings")]
+    before = answers(world, [ada, bob], played, reads)
+    assert {status for status, _, _ in before.values()} <= {200, 401, 403, 404}
+    assert sum(status == 200 for status, _, _ in before.values()) > 60
+
+    operator.done("archive", "--game", game, "--to", operator.archive)
+    assert [count(operator, t, game) for t in ("events", "refusals", "streams")] == [0, 0, 1]
+    fresh = operator.world()
+    for process in (world, fresh):
+        after = answers(process, [ada, bob], played, reads)
+        assert [key for key in before if before[key] != after[key]] == []
+    fresh.services.close()
+
+
+def test_the_bundle_is_the_public_evidence_with_the_head_that_stays(
+    operator: Operator, world: World, played: Played
+) -> None:
+    game, invite = played
+    evidence = world.get(f"/v1/games/{game}/evidence", headers=invite).get_data()
+    operator.done("archive", "--game", game, "--to", operator.archive)
+    data = (operator.archive / f"{game}.shx").read_bytes()
+    assert data == evidence
+    assert {REFUSALS, "log/proof.tlog-proof"} <= read_bundle(data).files.keys()
+    with psycopg.connect(operator.database_url) as owner:
+        kept = owner.execute(
+            "SELECT a.bundle, a.version = s.version AND a.head = s.head"
+            " FROM archived a JOIN streams s USING (stream_id) WHERE stream_id = %s",
+            (game,),
+        ).fetchone()
+    assert kept == (sha256(data), True)
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed", "cut", "no folder"])
+def test_without_its_bundle_an_archived_game_is_unavailable_and_never_wrong(
+    operator: Operator, world: World, played: Played, damage: str
+) -> None:
+    game, invite = played
+    operator.done("archive", "--game", game, "--to", operator.archive)
+    path = operator.archive / f"{game}.shx"
+    data = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    elif damage == "changed":
+        path.write_bytes(data.replace(b'"cards_dealt"', b'"cards_dea1t"'))
+    elif damage == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    fresh = operator.world(**({"archive": None} if damage == "no folder" else {}))
+    for what in ("", "/events", "/evidence", "/audit", "/stream", "/receipt"):
+        answer = fresh.get(f"/v1/games/{game}{what}", headers=invite)
+        assert problem_of(answer) == "unavailable"
+        assert answer.headers["Retry-After"]
+    assert fresh.get("/v1/games").status_code == 200
+    path.write_bytes(data)
+    if damage != "no folder":
+        assert fresh.get(f"/v1/games/{game}", headers=invite).status_code == 200
+    fresh.services.close()
+
+
+def test_a_dispute_can_be_opened_about_an_archived_game(
+    operator: Operator, ada: Person, played: Played
+) -> None:
+    game, _ = played
+    operator.done("archive", "--game", game, "--to", operator.archive)
+    body = {"accused": 1, "seq": 0, "charge": "altered_log", "statement": "It was not so."}
+    dispute = ada.post(f"/v1/games/{game}/disputes", body)
+    assert dispute.status_code == 201, dispute.text
+    with psycopg.connect(operator.database_url) as owner:
+        row = owner.execute(
+            "SELECT bundle FROM dispute_bundles WHERE dispute_id = %s", (dispute.json["id"],)
+        ).fetchone()
+    assert row is not None
+    frozen = read_bundle(row[0])
+    assert frozen.lines == read_bundle((operator.archive / f"{game}.shx").read_bytes()).lines
+    assert REFUSALS in frozen.files
+
+
+class Stopped(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("step", ["before the file", "after the file", "after the events"])
+def test_stopped_anywhere_a_second_run_goes_on(
+    operator: Operator,
+    world: World,
+    ada: Person,
+    bob: Person,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    games = []
+    for _ in range(2):
+        game = UUID(two_seats(ada, bob)["game"])
+        bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+        told(world, game)
+        games.append(game)
+    lines = [world.services.entries.lines(game) for game in games]
+
+    whole = Owner.archive
+
+    def stopped(owner: Owner, game: UUID, digest: bytes) -> int:
+        if step == "after the events":
+            whole(owner, game, digest)
+        raise Stopped
+
+    def never(*_: object) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        if step == "before the file":
+            patched.setattr("service.event_store.bundles.os.open", never)
+        else:
+            patched.setattr(Owner, "archive", stopped)
+        with pytest.raises(Stopped):
+            operator.admin("archive", "--older-than", "0", "--to", operator.archive)
+    assert [count(operator, "archived", game) for game in games] == [0, 0]
+    assert [world.services.entries.lines(game) for game in games] == lines
+
+    out = operator.done("archive", "--older-than", "0", "--to", operator.archive)
+    assert "2 of 2 games archived" in out
+    assert [count(operator, "events", game) for game in games] == [0, 0]
+    assert [world.services.entries.lines(game) for game in games] == lines
+    assert not list(operator.archive.glob("*.partial"))
+    assert "0 of 0" in operator.done("archive", "--older-than", "0", "--to", operator.archive)
+
+
+def test_a_game_that_runs_or_is_still_to_be_told_of_stays(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    game = UUID(two_seats(ada, bob)["game"])
+    for outcome in ("hand-running", "untold"):
+        status, _, err = operator.admin("archive", "--game", game, "--to", operator.archive)
+        assert (status, outcome in err) == (1, True), err
+        assert count(operator, "archived", game) == 0
+        bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    told(world, game)
+    operator.done("archive", "--game", game, "--to", operator.archive)
+    assert operator.admin("archive", "--game", game, "--to", operator.archive)[0] == 1
+    assert [outcome for act, _, outcome in operator.trail() if act == "archive"] == [
+        *("hand-running", "untold", "done", "archived")
+    ]
+
+
+def test_only_games_that_are_old_enough_leave(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    game = UUID(two_seats(ada, bob)["game"])
+    bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    told(world, game)
+    out = operator.done("archive", "--older-than", "1", "--to", operator.archive)
+    assert "0 of 0" in out
+    assert count(operator, "archived", game) == 0
+
+
+def test_it_wants_to_know_the_folder_that_the_service_reads(operator: Operator) -> None:
+    status, _, err = operator.admin("archive", "--older-than", "1")
+    assert (status, "SHITHEAD_ARCHIVE" in err) == (64, True)
