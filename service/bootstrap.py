@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 from redis import Redis
@@ -28,6 +27,7 @@ from service.application.ports import Bell, RealWorld, Silence, World
 from service.application.readiness import ALWAYS, Readiness
 from service.application.receipts import Receipts
 from service.application.refusals import Refusals
+from service.application.retention import KEPT, Purging, Retention, retention_of
 from service.application.rulebook import Rulebook
 from service.application.rulemaking import Rulemaking, Trials
 from service.application.ruleset_pages import RulesetPages
@@ -56,8 +56,6 @@ from service.public_log.witnesses import RemoteWitness, parse_witnesses
 from service.record.notes import NoteSigner, NoteVerifier
 from service.trying import NO_TRIALS, QueuedTrials
 from service.wakeups import RedisBell, connect
-
-ANSWERS_KEPT = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +90,7 @@ class Services:
     rulemaking: Rulemaking
     lists: Lists
     stand_ins: StandIns
+    purging: Purging
     readiness: Readiness
     close: Callable[[], None]
 
@@ -100,10 +99,6 @@ class Services:
         entry = self.entries.fresh(game)
         if entry is not None:
             self.bell.moved(game, entry.record.version, wake=True)
-
-    def purge(self) -> None:
-        """Forget what is kept for a time only."""
-        self.store.purge_answers(older_than=self.world.now() - ANSWERS_KEPT)
 
     def keys(self) -> list[dict[str, str | None]]:
         """Return the keys that receipts are signed with."""
@@ -122,6 +117,7 @@ def compose(
     trials: Trials = NO_TRIALS,
     log_store: LogStore | None = None,
     witnesses: Sequence[RemoteWitness] = (),
+    kept: Retention = KEPT,
     ask_findings: Callable[[UUID], None] = lambda _dispute: None,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
@@ -234,6 +230,7 @@ def compose(
         ),
         lists=Lists(directory=directory, entries=entries, names=names),
         stand_ins=StandIns(entries=entries, directory=directory, names=names, answers=answers),
+        purging=Purging(store=store, directory=directory, world=world, kept=kept),
         readiness=readiness,
         close=close,
     )
@@ -263,6 +260,7 @@ def services_from(settings: Settings) -> Services:
         trials=QueuedTrials(redis),
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),
+        kept=retention_of(settings),
         close=database.close,
     )
 

@@ -64,6 +64,10 @@ class Settings:
     max_body_bytes: int = 1024 * 1024
     max_bundle_bytes: int = 32 * 1024 * 1024  # of an upload to be verified
     rate_limits: bool = True
+    keep_answers_hours: int = 24  # to repeated requests
+    keep_wake_ups_hours: int = 24  # for live readers, where no relay passed them on
+    keep_refusals_days: int = 365  # refused moves, after the seal; 0: for ever
+    keep_idle_players_days: int = 365  # who registered and never did anything; 0: for ever
     trusted_proxies: int = 0  # how many proxies' X-Forwarded-For to believe
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.JSON
@@ -190,6 +194,10 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "max_body_bytes": _number(1024, 2**30),
     "max_bundle_bytes": _number(1024, 2**30),
     "rate_limits": _switch,
+    "keep_answers_hours": _number(24, 24 * 3650),
+    "keep_wake_ups_hours": _number(1, 24 * 3650),
+    "keep_refusals_days": _number(0, 36500),
+    "keep_idle_players_days": _number(0, 36500),
     "trusted_proxies": _number(0, 10),
     "log_level": _one_of(LogLevel),
     "log_format": _one_of(LogFormat),

@@ -84,10 +84,12 @@ class Sweeper:
             self._log.exception("cannot be attended to", id=str(identity))
 
     def purge(self) -> None:
-        """Forget answers that were kept long enough."""
+        """Forget what was kept long enough, and say how much."""
         if time.monotonic() - self._purged > PURGE_EVERY:
             self._purged = time.monotonic()
-            self._services.purge()
+            gone = {kind: count for kind, count in self._services.purging.purge().items() if count}
+            if gone:
+                self._log.info("forgotten", **gone)
 
     def run(self, stopped: Callable[[], bool]) -> None:
         """Sweep until `stopped`."""

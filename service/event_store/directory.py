@@ -130,6 +130,16 @@ class Directory(Disputes, Protocol):
     def refusals(self, game: UUID) -> Sequence[Refused]:
         """Return the refused moves of a game in their order."""
 
+    def purge_refusals(self, *, ended_before: datetime) -> int:
+        """Forget the refused moves of games that were over before a time; return how many."""
+
+    def purge_players(self, *, registered_before: datetime, at: datetime) -> int:
+        """
+        Erase the people who registered before a time and never did anything; return how many.
+
+        Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
+        """
+
     def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
         """Note who read something not public."""
 

@@ -187,6 +187,22 @@ class MemoryDirectory(People, MemoryDisputes):
         with self._beside:
             return sorted(self._refusals.get(game, ()), key=lambda refused: refused.at)
 
+    def purge_refusals(self, *, ended_before: datetime) -> int:
+        """Forget the refused moves of games that were over before a time; return how many."""
+        old = [g.id for g in self._games() if g.ended_at is not None and g.ended_at < ended_before]
+        with self._beside:
+            return sum(len(self._refusals.pop(game, ())) for game in old)
+
+    def purge_players(self, *, registered_before: datetime, at: datetime) -> int:
+        """Erase the people who registered before a time and never did anything."""
+        games, tables = self._games(), self._tables()
+        busy = {seat.player for game in games for seat in game.seats} | self.in_disputes()
+        busy |= {seat.player for table in tables for seat in table.seats}
+        busy |= {table.host for table in tables}
+        busy |= {ruleset.owner for ruleset in self._rulesets.values()}
+        idle = self.registered(before=registered_before) - busy
+        return sum(self.erase_player(player, at) for player in idle)
+
     def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
         """Note who read something not public."""
         with self._beside:

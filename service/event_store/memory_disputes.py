@@ -134,6 +134,12 @@ class MemoryDisputes:
                     if text["author"] == str(player):
                         text |= {"words": None, "salt": None}
 
+    def in_disputes(self) -> set[UUID | None]:
+        """Return everybody who accused somebody or is, or was, a referee."""
+        rows = self._rows().values()
+        judges = {r["player_id"] for row in rows for r in row.get("referees", ())}
+        return {UUID(player) for player in judges | {row["accuser"] for row in rows}}
+
     def _rows(self) -> dict[UUID, dict[str, Any]]:
         with self._store.summaries(StreamKind.DISPUTE) as rows:
             return {dispute: dict(row) for dispute, row in rows.items()}

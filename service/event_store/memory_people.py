@@ -90,6 +90,12 @@ class People:
             self._people[player] = _Person(player=erased, token_hash=None, recovery_hash=None)
             return True
 
+    def registered(self, *, before: datetime) -> set[UUID]:
+        """Return the people who registered before a time and were not erased."""
+        with self._people_lock:
+            people = [person.player for person in self._people.values()]
+        return {p.id for p in people if p.erased_at is None and p.created_at < before}
+
     def names(self, players: Collection[UUID]) -> Mapping[UUID, str]:
         """Return the names of many people; those erased have none."""
         found = (self._people.get(player) for player in players)

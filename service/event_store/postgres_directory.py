@@ -159,6 +159,14 @@ class PostgresDirectory(PostgresDisputes):
         rows = self._database.fetch("refusals_of", game)
         return [Refused(at=r[0], seat=r[1], key_id=r[2], sealed=r[3]) for r in rows]
 
+    def purge_refusals(self, *, ended_before: datetime) -> int:
+        """Forget the refused moves of games that were over before a time; return how many."""
+        return self._count("purge_refusals", ended_before)
+
+    def purge_players(self, *, registered_before: datetime, at: datetime) -> int:
+        """Erase the people who registered before a time and never did anything."""
+        return self._count("purge_players", registered_before, at)
+
     def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
         """Note who read something not public."""
         self._write("record_reading", game, at, reader, what)
@@ -187,6 +195,10 @@ class PostgresDirectory(PostgresDisputes):
         """Return the players' own rulesets, newest first; those that follow the one `after`."""
         rows = self._database.fetch("list_rulesets", owner, after, limit)
         return [_ruleset(row) for row in rows]
+
+    def _count(self, name: str, *values: object) -> int:
+        """Return how many rows the function behind the query `name` says that it changed."""
+        return int(str(self._write(name, *values)))
 
     def _write(self, name: str, *values: object) -> object:
         """Return what the function behind the query `name` returns."""

@@ -253,6 +253,24 @@ def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> N
     assert not directory.readings(uuid4())
 
 
+def test_refused_moves_are_forgotten_by_the_age_of_the_end_of_their_game(
+    stores: Stores,
+) -> None:
+    directory, day = stores.directory, timedelta(days=1)
+    games = {
+        "over": new_game(stores.store, status="ended", ended_at=THEN + day),
+        "over later": new_game(stores.store, status="ended", ended_at=THEN + 3 * day),
+        "running": new_game(stores.store),
+    }
+    for game in games.values():
+        for _ in range(2):
+            directory.record_refusal(game=game, at=THEN, seat=0, key_id="1", sealed=b"x")
+    assert directory.purge_refusals(ended_before=THEN + day) == 0
+    assert directory.purge_refusals(ended_before=THEN + 2 * day) == 2
+    kept = {name: len(directory.refusals(game)) for name, game in games.items()}
+    assert kept == {"over": 0, "over later": 2, "running": 2}
+
+
 def test_a_ruleset_is_kept_once_under_its_id(directory: Directory) -> None:
     ann = uuid4()
     mine = CustomRuleset(

@@ -8,10 +8,11 @@ from uuid import uuid4
 import pytest
 
 from service.event_store.directory import (
+    CustomRuleset,
     Directory,
     Standing,
 )
-from service.event_store.protocol import StoreError
+from service.event_store.protocol import StoreError, StreamKind
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
@@ -34,6 +35,41 @@ def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
     assert directory.player_by_token(b"t" + ann.bytes) == found
     assert directory.player_by_token(b"unknown") is None
     assert directory.player(uuid4()) is None
+
+
+def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None:
+    """Everybody else left a trace: a seat, a table, a ruleset, a part in a dispute."""
+    directory, store, later = stores.directory, stores.store, THEN + timedelta(days=1)
+    names = ("idle", "plays", "sits", "hosts", "makes rules", "accuses", "judges", "left")
+    people = {name: register(directory, name) for name in names}
+    new_game(store, seats=[person(0, people["plays"]), bot(1)])
+    new_table(store, host=people["hosts"], seats=[person(0, people["sits"]), bot(1)])
+    directory.save_ruleset(
+        CustomRuleset(
+            id="custom-1",
+            name="Mine",
+            owner=people["makes rules"],
+            document="{}",
+            created_at=THEN,
+        )
+    )
+    judges = [
+        {"referee": 0, "player_id": people["judges"], "recused": False},
+        {"referee": 1, "player_id": people["left"], "recused": True},
+    ]
+    summary = {
+        "game_id": uuid4(), "state": "open", "accuser": people["accuses"], "charge": "other",
+        "opened_at": THEN, "referees": judges,
+    }
+    dispute = append(uuid4(), b"a", kind=StreamKind.DISPUTE, summary=summary)
+    store.commit(commit(dispute))
+
+    assert directory.purge_players(registered_before=THEN, at=later) == 0
+    assert directory.purge_players(registered_before=later, at=later) == 1
+    assert directory.purge_players(registered_before=later, at=later) == 0
+    found = {name: directory.player(player) for name, player in people.items()}
+    assert {name for name, row in found.items() if row and row.erased_at == later} == {"idle"}
+    assert directory.player_by_token(b"t" + people["idle"].bytes) is None
 
 
 def test_a_token_belongs_to_one_person(directory: Directory) -> None:

@@ -58,6 +58,9 @@ def test_what_is_missing_is_named() -> None:
         ("port", "\u0661"),
         ("api_threads", "-1"),
         ("rate_limits", "perhaps"),
+        ("archive", "here"),
+        ("keep_answers_hours", "23"),
+        ("keep_refusals_days", "-1"),
         ("log_level", "loud"),
     ],
 )

@@ -1,0 +1,27 @@
+"""The operator's tool finds the database that `shithead up` runs over a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.embedded_postgres import EmbeddedPostgres, running_address
+from service.event_store.migrate import migrate
+from tests.operator_world import Operator
+
+
+@pytest.mark.heavy
+def test_it_works_beside_a_running_service_and_says_where_none_runs(operator: Operator) -> None:
+    server = EmbeddedPostgres(operator.folder, durable=False)
+    assert running_address(operator.folder) is None
+    words: tuple[str | Path, ...] = ("admin", "--data", operator.folder, "trail")
+    try:
+        migrate(server.start())
+        assert running_address(operator.folder) == server.url
+        assert [operator.run(*words)[0] for _ in range(2)] == [0, 0]
+        assert operator.run(*words)[1].count("trail") == 2
+    finally:
+        server.stop()
+    assert running_address(operator.folder) is None
+    assert operator.run(*words)[0] == 1

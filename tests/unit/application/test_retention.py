@@ -1,0 +1,91 @@
+"""What is kept for a time only goes when its time is over, and nothing else does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from service.application.retention import KEPT, Purging, Retention, retention_of
+from service.config import settings_from
+from service.event_store.memory import MemoryStore
+from service.event_store.memory_directory import MemoryDirectory
+from service.event_store.protocol import OutboxRow
+from tests.set_world import BEGIN, SetWorld
+from tests.streams import answer, append, commit, new_game, register
+
+ENOUGH = {"SHITHEAD_DATABASE_URL": "postgresql://u@h/d", "SHITHEAD_KEY_FILE": "/keys.json"}
+DAY = timedelta(days=1)
+SHORT = Retention(
+    answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, idle_players=100 * DAY
+)
+
+
+class Kept:
+    """Something of each kind, kept since the beginning."""
+
+    def __init__(self, kept: Retention) -> None:
+        self.world = SetWorld()
+        store = MemoryStore(clock=self.world.now)
+        self.store, self.directory = store, MemoryDirectory(store)
+        self.purging = Purging(
+            store=store, directory=self.directory, world=self.world, kept=kept
+        )
+        game = new_game(store, status="ended", ended_at=BEGIN)
+        rows = [OutboxRow(stream=game, version=2, topic=t) for t in ("game", "log", "statistics")]
+        store.commit(commit(append(game, b"b", expected=1), answer=answer(), outbox=tuple(rows)))
+        self.directory.record_refusal(game=game, at=BEGIN, seat=0, key_id="1", sealed=b"x")
+        register(self.directory)
+
+    def gone(self, days: float) -> set[str]:
+        """Return which kinds are forgotten after so many days from the beginning."""
+        self.world.time = BEGIN + days * DAY
+        return {kind for kind, count in self.purging.purge().items() if count}
+
+
+def test_each_kind_goes_when_its_time_is_over() -> None:
+    kept = Kept(SHORT)
+    assert kept.gone(0.9) == set()
+    assert kept.gone(1.1) == {"answers"}
+    assert kept.gone(2.1) == {"wake-ups"}
+    assert kept.gone(3.1) == {"refusals"}
+    assert kept.gone(3.2) == set()
+
+
+def test_work_still_to_be_done_stays_however_old() -> None:
+    """A game without its leaf, or not counted yet, would stay so for ever."""
+    kept = Kept(SHORT)
+    assert kept.gone(3000) >= {"wake-ups"}
+    assert kept.store.waiting("game") == []
+    assert [len(kept.store.waiting(topic)) for topic in ("log", "statistics")] == [1, 1]
+
+
+def test_people_who_did_nothing_are_looked_for_once_a_day() -> None:
+    kept = Kept(replace(SHORT, idle_players=DAY))
+    assert "players" in kept.purging.purge()
+    kept.world.wait(3600)
+    assert "players" not in kept.purging.purge()
+    kept.world.wait(24 * 3600)
+    assert kept.purging.purge()["players"] == 1
+
+
+def test_what_is_kept_for_ever_stays() -> None:
+    kept = Kept(KEPT)
+    assert kept.gone(30_000) == {"answers", "wake-ups"}
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, {"answers": DAY, "refusals": 365 * DAY, "idle_players": 365 * DAY, "wake_ups": DAY}),
+        ({"SHITHEAD_KEEP_ANSWERS_HOURS": "48"}, {"answers": 2 * DAY}),
+        ({"SHITHEAD_KEEP_WAKE_UPS_HOURS": "1"}, {"wake_ups": DAY / 24}),
+        ({"SHITHEAD_KEEP_REFUSALS_DAYS": "0"}, {"refusals": None}),
+        ({"SHITHEAD_KEEP_IDLE_PLAYERS_DAYS": "0"}, {"idle_players": None}),
+    ],
+)
+def test_the_times_are_settings(more: dict[str, str], expected: dict[str, Any]) -> None:
+    found = retention_of(settings_from(ENOUGH | more))
+    assert {name: getattr(found, name) for name in expected} == expected
