@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from redis import Redis
@@ -18,6 +19,7 @@ from service.application.entries import Entries
 from service.application.entropy import EntropyCalls
 from service.application.evidence import Evidence
 from service.application.games import Games
+from service.application.idle import IdleGames
 from service.application.key_changes import KeyChanges
 from service.application.lists import Lists
 from service.application.moves import Moves
@@ -66,6 +68,7 @@ class Services:
     directory: Directory
     world: World
     bell: Bell
+    idle: IdleGames
     keyring: Keyring
     verifier: NoteVerifier  # of this server's receipts
     answers: Answers
@@ -119,6 +122,7 @@ def compose(
     witnesses: Sequence[RemoteWitness] = (),
     kept: Retention = KEPT,
     ask_findings: Callable[[UUID], None] = lambda _dispute: None,
+    idle_after: timedelta | None = None,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
     """Return the services over a store; time, chance and the bell can be given by a test."""
@@ -131,6 +135,7 @@ def compose(
     games = Games(store=store, entries=entries, receipts=receipts, names=names)
     log_store = log_store or MemoryLog()
     log = PublicLog(log_store)
+    idle = IdleGames(directory=directory, now=world.now, after=idle_after)
     files = DisputeFiles(
         store=store, directory=directory, keyring=keyring, entries=entries, refusals=refusals
     )
@@ -163,6 +168,7 @@ def compose(
         directory=directory,
         world=world,
         bell=bell,
+        idle=idle,
         keyring=keyring,
         verifier=signer.verifier,
         answers=answers,
@@ -221,6 +227,7 @@ def compose(
             moves=moves,
             names=names,
             world=world,
+            idle=idle,
             bot_secret=keyring.bot_secret,
         ),
         rulebook=rulebook,
@@ -261,6 +268,7 @@ def services_from(settings: Settings) -> Services:
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),
         kept=retention_of(settings),
+        idle_after=timedelta(days=settings.idle_days) if settings.idle_days else None,
         close=database.close,
     )
 

@@ -60,6 +60,7 @@ class Settings:
     api_threads: int = 64  # a process; a live stream or a long poll holds one
     workers: int = 2  # processes that take the turns of bots
     pool_size: int = 8  # database connections a process
+    idle_days: int = 30  # a game that waits so long for a person is closed; 0: never
     statement_seconds: int = 10  # after which the database gives up on a statement
     max_body_bytes: int = 1024 * 1024
     max_bundle_bytes: int = 32 * 1024 * 1024  # of an upload to be verified
@@ -190,6 +191,7 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "api_threads": _number(1, 1024),
     "workers": _number(0, 64),
     "pool_size": _number(1, 200),
+    "idle_days": _number(0, 36_500),
     "statement_seconds": _number(1, 600),
     "max_body_bytes": _number(1024, 2**30),
     "max_bundle_bytes": _number(1024, 2**30),

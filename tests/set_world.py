@@ -84,6 +84,7 @@ class Court:
     """A service over a database: its processes share nothing but the database and the keys."""
 
     url: str
+    idle_after: timedelta | None = None
     world: SetWorld = field(default_factory=SetWorld)
     bell: Wakes = field(default_factory=Wakes)
     _open: dict[int, Database] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Court:
             origin="tests.example",
             world=self.world,
             bell=bell or self.bell,
+            idle_after=self.idle_after,
             close=database.close,
         )
         self._open[id(services)] = database

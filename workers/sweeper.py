@@ -26,6 +26,9 @@ BESIDE_EVERY = 1.0
 A_FEW = 20
 """Disputes or games seen to at one look; a deadline waits no longer than for these."""
 
+IDLE_EVERY = 60.0
+"""Seconds between two looks for games that nobody touches any more."""
+
 PURGE_EVERY = 600.0
 
 
@@ -36,6 +39,7 @@ class Sweeper:
         self._services = services
         self._woken: dict[tuple[str, int], float] = {}
         self._purged = 0.0
+        self._looked = 0.0
         self._beside = 0.0
         self._log = structlog.get_logger("sweeper")
 
@@ -72,6 +76,7 @@ class Sweeper:
             self._one(attendance.attend, dispute)
         for game in statistics.uncounted(limit=A_FEW):
             self._one(statistics.count, game)
+        self.wake_idle()
         self.purge()
         self._beside = time.monotonic()
 
@@ -82,6 +87,16 @@ class Sweeper:
             raise
         except Exception:  # noqa: BLE001 - one that cannot be read must not stop the sweeper
             self._log.exception("cannot be attended to", id=str(identity))
+
+    def wake_idle(self) -> int:
+        """Have workers close the games that nobody touches; return how many were found."""
+        if time.monotonic() - self._looked < IDLE_EVERY:
+            return 0
+        idle = self._services.idle.found(limit=BATCH)
+        for game in idle:
+            self._services.bell.wake(game.id, game.version)
+        self._looked = time.monotonic()
+        return len(idle)
 
     def purge(self) -> None:
         """Forget what was kept long enough, and say how much."""

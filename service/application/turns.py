@@ -11,6 +11,7 @@ from uuid import UUID
 from schemas.moves import move_json, move_of
 from service.application.entries import Entries, GameEntry
 from service.application.entropy import missing_entropy
+from service.application.idle import IdleGames
 from service.application.moves import Moves
 from service.application.names import Names
 from service.application.ports import World
@@ -20,6 +21,7 @@ from service.bots.registry import bots
 from service.bots.seeding import bot_rng
 from service.domain.commands import Command, Move, Ready, Seat, TimeOut
 from service.domain.game import Status
+from service.domain.idle import idle_end
 from service.domain.legal import legal_moves, may_act
 from service.domain.silence import silent_opener
 from service.event_store.protocol import StreamConflict
@@ -50,6 +52,7 @@ class Turns:
         moves: Moves,
         names: Names,
         world: World,
+        idle: IdleGames,
         bot_secret: bytes,
         seconds: float = 20.0,
     ) -> None:
@@ -57,6 +60,7 @@ class Turns:
         self._moves = moves
         self._names = names
         self._world = world
+        self._idle = idle
         self._secret = bot_secret
         self._seconds = seconds
 
@@ -96,11 +100,18 @@ class Turns:
             TURNS.labels(WakeKind.BOT.value).inc()
             return after
         if wake is None or wake.at > self._world.now():
-            return None
+            return self._given_up(entry)
         done = self._due(entry, wake)
         if done is not None:
             TURNS.labels(wake.kind.value).inc()
         return done
+
+    def _given_up(self, entry: GameEntry) -> GameEntry | None:
+        """Close a game for which nobody came; None where it may go on waiting."""
+        if not self._idle.is_idle(entry.record):
+            return None
+        TURNS.labels("idle").inc()
+        return self._moves.apply(entry, (idle_end(entry.record.game),))
 
     def _due(self, entry: GameEntry, wake: Wake) -> GameEntry | None:
         match wake.kind:

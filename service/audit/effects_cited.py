@@ -187,6 +187,8 @@ def _end(event: GameEnded | GameSealed | GameAborted) -> str:
             return f"Seat {event.shithead} gives up and is the shithead."
         case GameSealed():
             return "The seed and the deck are published."
+        case GameAborted(cause=AbortCause.IDLE, seat=int(seat)):
+            return f"The game is given up unfinished: seat {seat} did not come to go on."
         case GameAborted(cause=cause, seat=seat):
             return f"The game is given up unfinished: {_ABORTED[cause].format(seat=seat)}."
         case _:
@@ -196,6 +198,6 @@ def _end(event: GameEnded | GameSealed | GameAborted) -> str:
 _ABORTED: Final = {
     AbortCause.NO_ENTROPY: "seat {seat} did not give its share of the shuffle",
     AbortCause.LEFT: "seat {seat} left",
-    AbortCause.IDLE: "nobody went on",
+    AbortCause.IDLE: "nobody came to go on",
     AbortCause.OPERATOR: "the operator ended it",
 }

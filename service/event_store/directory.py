@@ -14,6 +14,7 @@ from service.event_store.rows import (
     DueGame,
     GameFilter,
     GameRow,
+    IdleGame,
     Page,
     Player,
     Reading,
@@ -110,6 +111,11 @@ class Directory(Disputes, Protocol):
 
     def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
         """Return the games whose time has come, the longest waiting first."""
+
+    def idle_games(
+        self, *, now: datetime, untouched_since: datetime, limit: int
+    ) -> Sequence[IdleGame]:
+        """Return running games of people without a deadline to come and with an old last event."""
 
     def come_back(
         self,

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
+import orjson
+
 from service.event_store.disputes import Facts
 from service.event_store.memory import MemoryStore
 from service.event_store.memory_disputes import MemoryDisputes
@@ -20,6 +22,7 @@ from service.event_store.rows import (
     DueGame,
     GameFilter,
     GameRow,
+    IdleGame,
     Page,
     Reading,
     Refused,
@@ -28,6 +31,7 @@ from service.event_store.rows import (
     TableRow,
 )
 from service.event_store.summaries import as_json
+from service.record.times import parse_time
 
 _OVER = ("ended", "aborted")
 
@@ -155,6 +159,33 @@ class MemoryDirectory(People, MemoryDisputes):
                 if row.get("wake_at") is not None
             ]
         return sorted((d for d in due if d.at <= now), key=lambda d: d.at)[:limit]
+
+    def idle_games(
+        self, *, now: datetime, untouched_since: datetime, limit: int
+    ) -> Sequence[IdleGame]:
+        """Return running games of people without a deadline to come and with an old last event."""
+        with self._store.summaries(StreamKind.GAME) as rows:
+            waiting = [
+                game
+                for game, row in rows.items()
+                if row.get("wake_at") is None or datetime.fromisoformat(row["wake_at"]) <= now
+            ]
+        games = [row for row in map(self.game, waiting) if row is not None]
+        idle = [
+            IdleGame(id=game.id, version=game.version)
+            for game in sorted(games, key=_key)
+            if game.status not in _OVER
+            and game.created_at <= untouched_since
+            and self._last_at(game) <= untouched_since
+            and any(seat.kind == "human" for seat in game.seats)
+        ]
+        return idle[:limit]
+
+    def _last_at(self, game: GameRow) -> datetime:
+        found = self._store.read(game.id, after=game.version - 1)
+        if found is None:
+            raise ValueError("a row without a stream")
+        return parse_time(orjson.loads(found.events[-1])["at"])
 
     def come_back(
         self,

@@ -20,6 +20,7 @@ from service.event_store.rows import (
     DueGame,
     GameFilter,
     GameRow,
+    IdleGame,
     Page,
     Player,
     Reading,
@@ -134,6 +135,13 @@ class PostgresDirectory(PostgresDisputes):
         """Return the games whose time has come, the longest waiting first."""
         rows = self._database.fetch("due_games", now, limit)
         return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3], seat=r[4]) for r in rows]
+
+    def idle_games(
+        self, *, now: datetime, untouched_since: datetime, limit: int
+    ) -> Sequence[IdleGame]:
+        """Return running games of people without a deadline to come and with an old last event."""
+        rows = self._database.fetch("idle_games", now, untouched_since, limit)
+        return [IdleGame(id=game, version=version) for game, version in rows]
 
     def come_back(
         self,

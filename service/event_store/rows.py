@@ -103,6 +103,14 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdleGame:
+    """A running game with a person in it in which nothing has happened for long."""
+
+    id: UUID
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """Somebody read something that is not public and not theirs."""
 

@@ -206,6 +206,8 @@ def _end(event: EndEvent) -> str:
             return _ended(event)
         case GameSealed():
             return "The seed and the deck are published."
+        case GameAborted(cause=AbortCause.IDLE, seat=int(seat)):
+            return f"The game is given up unfinished: seat {seat} did not come to go on."
         case GameAborted(cause=cause, seat=seat):
             return f"The game is given up unfinished: {_ABORTED[cause].format(seat=seat)}."
         case _:
@@ -229,7 +231,7 @@ def _ended(event: GameEnded) -> str:
 _ABORTED = {
     AbortCause.NO_ENTROPY: "seat {seat} did not give its share of the shuffle",
     AbortCause.LEFT: "seat {seat} left",
-    AbortCause.IDLE: "nobody went on",
+    AbortCause.IDLE: "nobody came to go on",
     AbortCause.OPERATOR: "the operator ended it",
 }
 

@@ -10,12 +10,20 @@ from typing import Final
 from schemas.events import type_of
 from service.domain.asked import move_behind
 from service.domain.cards import Card
+from service.domain.commands import Seat
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused, RuleRefused
-from service.domain.events import CardsDealt, Event, GameCreated, TurnTimedOut
+from service.domain.events import (
+    AbortCause,
+    CardsDealt,
+    Event,
+    GameAborted,
+    GameCreated,
+    TurnTimedOut,
+)
 from service.domain.evolve import evolve
-from service.domain.game import Game, new_game
+from service.domain.game import EntropyState, Game, Status, new_game
 from service.domain.replacing import replace
 from service.domain.ruleset import Ruleset
 from service.rulesets.citing import rules_behind
@@ -85,6 +93,8 @@ class _Judge:
             if move.timed_out:
                 self.turns.check_time_out(self.game, move, at, hidden=not self.open)
             self._decide(move)
+        elif move.kind is Kind.ABORT:
+            _check_abort(self.game, self.events[move.first], move.first)
         for seq in range(move.first, move.last + 1):
             if seq:
                 self.game = evolve(self.game, self.events[seq])
@@ -142,6 +152,26 @@ class _Judge:
             if due is None:
                 raise Failed(seq, f"{type_of(event)} does not follow from the move", rule)
             raise Failed(seq, _difference(event, due), rule)
+
+
+def _check_abort(game: Game, event: Event, seq: int) -> None:
+    """A seat that is named for idleness is one that the game could be waiting for."""
+    if not isinstance(event, GameAborted) or event.cause is not AbortCause.IDLE:
+        return
+    if event.seat is not None and event.seat not in _awaited(game):
+        raise Failed(seq, f"the game was not waiting for seat {event.seat}")
+
+
+def _awaited(game: Game) -> list[Seat]:
+    seats = list(enumerate(game.seats))
+    match game.status:
+        case Status.SHUFFLING:
+            done = (EntropyState.NONE, EntropyState.REVEALED)
+            return [seat for seat, state in seats if state.entropy not in done]
+        case Status.SWAPPING:
+            return [seat for seat, state in seats if not state.ready]
+        case _:
+            return [] if game.turn is None else [game.turn]
 
 
 def _seat(move: Move) -> int:

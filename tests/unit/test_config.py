@@ -57,6 +57,7 @@ def test_what_is_missing_is_named() -> None:
         ("port", "8o80"),
         ("port", "\u0661"),
         ("api_threads", "-1"),
+        ("idle_days", "a month"),
         ("rate_limits", "perhaps"),
         ("archive", "here"),
         ("keep_answers_hours", "23"),

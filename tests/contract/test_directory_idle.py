@@ -1,0 +1,65 @@
+"""Games in which nothing happens any more, as both directories find them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from service.event_store.rows import IdleGame
+from tests.contract.conftest import Stores
+from tests.streams import THEN, append, bot, commit, game_summary, person
+
+NOW = THEN + timedelta(days=40)
+LIMIT = NOW - timedelta(days=30)
+
+
+def entered(stores: Stores, *days: int, **changes: Any) -> UUID:
+    """Enter a game of a person and a bot with an event so many days after its creation."""
+    game = uuid4()
+    lines = [
+        b'{"at":"%s"}' % (THEN + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
+        for day in (0, *days)
+    ]
+    summary = game_summary(**{"seats": [person(0, uuid4()), bot(1)], **changes})
+    stores.store.commit(commit(append(game, *lines, summary=summary)))
+    return game
+
+
+def found(stores: Stores, *, limit: int = 9) -> list[UUID]:
+    """Return the games that are found 40 days later, where 30 are the limit."""
+    rows = stores.directory.idle_games(now=NOW, untouched_since=LIMIT, limit=limit)
+    return [row.id for row in rows]
+
+
+def test_a_game_is_found_when_its_last_event_is_old_enough(stores: Stores) -> None:
+    old, at_the_limit = entered(stores), entered(stores, 3, 10, created_at=THEN)
+    entered(stores, 11)
+    assert set(found(stores)) == {old, at_the_limit}
+
+
+def test_the_version_comes_along_and_the_oldest_first(stores: Stores) -> None:
+    second = entered(stores, 1, created_at=THEN + timedelta(seconds=1))
+    first = entered(stores)
+    rows = stores.directory.idle_games(now=NOW, untouched_since=LIMIT, limit=9)
+    assert list(rows) == [IdleGame(id=first, version=1), IdleGame(id=second, version=2)]
+    assert found(stores, limit=1) == [first]
+
+
+def test_a_game_that_is_over_is_not_found(stores: Stores) -> None:
+    entered(stores, status="ended")
+    entered(stores, status="aborted")
+    assert found(stores) == []
+
+
+def test_a_game_of_bots_is_not_found(stores: Stores) -> None:
+    entered(stores, seats=[bot(0), bot(1)])
+    assert found(stores) == []
+
+
+def test_a_game_with_a_time_to_come_is_not_found_but_one_whose_time_has_come_is(
+    stores: Stores,
+) -> None:
+    entered(stores, wake_kind="time_out", wake_at=NOW + timedelta(seconds=1))
+    due = entered(stores, wake_kind="bot", wake_at=NOW)
+    assert found(stores) == [due]

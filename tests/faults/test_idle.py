@@ -1,0 +1,194 @@
+"""Games that nobody touches: when they are closed, by whom, and what is left of them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application.callers import Caller, Player
+from service.application.errors import Refusal
+from service.bootstrap import Services
+from service.domain.events import Clock
+from tests.set_world import (
+    Court,
+    assert_sound,
+    entry_of,
+    legal,
+    lines_of,
+    open_game,
+    post,
+    types_of,
+    version_of,
+)
+from workers.sweeper import IDLE_EVERY, Sweeper
+
+IDLE = timedelta(days=30)
+
+
+@pytest.fixture
+def court(court: Court) -> Court:
+    """Return a service that closes games which nobody has touched for 30 days."""
+    court.idle_after = IDLE
+    return court
+
+
+@pytest.fixture
+def game(services: Services, ada: Player, bob: Player) -> UUID:
+    """Return a game of two people without a clock, in which play has begun."""
+    dealt = open_game(services, ada, ("me", "open"), guests=(bob,))
+    for player in (ada, bob):
+        post(services, player, dealt, {"type": "ready"})
+    return dealt
+
+
+def sweep(services: Services, game: UUID) -> str:
+    """Let a worker look at a game."""
+    return services.turns.take(game, version_of(services, game))
+
+
+def on_turn(services: Services, game: UUID) -> int:
+    """Return the seat that has the turn."""
+    turn = entry_of(services, game).record.game.turn
+    assert turn is not None
+    return turn
+
+
+def table_of(services: Services, game: UUID) -> dict[str, Any]:
+    """Return the table of a game as everybody sees it."""
+    table = entry_of(services, game).table
+    return services.tables.view(Caller(), table)[0]
+
+
+def test_a_game_is_closed_when_nobody_has_touched_it_for_so_long_and_not_before(
+    court: Court, services: Services, game: UUID
+) -> None:
+    turn = on_turn(services, game)
+    court.world.wait(IDLE.total_seconds() - 0.001)
+    assert sweep(services, game) == "waits"
+    court.world.wait(0.001)
+    assert sweep(services, game) == "over"
+    last = orjson.loads(lines_of(services, game)[-1])
+    assert (last["type"], last["by"]) == ("game_aborted", None)
+    assert (last["data"]["cause"], last["data"]["seat"]) == ("idle", turn)
+    assert len(last["data"]["seed"]) == 64
+    assert len(last["data"]["deck"]) == 52
+    assert_sound(services, game)
+
+
+def test_a_move_begins_the_time_anew(
+    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    court.world.wait(IDLE.total_seconds() - 1)
+    seat = on_turn(services, game)
+    post(services, (ada, bob)[seat], game, legal(services, game, seat)[0])
+    court.world.wait(IDLE.total_seconds() - 1)
+    assert sweep(services, game) == "waits"
+
+
+def test_the_table_is_free_and_deals_the_same_hand_again(
+    court: Court, services: Services, ada: Player, game: UUID
+) -> None:
+    """An aborted hand counts for nobody and does not use up its number, like one that was left."""
+    court.world.wait(IDLE.total_seconds())
+    sweep(services, game)
+    shown = table_of(services, game)
+    assert (shown["status"], shown["game"]) == ("between", None)
+    assert [(s["hands"], s["shithead"]) for s in shown["seats"]] == [(0, 0), (0, 0)]
+    dealt = services.tables.deal(ada, UUID(str(shown["id"])), None)
+    again = UUID(orjson.loads(dealt.body)["game"]["id"])
+    created = orjson.loads(lines_of(services, again)[0])["data"]
+    assert (created["hand"], created["prev_game"]) == (1, str(game))
+
+
+def test_at_a_first_come_opening_nobody_is_named(
+    court: Court, services: Services, ada: Player, bob: Player
+) -> None:
+    game = open_game(services, ada, ("me", "open"), ruleset="threes", guests=(bob,))
+    for player in (ada, bob):
+        post(services, player, game, {"type": "ready"})
+    assert entry_of(services, game).record.game.turn is None
+    court.world.wait(IDLE.total_seconds())
+    assert sweep(services, game) == "over"
+    assert orjson.loads(lines_of(services, game)[-1])["data"]["seat"] is None
+    assert_sound(services, game)
+
+
+def test_a_table_with_a_clock_goes_on_by_itself(
+    court: Court, services: Services, ada: Player, bob: Player
+) -> None:
+    """Rules, Time-outs: silent seats are played for; nobody has to close their game."""
+    clock = Clock(turn_seconds=60, swap_seconds=60)
+    game = open_game(services, ada, ("me", "open"), clock=clock, guests=(bob,))
+    court.world.wait(IDLE.total_seconds())
+    while sweep(services, game) != "over":
+        court.world.wait(60)
+    assert "game_aborted" not in types_of(services, game)
+
+
+def test_what_a_bot_has_to_do_is_done_first_and_begins_the_time_anew(
+    court: Court, services: Services, ada: Player
+) -> None:
+    """A service that was off for long does not close what its own bots had held up."""
+    game = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
+    post(services, ada, game, {"type": "ready"})
+    court.world.wait(2 * IDLE.total_seconds())
+    assert sweep(services, game) == "waits"
+    assert "game_aborted" not in types_of(services, game)
+    court.world.wait(IDLE.total_seconds())
+    assert sweep(services, game) == "over"
+
+
+def test_the_sweeper_has_them_closed(
+    court: Court, services: Services, game: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = IDLE_EVERY
+    monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
+    sweeper = Sweeper(services)
+    court.world.wait(IDLE.total_seconds())
+    court.bell.woken.clear()
+    assert sweeper.wake_idle() == 1
+    assert court.bell.woken == [(game, version_of(services, game))]
+    assert sweeper.wake_idle() == 0, "not again at once"
+    assert sweep(services, game) == "over"
+    seconds += IDLE_EVERY
+    assert sweeper.wake_idle() == 0
+
+
+def test_without_a_limit_games_wait_for_ever(court: Court, game: UUID) -> None:
+    court.idle_after = None
+    patient = court.process()
+    court.world.wait(3650 * 86400)
+    assert patient.idle.found(limit=9) == ()
+    assert sweep(patient, game) == "waits"
+
+
+@pytest.mark.parametrize("_attempt", range(6))
+def test_a_move_that_races_the_end_is_made_or_refused_but_nothing_is_lost(
+    court: Court, services: Services, ada: Player, bob: Player, game: UUID, _attempt: int
+) -> None:
+    """The version settles it: either the move is in the log, or the game was over before it."""
+    seat = on_turn(services, game)
+    move = legal(services, game, seat)[0]
+    version = version_of(services, game)
+    court.world.wait(IDLE.total_seconds())
+    worker = court.process()
+
+    def moved() -> bool:
+        try:
+            post(services, (ada, bob)[seat], game, move)
+        except Refusal as refusal:
+            assert refusal.code == "game-over"
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as both:
+        job = both.submit(worker.turns.take, game, version)
+        made, outcome = both.submit(moved).result(), job.result()
+    assert (made, outcome) in ((True, "stale"), (False, "over"))
+    assert (types_of(services, game)[-1] == "game_aborted") is not made
+    assert_sound(services, game)
