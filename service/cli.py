@@ -12,6 +12,7 @@ from service.commands.admin import admin
 from service.commands.audit import audit
 from service.commands.migrate import migrate
 from service.commands.monitor import monitor
+from service.commands.play import play
 from service.commands.replay import replay
 from service.commands.rotate_keys import rotate_keys
 from service.commands.rulesets import rulesets
@@ -28,6 +29,7 @@ INTERRUPTED: Final = 130
 EPILOG: Final = """\b
 Try:
   shithead up                          run the service here
+  shithead play --with greedy          play a hand here
   shithead verify game.shx             is this log what it claims to be?
   shithead replay game.shx             go through a game, step by step
   shithead audit game.shx --move 57    what was this move decided on?
@@ -68,7 +70,7 @@ def _version(context: click.Context) -> NoReturn:
 
 
 for _command in (
-    *(up, verify, replay, audit, rulesets, simulate, migrate),
+    *(up, play, verify, replay, audit, rulesets, simulate, migrate),
     *(witness, monitor, rotate_keys, admin),
 ):
     shithead.add_command(_command)

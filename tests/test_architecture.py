@@ -21,7 +21,7 @@ LAYERS = (
     {"schemas", "service.keyring"},
     {"service.rulesets"},
     {"service.verify", "service.replay", "service.audit", "service.bots", "service.event_store"},
-    {"service.public_log"},
+    {"service.public_log", "service.client"},
     {"service.application"},
     {"service.logs", "service.wakeups", "service.simulate"},
     {"service.trying"},

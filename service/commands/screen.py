@@ -33,6 +33,7 @@ DEMANDS: Final = {
     "below": "asks for less than {rank}",
 }
 NEW: Final = "reverse"
+MOST_OF_A_NAME: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +59,8 @@ def screen(step: Step, shown: Shown) -> Layout:
         Text(),
         *_middle(step),
         Text(),
-        _seats(step),
-        *_result(step.view),
+        seats_table(step.view, _moved(step)),
+        *result_lines(step.view),
     )
     layout = Layout()
     layout.split_column(
@@ -103,12 +104,16 @@ def _seen(viewer: Viewer) -> str:
 
 
 def _middle(step: Step) -> Iterable[RenderableType]:
-    view, new = step.view, _moved(step)
     yield Text(
         f"seq {step.seq}  {printable(step.type)}  {printable(step.at)}  "
         + ("by the server" if step.by is None else f"by seat {step.by}"),
         style="dim",
     )
+    yield from situation(step.view, _moved(step))
+
+
+def situation(view: Json, new: frozenset[str]) -> Iterable[RenderableType]:
+    """Yield the lines on what lies in the middle and what it asks for; none before the deal."""
     if view["status"] == "shuffling":
         return
     way = "rising" if view["direction"] == 1 else "falling"
@@ -120,20 +125,21 @@ def _middle(step: Step) -> Iterable[RenderableType]:
     yield Text.assemble("pile  ", _cards(view["pile"], new), (f"  {asks}", "dim"))
 
 
-def _seats(step: Step) -> Table:
+def seats_table(view: Json, new: frozenset[str], *, names: bool = False) -> Table:
+    """Return the seats with their cards, those in `new` set off; `names` of people if asked."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("", "seat", "hand", "face up", "face down"):
         table.add_column(title, header_style="dim")
-    new = _moved(step)
-    for seat in step.view["seats"]:
-        table.add_row(*_seat(seat, step.view, new))
+    for seat in view["seats"]:
+        table.add_row(*_seat(seat, view, new, names=names))
     return table
 
 
-def _seat(seat: Json, view: Json, new: frozenset[str]) -> tuple[Text, ...]:
+def _seat(seat: Json, view: Json, new: frozenset[str], *, names: bool) -> tuple[Text, ...]:
     number = seat["seat"]
     turn = Text("▶" if view["turn"] == number else " ", style="bold green")
-    name = Text(f"{number} {printable(seat['bot'] or seat['kind'])}")
+    called = (seat["name"] if names else None) or seat["bot"] or seat["kind"]
+    name = Text(f"{number} {printable(called)[:MOST_OF_A_NAME]}")
     if view["dealer"] == number:
         name.append(" (dealer)", style="dim")
     if seat["out"] is not None:
@@ -184,7 +190,8 @@ def _codes(named: Iterable[Any]) -> Iterable[str]:
                 yield from _codes(value)
 
 
-def _result(view: Json) -> Iterable[RenderableType]:
+def result_lines(view: Json) -> Iterable[RenderableType]:
+    """Yield how the hand ended, nothing while it goes on."""
     result = view["result"]
     if result is not None:
         yield Text()

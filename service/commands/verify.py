@@ -54,10 +54,10 @@ def _witness_keys(
         ) from None
 
 
-def _seat_keys(
+def seat_keys_of(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> dict[int, str]:
-    """Return public keys by seat, from words like `0=<base64>`."""
+    """Return public keys by seat, from words like `0=<base64>`; raises BadParameter."""
     keys: dict[int, str] = {}
     for value in values:
         seat, _, key = value.partition("=")
@@ -100,7 +100,7 @@ def _seat_keys(
     "seat_keys",
     multiple=True,
     metavar="SEAT=KEY",
-    callback=_seat_keys,
+    callback=seat_keys_of,
     help="The public key of a player, base64, as 0=…; of every human seat it makes level L3.",
 )
 @click.option(

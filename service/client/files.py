@@ -1,0 +1,97 @@
+"""What a player keeps: token and key, the server's keys as first met, and a folder a game."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from base64 import b64decode, b64encode
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.record.canonical import RecordError
+from service.record.notes import NoteVerifier, parse_verifier
+
+
+class BadFile(Exception):
+    """A file is not what it should be, or others may read a secret in it."""
+
+
+class Kept:
+    """The folder of one player at one service; whatever is in it is its owner's alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def at(cls, home: Path, url: str) -> Kept:
+        """Return the folder for a service: keys pinned for one say nothing of another."""
+        return cls(home / (urlsplit(url).netloc or "service").replace(":", "_"))
+
+    def game(self, game: UUID) -> Path:
+        """Return the folder of a game, where its log and receipts are kept."""
+        folder = self.folder / "games" / str(game)
+        for part in (self.folder.parent, self.folder, folder.parent, folder, folder / "receipts"):
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)  # the mode is the last part's alone
+        return folder
+
+    def pinned(self) -> list[NoteVerifier]:
+        """Return the server's keys as they were first met, with those that followed."""
+        path = self.folder / "server.keys"
+        try:
+            lines = path.read_text("utf-8").split() if path.exists() else []
+            return [parse_verifier(line) for line in lines]
+        except (RecordError, OSError, UnicodeDecodeError) as error:
+            raise BadFile(f"{path}: not the keys of a server: {error}") from None
+
+    def pin(self, keys: list[NoteVerifier]) -> None:
+        """Remember the server's keys."""
+        write_private(self.folder / "server.keys", "".join(f"{key}\n" for key in keys).encode())
+
+
+def read_token(path: Path) -> str | None:
+    """Return the token in a file, None where there is none yet."""
+    if not path.exists():
+        return None
+    return _secret(path).strip()
+
+
+def read_seat_key(path: Path) -> Ed25519PrivateKey:
+    """Return a player's key from its file, made first where there is none."""
+    if not path.exists():
+        keep_seat_key(path, Ed25519PrivateKey.generate())
+    try:
+        value = json.loads(_secret(path))
+        return Ed25519PrivateKey.from_private_bytes(b64decode(value["ed25519"], validate=True))
+    except (ValueError, TypeError, KeyError):
+        raise BadFile(f"{path}: not the key of a player") from None
+
+
+def keep_seat_key(path: Path, key: Ed25519PrivateKey) -> None:
+    """Put a key into its file."""
+    private = b64encode(key.private_bytes_raw()).decode("ascii")
+    write_private(path, json.dumps({"v": 1, "ed25519": private}).encode() + b"\n")
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def _secret(path: Path) -> str:
+    try:
+        if path.stat().st_mode & 0o077:
+            raise BadFile(f"{path}: others may read it; it wants mode 0600")
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(f"{path}: {type(error).__name__}") from None

@@ -1,0 +1,237 @@
+"""`shithead play` over a real server: keyed games reach L3, and a changed past is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.client.api import Api, NotAnswered, Refused
+from service.client.files import Kept, keep_seat_key, read_seat_key
+from service.client.hand import Hand
+from service.client.player import Player
+from service.client.seen import Contradicted
+from service.client.signing import public_text
+from service.record.bundle import read_bundle
+from service.record.chain import head
+from service.record.key_changes import read_key_changes
+from service.verify.verify import Given, verify_bundle
+from tests.running import Running, running, wait_for
+from tests.servers import DatabaseServer
+from tests.tamper import Forgery
+
+pytestmark = pytest.mark.heavy
+
+ROOT = Path(__file__).resolve().parents[2]
+BOT = {"bot": "lowest"}
+
+
+@pytest.fixture(scope="module")
+def database(database_server: DatabaseServer, migrated_template: str) -> Iterator[str]:
+    """Return the address of a database, as its owner."""
+    url = database_server.create(template=migrated_template)
+    yield url
+    database_server.drop(url)
+
+
+@pytest.fixture(scope="module")
+def service(
+    database: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    with running(database, redis_server, tmp_path_factory.mktemp("logs")) as started:
+        yield started
+
+
+def play(service: Running, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "service.cli", "play", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "COLUMNS": "80",
+            "SHITHEAD_HOME": str(home),
+            "SHITHEAD_URL": address(service),
+        },
+    )
+
+
+def address(service: Running) -> str:
+    return f"http://127.0.0.1:{service.port}"
+
+
+def player(service: Running, home: Path) -> Player:
+    """Return a keyed player as the command line makes one."""
+    kept = Kept.at(home, address(service))
+    made = Player(api=Api(url=address(service)), kept=kept, entropy="commit")
+    made.key = read_seat_key(kept.folder / "seat.key")
+    made.register(kept.folder / "token", "Ada")
+    return made
+
+
+def play_on(hand: Hand, moves: int | None = None) -> None:
+    """Play some moves of a hand, or all that are left."""
+    view = hand.look()
+    while view["status"] not in ("ended", "aborted") and moves != 0:
+        if hand.set_up(view):
+            view = hand.look()
+            continue
+        if not view["moves"]:
+            view = hand.look(after=view["version"])
+            continue
+        ready = [move for move in view["moves"] if move["type"] == "ready"]
+        hand.move(view, (ready or view["moves"])[0])
+        moves = None if moves is None else moves - 1
+        view = hand.look()
+
+
+@pytest.mark.parametrize("rule", ["greedy", "first"])
+def test_a_keyed_hand_ends_with_l3(service: Running, tmp_path: Path, rule: str) -> None:
+    """Where every person is keyed, the player's own evidence carries the whole hand."""
+    answer = play(service, tmp_path, "--keyed", "--auto", rule, "--with", "lowest")
+    assert answer.returncode == 0, (answer.stdout, answer.stderr)
+    assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
+    assert max(map(len, answer.stdout.splitlines())) <= 200
+    [folder] = tmp_path.glob("*/games/*")
+    bundle = read_bundle((folder / "game.shx").read_bytes())
+    assert (folder / "events.jsonl").read_bytes().splitlines() == list(bundle.lines)
+    signed = [line for line in bundle.lines if b'"auth"' in line]
+    receipts = list((folder / "receipts").iterdir())
+    assert len(receipts) >= len(signed) > 3
+    secrets = [p for name in ("token", "seat.key", "entropy") for p in tmp_path.rglob(name)]
+    assert [p.stat().st_mode & 0o777 for p in secrets] == [0o600] * 3
+
+
+def test_two_keyed_people_who_gave_each_other_their_keys_reach_l3(
+    service: Running, tmp_path: Path
+) -> None:
+    homes = [tmp_path / "ada", tmp_path / "bob"]
+    ada, bob = (player(service, home) for home in homes)
+    table = ada.open_table("shithead", ["open"], window_seconds=0)
+    where = f"{address(service)}/v1/tables/{table['id']}"
+    told = {}
+
+    def run(seat: int, other: Player) -> None:
+        words = ("--keyed", "--auto", "lowest", "--seat-key", f"{1 - seat}={other.public}", where)
+        told[seat] = play(service, homes[seat], *words)
+
+    bob.sit(UUID(table["id"]))
+    threads = [threading.Thread(target=run, args=args) for args in ((0, bob), (1, ada))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for answer in told.values():
+        assert answer.returncode == 0, (answer.stdout, answer.stderr)
+        assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
+
+
+def test_without_a_key_a_hand_reaches_l2_and_says_what_is_missing(
+    service: Running, tmp_path: Path
+) -> None:
+    answer = play(service, tmp_path, "--auto", "lowest")
+    assert answer.returncode == 0, (answer.stdout, answer.stderr)
+    assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L2"
+    assert "not shown: seat 0 has no key" in answer.stdout
+
+
+def test_a_changed_past_is_noticed_and_nothing_is_signed_on_it(
+    service: Running, database: str, tmp_path: Path
+) -> None:
+    """The operator rewrites an event in the database, chains the rest anew, and starts again."""
+    ada = player(service, tmp_path)
+    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    hand = Hand(ada, game)
+    play_on(hand, moves=4)
+    service.kill("API")
+    service.kill("worker 1")
+    change_past(database, game)
+    service.start("API")
+    service.start("worker 1")
+    wait_for(lambda: answers(ada.api, f"/games/{game}?as=public"), seconds=60)
+    with pytest.raises(Contradicted):
+        Hand(ada, game).look()
+    path = f"{address(service)}/v1/games/{game}"
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", path)
+    assert answer.returncode == 1, (answer.stdout, answer.stderr)
+    assert "THE SERVER CONTRADICTS ITSELF" in answer.stdout
+    shown = (hand.folder / "shown-afterwards.jsonl").read_bytes().splitlines()
+    kept = (hand.folder / "events.jsonl").read_bytes().splitlines()
+    assert shown[0] == kept[0]
+    assert shown[5] != kept[5]
+
+
+def answers(api: Api, path: str) -> bool:
+    try:
+        api.get(path)
+    except (NotAnswered, Refused):
+        return False
+    return True
+
+
+def change_past(database: str, game: UUID) -> None:
+    """Do what only a superuser can: another time in an early event, and all heads made to fit."""
+    with psycopg.connect(database) as owner:
+        owner.execute("ALTER TABLE events DISABLE TRIGGER USER")
+        owner.execute("ALTER TABLE streams DISABLE TRIGGER USER")
+        rows = owner.execute(
+            "SELECT line FROM events WHERE stream_id = %s ORDER BY seq", [game]
+        ).fetchall()
+        forgery = Forgery(line for (line,) in rows)
+        for event in forgery.events[5:]:
+            event["at"] = event["at"].replace("2", "3", 1)
+        lines = forgery.lines()
+        for seq, line in enumerate(lines):
+            owner.execute(
+                "UPDATE events SET line = %s WHERE stream_id = %s AND seq = %s", [line, game, seq]
+            )
+        owner.execute(
+            "UPDATE streams SET head = %s WHERE stream_id = %s", [head(lines[-1]), game]
+        )
+        owner.execute("ALTER TABLE events ENABLE TRIGGER USER")
+        owner.execute("ALTER TABLE streams ENABLE TRIGGER USER")
+
+
+def test_a_hand_is_taken_up_again_where_it_was_left(service: Running, tmp_path: Path) -> None:
+    ada = player(service, tmp_path)
+    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    play_on(Hand(ada, game), moves=3)
+    where = f"{address(service)}/v1/games/{game}"
+    answer = play(service, tmp_path, "--keyed", "--auto", "first", where)
+    assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
+
+
+def test_a_changed_key_carries_from_hand_to_hand(service: Running, tmp_path: Path) -> None:
+    """The first key, given out once, stands for the second hand as well."""
+    ada = player(service, tmp_path)
+    table = ada.open_table("shithead", [BOT])
+    first_key = ada.public
+    play_on(Hand(ada, UUID(table["game"])))
+    new = Ed25519PrivateKey.generate()
+    ada.change_key(ada.table(UUID(table["id"])), new)
+    keep_seat_key(ada.kept.folder / "seat.key", new)
+    where = f"{address(service)}/v1/tables/{table['id']}"
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
+    assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
+    second = ada.table(UUID(table["id"]))["games"][0]["id"]
+    bundle = read_bundle(ada.api.data(f"/games/{second}/evidence"))
+    changes = read_key_changes(json.dumps(ada.api.get(f"/tables/{table['id']}/keys")).encode())
+    pinned = json.loads(bundle.lines[0])["data"]["seats"][0]["key"]
+    assert pinned == public_text(new) != first_key
+    assert first_key is not None
+    for known, result in ((changes, "pass"), ((), "fail")):
+        report = verify_bundle(bundle, Given(seat_keys={0: first_key}, key_changes=known))
+        assert report.result == result
