@@ -26,10 +26,18 @@ def html_page(template: str, **values: Any) -> Response:
 
 
 def asked_again(response: Response) -> Response:
-    """Mark an answer that callers keep but ask about each time; 304 where it is the same."""
-    response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:16])
+    """
+    Mark an answer that callers keep but ask about each time; 304 where it is the same.
+
+    If-Match is for moves: where things are only read it is not looked at.
+    """
+    tag = hashlib.sha256(response.get_data()).hexdigest()[:16]
+    response.set_etag(tag)
     response.headers["Cache-Control"] = "no-cache"
-    response.make_conditional(request)
+    if request.if_none_match.contains_weak(tag):
+        response.status_code = 304
+        response.set_data(b"")
+        del response.headers["Content-Type"]
     return response
 
 

@@ -99,3 +99,15 @@ ASKED: dict[str, str] = {
     "GET /v1/log/proof": "game={published}",
 }
 """Queries without which a call cannot be read."""
+
+ANYWHERE = {
+    "ruleset_id": "leeds",
+    "seq": "1",
+    "card": "Th",
+    "code": "malformed",
+    "package": "verify",
+    "file": "chain.py",
+    "level": "0",
+    "rest": "000.p/1",
+}
+"""Parts of paths that are the same in every situation."""

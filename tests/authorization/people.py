@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from service.record.votes import vote_commitment
-from tests.authorization.matrix import ACCUSATION, ASKED, BODIES, NOBODY, Cell
+from tests.authorization.matrix import ACCUSATION, ANYWHERE, ASKED, BODIES, NOBODY, Cell
 
 PLAYERS = ("outsider", "guest", "seat", "other seat", "host", "referee")
 _REFEREES = ("referee", "second referee", "third referee")
@@ -62,7 +62,7 @@ class Scene:
         elif cell.caller in self.tokens:
             headers["Authorization"] = f"Bearer {self.tokens[cell.caller]}"
         body = BODIES.get(cell.operation)
-        return self._ask(method, filled.format(**(_ANYWHERE | known | self.ids)), body, headers)[0]
+        return self._ask(method, filled.format(**(ANYWHERE | known | self.ids)), body, headers)[0]
 
     def done(self, method: str, path: str, body: Any, *, by: str | None) -> Any:
         """Return what a call gives that has to work; the invite comes along."""
@@ -109,16 +109,3 @@ class Scene:
             line.request(method, path, body=sent, headers=given)
             answer = line.getresponse()
             return answer.status, answer.read() if whole else b""
-
-
-_ANYWHERE = {
-    "ruleset_id": "leeds",
-    "seq": "1",
-    "card": "Th",
-    "code": "malformed",
-    "package": "verify",
-    "file": "chain.py",
-    "level": "0",
-    "rest": "000.p/1",
-}
-"""Parts of paths that are the same in every situation."""

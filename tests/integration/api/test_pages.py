@@ -156,3 +156,12 @@ def test_the_style_sheet_loads_nothing(world: World) -> None:
     answer = world.get("/style.css")
     assert answer.content_type == "text/css; charset=utf-8"
     assert not re.search(r"url\(|@import|@font-face", answer.text)
+
+
+def test_if_match_is_not_looked_at_where_nothing_is_changed(world: World) -> None:
+    """Found by fuzzing: a page was answered with 412, and not as a problem."""
+    for path in ("/", "/rules", "/style.css", "/v1/openapi.json"):
+        first = world.get(path)
+        assert world.get(path, headers={"If-Match": '"v1"'}).data == first.data
+        again = world.get(path, headers={"If-None-Match": f'W/{first.headers["ETag"]}, "x"'})
+        assert (again.status_code, again.data) == (304, b"")

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""
+Throws bad input at every reader and every call for a while: python -m ops.bench.fuzz --minutes 10.
+
+Each case follows from its number, so a crash is found again by `--only TARGET --first NUMBER`.
+A round gives each target its share of time; the table it prints counts cases and crashes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import logging
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import structlog
+
+from service.embedded_postgres import EmbeddedPostgres
+from service.event_store.migrate import migrate
+from tests.api_world import make_world
+from tests.fuzz.requests import Requests
+from tests.fuzz.running import Endless, throw
+from tests.fuzz.targets import TARGETS, Target
+
+SHARE = 6.0
+"""Seconds that a target has at a time."""
+
+
+def main() -> None:
+    """Run for the time asked for, print crashes as they come and a table at the end."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--first", type=int, default=1_000_000, help="number of the first case")
+    parser.add_argument("--only", help="one target")
+    asked = parser.parse_args()
+    quiet = structlog.make_filtering_bound_logger(logging.CRITICAL)
+    structlog.configure(wrapper_class=quiet)
+    logging.disable(logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        postgres = EmbeddedPostgres(Path(folder), durable=False)
+        url = postgres.start()
+        try:
+            migrate(url)
+            world = make_world(url)
+            targets: dict[str, Target] = {**TARGETS, "requests": Requests(world)}
+            chosen = {asked.only: targets[asked.only]} if asked.only else targets
+            print(table(*run(chosen, asked.minutes * 60, asked.first)))
+            world.services.close()
+        finally:
+            postgres.stop()
+
+
+def run(
+    targets: Mapping[str, Target], seconds: float, first: int
+) -> tuple[Counter[str], Counter[str], dict[str, float]]:
+    """Return cases and crashes by target, and the CPU seconds of the slowest case of each."""
+    cases, crashes, slowest = Counter[str](), Counter[str](), dict[str, float]()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for name, target in targets.items():
+            until = min(end, time.monotonic() + SHARE)
+            for number in itertools.count(first + cases[name]):
+                if time.monotonic() >= until:
+                    break
+                began = time.process_time()
+                try:
+                    throw(name, target, iter([number]))
+                except (Exception, Endless):  # noqa: BLE001 - whatever it is, it is what we look for
+                    crashes[name] += 1
+                    traceback.print_exc()
+                cases[name] += 1
+                slowest[name] = max(slowest.get(name, 0.0), time.process_time() - began)
+    return cases, crashes, slowest
+
+
+def table(cases: Counter[str], crashes: Counter[str], slowest: Mapping[str, float]) -> str:
+    """Return the counts as a table of Markdown."""
+    lines = ["| target | cases | crashes | slowest case, CPU s |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| {name} | {cases[name]} | {crashes[name]} | {slowest[name]:.2f} |" for name in cases
+    ]
+    total = f"| all | {cases.total()} | {crashes.total()} | {max(slowest.values()):.2f} |"
+    return "\n".join([*lines, total])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Readers of what strangers bring, each as a function that one case of chance is thrown at."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from service.keyring import Keyring, KeyringError
+from service.record.bundle import PROOF, Bundle, NotABundle, read_log, write_bundle
+from service.record.canonical import RecordError, canonical, parse
+from service.record.chain import Link, decode_event, read_chain
+from service.record.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
+from service.record.notes import NoteSigner, parse_key, parse_note, parse_verifier
+from service.record.receipts import check_receipt, issue_receipt
+from service.record.server_keys import read_keys
+from service.record.tiles import Tile, hashes_of, parse_tile, read_entries, write_entries
+from service.record.tlog_proof import TlogProof, check_proof
+from service.verify.finding import Result
+from service.verify.verify import Given, verify_bundle
+from tests.fuzz.changes import changed_bytes, changed_json, odd_text
+from tests.made_games import private_key, public_text
+from tests.tamper import SAMPLES, Forgery, sample_lines
+
+Target = Callable[[random.Random], None]
+_SIGNER = NoteSigner(name="tests.example", key=private_key("server"))
+_GAME = UUID("11111111-1111-4111-8111-111111111111")
+
+
+def canonical_bytes(chance: random.Random) -> None:
+    """Bytes are read as the value that they are the one spelling of, or refused."""
+    data = changed_bytes(chance.choice(_log(chance)), chance)
+    for reader in (parse, decode_event):
+        try:
+            value = reader(data)
+        except RecordError:
+            continue
+        assert canonical(value) == data
+
+
+def canonical_values(chance: random.Random) -> None:
+    """A value is written so that reading it gives the same, or refused."""
+    value = changed_json(json.loads(chance.choice(_log(chance))), chance)
+    try:
+        written = canonical(value)
+    except RecordError:
+        return
+    assert json.loads(written) == value
+
+
+def notes(chance: random.Random) -> None:
+    """Notes, receipts, checkpoints and keys are read, or refused; a changed one never holds."""
+    receipt = issue_receipt(_SIGNER, game=_GAME, seq=7, head=b"h" * 32)
+    checkpoint = Checkpoint(origin=_SIGNER.name, size=9, root=b"r" * 32)
+    signed = sign_checkpoint(checkpoint, [_SIGNER])
+    readers: tuple[tuple[bytes, Callable[..., Any]], ...] = (
+        (receipt, check_receipt),
+        (signed, open_checkpoint),
+    )
+    for good, reader in readers:
+        data = changed_bytes(good, chance)
+        _refused_or(parse_note, data)
+        held = _refused_or(reader, data, [_SIGNER.verifier])
+        assert held is None or parse_note(data).text == parse_note(good).text
+    key = changed_bytes(str(_SIGNER.verifier).encode(), chance).decode("latin-1")
+    _refused_or(parse_key, key)
+    _refused_or(parse_verifier, key)
+
+
+def proofs(chance: random.Random) -> None:
+    """A proof of the public log is read, or refused; a changed one proves nothing else."""
+    checkpoint = Checkpoint(origin=_SIGNER.name, size=2, root=b"r" * 32)
+    signed = sign_checkpoint(checkpoint, [_SIGNER])
+    proof = TlogProof(index=1, hashes=(b"h" * 32,), checkpoint=signed, extra=b"e")
+    data = changed_bytes(proof.text, chance)
+    _refused_or(check_proof, data, b"entry", [_SIGNER.verifier])
+
+
+def tiles(chance: random.Random) -> None:
+    """Paths of tiles have one tile each; tiles and entries are as many as they say, or refused."""
+    level = chance.choice(("0", "1", "63", "64", "entries", "00", odd_text(chance)))
+    rest = changed_bytes(chance.choice((b"x001/x234/067", b"000.p/17")), chance)
+    tile = parse_tile(level, rest.decode("latin-1"))
+    if tile is not None:
+        assert tile.path == f"tile/{level}/{rest.decode('latin-1')}"
+    width = chance.choice((1, 2, 256))
+    told = Tile(level=None, index=0, width=width)
+    entries = changed_bytes(write_entries([b"abc"] * width), chance)
+    read = _refused_or(read_entries, entries, told)
+    assert read is None or write_entries(read) == entries
+    _refused_or(hashes_of, entries, told)
+
+
+def archives(chance: random.Random) -> None:
+    """An archive is a bundle, or refused; what is read is what the manifest says."""
+    files = {PROOF: b"proof\n", "receipts/7.note": b"note\n", "refusals.jsonl": b"{}\n"}
+    data = changed_bytes(write_bundle(_log(chance)[:3], files=files), chance)
+    try:
+        bundle = read_log(data)
+    except (NotABundle, RecordError):
+        return
+    verified(bundle)
+
+
+def changed_logs(chance: random.Random) -> None:
+    """A log with anything in its events, chained again, gets a report and no crash."""
+    forgery = Forgery(_log(chance))
+    for _ in range(chance.choice((1, 1, 2))):
+        at = chance.randrange(len(forgery.events))
+        forgery.events[at] = changed_json(forgery.events[at], chance)
+    try:
+        lines = forgery.lines()
+    except (RecordError, ValueError, TypeError, KeyError, AttributeError):
+        return  # nobody could write this
+    verified(Bundle(lines=lines))
+
+
+def torn_logs(chance: random.Random) -> None:
+    """A log whose bytes were changed gets a report and no crash."""
+    data = changed_bytes(b"\n".join(_log(chance)), chance)
+    try:
+        bundle = read_log(data)
+    except (NotABundle, RecordError):
+        return
+    verified(bundle)
+    _refused_or(_whole_chain, bundle.lines)
+
+
+def key_files(chance: random.Random) -> None:
+    """A key file is read, or refused with words that show nothing of it."""
+    text = _key_file()
+    if chance.random() < 0.5:
+        changed = json.dumps(changed_json(json.loads(text), chance))
+    else:
+        changed = changed_bytes(text.encode(), chance).decode("latin-1")
+    try:
+        Keyring.from_text(changed)
+    except KeyringError as error:
+        assert str(error) == "not a key file of version 1"
+    _refused_or(read_keys, changed_json([{"id": "x", "name": "y", "public": "z"}], chance))
+
+
+def verified(bundle: Bundle) -> None:
+    """Verify a bundle with everything from outside that there can be."""
+    given = Given(
+        receipts=(issue_receipt(_SIGNER, game=_GAME, seq=0, head=b"h" * 32),),
+        server_keys=(_SIGNER.verifier,),
+        seat_keys={0: public_text(private_key("seat"))},
+        witnessed=True,
+    )
+    report = verify_bundle(bundle, given)
+    for finding in report.findings:
+        # A check is stopped by what it reads, never by what the machine has no room for.
+        ran_out = ("MemoryError", "RecursionError")
+        assert not any(word in (finding.reason or "") for word in ran_out), finding
+        assert finding.result in Result
+
+
+TARGETS: Mapping[str, Target] = {
+    target.__name__: target
+    for target in (
+        *(canonical_bytes, canonical_values, notes, proofs, tiles, archives),
+        *(changed_logs, torn_logs, key_files),
+    )
+}
+"""Every reader, by name."""
+
+
+def _whole_chain(lines: Iterable[bytes]) -> list[Link]:
+    return list(read_chain(lines))
+
+
+def _refused_or(read: Callable[..., Any], *given: Any) -> Any:
+    """Return what is read, None where it is refused as it should be."""
+    try:
+        return read(*given)
+    except RecordError:
+        return None
+
+
+def _log(chance: random.Random) -> tuple[bytes, ...]:
+    return sample_lines(chance.choice(_names()))
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in SAMPLES.glob("*.jsonl")))
+
+
+@cache
+def _key_file() -> str:
+    return Keyring.generate().rotated().to_text()

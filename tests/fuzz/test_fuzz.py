@@ -1,0 +1,43 @@
+"""Whatever strangers bring is read or refused: no crash, no 5xx, nothing that never ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api_world import World, make_world
+from tests.fuzz.requests import Requests
+from tests.fuzz.running import throw
+from tests.fuzz.targets import TARGETS
+
+FEW, MANY = 100, 20_000
+
+
+@pytest.fixture
+def world(database_url: str) -> Iterator[World]:
+    made = make_world(database_url)
+    yield made
+    made.services.close()
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_reader_takes_or_refuses_whatever_it_gets(name: str) -> None:
+    assert throw(name, TARGETS[name], iter(range(FEW))) == FEW
+
+
+@pytest.mark.heavy
+def test_every_call_answers_whatever_it_is_sent(world: World) -> None:
+    assert throw("requests", Requests(world), iter(range(5 * FEW))) == 5 * FEW
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_reader_takes_or_refuses_it_at_length(name: str) -> None:
+    assert throw(name, TARGETS[name], iter(range(MANY))) == MANY
+
+
+@pytest.mark.long
+def test_every_call_answers_at_length(world: World) -> None:
+    assert throw("requests", Requests(world), iter(range(MANY))) == MANY
