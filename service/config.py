@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 _PREFIX = "SHITHEAD_"
 _ORIGIN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
+_CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 _WITNESS = re.compile(r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+")
 _OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL")  # read by the tests, and by `shithead replay`
 _E = TypeVar("_E", bound=StrEnum)
@@ -56,6 +57,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8080
     metrics_port: int | None = None  # None: /metrics beside the API
+    metrics_host: str | None = None  # where that port listens; None: where the API does
     api_processes: int = 2
     api_threads: int = 64  # a process; a live stream or a long poll holds one
     workers: int = 2  # processes that take the turns of bots
@@ -69,7 +71,11 @@ class Settings:
     keep_wake_ups_hours: int = 24  # for live readers, where no relay passed them on
     keep_refusals_days: int = 365  # refused moves, after the seal; 0: for ever
     keep_idle_players_days: int = 365  # who registered and never did anything; 0: for ever
+    calls_per_token: int = 12_000  # a minute, counted by each process
+    calls_per_address: int = 120_000  # a minute, counted by each process
     trusted_proxies: int = 0  # how many proxies' X-Forwarded-For to believe
+    cors_origins: str | None = None  # whose pages may call: `https://a.example`, commas between
+    clock_check: bool = True  # whether to refuse to start with a clock that has gone back
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.JSON
 
@@ -140,6 +146,19 @@ def _witnesses(value: str) -> str:
     return value
 
 
+def _cors_origins(value: str) -> str:
+    """
+    Refuse what is no origin: also `*` and `null`, which stand for everybody's pages.
+
+    An address with a path never equals what browsers send, and would allow nothing.
+    """
+    if not all(_CORS_ORIGIN.fullmatch(item.strip()) for item in value.split(",")):
+        raise ValueError(
+            "is not a list of origins like https://play.example, each named, with commas between"
+        )
+    return value
+
+
 def _path(value: str) -> Path:
     path = Path(value).expanduser()
     if not path.is_absolute():
@@ -187,6 +206,7 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "host": str,
     "port": _number(1, 65535),
     "metrics_port": _number(1, 65535),
+    "metrics_host": str,
     "api_processes": _number(1, 64),
     "api_threads": _number(1, 1024),
     "workers": _number(0, 64),
@@ -200,7 +220,11 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "keep_wake_ups_hours": _number(1, 24 * 3650),
     "keep_refusals_days": _number(0, 36500),
     "keep_idle_players_days": _number(0, 36500),
+    "calls_per_token": _number(1, 10**9),
+    "calls_per_address": _number(1, 10**9),
     "trusted_proxies": _number(0, 10),
+    "cors_origins": _cors_origins,
+    "clock_check": _switch,
     "log_level": _one_of(LogLevel),
     "log_format": _one_of(LogFormat),
 }

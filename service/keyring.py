@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import secrets
+import stat
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -194,9 +195,16 @@ def load_or_create(path: Path) -> Keyring:
 def load(path: Path) -> Keyring:
     """Return the keys of a file; refuse one that others than its owner may read."""
     try:
-        if path.stat().st_mode & 0o077:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise KeyringError(f"{path}: not a file")
+        if found.st_uid not in (os.geteuid(), 0):
+            raise KeyringError(f"{path}: belongs to another user, who could read and change it")
+        if found.st_mode & 0o077:
             raise KeyringError(f"{path}: readable by others; it wants mode 0600")
         return Keyring.from_text(path.read_text("utf-8"))
+    except KeyringError as error:
+        raise KeyringError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise KeyringError(f"{path}: {type(error).__name__}") from None
 

@@ -27,6 +27,7 @@ from service.machine import (
     settings_of_children,
     shared_measures,
 )
+from service.starting import CannotStart, check_start
 from service.supervise import StartError, Supervisor
 
 _READY_WITHIN = 30.0  # seconds
@@ -84,7 +85,7 @@ def run(options: UpOptions) -> int:
     except _Stopped:
         print("stopped", flush=True)
         return 0
-    except (StartError, EmbeddedError, ConfigError) as error:
+    except (StartError, EmbeddedError, ConfigError, CannotStart) as error:
         print(f"cannot start: {error}", file=sys.stderr, flush=True)
         return 1
 
@@ -104,6 +105,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
         port=str(port),
         workers=str(options.workers),
     )
+    check_start(settings)
     supervisor = Supervisor(
         logs=make_folder(data / "logs"),
         environment=environment_of(settings) | shared_measures(data),

@@ -25,7 +25,7 @@ LAYERS = (
     {"service.application"},
     {"service.logs", "service.wakeups", "service.simulate"},
     {"service.trying"},
-    {"service.bootstrap"},
+    {"service.bootstrap", "service.starting"},
     {"service.api", "workers"},
     {"service.embedded_identity"},
     {"service.embedded"},

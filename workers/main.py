@@ -17,6 +17,7 @@ from rq.serializers import JSONSerializer
 from service.bootstrap import Services, services_from
 from service.config import ConfigError, Settings, settings_from
 from service.logs import configure_logs
+from service.starting import CannotStart, check_start
 from service.wakeups import QUEUE
 from workers import jobs
 from workers.relay import Relay
@@ -39,6 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     configure_logs(settings)
+    try:
+        check_start(settings)
+    except CannotStart as error:
+        print(error, file=sys.stderr)
+        return 1
     if words[0] == "worker":
         return work(settings)
     services = services_from(settings)

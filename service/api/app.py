@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service.api import conventions, docs, limits, metrics, pages, problems, requests_log
+from service.api import conventions, cors, docs, limits, metrics, pages, problems, requests_log
 from service.api.audit import audit
 from service.api.bots import bots
 from service.api.context import Context, install
@@ -27,6 +27,7 @@ from service.api.waiting import Waiting
 from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
 from service.logs import configure_logs
+from service.starting import check_start
 
 BLUEPRINTS = (
     *(players, rulesets, bots, tables, games, events, stream, replay, evidence, audit),
@@ -44,6 +45,7 @@ def create_app(services: Services | None = None, settings: Settings | None = Non
     if settings is None:
         settings = settings_from()
         configure_logs(settings)
+        check_start(settings)
     if services is None:
         services = services_from(settings)
     app = Flask(__name__, static_folder=None)
@@ -56,6 +58,7 @@ def create_app(services: Services | None = None, settings: Settings | None = Non
         )
     install(app, Context(services=services, settings=settings, waiting=_waiting(settings)))
     conventions.register(app)
+    cors.register(app, settings)
     metrics.register(app, settings)
     requests_log.register(app)
     problems.register(app)

@@ -231,7 +231,7 @@ def _document(
     doc: Mapping[str, Any],
 ) -> None:
     """Leave beside the call what the document says of it."""
-    common = ["malformed", "not-acceptable", "unavailable"]
+    common = ["malformed", "not-acceptable", "rate-limited", "unavailable"]
     if token is not Token.IGNORED:
         common.append("unauthorized")
     if repeats is Repeats.ANSWERED:

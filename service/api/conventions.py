@@ -63,6 +63,8 @@ def register(app: Flask) -> None:
         is_page = response.mimetype == "text/html"
         for name, value in SAFE.items():
             response.headers.setdefault(name, value)
+        if request.is_secure:
+            response.headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
         response.headers.setdefault("Content-Security-Policy", PAGE_POLICY if is_page else POLICY)
         # Whatever says nothing of keeping may hold somebody's token or cards.
         response.headers.setdefault("Cache-Control", "no-store")

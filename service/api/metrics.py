@@ -45,7 +45,7 @@ def register(app: Flask, settings: Settings) -> None:
     if settings.metrics_port is None:
         app.add_url_rule("/metrics", "metrics", _tell)
     else:
-        _serve(settings.host, settings.metrics_port)
+        _serve(settings.metrics_host or settings.host, settings.metrics_port)
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})

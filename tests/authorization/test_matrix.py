@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import groupby
 
 import pytest
 
-from tests.api_world import make_world
 from tests.authorization.matrix import HANDS, TABLES, Cell, cells
 from tests.authorization.people import Scene
 from tests.client import Client
@@ -16,11 +14,6 @@ from tests.running import running, wait_for
 from tests.servers import DatabaseServer
 
 pytestmark = pytest.mark.heavy
-
-CALLERS = (
-    *("anonymous", "dead token", "invited", "outsider", "guest"),
-    *("seat", "other seat", "host", "referee"),
-)
 
 ELSEWHERE = {"POST /v1/players", "POST /v1/tables", "POST /v1/verify"}
 """Calls that change nothing of the table at which everybody is asked."""
@@ -70,27 +63,3 @@ def test_every_caller_is_answered_as_the_page_says(
             # It happened: whoever asks next finds everything as it was.
             scene = Scene(port=port, table=table, hand=hand).set_up()
     assert wrong == []
-
-
-def test_the_page_has_every_call_and_no_other(database_url: str) -> None:
-    world = make_world(database_url)
-    routed = {
-        f"{method} {_template(rule.rule)}"
-        for rule in world.app.url_map.iter_rules()
-        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
-    }
-    world.services.close()
-    assert {cell.operation for cell in cells()} == routed
-
-
-def test_the_page_asks_everybody_in_every_situation() -> None:
-    """A caller that a table leaves out, or a hand, would be a door that nobody has tried."""
-    asked: dict[str, set[tuple[str, str, str]]] = {}
-    for cell in cells():
-        asked.setdefault(cell.operation, set()).add((cell.table, cell.hand, cell.caller))
-    usual = {(t, h, c) for t in TABLES for h in ("running", "sealed") for c in CALLERS}
-    assert [operation for operation, found in asked.items() if not usual <= found] == []
-
-
-def _template(rule: str) -> str:
-    return re.sub(r"<(?:[a-z]+:)?([a-z_]+)>", r"{\1}", rule)

@@ -1,0 +1,85 @@
+"""What is looked at before a process begins to work: its clock and its keys."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import structlog
+
+from service.config import Settings, variable
+from service.event_store.database import Database
+from service.event_store.protocol import StoreUnavailable
+from service.keyring import Keyring, KeyringError, load_or_create
+
+WORTH_A_WORD = timedelta(seconds=2)
+TOO_FAR = timedelta(seconds=60)
+
+_log = structlog.stdlib.get_logger("shithead.start")
+
+
+class CannotStart(Exception):
+    """Something is wrong that work would make worse; the message says what, and what to do."""
+
+
+def check_start(settings: Settings, now: datetime | None = None) -> None:
+    """
+    Raise CannotStart where this process should not begin to work.
+
+    A database that does not answer is no reason: the process starts, says that it is not
+    ready, and serves as soon as there is one.
+    """
+    _check_keys(settings)
+    database = Database(settings.database_url, size=1)
+    try:
+        rows = database.fetch("clocks")
+    except (StoreUnavailable, psycopg.Error) as error:
+        _log.warning("the clock was not compared", error=type(error).__name__)
+        return
+    finally:
+        database.close()
+    [(of_database, newest)] = rows
+    fault = clock_fault(now or datetime.now(UTC), of_database, newest)
+    if fault is None:
+        return
+    if settings.clock_check:
+        raise CannotStart(f"{fault}; {variable('clock_check')}=off starts all the same")
+    _log.warning("the clock is wrong", fault=fault)
+
+
+def clock_fault(now: datetime, of_database: datetime, newest: datetime | None) -> str | None:
+    """
+    Return why this machine's clock is not to be worked with, None where it is.
+
+    Times in a log never go back, so with a clock that has, every event would get the time of
+    the one before it, and no deadline would pass until the clock has caught up. Small
+    differences between machines are told and lived with.
+    """
+    behind = newest - now if newest is not None else timedelta()
+    apart = abs(of_database - now)
+    if behind > TOO_FAR:
+        return (
+            f"this machine's clock is {_seconds(behind)} behind the newest stored event "
+            f"({newest:%Y-%m-%d %H:%M:%S} UTC): it has gone back, or it was ahead before"
+        )
+    if apart > TOO_FAR:
+        return f"the clocks of this machine and of the database are {_seconds(apart)} apart"
+    if max(behind, apart) > WORTH_A_WORD:
+        _log.warning("clocks differ", behind=_seconds(behind), database=_seconds(apart))
+    return None
+
+
+def _check_keys(settings: Settings) -> None:
+    try:
+        if settings.keys is not None:
+            Keyring.from_text(settings.keys)
+        elif settings.key_file is not None:
+            load_or_create(settings.key_file)
+    except KeyringError as error:
+        raise CannotStart(f"the keys cannot be used: {error}") from None
+    except OSError as error:
+        raise CannotStart(f"{settings.key_file} cannot be made: {error.strerror}") from None
+
+
+def _seconds(length: timedelta) -> str:
+    return f"{length.total_seconds():.0f} s"

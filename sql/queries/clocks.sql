@@ -1,0 +1,16 @@
+-- clocks: the time of the database's machine, and the newest time that is stored.
+--
+-- Of the events the last ones of the newest games, and when the public log last grew: a service
+-- that is being played on has one of them within seconds.
+SELECT
+    clock_timestamp(),
+    greatest(
+        (SELECT max(created_at) FROM games),
+        (SELECT made_at FROM log_heads WHERE size > 0 ORDER BY size DESC LIMIT 1),
+        (
+            SELECT max((convert_from(e.line, 'UTF8')::jsonb ->> 'at')::timestamptz)
+            FROM (SELECT game_id FROM games ORDER BY created_at DESC, game_id DESC LIMIT 100) g
+            JOIN streams s ON s.stream_id = g.game_id
+            JOIN events e ON e.stream_id = s.stream_id AND e.seq = s.version - 1
+        )
+    )

@@ -1,0 +1,37 @@
+"""`ops/authorization.md` leaves nothing out: no call, no caller, no situation."""
+
+from __future__ import annotations
+
+import re
+
+from tests.api_world import make_world
+from tests.authorization.matrix import TABLES, cells
+
+CALLERS = (
+    *("anonymous", "dead token", "invited", "outsider", "guest"),
+    *("seat", "other seat", "host", "referee"),
+)
+
+
+def test_the_page_has_every_call_and_no_other(database_url: str) -> None:
+    world = make_world(database_url)
+    routed = {
+        f"{method} {_template(rule.rule)}"
+        for rule in world.app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    }
+    world.services.close()
+    assert {cell.operation for cell in cells()} == routed
+
+
+def test_the_page_asks_everybody_in_every_situation() -> None:
+    """A caller that a table leaves out, or a hand, would be a door that nobody has tried."""
+    asked: dict[str, set[tuple[str, str, str]]] = {}
+    for cell in cells():
+        asked.setdefault(cell.operation, set()).add((cell.table, cell.hand, cell.caller))
+    usual = {(t, h, c) for t in TABLES for h in ("running", "sealed") for c in CALLERS}
+    assert [operation for operation, found in asked.items() if not usual <= found] == []
+
+
+def _template(rule: str) -> str:
+    return re.sub(r"<(?:[a-z]+:)?([a-z_]+)>", r"{\1}", rule)

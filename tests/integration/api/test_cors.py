@@ -1,0 +1,82 @@
+"""Pages of other origins: none may call unless the settings name it, and none with cookies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api_world import World, make_world
+
+FRIEND, OTHER = "https://play.example", "https://evil.example"
+ASKS = {
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization,content-type",
+}
+
+
+@pytest.fixture
+def open_world(database_url: str) -> Iterator[World]:
+    """Return an application that one origin's pages may call."""
+    made = make_world(database_url, cors_origins=f"{FRIEND}, http://localhost:5173")
+    yield made
+    made.services.close()
+
+
+def cors_of(headers: object) -> dict[str, str]:
+    """Return what an answer says about origins."""
+    return {n: v for n, v in dict(headers).items() if n.startswith("Access-Control-")}  # type: ignore[call-overload] # headers are pairs
+
+
+def test_without_the_setting_no_origin_is_let_in(world: World) -> None:
+    for headers in ({"Origin": FRIEND}, {"Origin": FRIEND, **ASKS}):
+        assert cors_of(world.client.options("/v1/tables", headers=headers).headers) == {}
+        assert cors_of(world.get("/v1/tables", headers=headers).headers) == {}
+
+
+def test_a_named_origin_is_named_back_and_reads_the_headers_it_needs(open_world: World) -> None:
+    headers = open_world.get("/v1/bots", headers={"Origin": FRIEND}).headers
+    assert headers["Access-Control-Allow-Origin"] == FRIEND
+    exposed = set(headers["Access-Control-Expose-Headers"].split(", "))
+    assert exposed >= {"ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"}
+    assert "Access-Control-Allow-Credentials" not in headers
+
+
+def test_a_refusal_can_be_read_as_well(open_world: World) -> None:
+    for path in ("/v1/players/me", "/v1/nothing", "/v1/games?limit=0"):
+        headers = open_world.get(path, headers={"Origin": FRIEND}).headers
+        assert headers["Access-Control-Allow-Origin"] == FRIEND, path
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *(OTHER, "null", "*", "", f"{FRIEND}.evil.example", f"{FRIEND}:444", FRIEND.upper()),
+        *("http://play.example", f"{FRIEND}/", f"{FRIEND}, {OTHER}", "http://localhost"),
+    ],
+)
+def test_no_other_origin_is_let_in(open_world: World, origin: str) -> None:
+    for answer in (
+        open_world.get("/v1/bots", headers={"Origin": origin}),
+        open_world.client.options("/v1/tables", headers={"Origin": origin, **ASKS}),
+    ):
+        assert cors_of(answer.headers) == {}
+        assert "Origin" in answer.headers["Vary"]
+
+
+def test_a_preflight_names_methods_and_headers(open_world: World) -> None:
+    asked = {"Origin": FRIEND, **ASKS}
+    answer = open_world.client.options("/v1/tables", headers=asked)
+    assert (answer.status_code, answer.data) == (200, b"")
+    told = cors_of(answer.headers)
+    assert told.pop("Access-Control-Allow-Origin") == FRIEND
+    assert set(told.pop("Access-Control-Allow-Methods").split(", ")) >= {"GET", "POST"}
+    taken = told.pop("Access-Control-Allow-Headers").split(", ")
+    assert {"Authorization", "Content-Type", "Idempotency-Key", "If-Match"} <= set(taken)
+    assert "Shithead-Invite" in taken
+    assert told == {"Access-Control-Max-Age": "600"}
+
+
+def test_every_answer_varies_with_the_origin_also_one_that_caches_keep(open_world: World) -> None:
+    for path in ("/", "/v1/bots", "/v1/rulesets/leeds"):
+        assert "Origin" in open_world.get(path).headers["Vary"], path

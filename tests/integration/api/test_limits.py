@@ -1,0 +1,87 @@
+"""How often one address and one token may call, and that a made-up address evades nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.api_world import World, make_world, problem_of
+
+
+@contextmanager
+def limited(database_url: str, **settings: Any) -> Iterator[World]:
+    """Return an application that counts."""
+    made = make_world(database_url, rate_limits=True, **settings)
+    yield made
+    made.services.close()
+
+
+def calls(world: World, count: int, *, path: str = "/v1/bots", **more: Any) -> list[int]:
+    """Return the statuses of so many calls."""
+    return [world.client.get(path, **more).status_code for _ in range(count)]
+
+
+def test_an_address_that_never_stops_is_held_off(database_url: str) -> None:
+    with limited(database_url, calls_per_address=3) as world:
+        assert calls(world, 4) == [200, 200, 200, 429]
+        refused = world.get("/v1/nothing")
+        assert problem_of(refused) == "rate-limited"
+        assert 1 <= int(refused.headers["Retry-After"]) <= 61
+        assert calls(world, 1, environ_base={"REMOTE_ADDR": "10.0.0.9"}) == [200]
+        assert calls(world, 2, path="/healthz") == [200, 200]
+
+
+def test_a_token_is_counted_wherever_it_comes_from(database_url: str) -> None:
+    with limited(database_url, calls_per_token=3) as world:
+        ada, bob = world.person(), world.person()
+        for number in range(3):
+            place = {"REMOTE_ADDR": f"10.0.0.{number}"}
+            assert ada.get("/v1/players/me", environ_base=place).status_code == 200
+        refused = ada.get("/v1/players/me", environ_base={"REMOTE_ADDR": "10.0.0.9"})
+        assert problem_of(refused) == "rate-limited"
+        assert bob.get("/v1/players/me").status_code == 200
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Client-IP"])
+def test_without_a_trusted_proxy_a_made_up_address_counts_as_the_real_one(
+    database_url: str, header: str
+) -> None:
+    with limited(database_url, calls_per_address=3) as world:
+        made_up = [calls(world, 1, headers={header: f"10.0.0.{number}"})[0] for number in range(4)]
+        assert made_up == [200, 200, 200, 429]
+
+
+def test_behind_a_proxy_only_what_the_proxy_said_counts(database_url: str) -> None:
+    """The proxy adds the address it saw at the end; everything before it is the caller's."""
+    with limited(database_url, calls_per_address=3, trusted_proxies=1) as world:
+
+        def through(made_up: str, seen: str) -> int:
+            said = f"{made_up}, {seen}"
+            return calls(world, 1, headers={"X-Forwarded-For": said})[0]
+
+        assert [through(f"10.0.0.{n}", "192.0.2.7") for n in range(4)] == [200, 200, 200, 429]
+        assert through("10.0.0.1", "192.0.2.8") == 200
+
+
+def test_what_is_dear_is_limited_by_the_same_address(database_url: str) -> None:
+    with limited(database_url, trusted_proxies=1) as world:
+        guess = {"recovery": "x" * 43}
+        for number in range(60):
+            said = {"X-Forwarded-For": f"10.0.0.{number}, 192.0.2.7"}
+            answer = world.client.post("/v1/players/recover", json=guess, headers=said)
+            assert answer.status_code == 401
+        answer = world.client.post("/v1/players/recover", json=guess, headers=said)
+        assert problem_of(answer) == "rate-limited"
+
+
+def test_of_ipv6_the_network_is_counted(database_url: str) -> None:
+    """Whoever has one address of a /64 has all of them."""
+    with limited(database_url, calls_per_address=3) as world:
+        here = [
+            calls(world, 1, environ_base={"REMOTE_ADDR": f"2001:db8::{n:x}"})[0] for n in range(4)
+        ]
+        assert here == [200, 200, 200, 429]
+        assert calls(world, 1, environ_base={"REMOTE_ADDR": "2001:db8:0:1::1"}) == [200]
