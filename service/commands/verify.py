@@ -26,7 +26,10 @@ def _server_keys(
     for value in values:
         try:
             text = Path(value).read_text("utf-8") if Path(value).is_file() else value
-            keys += _listed(text) if text.startswith("{") else [str(parse_verifier(text.strip()))]
+            if text.startswith("{"):
+                keys += _listed(text)
+            else:
+                keys += [str(parse_verifier(line)) for line in text.split() or [""]]
         except (RecordError, OSError, ValueError, TypeError, KeyError):
             raise click.BadParameter(
                 f"{value!r} is neither a key of the form name+id+key nor a file that holds keys"
@@ -141,6 +144,12 @@ def seat_keys_of(
     help="How many of these witnesses must have cosigned; all of them if left out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as the API has it.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report as a page to show or print, complete in one file.",
+)
 def verify(
     files: tuple[Path, ...],
     receipts: tuple[Path, ...],
@@ -154,6 +163,7 @@ def verify(
     witness_keys: tuple[str, ...],
     quorum: int | None,
     as_json: bool,
+    html: Path | None,
 ) -> int:
     """
     Check evidence bundles (.shx) or plain logs (events.jsonl) of games.
@@ -199,7 +209,7 @@ def verify(
     Exit status, for several files the gravest:
       0   all that was asked for passes        1   a check failed
       2   evidence is missing (an unfinished game, a level not reached)
-      3   a file is no bundle or log, or cannot be read
+      3   a file is no bundle or log, or cannot be read; or the page cannot be written
       64  the command line is wrong
 
     \b
@@ -221,5 +231,6 @@ def verify(
         key_changes=key_changes,
         proofs=proofs,
         as_json=as_json,
+        html=html,
     )
     return main_verify(files, asked)

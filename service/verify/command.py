@@ -15,6 +15,7 @@ from service.record.cosignature import parse_cosigner
 from service.record.key_changes import KeyChange, read_key_changes
 from service.record.notes import parse_verifier
 from service.verify.finding import Result
+from service.verify.html import report_html
 from service.verify.log import Log
 from service.verify.outside import proof_game, receipt_game
 from service.verify.report import LEVELS, Report, audit_object
@@ -43,6 +44,7 @@ class Asked:
     key_changes: Sequence[Path] = ()
     proofs: Sequence[Path] = ()  # of the public log; of a game's several the last counts
     as_json: bool = False
+    html: Path | None = None  # where the page goes
 
 
 def main_verify(
@@ -68,6 +70,13 @@ def main_verify(
         print(f"shithead verify: {error}", file=errors)
         return NOT_A_BUNDLE
     reports = verify_all(bundles, given, proofs)
+    if asked.html is not None:
+        page = report_html([(p.name, r) for p, r in zip(paths, reports, strict=True)])
+        try:
+            asked.html.write_text(page, "utf-8")
+        except OSError as error:
+            print(f"shithead verify: {error}", file=errors)
+            return NOT_A_BUNDLE
     if asked.as_json:
         objects = [audit_object(report) for report in reports]
         json.dump(objects[0] if len(objects) == 1 else objects, out, indent=1)

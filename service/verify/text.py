@@ -23,9 +23,9 @@ def _line(finding: Finding) -> str:
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
     said = f"{where}{finding.reason or ''}{rule}"
-    return f"{finding.check.value:<12} {finding.result.value:<8} {_printable(said)}".rstrip()
+    return f"{finding.check.value:<12} {finding.result.value:<8} {printable(said)}".rstrip()
 
 
-def _printable(text: str) -> str:
-    """A log is somebody else's text: nothing in it may steer a terminal."""
+def printable(text: str) -> str:
+    """Return text of a log, which is somebody else's: nothing in it may steer a terminal."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -83,7 +83,8 @@ def test_what_is_no_log_ends_with_3(shithead: Callable[..., Said], tmp_path: Pat
 def test_a_receipt_and_the_servers_key_make_l2(
     shithead: Callable[..., Said], receipt: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "server.key").write_text(KEY + "\n")
+    older = NoteSigner(name=SERVER.name, key=Ed25519PrivateKey.generate()).verifier
+    (tmp_path / "server.key").write_text(f"{older}\n{KEY}\n")
     public = b64encode(SERVER.verifier.public).decode()
     answer = {"items": [{"name": SERVER.name, "public": public}], "next": None}
     (tmp_path / "keys.json").write_text(json.dumps(answer))
@@ -94,6 +95,13 @@ def test_a_receipt_and_the_servers_key_make_l2(
         status, out, _ = shithead(*asked, "--receipt", receipt, "--server-key", key)
         assert status == 0
         assert out.endswith("no evidence of tampering, level L2\n")
+
+
+def test_the_page_goes_into_its_file(shithead: Callable[..., Said], tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    status, out, _ = shithead("verify", LOG, "--html", page)
+    assert status == 0
+    assert out.splitlines()[-1] in page.read_text()
 
 
 def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -> None:
@@ -109,6 +117,7 @@ def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -
         ("--server-key", "court.example+00000000+AAAA"),
         ("--server-key", '{"items":[{"name":"court.example"}]}'),
         ("--server-key", "[]"),
+        ("--server-key", ""),
         ("--server-key", '{"items":[{"name":"court.example","public":"AAAA"}]}'),
         ("--seat-key", "AAAA"),
         ("--seat-key", "0=AAAA"),

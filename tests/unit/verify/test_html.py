@@ -1,0 +1,124 @@
+"""The page: one, complete in itself, the same every time, and with nothing of a log as markup."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from service.verify.command import Asked, main_verify
+from service.verify.finding import Check, Finding, Result
+from service.verify.html import MOST_LINES, report_html
+from service.verify.report import Report
+from tests.tamper import SAMPLES, report_on, sample, sample_lines
+
+VOID = {"meta", "br"}
+
+
+class Reader(HTMLParser):
+    """Reads a page strictly: every element closed, and what there is collected."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words = ""
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def page_of(report: Report, name: str = "game.shx") -> str:
+    return report_html([(name, report)])
+
+
+def nasty(text: str) -> Report:
+    """Return a report in which everything that can be text is this one."""
+    report = report_on(sample_lines("threes"))
+    findings = tuple(
+        Finding(check=check, result=result, reason=text, rule=text)
+        for check, result in zip(Check, list(Result) * 4, strict=True)
+    )
+    lines = tuple(f"{n} {text}" for n in range(40))
+    return replace(
+        report, game=text, findings=findings, unproven=lines, missing=lines, outside=lines
+    )
+
+
+def test_it_says_what_the_text_says() -> None:
+    report = report_on(sample_lines("leeds"))
+    words = Reader(page_of(report)).words
+    assert report.wording in words
+    for finding in report.findings:
+        assert finding.check.value in words
+        assert finding.reason is None or finding.reason in words
+    assert "proved fair" not in words
+
+
+def test_a_failed_check_is_named_with_its_event_and_statement() -> None:
+    forgery = sample("shithead")
+    seq = forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank")
+    forgery.data(seq)["cause"] = "set"
+    words = Reader(page_of(report_on(forgery.lines()))).words
+    assert f"seq {seq}: cause is set, the rules give rank [P12]" in words
+    assert f"the log does not hold: legality fails at seq {seq}" in words
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", '"><img src=x onerror=x>', "</style>&amp;\x1b[2J\u202e"]
+)
+def test_nothing_of_a_log_becomes_markup(text: str) -> None:
+    """A log is somebody else's text; a page of it is opened in a browser."""
+    page = page_of(nasty(text), name=text)
+    read = Reader(page)
+    assert not read.tags & {"script", "img", "link", "iframe", "a", "svg"}
+    assert not any(name.startswith("on") or name in ("src", "href") for name, _ in read.attributes)
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", page)
+    assert page.count("<style>") == page.count("</style>") == 1
+
+
+def test_it_loads_nothing_and_forbids_itself_to() -> None:
+    page = page_of(report_on(sample_lines("threes")))
+    assert "default-src 'none'; style-src 'unsafe-inline'" in page
+    assert not re.search(r"url\(|@import|https?:", page)
+
+
+def test_long_lists_are_cut_so_that_the_page_stays_one() -> None:
+    page = page_of(nasty("x" * 5000))
+    assert page.count(f"and {40 - MOST_LINES} more") == 3
+    assert len(page) < 20_000
+
+
+def test_several_logs_are_sections_of_one_page() -> None:
+    reports = [(name, report_on(sample_lines(name))) for name in ("threes", "leeds")]
+    page = report_html(reports)
+    assert page.count("<section>") == 2
+    assert page.count("<!doctype html>") == 1
+
+
+def test_a_second_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    pages = [tmp_path / "one.html", tmp_path / "two.html"]
+    for page in pages:
+        assert main_verify([SAMPLES / "leeds.jsonl"], Asked(html=page)) == 0
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    page = tmp_path / "nowhere" / "page.html"
+    assert main_verify([SAMPLES / "leeds.jsonl"], Asked(html=page)) == 3
