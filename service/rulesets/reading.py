@@ -11,6 +11,7 @@ from service.domain.ruleset import Ruleset
 from service.record.canonical import canonical, parse
 from service.rulesets.catalogue import definition
 from service.rulesets.options import own_settings
+from service.rulesets.statements import shared_cites
 
 
 def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
@@ -28,11 +29,12 @@ def own_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     """
     Return a ruleset of somebody's own, from its pinned settings and what the table chose.
 
-    Raises SettingsError or OptionError for what cannot be read.
+    It cites the statements that all rulesets share: a log pins no prose. Raises
+    SettingsError or OptionError for what cannot be read.
     """
     options = pinned["options"]
     settings = own_settings(pinned["settings"], options)
-    return ruleset_of(pinned["id"], options, settings, hand=hand, cites={})
+    return ruleset_of(pinned["id"], options, settings, hand=hand, cites=shared_cites())
 
 
 @lru_cache(maxsize=1024)

@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from service.domain.ruleset import ALL_RANKS
+
 SECTIONS: Final = ("deal", "opening", "play", "special", "end")
 _SECTIONS_OF: Final = {
     "players": ("deal",),
@@ -61,6 +63,18 @@ def model() -> Model:
         cites=document["cites"],
         rank_cites=document["rank_cites"],
     )
+
+
+@cache
+def shared_cites() -> Mapping[str, str]:
+    """Return the statement of the model behind every setting, where no ruleset says its own."""
+    shared = model()
+    of_ranks = {
+        f"ranks.{rank}.{setting}": rule
+        for rank in ALL_RANKS
+        for setting, rule in shared.rank_cites.items()
+    }
+    return {**of_ranks, **shared.cites}
 
 
 def read_statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:

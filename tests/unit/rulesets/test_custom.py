@@ -63,6 +63,13 @@ def test_who_deals_next_is_for_the_table_to_say_and_leaves_the_id_as_it_is(base:
         assert str(read.end.next_dealer) == other != str(usual)
 
 
+def test_a_stranger_who_has_only_the_log_is_told_the_shared_statements() -> None:
+    own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
+    read = played_by(own.pinned({}), 1)
+    cited = [read.cite("burn.set_size"), read.cite("ranks.7.asks"), read.cite("model.pass")]
+    assert cited == ["1-set", "1-demand", "1-pass"]
+
+
 def test_an_option_that_repeats_the_default_is_no_record() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
     for options in ({"next_dealer": "loser"}, {"next_dealer": "nobody"}, {"joker": "7"}):
