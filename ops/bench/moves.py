@@ -17,6 +17,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -146,10 +147,11 @@ def _player(services: Services, number: int) -> Player:
     return Player(id=UUID(registered["id"]), name=registered["name"])
 
 
-def _commits(store: PostgresStore, count: int) -> list[Callable[[], None]]:
+def _commits(store: PostgresStore, count: int) -> list[Callable[[], object]]:
     """Return bare appends of two events each, the size of a play and its draw."""
     stream, at = uuid4(), "2026-01-01T00:00:00.000000Z"
-    previous, commits = genesis(stream), []
+    previous = genesis(stream)
+    commits: list[Callable[[], object]] = []
     for number in range(count):
         lines = []
         for part in range(2):
@@ -176,11 +178,11 @@ def _commits(store: PostgresStore, count: int) -> list[Callable[[], None]]:
             ),
             outbox=(OutboxRow(stream=stream, version=2 * number + 2, topic="bench"),),
         )
-        commits.append(lambda commit=commit: store.commit(commit))  # type: ignore[misc] # bound here
+        commits.append(partial(store.commit, commit))
     return commits
 
 
-def _timed(act: Callable[[], None]) -> float:
+def _timed(act: Callable[[], object]) -> float:
     started = time.perf_counter()
     act()
     return time.perf_counter() - started
