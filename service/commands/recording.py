@@ -23,6 +23,7 @@ from service.replay.frames import frames
 from service.replay.items import past_view
 from service.replay.rebuild import Recorded, recorded, sealed_deck
 from service.verify.finding import Result
+from service.verify.report import Report
 from service.verify.verify import verify_bundle
 
 PATIENCE: Final = 30  # seconds
@@ -89,8 +90,17 @@ def read_recording(data: bytes) -> Recording:
         log=log,
         deck=sealed_deck(log) or (None if owner is None else _opened(bundle, log)),
         owner=owner,
-        fault=report.wording if report.result is Result.FAIL else None,
+        fault=_fault(report),
     )
+
+
+def _fault(report: Report) -> str | None:
+    """Return what is wrong with a log: the first check that fails, why, and by which statement."""
+    for finding in report.findings:
+        if finding.result is Result.FAIL:
+            rule = f" [{finding.rule}]" if finding.rule else ""
+            return f"{report.wording}: {finding.reason or 'no reason'}{rule}"
+    return None
 
 
 def fetch_log(address: str, game: UUID) -> bytes:

@@ -1,0 +1,85 @@
+"""Three planted cases, settled with what a guest holds and the command line alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.crooked_house import Case, deleted_play, reneged_pick_up, substituted_draw
+from tests.unit.cli.conftest import Said, shithead
+
+__all__ = ["shithead"]
+
+Run = Callable[..., Said]
+
+
+def written(case: Case, folder: Path) -> list[str]:
+    """Write a case into a folder and return the words that verify it with all there is."""
+    log, keys = folder / "game.shx", folder / "keys.json"
+    log.write_bytes(case.bundle)
+    keys.write_bytes(case.keys)
+    words = ["verify", str(log), "--server-key", str(keys)]
+    for number, receipt in enumerate(case.receipts):
+        note = folder / f"{number}.note"
+        note.write_bytes(receipt)
+        words += ["--receipt", str(note)]
+    return words
+
+
+def failed(out: str) -> dict[str, str]:
+    """Return the lines of the checks that fail, by check."""
+    return {line.split()[0]: line for line in out.splitlines() if re.match(r"\w+ +fail", line)}
+
+
+def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
+    shithead: Run, tmp_path: Path
+) -> None:
+    """L10: whoever can play must play."""
+    case = reneged_pick_up()
+    status, out, _ = shithead(*written(case, tmp_path))
+    assert status == 1
+    assert set(failed(out)) == {"legality"}
+    assert f"seq {case.seq}" in failed(out)["legality"]
+    assert "L10" in failed(out)["legality"]
+    status, out, err = shithead("audit", tmp_path / "game.shx", "--move", case.seq)
+    assert status == 1  # shown, and what is wrong with the log is told
+    assert re.search(r"^legal\n  play ", out, re.MULTILINE)
+    assert re.search(r"^did +pick up", out, re.MULTILINE)
+    assert "L10" in err
+
+
+def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
+    shithead: Run, tmp_path: Path
+) -> None:
+    case = substituted_draw()
+    status, out, _ = shithead(*written(case, tmp_path))
+    assert status == 1
+    custody = failed(out)["custody"]
+    found = re.search(r"seq (\d+)", custody)
+    assert found is not None
+    assert int(found[1]) > case.seq
+
+
+def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
+    shithead: Run, tmp_path: Path
+) -> None:
+    case = deleted_play()
+    words = written(case, tmp_path)
+    status, out, _ = shithead("verify", tmp_path / "game.shx")
+    assert (status, failed(out)) == (0, {})  # the log alone is in order: level L1
+    status, out, _ = shithead(*words)
+    assert status == 1
+    assert set(failed(out)) == {"receipts"}
+
+
+@pytest.mark.parametrize("case", [reneged_pick_up, substituted_draw])
+def test_the_house_made_everything_else_right(
+    case: Callable[[], Case], shithead: Run, tmp_path: Path
+) -> None:
+    """So it is the rules and the deck that tell, not a slip in the forgery."""
+    _, out, _ = shithead(*written(case(), tmp_path))
+    for check in ("bytes", "chain", "order", "commitments", "shuffle", "receipts", "seal"):
+        assert re.search(rf"^{check} +pass", out, re.MULTILINE), out
