@@ -50,6 +50,17 @@ def check_custody(log: Log, cursor: Cursor) -> None:
         raise Failed(cursor.seq, "the cards of all zones together are not the deck")
 
 
+def positions_met(log: Log, seat: int) -> frozenset[int]:
+    """Return the deck positions of the cards that were dealt to, drawn or turned by a seat."""
+    zones = None
+    try:
+        for step in _followed(log, Cursor()):
+            zones = step
+    except Misplaced as error:
+        raise Failed(None, error.reason) from None
+    return frozenset() if zones is None else frozenset(zones.met[seat])
+
+
 def _followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
     """Yield the zones after each event; raises Misplaced with the cursor on the event."""
     zones = Zones(log.codes, log.deck, log.seats)

@@ -10,23 +10,16 @@ from typing import Final
 from schemas.events import type_of
 from service.domain.asked import move_behind
 from service.domain.cards import Card
-from service.domain.commands import Seat
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused, RuleRefused
-from service.domain.events import (
-    AbortCause,
-    CardsDealt,
-    Event,
-    GameAborted,
-    GameCreated,
-    TurnTimedOut,
-)
+from service.domain.events import CardsDealt, Event, GameAborted, GameCreated, TurnTimedOut
 from service.domain.evolve import evolve
-from service.domain.game import EntropyState, Game, Status, new_game
+from service.domain.game import Game, new_game
 from service.domain.replacing import replace
 from service.domain.ruleset import Ruleset
 from service.rulesets.citing import rules_behind
+from service.verify.aborting import check_abort, hasty
 from service.verify.finding import Cursor, Failed
 from service.verify.log import Log
 from service.verify.moves import Kind, Move
@@ -41,12 +34,13 @@ from service.verify.timing import Turns
 MAX_TURN_LIMIT: Final = 19_000
 
 
-def check_legality(log: Log, cursor: Cursor) -> None:
+def check_legality(log: Log, cursor: Cursor) -> str | None:
     """
     The rules allow each action and give just these outcomes.
 
     With the deck every move is decided again as it was. Without it only what
-    follows from public facts is asked.
+    follows from public facts is asked. Return in words what breaks no rule but
+    should be known.
     """
     cursor.seq = 0
     _check_table(log, log.ruleset)
@@ -55,6 +49,7 @@ def check_legality(log: Log, cursor: Cursor) -> None:
     for move in log.grouped[0]:
         cursor.seq = move.first
         judge.follow(move)
+    return hasty(log)
 
 
 def _check_table(log: Log, ruleset: Ruleset) -> None:
@@ -94,7 +89,7 @@ class _Judge:
                 self.turns.check_time_out(self.game, move, at, hidden=not self.open)
             self._decide(move)
         elif move.kind is Kind.ABORT:
-            _check_abort(self.game, self.events[move.first], move.first)
+            self._abort(move.first)
         for seq in range(move.first, move.last + 1):
             if seq:
                 self.game = evolve(self.game, self.events[seq])
@@ -115,6 +110,11 @@ class _Judge:
             self.throws = self.throws[1:]
         else:
             check_throw(self.game, event, seq)
+
+    def _abort(self, seq: int) -> None:
+        event = self.events[seq]
+        if isinstance(event, GameAborted):
+            check_abort(self.game, event, seq)
 
     def _decide(self, move: Move) -> None:
         """Decide the move again, and compare every event of it."""
@@ -152,26 +152,6 @@ class _Judge:
             if due is None:
                 raise Failed(seq, f"{type_of(event)} does not follow from the move", rule)
             raise Failed(seq, _difference(event, due), rule)
-
-
-def _check_abort(game: Game, event: Event, seq: int) -> None:
-    """A seat that is named for idleness is one that the game could be waiting for."""
-    if not isinstance(event, GameAborted) or event.cause is not AbortCause.IDLE:
-        return
-    if event.seat is not None and event.seat not in _awaited(game):
-        raise Failed(seq, f"the game was not waiting for seat {event.seat}")
-
-
-def _awaited(game: Game) -> list[Seat]:
-    seats = list(enumerate(game.seats))
-    match game.status:
-        case Status.SHUFFLING:
-            done = (EntropyState.NONE, EntropyState.REVEALED)
-            return [seat for seat, state in seats if state.entropy not in done]
-        case Status.SWAPPING:
-            return [seat for seat, state in seats if not state.ready]
-        case _:
-            return [] if game.turn is None else [game.turn]
 
 
 def _seat(move: Move) -> int:

@@ -88,6 +88,8 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
         raise not_applicable("no witnesses were asked for")
     if not policy.keys:
         raise missing("the keys of witnesses, to check who cosigned")
+    if policy.quorum is not None and policy.quorum < 1:
+        raise missing("a number of witnesses of at least one")
     if proof is None:
         raise missing("no checkpoint of this game that a witness could have cosigned")
     parsed, seq = _anchored(log, proof)

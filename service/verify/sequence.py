@@ -8,6 +8,7 @@ from typing import Any
 
 from service.domain.ruleset import NextDealer
 from service.record.key_changes import KeyChange
+from service.verify.aborting import hasty
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.signatures import vouched
@@ -31,13 +32,15 @@ def check_sequence(
     """
     cursor.seq = 0
     table = log.created["table"]
-    games = [other for other in _distinct((log, *others)) if other.created["table"] == table]
+    distinct = _distinct((log, *others))
+    _check_seeds(distinct)
+    games = [other for other in distinct if other.created["table"] == table]
+    _check_first(log)
     if len(games) < 2:
         raise not_applicable("no other log of this table was given")
     _check_unique(games)
     ordered = _ordered(games)
-    if ordered[0].created["prev_game"] is None and ordered[0].created["hand"] != 1:
-        raise Failed(0, f"hand {ordered[0].created['hand']} follows no other game")
+    _check_first(ordered[0])
     notes = [*_notes(ordered), *_key_notes(ordered, changes)]
     last_played: Log | None = None
     for before, after in pairwise(ordered):
@@ -83,6 +86,33 @@ def _distinct(logs: Iterable[Log]) -> list[Log]:
             raise Failed(seq, f"two logs of game {log.game} part here")
         longest[str(log.game)] = log
     return list(longest.values())
+
+
+def _check_seeds(games: Sequence[Log]) -> None:
+    """
+    No seed twice, at whatever table: who has seen it published knows the next deck.
+
+    The commitments bind the game's id, so they differ where the seed is the same.
+    """
+    owners: dict[str, Log] = {}
+    for game in games:
+        if game.seal is None:
+            continue
+        first = owners.setdefault(game.seal["data"]["seed"], game)
+        if first is not game:
+            raise Failed(None, f"games {first.game} and {game.game} were dealt from one seed")
+
+
+def _check_first(log: Log) -> None:
+    """A game that follows no other is hand 1, and its dealer is drawn (rules.md, L3, P2, M2)."""
+    created = log.created
+    if created["prev_game"] is not None:
+        return
+    if created["hand"] != 1:
+        raise Failed(0, f"hand {created['hand']} follows no other game")
+    if created["dealer"] is not None:
+        rule = log.ruleset.cite("end.next_dealer")
+        raise Failed(0, f"seat {created['dealer']} deals the first hand undrawn", rule)
 
 
 def _check_unique(games: Sequence[Log]) -> None:
@@ -137,7 +167,7 @@ def _notes(games: Sequence[Log]) -> list[str]:
     for game in games:
         seal = game.seal
         if seal is not None and seal["type"] == "game_aborted":
-            notes.append(f"aborted: {game.game} ({_why(seal['data'])})")
+            notes.append(f"aborted: {game.game} ({_why(game, seal['data'])})")
     return notes
 
 
@@ -163,6 +193,6 @@ def _key_note(
     return "new key"
 
 
-def _why(data: Mapping[str, Any]) -> str:
-    seat = "" if data["seat"] is None else f", seat {data['seat']}"
-    return f"{data['cause']}{seat}"
+def _why(game: Log, data: Mapping[str, Any]) -> str:
+    seat = None if data["seat"] is None else f"seat {data['seat']}"
+    return ", ".join(filter(None, (data["cause"], seat, hasty(game))))

@@ -64,6 +64,8 @@ def unproven(log: Log) -> list[str]:
             said.append(f"seq {move.first}: done for seat {move.seat} after a time-out")
         elif move.kind is Kind.FORFEIT and move.seat not in keys:
             said.append(f"seq {move.first}: the forfeit of seat {move.seat} is unproven")
+        elif move.kind is Kind.ABORT and log.events[move.first]["data"]["cause"] == "left":
+            said.append(f"seq {move.first}: that seat {move.seat} left is unproven")
     return said
 
 

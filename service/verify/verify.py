@@ -13,7 +13,7 @@ from service.record.key_changes import KeyChange
 from service.record.notes import NoteVerifier
 from service.record.shapes import OPENING, each
 from service.verify.chain import check_bytes, check_chain
-from service.verify.custody import check_custody, check_deal
+from service.verify.custody import check_custody, check_deal, positions_met
 from service.verify.finding import Check, Cursor, Failed, Finding, Result, Unanswered
 from service.verify.hidden import check_hidden
 from service.verify.legality import check_legality
@@ -148,7 +148,22 @@ def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
         each(OPENING)(shown, OPENINGS)
     except RecordError as error:
         raise Failed(log.end, f"{OPENINGS}: {error.detail}") from None
+    _check_own(bundle, log, shown)
     return list(shown)
+
+
+def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> None:
+    """Before the seal a bundle opens only what its own seat was given: the rest would be a leak."""
+    profile, _, seat = (bundle.profile or "").partition("-")
+    if log.seal is not None or not shown:
+        return
+    if profile != "seat" or int(seat) >= log.seats:
+        raise Failed(log.end, f"{OPENINGS}: a bundle of no seat opens no card")
+    met = positions_met(log, int(seat))
+    strange = sorted(opening["p"] for opening in shown if opening["p"] not in met)
+    if strange:
+        reason = f"{OPENINGS}: position {strange[0]} was never given to seat {seat}"
+        raise Failed(log.end, reason)
 
 
 def _readable(log: Log) -> bool:

@@ -37,6 +37,7 @@ class Zones:
         self.hands: list[list[str]] = [[] for _ in range(seats)]
         self.up: list[list[list[str]]] = [[] for _ in range(seats)]
         self.down: list[list[int | None]] = [[] for _ in range(seats)]
+        self.met: list[set[int]] = [set() for _ in range(seats)]  # positions each seat has seen
         self.placed: set[str] = set()  # the cards that came to light outside stock and slots
         self.opened: set[str] = set(self.deck)  # the cards whose position in the deck is known
         self._steps: Mapping[str, Callable[[Data], None]] = {
@@ -79,6 +80,7 @@ class Zones:
         for slot in range(data["up"]):
             for seat in order:
                 faces = data["face_up"][seat]
+                self.met[seat].add(self.stock[0])
                 card = self._faced(self.stock.popleft(), faces[slot : slot + 1])
                 self.up[seat].append([card])
         if not data["up"]:
@@ -169,7 +171,7 @@ class Zones:
             case "down":
                 cards = [self._turned(seat, data["slot"], data["opening"])]
             case _:
-                cards = [self._tried(data["opening"])]
+                cards = [self._tried(seat, data["opening"])]
         if cards != data["cards"]:
             raise Misplaced(f"{cards[0]} was turned, and another card is played")
         self.pile += cards
@@ -195,7 +197,7 @@ class Zones:
 
     def _stock_failed(self, data: Data) -> None:
         self._whole_pile(data["count"])
-        self.hands[data["seat"]].append(self._tried(data["opening"]))
+        self.hands[data["seat"]].append(self._tried(data["seat"], data["opening"]))
         self.hands[data["taker"]] += self.pile
         self.pile = []
 
@@ -214,14 +216,19 @@ class Zones:
         if position is None:
             raise Misplaced(f"slot {slot} of seat {seat} holds no card")
         self.down[seat][slot] = None
+        self.met[seat].add(position)
         return self.deck[position] if opening is None else self._faced(position, [opening])
 
-    def _tried(self, opening: Data) -> str:
-        return self._faced(self._top(), [opening])
+    def _tried(self, seat: int, opening: Data) -> str:
+        position = self._top()
+        self.met[seat].add(position)
+        return self._faced(position, [opening])
 
     def _draw(self, seat: int, count: int) -> None:
         for _ in range(count):
-            self.hands[seat].append(self.deck[self._top()])
+            position = self._top()
+            self.met[seat].add(position)
+            self.hands[seat].append(self.deck[position])
 
     def _top(self) -> int:
         if not self.stock:
