@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -62,6 +62,8 @@ class Plan:
     seed: bytes | None = None
     forfeit_by: int | None = None  # gives up after the first few moves
     stop: int | None = None  # leave off after so many moves, unsealed
+    shuffled: Callable[..., Shuffle] = derive  # a crooked one, in an attack
+    drawn: int | None = None  # deals in place of the seat that was drawn
 
 
 def made_game(plan: Plan) -> list[bytes]:
@@ -91,16 +93,16 @@ class _Maker:
         self.nonce = 0
 
     def make(self) -> list[bytes]:
-        created = self._created()
+        plan, created = self.plan, self._created()
         self._write("game_created", created, None)
-        entropy = [None if self.plan.bots else sha256(bytes([s])) for s in range(self.plan.seats)]
+        entropy = [None if plan.bots else sha256(bytes([s])) for s in range(plan.seats)]
         for seat, value in enumerate(entropy):
             if value is not None:
                 self._wait()
                 self._write("entropy_revealed", {"seat": seat, "value": value.hex()}, seat)
         deck = created["deck"]
         codes = deck_codes(deck["decks"], deck["jokers"], deck["partial"])
-        self.shuffle = derive(self.game, self.seed, head(self.lines[0]), codes, entropy)
+        self.shuffle = plan.shuffled(self.game, self.seed, head(self.lines[0]), codes, entropy)
         self._write(
             "deck_committed", {"cards": [c.hex() for c in self.shuffle.commitments()]}, None
         )
@@ -148,6 +150,7 @@ class _Maker:
             self._move((GameAborted(cause=AbortCause.OPERATOR, seat=None),), None)
             return
         drawn = shuffle.dealer(plan.seats) if plan.dealer is None else plan.dealer
+        drawn = drawn if plan.drawn is None else plan.drawn
         for event in deal(game, drawn):
             self._wait()
             self._move((event,), None)

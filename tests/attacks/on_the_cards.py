@@ -6,37 +6,37 @@ from copy import deepcopy
 
 from service.domain.cards import Card
 from service.verify.finding import Check
-from tests.attacks.registry import attack, game_at
+from tests.attacks.registry import Family, attack, game_at
 from tests.tamper import Event, Forgery
 
 
-@attack("shithead", Check.DEAL)
+@attack("shithead", Check.DEAL, Family.DOUBLED_CARDS)
 def a_joker_in_a_deck_that_has_none(f: Forgery) -> int | None:
     f.data(0)["deck"]["jokers"] = 2
     return 0
 
 
-@attack("shithead", Check.DEAL)
+@attack("shithead", Check.DEAL, Family.REORDERING)
 def face_up_cards_of_two_seats_exchanged(f: Forgery) -> int | None:
     faces = f.data(f.find("cards_dealt"))["face_up"]
     faces[0], faces[1] = faces[1], faces[0]
     return f.find("cards_dealt")
 
 
-@attack("shithead", Check.DEAL)
+@attack("shithead", Check.DEAL, Family.MISSING_CARDS)
 def a_false_count_of_the_stock(f: Forgery) -> int | None:
     f.data(f.find("cards_dealt"))["stock"] -= 1
     return f.find("cards_dealt")
 
 
-@attack("shithead", Check.DEAL)
+@attack("shithead", Check.DEAL, Family.WRONG_REFILL)
 def more_cards_dealt_to_the_hands(f: Forgery) -> int | None:
     data = f.data(f.find("cards_dealt"))
     data["hand"], data["stock"] = data["hand"] + 1, data["stock"] - 3
     return f.find("cards_dealt")
 
 
-@attack("egilsson", Check.DEAL)
+@attack("egilsson", Check.DEAL, Family.STOCK_ORDER)
 def a_try_that_is_not_the_top_of_the_stock(f: Forgery) -> int | None:
     seq = f.find("stock_failed")
     seal = f.data(len(f.events) - 1)
@@ -45,7 +45,7 @@ def a_try_that_is_not_the_top_of_the_stock(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shithead", Check.DEAL)
+@attack("shithead", Check.DEAL, Family.SUBSTITUTED_DRAW)
 def a_blind_card_out_of_another_slot(f: Forgery) -> int | None:
     def down(e: Event) -> bool:
         return bool(e["data"]["zone"] == "down")
@@ -57,7 +57,7 @@ def a_blind_card_out_of_another_slot(f: Forgery) -> int | None:
     return one
 
 
-@attack("shithead", Check.DEAL)
+@attack("shithead", Check.DEAL, Family.WRONG_REFILL)
 def more_cards_drawn_than_the_stock_holds(f: Forgery) -> int | None:
     count = len([e for e in f.events if e["type"] == "cards_drawn"])
     seq = f.find("cards_drawn", n=count - 1)
@@ -65,7 +65,7 @@ def more_cards_drawn_than_the_stock_holds(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shit-boot", Check.DEAL)
+@attack("shit-boot", Check.DEAL, Family.SPECIAL)
 def a_starter_that_was_left_out(f: Forgery) -> int | None:
     data = f.data(f.find("cards_dealt"))
     data["starter"], data["stock"] = None, data["stock"] + 1
@@ -77,14 +77,14 @@ def _other_hand(f: Forgery, seq: int) -> Card:
     return next(s for n, s in enumerate(game.seats) if n != seat and s.hand).hand[0]
 
 
-@attack("shithead", Check.CUSTODY)
+@attack("shithead", Check.CUSTODY, Family.CARD_NOT_HELD)
 def a_card_of_another_seats_hand(f: Forgery) -> int | None:
     seq = f.find("cards_played", n=4)
     f.data(seq)["cards"] = [_other_hand(f, seq)]
     return seq
 
 
-@attack("shithead", Check.CUSTODY)
+@attack("shithead", Check.CUSTODY, Family.CARD_NOT_HELD)
 def a_card_that_has_burned(f: Forgery) -> int | None:
     burned = f.find("pile_burned")
     seq = f.find("cards_played", lambda e: e["seq"] > burned and e["data"]["zone"] == "hand", 2)
@@ -92,14 +92,14 @@ def a_card_that_has_burned(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shithead", Check.CUSTODY)
+@attack("shithead", Check.CUSTODY, Family.DOUBLED_CARDS)
 def one_card_played_twice_over(f: Forgery) -> int | None:
     seq = f.find("cards_played", n=4)
     f.data(seq)["cards"] *= 2
     return seq
 
 
-@attack("shithead", Check.CUSTODY)
+@attack("shithead", Check.CUSTODY, Family.SUBSTITUTED_DRAW)
 def a_card_still_in_the_stock_in_place_of_the_one_drawn(f: Forgery) -> int | None:
     seq = f.find("cards_played", n=4)
     game = game_at(f, seq)
@@ -107,14 +107,14 @@ def a_card_still_in_the_stock_in_place_of_the_one_drawn(f: Forgery) -> int | Non
     return seq
 
 
-@attack("shithead", Check.CUSTODY)
+@attack("shithead", Check.CUSTODY, Family.MISSING_CARDS)
 def fewer_cards_picked_up_than_lay_there(f: Forgery) -> int | None:
     seq = f.find("pile_picked_up", lambda e: e["data"]["count"] > 2)
     f.data(seq)["count"] -= 1
     return seq
 
 
-@attack("covered-queen", Check.CUSTODY)
+@attack("covered-queen", Check.CUSTODY, Family.CARD_NOT_HELD)
 def a_swap_for_a_card_that_lies_before_somebody_else(f: Forgery) -> int | None:
     seq = f.find("cards_swapped")
     game, seat = game_at(f, seq), f.data(seq)["seat"]
@@ -122,7 +122,7 @@ def a_swap_for_a_card_that_lies_before_somebody_else(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shithead", Check.CUSTODY)
+@attack("shithead", Check.CUSTODY, Family.WRONG_END)
 def a_seat_out_with_cards_left(f: Forgery) -> int | None:
     seq = f.find("cards_drawn", n=5)
     seat = f.data(seq)["seat"]

@@ -7,17 +7,17 @@ from dataclasses import replace
 from uuid import UUID
 
 from service.verify.finding import Check
-from tests.attacks.registry import attack
+from tests.attacks.registry import Family, attack
 from tests.tamper import Forgery, sample
 
 
-@attack("shithead", Check.BYTES)
+@attack("shithead", Check.BYTES, Family.EDIT)
 def a_field_added(f: Forgery) -> int | None:
     f.data(20)["note"] = "hello"
     return 20
 
 
-@attack("shithead", Check.CHAIN)
+@attack("shithead", Check.CHAIN, Family.BACK_DATING)
 def a_time_that_goes_back(f: Forgery) -> int | None:
     first = f.find("cards_played", n=10)
     for seq in range(first, f.move_end(first) + 1):
@@ -25,26 +25,26 @@ def a_time_that_goes_back(f: Forgery) -> int | None:
     return first
 
 
-@attack("shithead", Check.CHAIN)
+@attack("shithead", Check.CHAIN, Family.BACK_DATING)
 def two_times_in_one_move(f: Forgery) -> int | None:
     drawn = f.find("cards_drawn")
     f.events[drawn]["at"] = f.events[drawn + 1]["at"]
     return drawn
 
 
-@attack("shithead", Check.CHAIN)
+@attack("shithead", Check.CHAIN, Family.INSERTION)
 def an_event_of_another_game(f: Forgery) -> int | None:
     f.events[30]["game"] = str(UUID(int=7))
     return 30
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.INSERTION)
 def an_event_after_the_seal(f: Forgery) -> int | None:
     f.events.append(deepcopy(f.events[-1]))
     return len(f.events) - 1
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.INSERTION)
 def an_abort_after_the_seal(f: Forgery) -> int | None:
     seal = deepcopy(f.events[-1])
     data = {**seal["data"], "cause": "operator", "seat": None}
@@ -52,7 +52,7 @@ def an_abort_after_the_seal(f: Forgery) -> int | None:
     return len(f.events) - 1
 
 
-@attack("threes-time-outs", Check.ORDER)
+@attack("threes-time-outs", Check.ORDER, Family.LATE_COMMITMENT)
 def entropy_revealed_before_every_commitment(f: Forgery) -> int | None:
     commits = f.find("entropy_committed", n=1)
     reveal = f.find("entropy_revealed", lambda e: e["data"]["seat"] == 0)
@@ -62,54 +62,54 @@ def entropy_revealed_before_every_commitment(f: Forgery) -> int | None:
     return commits
 
 
-@attack("threes-time-outs", Check.ORDER)
+@attack("threes-time-outs", Check.ORDER, Family.DROP)
 def a_deck_committed_without_a_seats_entropy(f: Forgery) -> int | None:
     f.drop(f.find("entropy_revealed", n=2))
     return f.find("deck_committed")
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.DROP)
 def a_start_of_play_left_out(f: Forgery) -> int | None:
     start = f.find("play_started")
     f.drop(start)
     return start - 1
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.EDIT)
 def a_move_by_the_server_in_a_seats_name(f: Forgery) -> int | None:
     seq = f.find("pile_picked_up")
     f.events[seq]["by"] = None
     return seq
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.DROP)
 def an_end_without_a_seal(f: Forgery) -> int | None:
     f.drop(len(f.events) - 1)
     return len(f.events) - 1
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.INSERTION)
 def a_seat_ready_twice(f: Forgery) -> int | None:
     ready = f.find("seat_ready")
     f.events.insert(ready + 1, deepcopy(f.events[ready]))
     return ready + 1
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.EDIT)
 def a_seat_that_does_not_exist(f: Forgery) -> int | None:
     seq = f.find("pile_burned")
     f.data(seq)["cleared_by"] = 9
     return seq
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.INSERTION)
 def a_second_deal(f: Forgery) -> int | None:
     dealt = f.find("cards_dealt")
     f.events.insert(dealt + 1, deepcopy(f.events[dealt]))
     return dealt + 1
 
 
-@attack("shithead", Check.ORDER)
+@attack("shithead", Check.ORDER, Family.INSERTION)
 def a_draw_without_a_play(f: Forgery) -> int | None:
     seq = f.find("pile_picked_up")
     f.insert(seq, "cards_drawn", {"seat": f.data(seq)["seat"], "count": 1}, by=f.data(seq)["seat"])
@@ -117,26 +117,26 @@ def a_draw_without_a_play(f: Forgery) -> int | None:
     return None
 
 
-@attack("shithead-aborted", Check.ORDER)
+@attack("shithead-aborted", Check.ORDER, Family.CLOCK)
 def an_abort_that_blames_a_seat_whose_entropy_was_in(f: Forgery) -> int | None:
     f.data(len(f.events) - 1)["seat"] = 0
     return len(f.events) - 1
 
 
-@attack("shithead", Check.COMMITMENTS)
+@attack("shithead", Check.COMMITMENTS, Family.OTHER_SEED)
 def another_seed_than_the_one_committed_to(f: Forgery) -> int | None:
     f.reseed(b"\x07" * 32, commit=False)
     return len(f.events) - 1
 
 
-@attack("threes-time-outs", Check.COMMITMENTS)
+@attack("threes-time-outs", Check.COMMITMENTS, Family.ALTERED_REVEAL)
 def a_reveal_that_was_altered(f: Forgery) -> int | None:
     seq = f.find("entropy_revealed", lambda e: e["data"]["seat"] == 0)
     f.data(seq)["value"] = "07" * 32
     return seq
 
 
-@attack("shithead-keyed", Check.COMMITMENTS)
+@attack("shithead-keyed", Check.COMMITMENTS, Family.SWAPPED_COMMITMENTS)
 def two_commitments_exchanged(f: Forgery) -> int | None:
     one, two = f.find("entropy_committed"), f.find("entropy_committed", n=1)
     first, second = f.data(one), f.data(two)
@@ -144,13 +144,13 @@ def two_commitments_exchanged(f: Forgery) -> int | None:
     return f.find("entropy_revealed")
 
 
-@attack("shithead", Check.COMMITMENTS)
+@attack("shithead", Check.COMMITMENTS, Family.EDIT)
 def a_ruleset_under_a_false_hash(f: Forgery) -> int | None:
     f.data(0)["ruleset_hash"] = "07" * 32
     return 0
 
 
-@attack("shithead", Check.SHUFFLE)
+@attack("shithead", Check.SHUFFLE, Family.BIASED_SHUFFLE)
 def two_cards_of_the_deck_exchanged_and_committed_to(f: Forgery) -> int | None:
     seal = f.data(len(f.events) - 1)
     true = f.shuffle(bytes.fromhex(seal["seed"]))
@@ -162,53 +162,53 @@ def two_cards_of_the_deck_exchanged_and_committed_to(f: Forgery) -> int | None:
     return f.find("deck_committed")
 
 
-@attack("shithead", Check.SHUFFLE)
+@attack("shithead", Check.SHUFFLE, Family.BIASED_SHUFFLE)
 def a_published_deck_that_was_not_shuffled(f: Forgery) -> int | None:
     deck = f.data(len(f.events) - 1)["deck"]
     deck[50], deck[51] = deck[51], deck[50]
     return len(f.events) - 1
 
 
-@attack("shithead", Check.SHUFFLE)
+@attack("shithead", Check.SHUFFLE, Family.MISSING_CARDS)
 def a_card_missing_from_the_deck(f: Forgery) -> int | None:
     f.data(f.find("deck_committed"))["cards"].pop()
     f.data(len(f.events) - 1)["deck"].pop()
     return f.find("deck_committed")
 
 
-@attack("shithead", Check.SHUFFLE)
+@attack("shithead", Check.SHUFFLE, Family.WRONG_DEALER)
 def a_dealer_that_was_not_drawn(f: Forgery) -> int | None:
     seq = f.find("cards_dealt")
     f.data(seq)["dealer"] = (f.data(seq)["dealer"] + 1) % 3
     return seq
 
 
-@attack("shithead", Check.SHUFFLE)
+@attack("shithead", Check.SHUFFLE, Family.EDIT)
 def a_setting_changed_after_the_deck_was_made(f: Forgery) -> int | None:
     f.data(0)["turn_limit"] += 1
     return f.find("deck_committed")
 
 
-@attack("shithead-aborted", Check.SHUFFLE)
+@attack("shithead-aborted", Check.SHUFFLE, Family.LATE_COMMITMENT)
 def a_deck_published_that_nobody_committed_to(f: Forgery) -> int | None:
     f.data(len(f.events) - 1)["deck"] = list(sample("shithead").events[-1]["data"]["deck"])
     return len(f.events) - 1
 
 
-@attack("shithead", Check.OPENINGS)
+@attack("shithead", Check.OPENINGS, Family.OTHER_SEED)
 def a_whole_other_deck_under_the_old_play(f: Forgery) -> int | None:
     f.reseed(b"\x07" * 32, commit=True)
     return f.find("cards_dealt")
 
 
-@attack("shithead", Check.OPENINGS)
+@attack("shithead", Check.OPENINGS, Family.SUBSTITUTED_DRAW)
 def a_face_up_card_that_was_not_dealt(f: Forgery) -> int | None:
     faces = f.data(f.find("cards_dealt"))["face_up"]
     faces[0][0]["card"] = faces[1][0]["card"]
     return f.find("cards_dealt")
 
 
-@attack("shithead", Check.OPENINGS)
+@attack("shithead", Check.OPENINGS, Family.SUBSTITUTED_DRAW)
 def a_blind_card_exchanged_for_a_better_one(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["zone"] == "down")
     f.data(seq)["opening"]["card"] = "2h"
@@ -216,7 +216,7 @@ def a_blind_card_exchanged_for_a_better_one(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shithead", Check.OPENINGS)
+@attack("shithead", Check.OPENINGS, Family.SWAPPED_COMMITMENTS)
 def a_salt_that_was_altered(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["zone"] == "down")
     f.data(seq)["opening"]["salt"] = "07" * 32

@@ -1,9 +1,10 @@
-"""The list of attacks on a log, each with the check that must see it."""
+"""The list of attacks: what each one is, which check must see it, and what that check needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from schemas.events import event_of
 from service.domain.cards import Card
@@ -11,28 +12,100 @@ from service.domain.evolve import fold
 from service.domain.game import Game
 from service.verify.finding import Check
 from service.verify.pinned import played_by
-from tests.tamper import Forgery
+from tests.tamper import Forgery, sample
 
 Attack = Callable[[Forgery], int | None]
+
+
+class Family(StrEnum):
+    """What an attack is an example of: what a red team has to have tried."""
+
+    EDIT = "history: an edit"
+    DROP = "history: a drop"
+    INSERTION = "history: an insertion"
+    REORDERING = "history: a reordering"
+    TRUNCATION = "history: a truncation"
+    REPLACEMENT = "history: a whole game replaced with all server keys"
+    RE_ROLL = "history: a disliked deck re-rolled by aborting"
+    EQUIVOCATION = "history: other stories for other seats"
+    FORGED_SIGNATURE = "history: a forged signature"
+    REPLAYED_SIGNATURE = "history: a replayed signature"
+    KEY_SWAP = "history: a key swapped"
+    BACK_DATING = "history: back-dating"
+    OTHER_SEED = "seeds: another seed"
+    LATE_COMMITMENT = "seeds: a commitment after reveals"
+    ALTERED_REVEAL = "seeds: an altered reveal"
+    SWAPPED_COMMITMENTS = "seeds: swapped commitments"
+    SUBSTITUTED_DRAW = "seeds: a substituted draw"
+    STOCK_ORDER = "seeds: another order of the stock"
+    BIASED_SHUFFLE = "seeds: a biased shuffle"
+    REUSED_SEED = "seeds: a seed used again"
+    MISSING_CARDS = "seeds: missing cards"
+    DOUBLED_CARDS = "seeds: doubled cards"
+    CARD_NOT_HELD = "rules: a card not held"
+    ILLEGAL_RANK = "rules: an illegal rank"
+    RENEGE = "rules: a forced play reneged on"
+    HIDDEN_BLIND = "rules: a playable blind card kept hidden"
+    WRONG_REFILL = "rules: a wrong refill"
+    OMITTED_BURN = "rules: an omitted burn"
+    INVENTED_BURN = "rules: an invented burn"
+    AFTER_REVERSE = "rules: a wrong turn after a reverse"
+    AFTER_SKIP = "rules: a wrong turn after a skip"
+    WRONG_DEALER = "rules: a wrong dealer"
+    AFTER_OUT = "rules: a play after going out"
+    WRONG_END = "rules: a wrong end, place or turn"
+    SPECIAL = "rules: special machinery of one ruleset"
+    CLOCK = "rules: time-outs, stand-ins and aborts"
+    DUMP = "secrets: a dump of the database"
+    SIZE_AND_ORDER = "secrets: size and order of answers"
+    ERROR_TEXTS = "secrets: error texts"
+    ETAGS = "secrets: ETags"
+    BOT_TIMING = "secrets: the timing of bots"
+    AS_OTHERS = "secrets: `as=` of others"
+    EARLY_REPLAY = "secrets: a replay before the seal"
+    OTHERS_OPENINGS = "secrets: a seat's bundle with others' openings"
+    OWN_TRUST = "bundles: trust roots of their own"
+    ZIP_TRICKS = "bundles: tricks with the archive"
+    DOWNGRADE = "bundles: evidence left out"
+    MARKUP = "bundles: markup in names"
+
+
+class Needs(StrEnum):
+    """What somebody must bring from outside, that an operator with every server key has not."""
+
+    NOTHING = "nothing"
+    RECEIPT = "a receipt"
+    SEAT_KEY = "a player's key"
+    WITNESS = "a witness"
+    OTHER_LOG = "another log"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
     """One kind of tampering: what is done to which log, and the check that must see it."""
 
-    log: str
+    name: str  # in words
+    log: str  # a sample, or the ruleset of a game that was made up
     check: Check
-    attack: Attack
+    family: Family
+    make: Callable[[], tuple[Forgery, int | None]]
+    """Returns the forged log, and the seq at which the check must fail where there is one."""
 
 
 ATTACKS: list[Kind] = []
 
 
-def attack(log: str, check: Check) -> Callable[[Attack], Attack]:
+def attack(log: str, check: Check, family: Family) -> Callable[[Attack], Attack]:
     """Register an attack; the seq it returns, if any, is where the check must fail."""
 
     def register(function: Attack) -> Attack:
-        ATTACKS.append(Kind(log=log, check=check, attack=function))
+        name = function.__name__.replace("_", " ")
+
+        def make() -> tuple[Forgery, int | None]:
+            forgery = sample(log)
+            return forgery, function(forgery)
+
+        ATTACKS.append(Kind(name=name, log=log, check=check, family=family, make=make))
         return function
 
     return register

@@ -1,0 +1,279 @@
+"""What an operator with all server keys makes passes alone, and fails against what others kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from uuid import UUID
+
+import pytest
+
+from service.record.bundle import OPENINGS, PROOF, Bundle, read_bundle, write_bundle
+from service.record.canonical import canonical
+from service.record.chain import head
+from service.record.checkpoint import Checkpoint, sign_checkpoint
+from service.record.cosignature import Cosigner, cosign
+from service.record.notes import NoteSigner
+from service.record.receipts import issue_receipt, receipt_body
+from service.record.tlog_proof import TlogProof
+from service.record.tree import inclusion_proof, leaf_hash, root
+from service.verify.finding import Check, Result
+from service.verify.report import Report
+from service.verify.verify import Given, verify_bundle
+from tests.made_games import START, Plan, made_game, private_key, public_text
+from tests.tamper import Forgery, failing, report_on, sample, sample_lines
+
+Lines = tuple[bytes, ...]
+ORIGIN = "example.org/shithead"
+SERVER = NoteSigner(name=ORIGIN, key=private_key("server"))
+WITNESSES = tuple(
+    Cosigner(name=f"witness.{name}/w", key=private_key(f"witness {name}")) for name in "ab"
+)
+KEYS = {seat: private_key(f"seat {seat}") for seat in range(3)}
+FORGED_KEYS = {seat: private_key(f"forged {seat}") for seat in range(3)}
+TRUE = Plan(name="story", keys=KEYS, ruleset="threes")
+
+
+@cache
+def game(plan_name: str) -> Lines:
+    """Return the true game, or another that the operator made up under its id."""
+    plans = {
+        "true": TRUE,
+        "forged": replace(TRUE, keys=FORGED_KEYS, seed=b"\x07" * 32),
+        "back-dated": replace(TRUE, keys=FORGED_KEYS, start=START - timedelta(days=7)),
+    }
+    return tuple(made_game(plans[plan_name]))
+
+
+def receipt(lines: Lines, seq: int) -> bytes:
+    identity = UUID(json.loads(lines[0])["game"])
+    return issue_receipt(SERVER, game=identity, seq=seq, head=head(lines[seq]))
+
+
+def leaf(lines: Lines) -> bytes:
+    identity, last = UUID(json.loads(lines[0])["game"]), len(lines) - 1
+    return receipt_body(ORIGIN, identity, last, head(lines[last])).encode()
+
+
+def proof_in(tree: Sequence[bytes], entry: bytes, witnesses: Sequence[Cosigner]) -> bytes:
+    """Return the proof that an entry is in a tree whose checkpoint these witnesses cosigned."""
+    hashes = [leaf_hash(one) for one in tree]
+    checkpoint = Checkpoint(origin=ORIGIN, size=len(tree), root=root(hashes))
+    note = sign_checkpoint(checkpoint, [SERVER])
+    for witness in witnesses:
+        note += cosign(checkpoint.body, witness, timestamp=1_800_000_000).encode()
+    index = list(tree).index(entry)
+    proof = TlogProof(
+        index=index, hashes=inclusion_proof(hashes, index), checkpoint=note, extra=entry
+    )
+    return proof.text
+
+
+def anchored(lines: Lines, proof: bytes, **given: object) -> Report:
+    """Return the report on a bundle with its proof, against the server's and witnesses' keys."""
+    keys = {"server_keys": (SERVER.verifier,), "witnessed": True}
+    witnesses = tuple(witness.verifier for witness in WITNESSES)
+    asked = Given(**{**keys, "witness_keys": witnesses, **given})  # type: ignore[arg-type] # as Given takes them
+    return verify_bundle(Bundle(lines=lines, files={PROOF: proof}), asked)
+
+
+@pytest.mark.parametrize("forged", ["forged", "back-dated"])
+def test_a_game_made_up_with_all_server_keys_passes_alone(forged: str) -> None:
+    """It is signed throughout, by keys that the operator made: the report counts none of it."""
+    report = report_on(game(forged))
+    assert failing(report) == {}
+    assert (report.level, report.outside) == ("L1", ())
+    assert report.missing == ("a receipt from outside, with the server's key",)
+
+
+@pytest.mark.parametrize("forged", ["forged", "back-dated"])
+@pytest.mark.parametrize("seq", [0, 12, 40])
+def test_a_game_made_up_fails_against_any_receipt_of_the_true_one(forged: str, seq: int) -> None:
+    given = Given(receipts=(receipt(game("true"), seq),), server_keys=(SERVER.verifier,))
+    report = report_on(game(forged), given)
+    assert failing(report) == {Check.RECEIPTS: seq}
+    assert report.level == "L0"
+
+
+@pytest.mark.parametrize("seat", [0, 1, 2])
+def test_a_game_made_up_fails_against_the_key_of_any_player(seat: int) -> None:
+    given = Given(seat_keys={seat: public_text(KEYS[seat])})
+    assert failing(report_on(game("forged"), given)) == {Check.SIGNATURES: 0}
+
+
+def test_a_seat_relabelled_a_bot_to_need_no_signature_fails_against_its_key() -> None:
+    """Only human seats are asked for signatures; whose key is missing knows better."""
+    lines = tuple(made_game(Plan(name="relabelled", bots=True)))
+    assert report_on(lines).level == "L1"
+    given = Given(seat_keys={0: public_text(KEYS[0])})
+    assert failing(report_on(lines, given)) == {Check.SIGNATURES: 0}
+
+
+def test_a_game_made_up_afterwards_is_not_in_the_tree_that_witnesses_saw() -> None:
+    true, forged = game("true"), game("forged")
+    tree = [leaf(sample_lines("threes")), leaf(true)]
+    honest = anchored(true, proof_in(tree, leaf(true), WITNESSES))
+    assert honest.witnessed and failing(honest) == {}
+    stolen = anchored(forged, proof_in(tree, leaf(true), WITNESSES))
+    assert failing(stolen).keys() == {Check.ANCHOR, Check.WITNESS}
+    assert not stolen.witnessed
+
+
+def test_a_tree_shown_to_nobody_but_the_victim_is_not_witnessed() -> None:
+    """The server signs a second tree; its witnesses never see it."""
+    forged = game("forged")
+    report = anchored(forged, proof_in([leaf(forged)], leaf(forged), ()))
+    assert failing(report) == {}
+    assert (report.witnessed, report.result) == (False, Result.MISSING)
+
+
+def test_a_log_that_shows_each_witness_another_tree_does_not_reach_the_quorum() -> None:
+    """One witness cosigned the other tree: of all that were asked for one is missing."""
+    forged = game("forged")
+    report = anchored(forged, proof_in([leaf(forged)], leaf(forged), WITNESSES[:1]))
+    assert (report.witnessed, report.result) == (False, Result.MISSING)
+
+
+@pytest.mark.parametrize("quorum", [0, -1, 3])
+def test_a_quorum_of_none_or_of_more_than_there_are_proves_nothing(quorum: int) -> None:
+    true = game("true")
+    report = anchored(true, proof_in([leaf(true)], leaf(true), WITNESSES), quorum=quorum)
+    assert (report.witnessed, report.result) == (False, Result.MISSING)
+
+
+def test_one_witness_that_signs_twice_is_one() -> None:
+    true = game("true")
+    report = anchored(true, proof_in([leaf(true)], leaf(true), [WITNESSES[0]] * 2))
+    assert (report.witnessed, report.result) == (False, Result.MISSING)
+
+
+def test_two_stories_in_one_tree_are_both_witnessed_and_a_receipt_parts_them() -> None:
+    """Witnesses look after the tree, not after games: that is for monitors and receipts."""
+    true, forged = game("true"), game("forged")
+    proof = proof_in([leaf(true), leaf(forged)], leaf(forged), WITNESSES)
+    assert anchored(forged, proof).witnessed
+    report = anchored(forged, proof, receipts=(receipt(true, 20),))
+    assert failing(report) == {Check.RECEIPTS: 20}
+    assert report.level == "L0"
+
+
+def test_a_proof_of_an_earlier_event_witnesses_nothing_that_came_after() -> None:
+    true = game("true")
+    early = leaf(true[:30])
+    report = anchored(true, proof_in([early], early, WITNESSES))
+    assert failing(report) == {}
+    assert (report.witnessed, report.result) == (False, Result.MISSING)
+
+
+def test_a_truncated_game_passes_so_far_and_fails_against_the_public_log() -> None:
+    lines = sample_lines("shithead")
+    cut = lines[: sample("shithead").find("pile_picked_up", n=5)]
+    proof = proof_in([leaf(lines)], leaf(lines), WITNESSES)
+    alone = report_on(cut)
+    assert (failing(alone), alone.result, alone.sealed) == ({}, Result.MISSING, False)
+    assert failing(anchored(cut, proof)).keys() == {Check.ANCHOR, Check.WITNESS}
+
+
+@cache
+def rolled() -> tuple[Lines, Lines, Lines]:
+    """Return a hand, an attempt at the next with a deck that was disliked, and the next again."""
+    first = tuple(made_game(Plan(name="rolled one")))
+    dealer = json.loads(first[-2])["data"]["shithead"]
+    last = json.loads(first[0])["game"]
+    plan = Plan(name="rolled two", hand=2, dealer=dealer, prev_game=last)
+    disliked = tuple(made_game(replace(plan, abort=True, start=START + timedelta(days=1))))
+    again = replace(plan, name="rolled three", start=START + timedelta(days=2))
+    return first, disliked, tuple(made_game(again))
+
+
+def test_a_deck_rolled_again_passes_alone_and_fails_beside_the_first_attempt() -> None:
+    """The second attempt hides the first: it names the same game before it."""
+    first, disliked, again = rolled()
+    alone = report_on(again, Given(others=(Bundle(lines=first),)))
+    assert (failing(alone), alone.level) == ({}, "L1")
+    beside = report_on(again, Given(others=(Bundle(lines=first), Bundle(lines=disliked))))
+    assert failing(beside) == {Check.SEQUENCE: 0}
+
+
+def test_a_story_for_one_seat_and_another_for_the_next_fail_side_by_side() -> None:
+    """Both pass alone; two players that compare see where they part."""
+    true = game("true")
+    forgery = Forgery(true)
+    last = forgery.events[-1]["at"]
+    forgery.events[-2]["at"] = forgery.events[-1]["at"] = "2026-11-21T23:00:00.000000Z"
+    other = forgery.lines(KEYS)
+    assert last != forgery.events[-1]["at"]
+    assert failing(report_on(true)) == failing(report_on(other)) == {}
+    side_by_side = report_on(true, Given(others=(Bundle(lines=other),)))
+    assert Check.SEQUENCE in failing(side_by_side)
+
+
+def test_a_seed_used_in_two_games_fails_beside_the_other_at_whatever_table() -> None:
+    """The commitments differ, for they bind the game: who saw the first seal knew the deck."""
+    seed = b"\x2a" * 32
+    one = tuple(made_game(Plan(name="seed one", seed=seed)))
+    two = tuple(made_game(Plan(name="seed two", seed=seed, table=str(UUID(int=5)))))
+    assert failing(report_on(two)) == {}
+    beside = report_on(two, Given(others=(Bundle(lines=one),)))
+    assert failing(beside) == {Check.SEQUENCE: None}
+
+
+@pytest.mark.parametrize(("hand", "dealer"), [(1, 1), (2, None)])
+def test_a_first_hand_whose_dealer_was_not_drawn_fails(hand: int, dealer: int | None) -> None:
+    lines = tuple(made_game(Plan(name="undrawn", hand=hand, dealer=dealer)))
+    assert failing(report_on(lines)) == {Check.SEQUENCE: 0}
+
+
+def _open_bundle(profile: str) -> dict[Check, int | None]:
+    """Return what fails in a bundle of a running game that opens position 20 of the deck."""
+    f = sample("shithead")
+    opening = f.shuffle(bytes.fromhex(f.events[-1]["data"]["seed"])).opening(20)
+    cut = sample_lines("shithead")[: f.find("cards_played")]
+    data = write_bundle(cut, profile=profile, files={OPENINGS: canonical([opening])})
+    return failing(verify_bundle(read_bundle(data)))
+
+
+def test_a_bundle_that_opens_another_seats_cards_fails() -> None:
+    """Each card of the deal is some seat's: for the others and the public it is a leak."""
+    fails = {profile for profile in ("public", "seat-0", "seat-1", "seat-2", "seat-9")
+             if Check.OPENINGS in _open_bundle(profile)}  # fmt: skip
+    assert len(fails & {"seat-0", "seat-1", "seat-2"}) == 2
+    assert {"public", "seat-9"} <= fails
+
+
+def test_a_bundle_with_its_own_receipts_and_proof_reaches_no_level_by_them() -> None:
+    """Signed by a key of the forger's: without a key from outside they are only read."""
+    forged = game("forged")
+    files = {
+        "receipts/a.note": receipt(forged, len(forged) - 1),
+        PROOF: proof_in([leaf(forged)], leaf(forged), WITNESSES),
+    }
+    report = verify_bundle(read_bundle(write_bundle(forged, files=files)))
+    assert (report.level, report.witnessed, report.outside) == ("L1", False, ())
+
+
+def test_evidence_left_out_is_named_as_missing_and_lowers_the_level() -> None:
+    true = game("true")
+    last, server = receipt(true, len(true) - 1), (SERVER.verifier,)
+    keys = {seat: public_text(key) for seat, key in KEYS.items()}
+    full = Given(receipts=(last,), server_keys=server, seat_keys=keys)
+    assert report_on(true, full).level == "L3"
+    for less, level in (
+        (replace(full, receipts=()), "L1"),
+        (replace(full, server_keys=()), "L1"),
+        (replace(full, seat_keys={0: keys[0]}), "L2"),
+    ):
+        report = report_on(true, less)
+        assert report.level == level
+        assert report.missing
+
+
+def test_signatures_stripped_from_a_keyed_game_do_not_make_it_a_keyless_one() -> None:
+    forgery = Forgery(game("true"))
+    for event in forgery.events:
+        event.pop("auth", None)
+    found = failing(report_on(forgery.lines()))
+    assert set(found) == {Check.SIGNATURES}

@@ -1,0 +1,98 @@
+"""The red team's list: nothing it has to try is left out, and every attack on it has its test."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from service.verify.finding import Check
+from service.verify.report import audit_object
+from service.verify.text import report_text
+from tests.attacks.catalogue import ATTACKS, by_family, table
+from tests.attacks.cheating import go_on
+from tests.attacks.elsewhere import ELSEWHERE, Tested
+from tests.attacks.registry import Family, Kind, Needs
+from tests.tamper import failing, report_on, sample, sample_lines
+
+TESTS = Path(__file__).parents[1]
+RESULTS = TESTS.parent / "ops" / "bench" / "results" / "attacks.md"
+ALONE = {Family.REPLACEMENT, Family.RE_ROLL, Family.EQUIVOCATION}
+"""What no log shows by itself: only somebody who kept something can."""
+
+
+@cache
+def functions(file: str) -> set[str]:
+    tree = ast.parse((TESTS / file).read_text("utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_family_of_attacks_is_there_and_the_number_is_what_was_promised() -> None:
+    assert set(by_family()) == set(Family)
+    names = [kind.name for kind in ATTACKS] + [tested.name for tested in ELSEWHERE]
+    assert len(set(names)) == len(names) >= 60
+
+
+@pytest.mark.parametrize("tested", ELSEWHERE, ids=lambda tested: tested.name)
+def test_an_attack_of_another_file_has_its_test(tested: Tested) -> None:
+    file, _, function = tested.test.partition("::")
+    assert function in functions(file)
+
+
+def test_what_a_log_cannot_show_by_itself_asks_for_something_from_outside() -> None:
+    assert not any(kind.family in ALONE for kind in ATTACKS)
+    alone = [tested for tested in ELSEWHERE if tested.family in ALONE]
+    assert all(tested.needs is not Needs.NOTHING for tested in alone)
+    assert {tested.family for tested in alone} == ALONE
+
+
+def test_the_table_of_attacks_is_the_present_one() -> None:
+    """Written by `python -m tests.attacks.catalogue`."""
+    assert RESULTS.read_text("utf-8") == table()
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("kind", ATTACKS, ids=lambda kind: kind.name.replace(" ", "_"))
+def test_an_attack_is_caught_though_all_hashes_were_made_again(kind: Kind) -> None:
+    """By the check that is named for it, and at the event where it was made."""
+    forgery, seq = kind.make()
+    report = report_on(forgery.lines())
+    found = failing(report)
+    assert kind.check in found
+    assert seq is None or found[kind.check] == seq
+    assert report.level in (None, "L0")
+
+
+GOES_ON = [
+    kind for kind in ATTACKS if kind.check in (Check.LEGALITY, Check.CUSTODY, Check.DEAL)
+]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("kind", GOES_ON, ids=lambda kind: kind.name.replace(" ", "_"))
+def test_an_attack_is_caught_though_the_game_went_on_honestly_after_it(kind: Kind) -> None:
+    """Nothing later disagrees with the forged event: the one check has to see it by itself."""
+    forgery, seq = kind.make()
+    if seq is None or not go_on(forgery, seq):
+        pytest.skip("no honest game goes on from there")
+    assert failing(report_on(forgery.lines()))[kind.check] == seq
+
+
+def test_what_a_log_names_cannot_steer_a_terminal() -> None:
+    """A name in a log is somebody else's text."""
+    forgery = sample("shithead")
+    forgery.data(0)["ruleset"]["id"] = "\x1b[2J\u202e<script>\x07"
+    report = report_on(forgery.lines())
+    assert Check.LEGALITY in failing(report)
+    text = report_text(report, name="a log")
+    assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("name", ["shithead", "shithead-keyed", "shithead-aborted"])
+def test_a_second_look_gives_the_same_report(name: str) -> None:
+    lines = sample_lines(name)
+    one, two = report_on(lines), report_on(lines)
+    assert report_text(one) == report_text(two)
+    assert list(audit_object(one).items()) == list(audit_object(two).items())

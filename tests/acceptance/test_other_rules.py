@@ -1,0 +1,115 @@
+"""One move of a game is decided by another rule than the game's: every ruleset, every setting."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from service.domain.ruleset import Ruleset
+from service.rulesets.catalogue import catalogue, definition
+from service.verify.finding import Check
+from tests.attacks.cheating import NoPlace, cheated
+from tests.tamper import failing, report_on
+
+SECTIONS = ("opening", "refill", "turn", "pick_up", "burn", "end")
+UNSEEN = ("next_dealer", "paper_bag")
+"""Settings that decide nothing within a hand."""
+
+NAMES = (*sorted(catalogue()), "reverse-second")
+A_RULESET = 2
+"""So many settings of each ruleset in CI; the long run takes all."""
+
+Changed = Callable[[Ruleset], Ruleset]
+
+
+def others(value: Any) -> Iterator[Any]:
+    """Yield what a setting could be instead."""
+    match value:
+        case bool():
+            yield not value
+        case StrEnum():
+            yield from (other for other in type(value) if other is not value)
+        case int():
+            yield from (value + 1, value - 1) if value else (3,)
+        case tuple():
+            yield ()
+
+
+def changes(ruleset: Ruleset) -> Iterator[tuple[str, Changed]]:
+    """Yield every setting of a ruleset with each of its other values, by name."""
+    for section in SECTIONS:
+        settings = getattr(ruleset, section)
+        for field in fields(settings):
+            if field.name in UNSEEN:
+                continue
+            for other in others(getattr(settings, field.name)):
+                name = f"{section}.{field.name}={other}"
+                yield name, _section(section, field.name, other)
+    for rank, rule in ruleset.ranks.items():
+        for field in fields(rule):
+            for other in others(getattr(rule, field.name)):
+                yield f"ranks.{rank}.{field.name}={other}", _rank(rank, field.name, other)
+
+
+def _section(section: str, name: str, value: Any) -> Changed:
+    def changed(ruleset: Ruleset) -> Ruleset:
+        settings = replace(getattr(ruleset, section), **{name: value})
+        return replace(ruleset, **{section: settings})
+
+    return changed
+
+
+def _rank(rank: Any, name: str, value: Any) -> Changed:
+    def changed(ruleset: Ruleset) -> Ruleset:
+        rule = replace(ruleset.rank(rank), **{name: value})
+        return replace(ruleset, ranks={**ruleset.ranks, rank: rule})
+
+    return changed
+
+
+def played(name: str) -> Ruleset:
+    identity, second, _ = name.partition("-second")
+    return definition(identity).ruleset({}, hand=2 if second else 1)
+
+
+def passing(name: str, chosen: list[tuple[str, Changed]], *, tries: int) -> tuple[int, list[str]]:
+    """Return how many of the changes were cheated with, and those that were not seen."""
+    made, passed = 0, []
+    for setting, changed in chosen:
+        try:
+            forgery, seq = cheated(name, changed, tries=tries)
+        except NoPlace:
+            continue
+        made += 1
+        if failing(report_on(forgery.lines())).get(Check.LEGALITY) != seq:
+            passed.append(f"{name} {setting} at {seq}")
+    return made, passed
+
+
+@pytest.mark.heavy
+def test_one_move_by_another_rule_does_not_pass() -> None:
+    """Two settings of each ruleset that a cheat can use, the same in every run."""
+    for name in NAMES:
+        every = list(changes(played(name)))
+        chosen = random.Random(name).sample(every, min(len(every), 8))
+        made = 0
+        for one in chosen:
+            more, passed = passing(name, [one], tries=1)
+            assert passed == []
+            made += more
+            if made == A_RULESET:
+                break
+        assert made, f"{name}: no cheat was possible, so nothing was shown"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_no_move_by_another_rule_passes_at_length(name: str) -> None:
+    made, passed = passing(name, list(changes(played(name))), tries=4)
+    assert passed == []
+    assert made > 5

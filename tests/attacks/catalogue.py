@@ -1,0 +1,70 @@
+"""All attacks together, and the table of them: `python -m tests.attacks.catalogue` writes it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+from tests.attacks import (
+    on_special_rules,
+    on_the_cards,
+    on_the_record,
+    on_the_rules,
+    on_the_set_up,
+    on_whole_moves,
+)
+from tests.attacks.elsewhere import ELSEWHERE
+from tests.attacks.registry import ATTACKS, Family, Needs
+
+__all__ = ["ATTACKS", "MODULES", "by_family", "table"]
+
+MODULES: Final = (
+    on_the_record,
+    on_the_cards,
+    on_the_rules,
+    on_the_set_up,
+    on_whole_moves,
+    on_special_rules,
+)
+"""Importing them fills ATTACKS."""
+
+RESULTS: Final = Path(__file__).parents[2] / "ops" / "bench" / "results" / "attacks.md"
+_LOGS: Final = "acceptance/test_attacks_registered.py"
+_HEAD: Final = """\
+# Attacks
+
+What the red team tries, and what must catch it. Written by `python -m tests.attacks.catalogue`;
+a test holds this table against the registry, and every line has a test that runs. The attacker has
+the code, the database and every key of the server, and makes all hashes and commitments again; of
+the players' keys, receipts and witnesses it has nothing.
+
+"""
+
+
+def by_family() -> dict[Family, list[tuple[str, str, str, Needs, str]]]:
+    """Return for each family its attacks: name, log, what catches it, what that needs, its test."""
+    found: dict[Family, list[tuple[str, str, str, Needs, str]]] = defaultdict(list)
+    for kind in ATTACKS:
+        found[kind.family].append((kind.name, kind.log, kind.check, Needs.NOTHING, _LOGS))
+    for tested in ELSEWHERE:
+        file = tested.test.partition("::")[0]
+        found[tested.family].append((tested.name, "", tested.check, tested.needs, file))
+    return found
+
+
+def table() -> str:
+    """Return the table of all attacks as Markdown, family by family."""
+    found = by_family()
+    lines = [f"{sum(map(len, found.values()))} attacks.\n"]
+    lines += ["| attack | log | caught by | from outside | test below `tests/` |"]
+    lines += ["| --- | --- | --- | --- | --- |"]
+    for family in Family:
+        lines.append(f"| **{family.value}** | | | | |")
+        for name, log, check, needs, file in found[family]:
+            lines.append(f"| {name} | {log} | {check} | {needs.value} | {file} |")
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    RESULTS.write_text(table(), "utf-8")

@@ -1,0 +1,203 @@
+"""An operator that has the code and every key: one move by other rules, then an honest game."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from itertools import zip_longest
+
+from schemas.events import Secrets, data_of, event_of, type_of
+from service.domain.asked import move_behind
+from service.domain.cards import Card
+from service.domain.commands import Move
+from service.domain.decide import decide
+from service.domain.errors import CommandRefused
+from service.domain.events import Event as GameEvent
+from service.domain.evolve import evolve
+from service.domain.game import Game, Status, new_game
+from service.domain.legal import legal_moves, may_act
+from service.domain.ruleset import Ruleset
+from service.record.fields import BY_SERVER
+from service.record.times import format_time, parse_time
+from service.verify.moves import moves_of
+from service.verify.pinned import played_by
+from tests.made_games import Plan, made_game
+from tests.tamper import Event, Forgery
+
+MOST_MOVES = 1500
+PLACES = 20
+"""At how many places other moves than the one made are tried: early ones, and others."""
+
+Loosened = Callable[[Ruleset], Ruleset]
+
+
+class NoPlace(Exception):
+    """The log has no move at which the other rules would make a difference."""
+
+
+def decoded(f: Forgery) -> tuple[GameEvent, ...]:
+    """Return the events of a log as the domain knows them."""
+    created = f.data(0)
+    ruleset = played_by(created["ruleset"], created["hand"])
+    return tuple(event_of(e["type"], e["data"], lambda *_: ruleset) for e in f.events)
+
+
+def positions(f: Forgery) -> Iterator[tuple[int, Game]]:
+    """Yield the seq at which each move of a sealed log begins, with the game before it."""
+    events = decoded(f)
+    game = new_game(events[0])  # type: ignore[arg-type] # a log begins with game_created
+    game = replace(game, deck=tuple(Card(c) for c in f.events[-1]["data"]["deck"]))
+    starts = {move.first for move in moves_of(f.events)[0]}
+    for seq, event in enumerate(events[1:], start=1):
+        if seq in starts:
+            yield seq, game
+        game = evolve(game, event)
+
+
+def cheat(f: Forgery, loosened: Loosened) -> int:
+    """
+    Let one move be decided by `loosened` rules, go on by the true ones to the seal.
+
+    Return the seq of the first event that the true rules do not give. The move is
+    one that was made, else one that could have been, which the true rules refuse
+    or answer with other events.
+    """
+    events, found = decoded(f), list(positions(f))
+    playing = [p for p in found if p[1].status in (Status.PLAYING, Status.SWAPPING)]
+    for wide in (False, True):
+        for seq, game in _spread(playing) if wide else playing:
+            loose = replace(game, ruleset=loosened(game.ruleset))
+            for move in _candidates(loose, None if wide else move_behind(events[seq])):
+                forged, true = outcome(move, loose), outcome(move, game)
+                if forged and forged != true and _went_on(f, seq, game, forged):
+                    pairs = zip_longest(forged, true)
+                    first = next(n for n, (one, other) in enumerate(pairs) if one != other)
+                    return seq + min(first, len(forged) - 1) * bool(true)
+    raise NoPlace
+
+
+def cheated(ruleset: str, loosened: Loosened, *, tries: int = 12) -> tuple[Forgery, int]:
+    """Return a sealed log by a ruleset of the catalogue with one move by other rules, and where."""
+    for number in range(tries):
+        f = Forgery(honest(ruleset, number))
+        try:
+            return f, cheat(f, loosened)
+        except NoPlace:
+            continue
+    raise NoPlace(f"{ruleset}: no place in {tries} games")
+
+
+@cache
+def honest(ruleset: str, number: int) -> tuple[bytes, ...]:
+    """Return the log of an honest game; `reverse-second` is a second hand of `reverse`."""
+    name, second, _ = ruleset.partition("-second")
+    options: dict[str, object] = {"jokers": 2} if name in ("morehead", "reverse") else {}
+    plan = Plan(
+        name=f"honest {ruleset} {number}",
+        ruleset=name,
+        options=options,
+        seats=6 if name == "shithead-six" else (2, 3)[number % 2],
+        hand=2 if second else 1,
+        dealer=0 if second else None,
+        prev_game="5b7f90c3-5ccd-4995-9042-3b8b34d9aef9" if second else None,
+    )
+    return tuple(made_game(plan))
+
+
+def go_on(f: Forgery, seq: int) -> bool:
+    """Drop all that follows the move of `seq` and play honestly to the seal, if that can be."""
+    end = f.move_end(seq)
+    seal = f.events[-1]
+    try:
+        *_, game = _folded(f, end, seal)
+        return _played_out(f, end, game, seal)
+    except ValueError:
+        return False
+
+
+def outcome(move: Move, game: Game) -> tuple[GameEvent, ...]:
+    """Return what a move leads to, nothing where it is refused."""
+    try:
+        return decide(move, game)
+    except (CommandRefused, ValueError, IndexError):
+        return ()
+
+
+def _spread(places: Sequence[tuple[int, Game]]) -> Iterator[tuple[int, Game]]:
+    """Yield the first of the places, where openings are, and some of the others."""
+    yield from places[:PLACES]
+    rest = places[PLACES:]
+    yield from random.Random(0).sample(rest, min(PLACES, len(rest)))
+
+
+def _candidates(loose: Game, made: Move | None) -> Iterator[Move]:
+    if made is not None:
+        yield made
+        return
+    for seat in range(len(loose.seats)):
+        if may_act(loose, seat):
+            yield from legal_moves(loose, seat)
+
+
+def _went_on(f: Forgery, seq: int, game: Game, forged: Sequence[GameEvent]) -> bool:
+    before = deepcopy(f.events)
+    seal = f.events[-1]
+    del f.events[seq:]
+    try:
+        for event in forged:
+            _write(f, event, before[seq]["at"], seal)
+            game = evolve(game, event)
+        if _played_out(f, len(f.events) - 1, game, seal):
+            return True
+    except (ValueError, IndexError):
+        pass
+    f.events = before
+    return False
+
+
+def _folded(f: Forgery, end: int, seal: Event) -> Iterator[Game]:
+    events = decoded(f)
+    game = new_game(events[0])  # type: ignore[arg-type] # a log begins with game_created
+    game = replace(game, deck=tuple(Card(c) for c in seal["data"]["deck"]))
+    for event in events[1 : end + 1]:
+        game = evolve(game, event)
+    yield game
+
+
+def _played_out(f: Forgery, end: int, game: Game, seal: Event) -> bool:
+    """Play on after the event `end` until the game is over; False where it cannot end."""
+    del f.events[end + 1 :]
+    chance = random.Random(end)
+    at = parse_time(f.events[end]["at"])
+    for _ in range(MOST_MOVES):
+        if game.over:
+            return True
+        moves = [m for s in range(len(game.seats)) for m in legal_moves(game, s)]
+        if not moves:
+            return False
+        at += timedelta(seconds=1)
+        for event in decide(chance.choice(moves), game):
+            _write(f, event, format_time(at), seal)
+            game = evolve(game, event)
+    return False
+
+
+def _write(f: Forgery, event: GameEvent, at: str, seal: Event) -> None:
+    shuffle = f.shuffle(bytes.fromhex(seal["data"]["seed"])) if _opens(event) else None
+    secrets = Secrets(
+        salt=lambda p: shuffle.salt(p).hex() if shuffle else "",
+        seed=seal["data"]["seed"],
+        deck=tuple(seal["data"]["deck"]),
+    )
+    kind, first = type_of(event), f.events[0]
+    seat = getattr(event, "seat", None)
+    new = {"at": at, "by": None if kind in BY_SERVER else seat, "data": data_of(event, secrets)}
+    f.events.append({**new, "game": first["game"], "type": kind, "v": 1})
+
+
+def _opens(event: GameEvent) -> bool:
+    return getattr(event, "opening", None) is not None
