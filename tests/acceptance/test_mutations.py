@@ -24,7 +24,6 @@ EXPLAINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("cards_swapped hand", OTHER_ORDER, "a seat may take its cards from other slots"),
     ("table_laid stacks", OTHER_ORDER, "a seat may lay its stacks on other slots"),
     ("table_laid stacks.*", OTHER_ORDER, "a seat may lay the cards of a stack in any order"),
-    ("pile_picked_up with", OTHER_ORDER, "a seat may name what goes along in any order"),
     ("game_ended shithead", ("to seat",), "a forfeit that no key signed is listed as unproven"),
     ("game_aborted cause", ("to",), "an operator aborts for whatever cause the log allows"),
     ("game_aborted seat", ("to",), "an operator names any of the seats waited for"),

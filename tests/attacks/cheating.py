@@ -112,6 +112,8 @@ def go_on(f: Forgery, seq: int) -> bool:
     """Drop all that follows the move of `seq` and play honestly to the seal, if that can be."""
     end = f.move_end(seq)
     seal = f.events[-1]
+    if seal["data"].get("deck") is None:
+        return False
     try:
         *_, game = _folded(f, end, seal)
         return _played_out(f, end, game, seal)

@@ -1,0 +1,83 @@
+"""Honest games never raise an alarm, and reach the level that their people's evidence gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.rulesets.catalogue import catalogue
+from service.verify.finding import Check, Result
+from service.verify.report import Report, audit_object
+from service.verify.text import report_text
+from tests.honest import HonestTable
+from tests.tamper import failing
+
+TABLES = 4
+"""Tables in CI, of rulesets drawn at random, people's own ones among them."""
+
+TABLES_AT_LENGTH = 200
+A_SHARE = 10
+
+
+def alarms(table: HonestTable) -> list[tuple[object, ...]]:
+    """Return what is not as it should be in the reports on the games of a table."""
+    wrong: list[tuple[object, ...]] = []
+    for game in table.games:
+        report = table.report(game)
+        wrong += [(check, seq, _reason(report, check)) for check, seq in failing(report).items()]
+        expected = table.expected_level(game)
+        if (report.level, report.result) != (expected, Result.PASS):
+            wrong.append((report.level, expected, report.wording))
+        again = table.report(game)
+        if (report_text(again), audit_object(again)) != (report_text(report), audit_object(report)):
+            wrong.append(("another report the second time",))
+    return wrong
+
+
+def _reason(report: Report, check: Check) -> str | None:
+    return next(finding.reason for finding in report.findings if finding.check is check)
+
+
+def played(seed: int, ruleset: str | None = None, *, hands: int = 2) -> HonestTable:
+    table = HonestTable(seed, ruleset)
+    table.play(hands)
+    return table
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", range(TABLES))
+def test_an_honest_table_raises_no_alarm(seed: int) -> None:
+    assert alarms(played(seed)) == []
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("ruleset", sorted(catalogue()))
+def test_an_honest_table_of_every_ruleset_raises_no_alarm(ruleset: str) -> None:
+    assert alarms(played(sorted(catalogue()).index(ruleset), ruleset, hands=1)) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", range(TABLES_AT_LENGTH // A_SHARE))
+def test_honest_tables_raise_no_alarm_at_length(share: int) -> None:
+    for seed in range(share * A_SHARE, (share + 1) * A_SHARE):
+        assert alarms(played(1000 + seed)) == [], seed
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_running_game_raises_no_alarm_at_any_moment(seed: int) -> None:
+    """What is there passes so far, for the public and for every seat with its openings."""
+    table = HonestTable(seed)
+    seen: list[bool] = []
+    step = table._step
+
+    def looked(*given: object, **more: object) -> None:
+        step(*given, **more)  # type: ignore[arg-type] # as the step takes them
+        if len(seen) < 40 and table.chance.random() < 0.2:
+            for profile in ("public", "seat"):
+                report = table.report(table.games[-1], profile=profile)
+                assert failing(report) == {}, report.wording
+                seen.append(report.sealed)
+
+    table._step = looked  # type: ignore[method-assign] # to look between its steps
+    table.play(1)
+    assert False in seen
