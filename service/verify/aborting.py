@@ -31,7 +31,7 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
                 raise Failed(seq, "who leaves after the deal forfeits the hand", rule)
         case AbortCause.IDLE | AbortCause.OPERATOR:
             if abort.seat is not None and abort.seat not in _awaited(game):
-                raise Failed(seq, f"nothing waited for seat {abort.seat}")
+                raise Failed(seq, f"the game was not waiting for seat {abort.seat}")
         case _:
             assert_never(abort.cause)
 

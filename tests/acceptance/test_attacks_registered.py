@@ -13,7 +13,7 @@ from service.verify.report import audit_object
 from service.verify.text import report_text
 from tests.attacks.catalogue import ATTACKS, by_family, table
 from tests.attacks.cheating import go_on
-from tests.attacks.elsewhere import ELSEWHERE, Tested
+from tests.attacks.elsewhere import ELSEWHERE, Shown
 from tests.attacks.registry import Family, Kind, Needs
 from tests.tamper import failing, report_on, sample, sample_lines
 
@@ -38,7 +38,7 @@ def test_every_family_of_attacks_is_there_and_the_number_is_what_was_promised() 
 
 
 @pytest.mark.parametrize("tested", ELSEWHERE, ids=lambda tested: tested.name)
-def test_an_attack_of_another_file_has_its_test(tested: Tested) -> None:
+def test_an_attack_of_another_file_has_its_test(tested: Shown) -> None:
     file, _, function = tested.test.partition("::")
     assert function in functions(file)
 

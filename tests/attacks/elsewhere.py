@@ -21,7 +21,7 @@ _DUMP: Final = "integration/test_dump.py"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
+class Shown:
     """An attack, what catches it and with what from outside, and the test that shows it."""
 
     name: str
@@ -33,9 +33,9 @@ class Tested:
 
 def _attack(
     family: Family, check: str, name: str, test: tuple[str, str], needs: Needs = Needs.NOTHING
-) -> Tested:
+) -> Shown:
     file, function = test
-    return Tested(
+    return Shown(
         name=name, family=family, check=check, test=f"{file}::test_{function}", needs=needs
     )
 
