@@ -30,7 +30,7 @@ from service.verify.report import Report
 from service.verify.verify import Given, verify_bundle
 from tests.made_games import private_key, public_text
 from tests.set_world import KEYS, SetWorld, entry_of, legal, person, post
-from tests.unit.rulesets.random_settings import random_changes
+from tests.unit.rulesets.random_settings import random_changes, random_options
 
 MOST_STEPS = 4000
 
@@ -236,7 +236,7 @@ class HonestTable:
 
     def _opened(self, ruleset: str | None) -> UUID:
         rules = self._rules() if ruleset is None else catalogue()[ruleset]
-        options = _options(rules, self.chance)
+        options = random_options(rules, self.chance)
         players = rules.settings(options)["players"]
         while True:
             most = min(players["max"], players["min"] + 4, 6)
@@ -289,17 +289,3 @@ class HonestTable:
                 continue
             return self.services.rulebook.definition(orjson.loads(made.body)["id"])
         return catalogue()[base]
-
-
-def _options(rules: Definition, chance: random.Random) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for option in rules.options.values():
-        if chance.random() < 0.5:
-            continue
-        if option.kind == "choice":
-            options[option.name] = chance.choice(option.values)
-        elif option.kind == "set":
-            options[option.name] = sorted(v for v in option.values if chance.random() < 0.6)
-        else:
-            options[option.name] = [r for r in "23456789TJQKA" if chance.random() < 0.9]
-    return options

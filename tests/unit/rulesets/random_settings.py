@@ -9,6 +9,7 @@ from typing import Any
 from schemas.settings import SECTIONS, Tree, setting_kinds
 from service.domain.cards import RANKS, Rank
 from service.domain.ruleset import ALL_RANKS, RankRule
+from service.rulesets.catalogue import Definition
 
 COUNTS = {
     "decks": (1, 1, 2, 3),
@@ -31,6 +32,21 @@ def random_changes(chance: random.Random) -> Tree:
         changes["second_hand"] = _branch(chance)
         changes["second_hand"].pop("players", None)
     return changes
+
+
+def random_options(rules: Definition, chance: random.Random) -> dict[str, Any]:
+    """Return what a table may choose of the options that a ruleset has."""
+    options: dict[str, Any] = {}
+    for option in rules.options.values():
+        if chance.random() < 0.5:
+            continue
+        if option.kind == "choice":
+            options[option.name] = chance.choice(option.values)
+        elif option.kind == "set":
+            options[option.name] = sorted(v for v in option.values if chance.random() < 0.6)
+        else:
+            options[option.name] = [r for r in "23456789TJQKA" if chance.random() < 0.9]
+    return options
 
 
 def _branch(chance: random.Random) -> Tree:
