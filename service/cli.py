@@ -35,6 +35,7 @@ Try:
   shithead audit game.shx --move 57    what was this move decided on?
   shithead rulesets leeds              the rules of a game, as a page
   shithead simulate --ruleset leeds    let bots play
+  shithead admin stuck                 run a server: which games do not go on?
   shithead witness --log URL           watch a service, so that it cannot change the past
 
 `shithead COMMAND --help` says more. Exit status 64: the command line itself is wrong.

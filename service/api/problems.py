@@ -178,8 +178,9 @@ PROBLEMS: Mapping[str, Kind] = {
     "unavailable": _kind(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Not just now",
-        "The database does not answer, or the service is busy. Repeat the request after "
-        "`Retry-After`, with the same `Idempotency-Key`: what was done is not done twice.",
+        "The database does not answer, the service is busy, or the bundle of an archived game is "
+        "not at hand. Repeat the request after `Retry-After`, with the same `Idempotency-Key`: "
+        "what was done is not done twice.",
     ),
 }
 """Every type of problem, by the last part of its address."""

@@ -63,12 +63,12 @@ class Bundles:
         path = self.path(game)
         path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        try:
+            _write(partial, data)
+            partial.replace(path)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
         _sync_folder(path.parent)
         if path.read_bytes() != data:
             raise OSError(f"{path} does not read back as it was written")
@@ -86,6 +86,14 @@ def _read(game: UUID, data: bytes) -> Bundle:
         return read_bundle(data)
     except NotABundle as error:
         raise StreamArchived(f"the bundle of game {game} cannot be read: {error}") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +12,9 @@ import orjson
 import psycopg
 import pytest
 
+from service.event_store.bundles import Bundles
 from service.event_store.owner import Owner
+from service.event_store.queries import query
 from service.record.bundle import REFUSALS, read_bundle
 from service.record.hashing import sha256
 from tests.api_world import Person, World, problem_of
@@ -22,12 +27,16 @@ Played = tuple[UUID, dict[str, str]]
 """A sealed game, and the header with the invite to its table."""
 
 
-@pytest.fixture(params=["public", "private"])
-def played(
-    request: pytest.FixtureRequest, world: World, ada: Person, bob: Person
-) -> Played:
+@pytest.fixture
+def visibility() -> str:
+    """Return who may see the game; a test may say otherwise."""
+    return "public"
+
+
+@pytest.fixture
+def played(world: World, ada: Person, bob: Person, visibility: str) -> Played:
     """Return a game between ada and bob with all there can be: it is over and has been told."""
-    table = two_seats(ada, bob, visibility=request.param)
+    table = two_seats(ada, bob, visibility=visibility)
     game = f"/v1/games/{table['game']}"
     cards = [own_hand(bob, game)[0], own_hand(ada, game)[0]]
     refused = ada.post(f"{game}/moves", {"type": "swap", "up": cards[:1], "hand": cards[1:]})
@@ -98,12 +107,14 @@ def answers(
 def count(operator: Operator, table: str, game: UUID) -> int:
     column = "stream_id" if table in ("events", "streams", "archived") else "game_id"
     with psycopg.connect(operator.database_url) as owner:
-        query = f"SELECT count(*) FROM {table} WHERE {column} = %s"
-        row = owner.execute(query.encode(), (game,)).fetchone()
+        text = f"SELECT count(*) FROM {table} WHERE {column} = %s"
+        row = owner.execute(text.encode(), (game,)).fetchone()
     assert row is not None
     return int(row[0])
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize("visibility", ["public", "private"])
 def test_every_read_of_an_archived_game_answers_to_the_byte_as_before(
     operator: Operator, world: World, ada: Person, bob: Person, played: Played
 ) -> None:
@@ -235,6 +246,44 @@ def test_stopped_anywhere_a_second_run_goes_on(
     assert [world.services.entries.lines(game) for game in games] == lines
     assert not list(operator.archive.glob("*.partial"))
     assert "0 of 0" in operator.done("archive", "--older-than", "0", "--to", operator.archive)
+
+
+def test_a_full_disk_leaves_the_game_where_it_is_and_no_half_of_a_file(
+    operator: Operator, world: World, played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game, _ = played
+
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("service.event_store.bundles.os.fsync", full)
+    status, _, err = operator.admin("archive", "--game", game, "--to", operator.archive)
+    assert (status, "No space left" in err) == (1, True)
+    assert count(operator, "archived", game) == 0
+    assert list(operator.archive.iterdir()) == []
+
+
+def test_nobody_else_archives_a_game_while_its_file_is_written(
+    operator: Operator, world: World, played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second one would write over a file of which the first has recorded the hash."""
+    game, _ = played
+    keep, held = Bundles.keep, []
+
+    def tried(bundles: Bundles, game: UUID, data: bytes) -> Path:
+        with psycopg.connect(
+            operator.database_url, cursor_factory=psycopg.RawCursor
+        ) as second:
+            second.execute("SET lock_timeout = '10ms'")
+            try:
+                second.execute(query("hold_game"), (game,))
+            except psycopg.errors.LockNotAvailable:
+                held.append(game)
+        return keep(bundles, game, data)
+
+    monkeypatch.setattr(Bundles, "keep", tried)
+    operator.done("archive", "--game", game, "--to", operator.archive)
+    assert held == [game]
 
 
 def test_a_game_that_runs_or_is_still_to_be_told_of_stays(
