@@ -24,11 +24,11 @@ class Retention:
     answers: timedelta  # to repeated requests
     wake_ups: timedelta  # for live readers, where no relay passed them on
     refusals: timedelta | None  # refused moves, after the seal
-    idle_players: timedelta | None  # who never did anything, after they registered
+    unused_players: timedelta | None  # who never did anything, after they registered
 
 
 KEPT = Retention(
-    answers=timedelta(hours=24), wake_ups=timedelta(hours=24), refusals=None, idle_players=None
+    answers=timedelta(hours=24), wake_ups=timedelta(hours=24), refusals=None, unused_players=None
 )
 """Of services that nobody configured: what the interface promises, and the rest for ever."""
 
@@ -39,7 +39,7 @@ def retention_of(settings: Settings) -> Retention:
         answers=timedelta(hours=settings.keep_answers_hours),
         wake_ups=timedelta(hours=settings.keep_wake_ups_hours),
         refusals=_days(settings.keep_refusals_days),
-        idle_players=_days(settings.keep_idle_players_days),
+        unused_players=_days(settings.keep_unused_players_days),
     )
 
 
@@ -68,10 +68,10 @@ class Purging:
         }
         if kept.refusals is not None:
             gone["refusals"] = self._directory.purge_refusals(ended_before=now - kept.refusals)
-        if kept.idle_players is not None and now >= (self._players_next or now):
+        if kept.unused_players is not None and now >= (self._players_next or now):
             self._players_next = now + PLAYERS_EVERY
             gone["players"] = self._directory.purge_players(
-                registered_before=now - kept.idle_players, at=now
+                registered_before=now - kept.unused_players, at=now
             )
         return gone
 

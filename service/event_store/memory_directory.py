@@ -231,8 +231,8 @@ class MemoryDirectory(People, MemoryDisputes):
         busy |= {seat.player for table in tables for seat in table.seats}
         busy |= {table.host for table in tables}
         busy |= {ruleset.owner for ruleset in self._rulesets.values()}
-        idle = self.registered(before=registered_before) - busy
-        return sum(self.erase_player(player, at) for player in idle)
+        unused = self.registered(before=registered_before) - busy
+        return sum(self.erase_player(player, at) for player in unused)
 
     def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
         """Note who read something not public."""

@@ -40,7 +40,7 @@ def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
 def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None:
     """Everybody else left a trace: a seat, a table, a ruleset, a part in a dispute."""
     directory, store, later = stores.directory, stores.store, THEN + timedelta(days=1)
-    names = ("idle", "plays", "sits", "hosts", "makes rules", "accuses", "judges", "left")
+    names = ("unused", "plays", "sits", "hosts", "makes rules", "accuses", "judges", "left")
     people = {name: register(directory, name) for name in names}
     new_game(store, seats=[person(0, people["plays"]), bot(1)])
     new_table(store, host=people["hosts"], seats=[person(0, people["sits"]), bot(1)])
@@ -68,8 +68,8 @@ def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None
     assert directory.purge_players(registered_before=later, at=later) == 1
     assert directory.purge_players(registered_before=later, at=later) == 0
     found = {name: directory.player(player) for name, player in people.items()}
-    assert {name for name, row in found.items() if row and row.erased_at == later} == {"idle"}
-    assert directory.player_by_token(b"t" + people["idle"].bytes) is None
+    assert {name for name, row in found.items() if row and row.erased_at == later} == {"unused"}
+    assert directory.player_by_token(b"t" + people["unused"].bytes) is None
 
 
 def test_a_token_belongs_to_one_person(directory: Directory) -> None:

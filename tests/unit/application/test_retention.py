@@ -19,7 +19,7 @@ from tests.streams import answer, append, commit, new_game, register
 ENOUGH = {"SHITHEAD_DATABASE_URL": "postgresql://u@h/d", "SHITHEAD_KEY_FILE": "/keys.json"}
 DAY = timedelta(days=1)
 SHORT = Retention(
-    answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, idle_players=100 * DAY
+    answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, unused_players=100 * DAY
 )
 
 
@@ -63,7 +63,7 @@ def test_work_still_to_be_done_stays_however_old() -> None:
 
 
 def test_people_who_did_nothing_are_looked_for_once_a_day() -> None:
-    kept = Kept(replace(SHORT, idle_players=DAY))
+    kept = Kept(replace(SHORT, unused_players=DAY))
     assert "players" in kept.purging.purge()
     kept.world.wait(3600)
     assert "players" not in kept.purging.purge()
@@ -79,11 +79,11 @@ def test_what_is_kept_for_ever_stays() -> None:
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ({}, {"answers": DAY, "refusals": 365 * DAY, "idle_players": 365 * DAY, "wake_ups": DAY}),
+        ({}, {"answers": DAY, "refusals": 365 * DAY, "unused_players": 365 * DAY, "wake_ups": DAY}),
         ({"SHITHEAD_KEEP_ANSWERS_HOURS": "48"}, {"answers": 2 * DAY}),
         ({"SHITHEAD_KEEP_WAKE_UPS_HOURS": "1"}, {"wake_ups": DAY / 24}),
         ({"SHITHEAD_KEEP_REFUSALS_DAYS": "0"}, {"refusals": None}),
-        ({"SHITHEAD_KEEP_IDLE_PLAYERS_DAYS": "0"}, {"idle_players": None}),
+        ({"SHITHEAD_KEEP_UNUSED_PLAYERS_DAYS": "0"}, {"unused_players": None}),
     ],
 )
 def test_the_times_are_settings(more: dict[str, str], expected: dict[str, Any]) -> None:
