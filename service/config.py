@@ -59,7 +59,9 @@ class Settings:
     metrics_port: int | None = None  # None: /metrics beside the API
     metrics_host: str | None = None  # where that port listens; None: where the API does
     api_processes: int = 2
-    api_threads: int = 64  # a process; a live stream or a long poll holds one
+    api_threads: int = 64  # a process; half of them may wait in live streams and long polls
+    stream_port: int | None = None  # of a process for streams and long polls; None: there is none
+    stream_threads: int = 256  # of that process; all but eight may wait
     workers: int = 2  # processes that take the turns of bots
     pool_size: int = 8  # database connections a process
     idle_days: int = 30  # a game that waits so long for a person is closed; 0: never
@@ -209,6 +211,8 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "metrics_host": str,
     "api_processes": _number(1, 64),
     "api_threads": _number(1, 1024),
+    "stream_port": _number(1, 65535),
+    "stream_threads": _number(16, 4096),
     "workers": _number(0, 64),
     "pool_size": _number(1, 200),
     "idle_days": _number(0, 36_500),

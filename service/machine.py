@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -110,22 +111,34 @@ def shared_measures(data: Path) -> dict[str, str]:
 def programs(settings: Settings) -> list[Program]:
     """Return the API, the workers, relay, sweeper and sequencer, in the order of their start."""
     python = [sys.executable, "-m"]
-    api = [
-        *(*python, "granian", "--interface", "wsgi", "--factory", "--no-ws"),
-        *("--host", settings.host, "--port", str(settings.port)),
-        *("--workers", str(settings.api_processes)),
-        *("--blocking-threads", str(settings.api_threads)),
-        *("--respawn-failed-workers", "--workers-kill-timeout", "3s"),
-        "service.api.app:create_app",
-    ]
     jobs = [(f"worker {number}", "worker") for number in range(1, settings.workers + 1)]
     return [
-        Program(name="API", command=api),
+        *_web_servers(settings, python),
         *(
             Program(name=name, command=[*python, "workers.main", kind])
             for name, kind in (*jobs, *((kind, kind) for kind in ("relay", "sweeper", "sequencer")))
         ),
     ]
+
+
+def _web_servers(settings: Settings, python: Sequence[str]) -> list[Program]:
+    """Return the API, and beside it the process for those who wait where it has a port."""
+    server = [*python, "granian", "--interface", "wsgi", "--factory", "--no-ws"]
+    server += ["--host", settings.host, "--respawn-failed-workers", "--workers-kill-timeout", "3s"]
+
+    def served(name: str, app: str, port: int, processes: int, threads: int) -> Program:
+        sizes = ["--workers", str(processes), "--blocking-threads", str(threads)]
+        command = [*server, "--port", str(port), *sizes, f"service.api.app:{app}"]
+        return Program(name=name, command=command)
+
+    found = [
+        served("API", "create_app", settings.port, settings.api_processes, settings.api_threads)
+    ]
+    if settings.stream_port is not None:
+        found.append(
+            served("streams", "create_stream_app", settings.stream_port, 1, settings.stream_threads)
+        )
+    return found
 
 
 def _lets_in(url: str) -> bool:

@@ -21,7 +21,7 @@ from service.event_store.roles import service_url
 from service.keyring import Keyring
 from service.machine import environment_of, programs
 
-READY_SECONDS = 30.0
+READY_SECONDS = 90.0
 
 
 @dataclass(kw_only=True)
@@ -83,11 +83,9 @@ def running(
         redis_url=redis_url,
         keys=Keyring.generate().to_text(),
         origin="tests.example",
-        port=_free_port(),
-        api_processes=2,
-        api_threads=16,
+        port=free_port(),
         workers=workers,
-        **more,
+        **{"api_processes": 2, "api_threads": 16, **more},
     )
     service = Running(settings=settings, logs=folder)
     try:
@@ -116,7 +114,8 @@ def _narrowest(owner_url: str) -> str:
     return narrow
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 

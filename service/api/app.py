@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -35,7 +37,20 @@ BLUEPRINTS = (
 )
 
 
-def create_app(services: Services | None = None, settings: Settings | None = None) -> Flask:
+CALLS_BESIDE_STREAMS = 8
+"""Threads of the process for streams in which nobody waits: who is refused is told at once."""
+
+
+def places_beside_calls(settings: Settings) -> int:
+    """Return how many may wait in an API process: half its threads; the others answer moves."""
+    return settings.api_threads // 2
+
+
+def create_app(
+    services: Services | None = None,
+    settings: Settings | None = None,
+    places: Callable[[Settings], int] = places_beside_calls,
+) -> Flask:
     """
     Return the application; without arguments as the environment describes it.
 
@@ -56,7 +71,8 @@ def create_app(services: Services | None = None, settings: Settings | None = Non
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # as Flask's own manual has it
             app.wsgi_app, x_for=count, x_proto=count, x_host=count
         )
-    install(app, Context(services=services, settings=settings, waiting=_waiting(settings)))
+    waiting = _waiting(settings, places(settings))
+    install(app, Context(services=services, settings=settings, waiting=waiting))
     conventions.register(app)
     cors.register(app, settings)
     metrics.register(app, settings)
@@ -72,7 +88,11 @@ def create_app(services: Services | None = None, settings: Settings | None = Non
     return app
 
 
-def _waiting(settings: Settings) -> Waiting:
-    """Return the places to wait: half the threads, so that the other half answers moves."""
+def create_stream_app() -> Flask:
+    """Return the application of the process for streams and long polls; it knows every call."""
+    return create_app(places=lambda settings: settings.stream_threads - CALLS_BESIDE_STREAMS)
+
+
+def _waiting(settings: Settings, places: int) -> Waiting:
     listener = RedisListener(settings.redis_url) if settings.redis_url else None
-    return Waiting(settings.api_threads // 2, listener)
+    return Waiting(places, listener)

@@ -22,6 +22,7 @@ from service.api.conventions import (
     versioned,
 )
 from service.api.headers import InviteHeaders, MoveHeaders, VersionHeaders
+from service.api.limits import caller_address
 
 games = Blueprint("games", __name__, "One hand each, from shuffle to shithead.")
 
@@ -158,7 +159,7 @@ def _wait(call: Call, game_id: UUID, version: int) -> None:
     if not call.query["wait"] or version > after:
         return
     waiting = context().waiting
-    with waiting.place() as free:
+    with waiting.place(caller_address()) as free:
         if free:
             waiting.until_past(
                 game_id,

@@ -14,6 +14,7 @@ from service.api.blueprint import Blueprint, Call, operation
 from service.api.context import Context, context
 from service.api.conventions import EVENT_STREAM, own
 from service.api.headers import InviteHeaders
+from service.api.limits import caller_address
 from service.application.callers import Caller
 from service.application.errors import Refusal
 
@@ -47,9 +48,10 @@ def follow(call: Call, game_id: UUID) -> Response:
     parts.services.games.entry(call.caller, game_id)
     if request.method == "HEAD":
         return _response(iter(()))
-    if not parts.waiting.take():
+    address = caller_address()
+    if not parts.waiting.take(address):
         raise Refusal("unavailable", "too many readers at once", retry_after=5)
-    log = _Log(parts, call.caller, game_id)
+    log = _Log(parts, call.caller, game_id, address)
     response = _response(log.told(_first(call.query["after"])))
     # The place is given back however the reader goes, even before the first byte.
     response.call_on_close(log.close)
@@ -59,11 +61,12 @@ def follow(call: Call, game_id: UUID) -> Response:
 class _Log:
     """A game's log as one reader follows it."""
 
-    def __init__(self, parts: Context, caller: Caller, game: UUID) -> None:
+    def __init__(self, parts: Context, caller: Caller, game: UUID, address: str) -> None:
         self._games = parts.services.games
         self._waiting = parts.waiting
         self._caller = caller
         self._game = game
+        self._address = address
         self._open = True
         self._log = current_app.logger
 
@@ -71,7 +74,7 @@ class _Log:
         """Give the place back, once."""
         if self._open:
             self._open = False
-            self._waiting.leave()
+            self._waiting.leave(self._address)
 
     def told(self, after: int) -> Iterator[bytes]:
         """Yield the stream from seq `after` on, until the seal or until nobody reads."""

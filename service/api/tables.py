@@ -24,6 +24,7 @@ from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import context, services
 from service.api.conventions import answered, json_response, own, page, versioned
 from service.api.headers import InviteHeaders, VersionHeaders
+from service.api.limits import caller_address
 from service.application.table_requests import TableRequest
 from service.domain.events import Clock, Entropy
 
@@ -94,7 +95,7 @@ def table(call: Call, table_id: UUID) -> Response:
     after = version if call.query["after"] is None else call.query["after"]
     if call.query["wait"] and version <= after:
         waiting = context().waiting
-        with waiting.place() as free:
+        with waiting.place(caller_address()) as free:
             moved = free and waiting.until_past(
                 table_id,
                 lambda: services().tables.version(table_id),

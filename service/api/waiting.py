@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -39,31 +40,44 @@ class Waiting:
     """
     The places for those who wait; each holds a thread of the server.
 
-    They are fewer than the threads, so that moves are always answered. A place
-    holds no connection to the database.
+    They are fewer than the threads, so that moves are always answered, and one
+    address never has more than half of them. A place holds no connection to the
+    database.
     """
 
     def __init__(self, places: int, listener: Listener | None = None) -> None:
-        self._places = threading.BoundedSemaphore(max(1, places))
+        self._free = max(1, places)
+        self._most_of_one = max(1, places // 2)
+        self._held = Counter[str]()
+        self._lock = threading.Lock()
         self._listener: Listener = listener or Pause()
 
     @contextmanager
-    def place(self) -> Iterator[bool]:
-        """Take a place as long as the block runs; false where none is free."""
-        taken = self.take()
+    def place(self, of: str) -> Iterator[bool]:
+        """Take a place for an address as long as the block runs; false where there is none."""
+        taken = self.take(of)
         try:
             yield taken
         finally:
             if taken:
-                self.leave()
+                self.leave(of)
 
-    def take(self) -> bool:
-        """Take a place; return whether there was one."""
-        return self._places.acquire(blocking=False)
+    def take(self, of: str) -> bool:
+        """Take a place for an address; return whether there was one for it."""
+        with self._lock:
+            if not self._free or self._held[of] >= self._most_of_one:
+                return False
+            self._free -= 1
+            self._held[of] += 1
+            return True
 
-    def leave(self) -> None:
-        """Give a place back."""
-        self._places.release()
+    def leave(self, of: str) -> None:
+        """Give a place of an address back."""
+        with self._lock:
+            self._free += 1
+            self._held[of] -= 1
+            if not self._held[of]:
+                del self._held[of]
 
     def until_past(
         self, topic: UUID, version: Callable[[], int], after: int, seconds: float
