@@ -48,7 +48,8 @@ from service.event_store.migrate import reach
 from service.event_store.postgres import PostgresStore
 from service.event_store.postgres_directory import PostgresDirectory
 from service.event_store.protocol import EventStore
-from service.keyring import Keyring, KeyringError, load, load_or_create
+from service.key_file import KeyFile, Keys
+from service.keyring import Keyring, KeyringError
 from service.public_log.memory_log import MemoryLog
 from service.public_log.postgres_log import PostgresLog
 from service.public_log.published import PublicLog
@@ -69,8 +70,8 @@ class Services:
     world: World
     bell: Bell
     idle: IdleGames
-    keyring: Keyring
-    verifier: NoteVerifier  # of this server's receipts
+    keyring: Keys
+    origin: str
     answers: Answers
     entries: Entries
     players: Players
@@ -105,14 +106,19 @@ class Services:
 
     def keys(self) -> list[dict[str, str | None]]:
         """Return the keys that receipts are signed with."""
-        return listed_keys(self.keyring, self.verifier.name)
+        return listed_keys(self.keyring.present, self.origin)
+
+    @property
+    def verifier(self) -> NoteVerifier:
+        """Return what checks this server's receipts of the moment."""
+        return verifiers_of(self.keyring.present, self.origin)[0]
 
 
 def compose(
     *,
     store: EventStore,
     directory: Directory,
-    keyring: Keyring,
+    keyring: Keys,
     origin: str,
     world: World | None = None,
     bell: Bell | None = None,
@@ -127,11 +133,11 @@ def compose(
 ) -> Services:
     """Return the services over a store; time, chance and the bell can be given by a test."""
     world, bell = world or RealWorld(), bell or Silence()
-    signer = NoteSigner(name=origin, key=keyring.signing_key)
     rulebook = Rulebook(directory)
     entries = Entries(store, directory, keyring, rulebook, now=world.now)
     names, answers = Names(directory), Answers(store, keyring)
-    receipts, refusals = Receipts(signer), Refusals(store, directory, keyring, rulebook, world)
+    receipts = Receipts(lambda: NoteSigner(name=origin, key=keyring.present.signing_key))
+    refusals = Refusals(store, directory, keyring, rulebook, world)
     games = Games(store=store, entries=entries, receipts=receipts, names=names)
     log_store = log_store or MemoryLog()
     log = PublicLog(log_store)
@@ -170,7 +176,7 @@ def compose(
         bell=bell,
         idle=idle,
         keyring=keyring,
-        verifier=signer.verifier,
+        origin=origin,
         answers=answers,
         entries=entries,
         players=Players(
@@ -188,7 +194,7 @@ def compose(
         sequencer=Sequencer(
             store=log_store,
             origin=origin,
-            signers=lambda now: signers_at(keyring, origin, now),
+            signers=lambda now: signers_at(keyring.present, origin, now),
             now=world.now,
             witnesses=witnesses,
         ),
@@ -216,7 +222,7 @@ def compose(
             entries=entries,
             games=games,
             log=log,
-            server_keys=verifiers_of(keyring, origin),
+            server_keys=lambda: verifiers_of(keyring.present, origin),
             witnesses=tuple(witness.verifier for witness in witnesses),
         ),
         auditing=Auditing(
@@ -228,7 +234,7 @@ def compose(
             names=names,
             world=world,
             idle=idle,
-            bot_secret=keyring.bot_secret,
+            bot_secret=keyring.present.bot_secret,
         ),
         rulebook=rulebook,
         ruleset_pages=RulesetPages(rulebook),
@@ -260,7 +266,7 @@ def services_from(settings: Settings) -> Services:
             needed={
                 "database": lambda: reach(settings.database_url),
                 "migrations": lambda: check_migrated(settings.database_url),
-                "keys": lambda: _check_keys(settings, keyring),
+                "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
             },
             wanted={"redis": lambda: _check_redis(redis)},
         ),
@@ -273,12 +279,12 @@ def services_from(settings: Settings) -> Services:
     )
 
 
-def _keyring(settings: Settings) -> Keyring:
+def _keyring(settings: Settings) -> Keyring | KeyFile:
     if settings.keys is not None:
         return Keyring.from_text(settings.keys)
     if settings.key_file is None:
         raise KeyringError("neither a key file nor keys are set")
-    return load_or_create(settings.key_file)
+    return KeyFile(settings.key_file)
 
 
 def _check_redis(redis: Redis | None) -> None:
@@ -286,9 +292,3 @@ def _check_redis(redis: Redis | None) -> None:
     if redis is None:
         raise ConnectionError("no address is set")
     redis.ping()
-
-
-def _check_keys(settings: Settings, keyring: Keyring) -> None:
-    """Raise unless the keys on disk are still those that this process works with."""
-    if settings.key_file is not None and load(settings.key_file).to_text() != keyring.to_text():
-        raise KeyringError("the key file has changed: restart to use it")

@@ -9,7 +9,7 @@ import secrets
 import stat
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,6 +72,11 @@ class Keyring:
             signing_since=format_time(datetime.now(UTC)),
             bot_secret=secrets.token_bytes(_KEY_BYTES),
         )
+
+    @property
+    def present(self) -> Keyring:
+        """Return these keys: they stay as they are, unlike those that follow a file."""
+        return self
 
     @classmethod
     def from_text(cls, text: str) -> Keyring:
@@ -183,9 +188,8 @@ def load_or_create(path: Path) -> Keyring:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = _draft(path, Keyring.generate())
         try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
+            with suppress(FileExistsError):
+                os.link(draft, path)
         finally:
             draft.unlink()
         _sync_folder(path)

@@ -19,7 +19,7 @@ LAYERS = (
     {"service.domain"},
     {"service.record", "service.config", "service.measures", "service.version"},
     {"schemas", "service.keyring"},
-    {"service.rulesets"},
+    {"service.rulesets", "service.key_file"},
     {"service.verify", "service.replay", "service.audit", "service.bots", "service.event_store"},
     {"service.public_log", "service.client"},
     {"service.application"},

@@ -10,13 +10,13 @@ import orjson
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.event_store.protocol import AnswerConflict, Commit, EventStore, StoredAnswer
-from service.keyring import Keyring
+from service.key_file import Keys
 
 
 class Answers:
     """Keeps first answers, and gives them again."""
 
-    def __init__(self, store: EventStore, keyring: Keyring) -> None:
+    def __init__(self, store: EventStore, keyring: Keys) -> None:
         self._store = store
         self._keyring = keyring
 

@@ -22,7 +22,7 @@ from service.domain.dispute_events import DisputeEvent, FindingsMade
 from service.domain.judging import overdue
 from service.event_store.directory import Directory
 from service.event_store.protocol import Commit, EventStore, StreamConflict
-from service.keyring import Keyring
+from service.key_file import Keys
 from service.record.canonical import canonical
 from service.record.hashing import sha256
 from service.record.times import format_time
@@ -42,7 +42,7 @@ class Attendance:
         directory: Directory,
         entries: Entries,
         files: DisputeFiles,
-        keyring: Keyring,
+        keyring: Keys,
         rulebook: Rulebook,
         world: World,
     ) -> None:

@@ -14,7 +14,7 @@ from service.application.table_record import TableRecord
 from service.application.wake import next_wake
 from service.domain.table import HandDealt
 from service.event_store.protocol import Commit, SealedSecret, StreamAppend, StreamKind
-from service.keyring import Keyring
+from service.key_file import Keys
 
 
 class DealtHand:
@@ -45,7 +45,7 @@ class DealtHand:
             back=frozenset(),
         )
 
-    def added_to(self, commit: Commit, table: TableRecord, keyring: Keyring) -> Commit:
+    def added_to(self, commit: Commit, table: TableRecord, keyring: Keys) -> Commit:
         """Return the commit with the hand's stream, its sealed seed, and its outbox rows."""
         record, seed = self.record, self.record.seed
         if seed is None:

@@ -12,7 +12,7 @@ from service.application.entries import Entries, GameEntry
 from service.application.refusals import Refusals
 from service.event_store.directory import Directory
 from service.event_store.protocol import EventStore, StreamKind
-from service.keyring import Keyring
+from service.key_file import Keys
 from service.record.bundle import REFUSALS, write_bundle
 from service.record.canonical import canonical, parse
 
@@ -29,7 +29,7 @@ class DisputeFiles:
         *,
         store: EventStore,
         directory: Directory,
-        keyring: Keyring,
+        keyring: Keys,
         entries: Entries,
         refusals: Refusals,
     ) -> None:

@@ -18,7 +18,7 @@ from service.application.table_record import TableRecord, load_table
 from service.domain.commands import Seat
 from service.event_store.directory import Directory
 from service.event_store.protocol import EventStore, StoreError, StreamKind
-from service.keyring import Keyring
+from service.key_file import Keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Entries:
         self,
         store: EventStore,
         directory: Directory,
-        keyring: Keyring,
+        keyring: Keys,
         rulebook: Rulebook,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from service.application.game_record import GameRecord
 from service.record.notes import NoteSigner
 from service.record.receipts import issue_receipt
 
 
 class Receipts:
-    """Signs receipts with the server's key."""
+    """Signs receipts with the key that the server has at the moment."""
 
-    def __init__(self, signer: NoteSigner) -> None:
+    def __init__(self, signer: Callable[[], NoteSigner]) -> None:
         self._signer = signer
 
     def issue(self, record: GameRecord) -> bytes:
         """Return a signed note for the present head of a game."""
         return issue_receipt(
-            self._signer, game=record.identity, seq=record.version - 1, head=record.head
+            self._signer(), game=record.identity, seq=record.version - 1, head=record.head
         )

@@ -14,7 +14,7 @@ from service.application.rulebook import Rulebook
 from service.domain.commands import Move, Seat
 from service.event_store.directory import Directory
 from service.event_store.protocol import EventStore
-from service.keyring import Keyring
+from service.key_file import Keys
 from service.record.bundle import REFUSALS
 from service.record.canonical import canonical
 from service.record.times import format_time
@@ -27,7 +27,7 @@ class Refusals:
         self,
         store: EventStore,
         directory: Directory,
-        keyring: Keyring,
+        keyring: Keys,
         rulebook: Rulebook,
         world: World,
     ) -> None:

@@ -42,7 +42,7 @@ from service.event_store.protocol import (
     StreamAppend,
     StreamConflict,
 )
-from service.keyring import Keyring
+from service.key_file import Keys
 from service.record.times import format_time
 
 ATTEMPTS = 20
@@ -58,7 +58,7 @@ class Tables:
         directory: Directory,
         entries: Entries,
         answers: Answers,
-        keyring: Keyring,
+        keyring: Keys,
         names: Names,
         rulebook: Rulebook,
         world: World,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -36,13 +36,14 @@ class Verifying:
         entries: Entries,
         games: Games,
         log: PublicLog,
-        server_keys: Sequence[NoteVerifier],
+        server_keys: Callable[[], Sequence[NoteVerifier]],
         witnesses: Sequence[CosignatureVerifier],
     ) -> None:
         self._entries = entries
         self._games = games
         self._log = log
-        self._own = Given(server_keys=tuple(server_keys), witness_keys=tuple(witnesses))
+        self._server_keys = server_keys
+        self._witnesses = tuple(witnesses)
 
     def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
         """Return the audit object of a stored game; before the seal worked out without S."""
@@ -50,7 +51,8 @@ class Verifying:
         lines = self._entries.lines(game, limit=entry.record.version)
         proof = self._log.proof(game, version=len(lines))
         files = {} if proof is None else {PROOF: proof}
-        return audit_object(verify_bundle(Bundle(lines=lines, files=files), self._own))
+        own = Given(server_keys=tuple(self._server_keys()), witness_keys=self._witnesses)
+        return audit_object(verify_bundle(Bundle(lines=lines, files=files), own))
 
     def verify(
         self,

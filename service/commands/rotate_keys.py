@@ -30,7 +30,7 @@ import click
 )
 def rotate_keys(key_file: Path, only: str | None, overlap: float) -> int:
     """
-    Put new keys into the key file; restart the service to use them.
+    Put new keys into the key file; a running service takes them up by itself.
 
     The sealing key encrypts the secrets of running games; the old one stays in the
     file, since what it sealed must still be opened. The signing key signs receipts and
@@ -58,5 +58,5 @@ def rotate_keys(key_file: Path, only: str | None, overlap: float) -> int:
     except (KeyringError, OSError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"sealing key {keyring.current}, signing key of {keyring.signing_since}")
-    click.echo("restart the service to use them, and back up the key file")
+    click.echo("a running service has them by its next use; back up the key file")
     return 0

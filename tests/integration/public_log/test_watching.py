@@ -122,7 +122,7 @@ def play(person: Person, *, hands: int = 1, **more: Any) -> list[str]:
 
 
 def signer(world: World) -> NoteSigner:
-    return NoteSigner(name="tests.example", key=world.services.keyring.signing_key)
+    return NoteSigner(name="tests.example", key=world.services.keyring.present.signing_key)
 
 
 def forged(world: World, size: int) -> bytes:
