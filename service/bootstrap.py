@@ -54,6 +54,7 @@ from service.public_log.memory_log import MemoryLog
 from service.public_log.postgres_log import PostgresLog
 from service.public_log.published import PublicLog
 from service.public_log.sequencer import Sequencer
+from service.public_log.signed import Signed, beside
 from service.public_log.store import LogStore
 from service.public_log.witnesses import RemoteWitness, parse_witnesses
 from service.record.notes import NoteSigner, NoteVerifier
@@ -129,6 +130,7 @@ def compose(
     kept: Retention = KEPT,
     ask_findings: Callable[[UUID], None] = lambda _dispute: None,
     idle_after: timedelta | None = None,
+    signed: Signed | None = None,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
     """Return the services over a store; time, chance and the bell can be given by a test."""
@@ -197,6 +199,7 @@ def compose(
             signers=lambda now: signers_at(keyring.present, origin, now),
             now=world.now,
             witnesses=witnesses,
+            signed=signed,
         ),
         disputes=Disputes(
             store=store,
@@ -275,6 +278,7 @@ def services_from(settings: Settings) -> Services:
         witnesses=parse_witnesses(settings.witnesses or ""),
         kept=retention_of(settings),
         idle_after=timedelta(days=settings.idle_days) if settings.idle_days else None,
+        signed=beside(settings.key_file),
         close=database.close,
     )
 

@@ -10,6 +10,7 @@ import click
 
 from service.commands.admin import admin
 from service.commands.audit import audit
+from service.commands.backup import backup, restore
 from service.commands.migrate import migrate
 from service.commands.monitor import monitor
 from service.commands.play import play
@@ -37,6 +38,7 @@ Try:
   shithead simulate --ruleset leeds    let bots play
   shithead admin stuck                 run a server: which games do not go on?
   shithead witness --log URL           watch a service, so that it cannot change the past
+  shithead backup FILE                 keep the database, while the service runs
 
 `shithead COMMAND --help` says more. Exit status 64: the command line itself is wrong.
 """
@@ -73,6 +75,7 @@ def _version(context: click.Context) -> NoReturn:
 for _command in (
     *(up, play, verify, replay, audit, rulesets, simulate, migrate),
     *(witness, monitor, rotate_keys, admin),
+    *(backup, restore),
 ):
     shithead.add_command(_command)
 

@@ -94,7 +94,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     """Start everything in order, tell where it is, and look after it for ever."""
     began = time.monotonic()
     data = make_folder(options.data.expanduser().absolute())
-    stack.enter_context(_only_one(data))
+    stack.enter_context(only_one(data))
     port = _free_port(options.host, options.port)
     servers = Servers(data, stack)
     settings = settings_of_children(
@@ -133,7 +133,7 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
 
 
 @contextmanager
-def _only_one(data: Path) -> Iterator[None]:
+def only_one(data: Path) -> Iterator[None]:
     """Hold the lock of the data folder; the system lets go of it even if we are killed."""
     with (data / "lock").open("a+") as lock:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.public_log.published import PublicLog
 from service.public_log.sequencer import Sequencer, Step
+from service.public_log.signed import Signed
 from service.public_log.store import LogStore
+from service.public_log.witnesses import RemoteWitness
 from service.record.checkpoint import Checkpoint, open_checkpoint
 from service.record.notes import NoteSigner
 from service.record.tiles import EMPTY, TiledTree, entry_tiles, grow, read_entries
@@ -53,6 +55,8 @@ def sequencer_of(
     now: Callable[[], datetime] | None = None,
     step: Step = lambda _name: None,
     signer: NoteSigner = SIGNER,
+    signed: Signed | None = None,
+    witnesses: Sequence[RemoteWitness] = (),
 ) -> Sequencer:
     """Return a sequencer over a store."""
     return Sequencer(
@@ -61,6 +65,8 @@ def sequencer_of(
         signers=lambda _now: [signer],
         now=now or Clock(),
         step=step,
+        signed=signed,
+        witnesses=witnesses,
     )
 
 

@@ -23,7 +23,7 @@ LAYERS = (
     {"service.verify", "service.replay", "service.audit", "service.bots", "service.event_store"},
     {"service.public_log", "service.client"},
     {"service.application"},
-    {"service.logs", "service.wakeups", "service.simulate"},
+    {"service.logs", "service.wakeups", "service.simulate", "service.keeping"},
     {"service.trying"},
     {"service.bootstrap", "service.starting"},
     {"service.api", "workers"},

@@ -25,6 +25,7 @@ class LogSequencer:
 
     def __init__(self, services: Services) -> None:
         self._sequencer = services.sequencer
+        self._confirmed = False
         self._log = structlog.get_logger("sequencer")
 
     def run(self, stopped: Callable[[], bool]) -> None:
@@ -37,6 +38,9 @@ class LogSequencer:
 
     def _round(self) -> int:
         try:
+            if not self._confirmed:
+                self._sequencer.confirm()
+                self._confirmed = True
             added = self._sequencer.run_once()
         except LogBroken as error:
             self._log.critical("the public log is broken", error=str(error))

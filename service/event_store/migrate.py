@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,40 @@ def migrate(database_url: str, *, folder: Path = SQL) -> None:
         ) as connection,
         connection.transaction(),
     ):
-        connection.execute(query("migration_lock"))
-        _run(connection, SqlFile(name="bookkeeping", text=query("bookkeeping")))
-        pending = pending_migrations(_applied(connection, "applied_migrations"), folder)
-        for file in pending:
-            _run(connection, file)
-            connection.execute(query("note_migration"), (file.name, file.checksum))
-        _apply_again(connection, folder, everything=bool(pending))
+        bring_forward(connection, folder)
+
+
+def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path = SQL) -> None:
+    """Do what `migrate` does within a transaction of the caller's."""
+    apply_bookkeeping(connection)
+    pending = pending_migrations(_applied(connection, "applied_migrations"), folder)
+    apply_migrations(connection, pending)
+    _apply_again(connection, folder, everything=bool(pending))
+
+
+def apply_bookkeeping(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """Hold off other migrations, and make the tables that say what has been applied."""
+    connection.execute(query("migration_lock"))
+    _run(connection, SqlFile(name="bookkeeping", text=query("bookkeeping")))
+
+
+def apply_migrations(
+    connection: psycopg.Connection[tuple[Any, ...]], files: Iterable[SqlFile]
+) -> None:
+    """Apply migrations, and nothing else: functions and triggers come after the last of them."""
+    for file in files:
+        _run(connection, file)
+        connection.execute(query("note_migration"), (file.name, file.checksum))
+
+
+def applied_by(checksums: Mapping[str, bytes], folder: Path = SQL) -> list[SqlFile]:
+    """
+    Return the migrations that another database names as its own, in order.
+
+    Raises MigrationError where they are not a beginning of those of this release.
+    """
+    pending = {file.name for file in pending_migrations(checksums, folder)}
+    return [file for file in _files(folder / "migrations") if file.name not in pending]
 
 
 def check(database_url: str, *, folder: Path = SQL) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from service.public_log.signed import Forgetful, Signed
 from service.public_log.store import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, Waiting
-from service.public_log.witnesses import RemoteWitness, Unheard, ask_witness
+from service.public_log.witnesses import RemoteWitness, Unheard, WitnessRefused, ask_witness
+from service.record.canonical import RecordError
 from service.record.checkpoint import Checkpoint, sign_checkpoint
 from service.record.notes import NoteSigner, parse_note, signature_line
 from service.record.receipts import receipt_body
@@ -42,6 +44,7 @@ class Sequencer:
         signers: Callable[[datetime], Sequence[NoteSigner]],
         now: Callable[[], datetime],
         witnesses: Sequence[RemoteWitness] = (),
+        signed: Signed | None = None,
         step: Step = lambda _name: None,
     ) -> None:
         self._store = store
@@ -49,6 +52,7 @@ class Sequencer:
         self._signers = signers
         self._now = now
         self._witnesses = witnesses
+        self._memory = signed or Forgetful()
         self._step = step
 
     def run_once(self) -> int:
@@ -82,10 +86,31 @@ class Sequencer:
         if note == head.note:
             return False
         self._check(head, published)
+        self._check_memory(head)
         self._step("checked")
+        self._memory.keep(note)
         self._store.sign(head.size, note)
         self._step("signed")
         return True
+
+    def confirm(self) -> None:
+        """
+        Ask the witnesses, before anything is signed, whether they have seen more than is here.
+
+        Raises LogBroken where one has: the database is older than what was published.
+        One that does not answer is not waited for.
+        """
+        published = self._store.published()
+        if published is None or published.size == 0:
+            return
+        tree = TiledTree(published.size, self._store.hashes)
+        for witness in self._witnesses:
+            try:
+                ask_witness(witness, published.note, tree, published.size)
+            except WitnessRefused as reason:
+                raise LogBroken(f"{witness.verifier.name}: {reason}") from None
+            except Unheard:
+                continue
 
     def ask_witnesses(self) -> list[tuple[RemoteWitness, Unheard]]:
         """
@@ -141,6 +166,22 @@ class Sequencer:
             raise LogBroken(f"the tiles do not make the tree of {head.size} leaves")
         if published is not None and tree.root(published.size) != published.root:
             raise LogBroken(f"the tree of {published.size} leaves that was signed is not there")
+
+    def _check_memory(self, head: Head) -> None:
+        """Raise unless this tree goes on from the last one signed, whatever the database says."""
+        try:
+            last = self._memory.last()
+        except (OSError, RecordError) as error:
+            raise LogBroken(f"what was signed last cannot be read: {error}") from None
+        if last is None:
+            return
+        if last.size > head.size:
+            raise LogBroken(
+                f"a tree of {last.size} leaves was signed here, and the database has {head.size}: "
+                "it is older, as after a restore"
+            )
+        if TiledTree(head.size, self._store.hashes).root(last.size) != last.root:
+            raise LogBroken(f"the tree of {last.size} leaves that was signed here is another")
 
     def _signed(self, head: Head, signers: Sequence[NoteSigner]) -> bytes:
         """

@@ -1,0 +1,158 @@
+"""`shithead backup` and `shithead restore`: the database in a file, and back out of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from service.commands.keeping import database_of, keys_of, of_a_service, read_keys, write_keys
+
+if TYPE_CHECKING:
+    from service.keeping.backup_file import Manifest
+    from service.keyring import Keyring
+
+
+@click.command(short_help="Write the database to a file while the service runs.")
+@click.argument("target", type=click.Path(path_type=Path))
+@of_a_service
+@click.option(
+    "--keys",
+    type=click.Path(path_type=Path),
+    help="Copy the keys as well, to this file; keep it elsewhere than the backup.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def backup(
+    target: Path,
+    database_url: str | None,
+    data: Path,
+    key_file: Path | None,
+    keys: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """
+    Write a backup of everything in the database to TARGET, a new file, or a folder for one.
+
+    It holds all tables as they were at one moment; the service may run meanwhile. Cards
+    of running games cannot be read from it without the keys, which are never in it:
+    back them up with --keys, to another place, once and after every `rotate-keys`.
+    Bundles that `shithead admin archive` moved out of the database are files of their
+    own and are copied as such.
+
+    Exit status: 0 the backup is whole and on disk, 1 there is none and why.
+    """
+    from service.keeping.back_up import back_up
+    from service.keeping.backup_file import BackupError
+
+    now = datetime.now(UTC)
+    path = target / f"shithead-{now:%Y%m%dT%H%M%SZ}.backup" if target.is_dir() else target
+    try:
+        with database_of(database_url, data) as url:
+            manifest = back_up(url, path, now=now)
+    except BackupError as error:
+        raise click.ClickException(str(error)) from None
+    if keys is not None:
+        write_keys(read_keys(keys_of(key_file, data), manifest.keys), keys)
+    _tell(manifest, path, as_json=as_json)
+    if keys is None and not as_json:
+        click.echo("the keys are not in it: see --keys", err=True)
+    return 0
+
+
+@click.command(short_help="Put a backup into an empty database.")
+@click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@of_a_service
+@click.option(
+    "--keys",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The backup of the keys; it becomes the key file, where there is none yet.",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The newest checkpoint of the public log that anybody has; see below.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what came back as JSON.")
+def restore(
+    source: Path,
+    database_url: str | None,
+    data: Path,
+    key_file: Path | None,
+    keys: Path | None,
+    checkpoint: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """
+    Put the backup SOURCE into an empty database, as its owner; `shithead up` goes on from it.
+
+    The hashes in the backup are checked before anything is written, and its schema is
+    brought to that of this release. Whole or not at all; a database that is not empty is
+    refused.
+
+    \b
+    A backup older than what the public log has shown the world is a danger: a service
+    that goes on from it would sign a second tree, which proves it false for ever. Give
+    the newest checkpoint with --checkpoint, and such a backup is refused. It is
+      log.checkpoint, beside the key file of the service that was lost, or
+      what a witness, a monitor or anybody else fetched from /v1/log/checkpoint.
+    Where none is given, the log's process asks the witnesses and log.checkpoint before
+    it signs anything, and signs nothing if they know more. Run `shithead check` next.
+
+    Exit status: 0 the backup is back, 1 nothing was changed and why.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    from service.keeping import restore as restoring
+    from service.keeping.backup_file import Backup, BackupError
+    from service.public_log.signed import beside
+
+    place = keys_of(key_file, data)
+    newest = None if checkpoint is None else checkpoint.read_bytes()
+    try:
+        needed = Backup(source).manifest.keys
+        keyring = None if keys is None else read_keys(keys, needed)
+        if keyring is not None:
+            _refuse_other_keys(place, keyring)
+        with database_of(database_url, data, new=True) as url:
+            manifest = restoring.restore(url, source, checkpoint=newest)
+    except BackupError as error:
+        raise click.ClickException(str(error)) from None
+    if keyring is not None and not place.exists():
+        write_keys(keyring, place)
+    if newest is not None:
+        beside(place).keep(newest)
+    _tell(manifest, source, as_json=as_json)
+    if newest is None and not as_json:
+        click.echo(_warned(manifest), err=True)
+    return 0
+
+
+def _refuse_other_keys(place: Path, keyring: Keyring) -> None:
+    if place.exists() and read_keys(place, ()).to_text() != keyring.to_text():
+        raise click.ClickException(f"{place} is there already, and holds other keys")
+
+
+def _tell(manifest: Manifest, path: Path, *, as_json: bool) -> None:
+    from service.keeping.backup_file import described
+
+    told: dict[str, Any] = {"file": str(path), **described(manifest)}
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    click.echo(f"{path}: of {manifest.made_at}, written by {manifest.engine}")
+    click.echo(
+        f"{told['rows']} rows, {manifest.games} games, {manifest.running} of them running, "
+        f"{manifest.leaves} leaves of the public log"
+    )
+    if manifest.keys:
+        click.echo(f"its running games need the keys {', '.join(manifest.keys)}")
+
+
+def _warned(manifest: Manifest) -> str:
+    return (
+        f"the public log is back at {manifest.leaves} leaves: if a checkpoint of more was ever "
+        "published, do not go on from this backup (see --checkpoint)"
+    )
