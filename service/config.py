@@ -72,9 +72,9 @@ class Settings:
     keep_answers_hours: int = 24  # to repeated requests
     keep_wake_ups_hours: int = 24  # for live readers, where no relay passed them on
     keep_refusals_days: int = 365  # refused moves, after the seal; 0: for ever
+    keep_unused_players_days: int = 365  # who registered and never did anything; 0: for ever
     calls_per_token: int = 12_000  # a minute, counted by each process
     calls_per_address: int = 120_000  # a minute, counted by each process
-    keep_unused_players_days: int = 365  # who registered and never did anything; 0: for ever
     trusted_proxies: int = 0  # how many proxies' X-Forwarded-For to believe
     cors_origins: str | None = None  # whose pages may call: `https://a.example`, commas between
     clock_check: bool = True  # whether to refuse to start with a clock that has gone back
@@ -223,9 +223,9 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "keep_answers_hours": _number(24, 24 * 3650),
     "keep_wake_ups_hours": _number(1, 24 * 3650),
     "keep_refusals_days": _number(0, 36500),
+    "keep_unused_players_days": _number(0, 36500),
     "calls_per_token": _number(1, 10**9),
     "calls_per_address": _number(1, 10**9),
-    "keep_unused_players_days": _number(0, 36500),
     "trusted_proxies": _number(0, 10),
     "cors_origins": _cors_origins,
     "clock_check": _switch,

@@ -43,7 +43,8 @@ def archive(desk: Desk, older_than: float | None, game: UUID | None, to: Path | 
     disputes and leaves of the public log stay in the database. Where the service cannot
     find a bundle, or finds another than was archived, it answers 503 and guesses nothing.
 
-    A bundle is on the disk, and was read back, before its events go. Stopped anywhere, the
+    The files belong to whoever FOLDER belongs to, if root runs this, and its group may read
+    them. A bundle is on the disk, and was read back, before its events go. Stopped anywhere, the
     command can be run again. Games of which the public log or the statistics have still to
     be told stay for the next run. From now on backups have to take the folder as well.
 

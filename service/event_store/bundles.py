@@ -89,8 +89,12 @@ def _read(game: UUID, data: bytes) -> Bundle:
 
 
 def _write(path: Path, data: bytes) -> None:
+    """Write a file for whoever the folder belongs to, though root may be at work."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
     with os.fdopen(handle, "wb") as file:
+        owner = path.parent.stat()
+        if os.geteuid() == 0:
+            os.fchown(handle, owner.st_uid, owner.st_gid)
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

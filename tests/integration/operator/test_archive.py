@@ -263,6 +263,17 @@ def test_a_full_disk_leaves_the_game_where_it_is_and_no_half_of_a_file(
     assert list(operator.archive.iterdir()) == []
 
 
+def test_the_files_are_for_those_to_whom_the_folder_belongs(tmp_path: Path) -> None:
+    """Root may archive what a user without power serves; nobody else may read it."""
+    tmp_path.chmod(0o750)
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 12345, 12345)
+    kept = Bundles(tmp_path).keep(UUID(int=1), b"bundle").stat()
+    folder = tmp_path.stat()
+    assert (kept.st_uid, kept.st_gid) == (folder.st_uid, folder.st_gid)
+    assert kept.st_mode & 0o007 == 0
+
+
 def test_nobody_else_archives_a_game_while_its_file_is_written(
     operator: Operator, world: World, played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,66 @@
+"""`shithead admin` as a command line: help, and words that make no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import click
+import pytest
+
+from service.cli import MISUSED
+from service.commands.admin import admin
+from service.keyring import load_or_create
+from tests.unit.cli.conftest import Said
+
+SOMEBODY = str(uuid4())
+
+
+@pytest.mark.parametrize("name", sorted(admin.commands))
+def test_every_act_has_help_with_a_word_on_each_option(
+    shithead: Callable[..., Said], name: str
+) -> None:
+    status, out, _ = shithead("admin", name, "--help")
+    assert status == 0
+    assert out.startswith(f"Usage: shithead admin {name} ")
+    options = [p for p in admin.commands[name].params if isinstance(p, click.Option)]
+    assert all(option.help for option in options)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("erase",),
+        ("erase", "Ada"),
+        ("--as", " ", "erase", SOMEBODY),
+        ("--as", "x" * 101, "erase", SOMEBODY),
+        ("--as", "a\nb", "erase", SOMEBODY),
+        ("stuck", "--late", "-1"),
+        ("trail", "--limit", "0"),
+        ("archive",),
+        ("archive", "--older-than", "1", "--game", SOMEBODY),
+        ("archive", "--older-than", "-1"),
+        ("dance",),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_done(
+    shithead: Callable[..., Said], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    nowhere = "postgresql://nobody@/none?host=/nowhere"
+    keys = tmp_path / "keys.json"
+    load_or_create(keys)
+    status, out, err = shithead("admin", "--database-url", nowhere, "--key-file", keys, *words)
+    assert (status, out) == (MISUSED, "")
+    assert "Error:" in err
+
+
+@pytest.mark.parametrize("words", [("stuck",), ("trail",), ("revoke-token", SOMEBODY)])
+def test_a_database_that_does_not_answer_is_one_message(
+    shithead: Callable[..., Said], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    load_or_create(tmp_path / "keys.json")
+    where = ("--database-url", "postgresql://nobody@/none?host=/nowhere")
+    status, out, err = shithead("admin", *where, "--key-file", tmp_path / "keys.json", *words)
+    assert (status, out) == (1, "")
+    assert err == "Error: the database does not answer\n"
