@@ -34,6 +34,13 @@ UNREACHABLE = 2
     show_default=True,
     help="Hours without an event after which a game without a seal is reported.",
 )
+@click.option(
+    "--remember",
+    type=click.FloatRange(min=1),
+    default=730.0,
+    show_default=True,
+    help="Days for which the last game of a table is remembered.",
+)
 @click.option("--once", is_flag=True, help="Look once and end.")
 def monitor(
     url: str,
@@ -41,6 +48,7 @@ def monitor(
     state: Path,
     every: float,
     unsealed_after: float,
+    remember: float,
     *,
     once: bool,
 ) -> int:
@@ -56,6 +64,10 @@ def monitor(
       unsealed                              a game that was never finished
     Signed checkpoints that contradict what was seen are kept beside the state: they
     are proof, which anybody can check.
+
+    What it remembers is bounded: running games and those of the last 30 days, the last
+    game of each table for --remember, and the first 1,000 findings. A table
+    that wakes up after longer is reported: it cannot be told what came before.
 
     It cannot see into private tables: of these it checks the entries alone.
 
@@ -76,6 +88,7 @@ def monitor(
             known,
             now=lambda: datetime.now(UTC),
             unsealed_after=timedelta(hours=unsealed_after),
+            remember=timedelta(days=remember),
             keep=lambda note: click.echo(f"kept: {keep_evidence(state, note)}", err=True),
         )
     except RecordError as error:
@@ -103,5 +116,7 @@ def _look(watching: Monitor) -> bool:
     for said in watching.state.findings[told:]:
         click.echo("".join(c if c.isprintable() else "\ufffd" for c in said))
     state = watching.state
-    click.echo(f"{state.edge.size} leaves, {len(state.games)} games", err=True)
+    if state.more:
+        click.echo("there are more findings than are kept")
+    click.echo(f"{state.edge.size} leaves, {len(state.games)} games remembered", err=True)
     return reached

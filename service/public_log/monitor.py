@@ -21,6 +21,7 @@ from service.public_log.monitor_games import (
     read_lines,
     unsealed,
 )
+from service.public_log.monitor_memory import MOST_FINDINGS, forget
 from service.public_log.witness import replace_file
 from service.record.canonical import RecordError
 from service.record.checkpoint import Checkpoint, open_checkpoint
@@ -40,6 +41,7 @@ class MonitorState:
     games: Games = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)  # games whose events are still to be read
     findings: list[str] = field(default_factory=list)
+    more: bool = False  # whether there were findings beyond those that are kept
 
 
 class Monitor:
@@ -57,12 +59,14 @@ class Monitor:
         *,
         now: Callable[[], datetime],
         unsealed_after: timedelta,
+        remember: timedelta = timedelta(days=730),
         keep: Callable[[bytes], None] = lambda _note: None,
     ) -> None:
         self._client = client
         self.state = state
         self._now = now
         self._unsealed_after = unsealed_after
+        self._remember = max(remember, unsealed_after)
         self._keep = keep
 
     def look(self) -> None:
@@ -72,11 +76,16 @@ class Monitor:
         self._add(self._follow())
         self._add(self._read_games())
         self._add(unsealed(state.games, self._now(), self._unsealed_after))
+        forget(state.games, pending=state.pending, now=self._now(), remember=self._remember)
 
     def _add(self, said: Iterator[str]) -> None:
         for one in said:
-            if one not in self.state.findings:
+            if one in self.state.findings:
+                continue
+            if len(self.state.findings) < MOST_FINDINGS:
                 self.state.findings.append(one)
+            else:
+                self.state.more = True
 
     def _follow(self) -> Iterator[str]:
         """Go on to the newest checkpoint, if it continues what was seen."""
@@ -121,7 +130,7 @@ class Monitor:
             if receipt.origin != checkpoint.origin:
                 yield f"leaf: leaf {index} is of another log, {receipt.origin}"
                 continue
-            yield from note_leaf(state.games, receipt)
+            yield from note_leaf(state.games, receipt, self._now())
             if str(receipt.game) not in state.pending:
                 state.pending.append(str(receipt.game))
 
@@ -173,6 +182,7 @@ def load_state(path: Path) -> MonitorState:
             games=from_json(said["games"]),
             pending=list(said["pending"]),
             findings=list(said["findings"]),
+            more=bool(said.get("more", False)),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         raise RecordError("bad_monitor", f"{path} is not the state of a monitor") from None
@@ -189,6 +199,7 @@ def save_state(path: Path, state: MonitorState) -> None:
         "games": as_json(state.games),
         "pending": state.pending,
         "findings": state.findings,
+        "more": state.more,
     }
     replace_file(path, json.dumps(said).encode() + b"\n")
 

@@ -11,7 +11,8 @@ from uuid import UUID
 from service.record.canonical import RecordError
 from service.record.chain import decode_event, genesis, head
 from service.record.receipts import Receipt
-from service.record.times import parse_time
+from service.record.shuffle import server_commit
+from service.record.times import format_time, parse_time
 
 SEALS: Final = frozenset({"game_sealed", "game_aborted"})
 
@@ -32,14 +33,16 @@ class WatchedGame:
     hand: int = 0
     prev: str | None = None
     commit: str = ""
+    seen: str = ""  # when the last leaf was read here
 
 
 Games = dict[str, WatchedGame]
 
 
-def note_leaf(games: Games, receipt: Receipt) -> Iterator[str]:
+def note_leaf(games: Games, receipt: Receipt, now: datetime) -> Iterator[str]:
     """Remember a leaf; yield what is wrong with it beside the earlier leaves of its game."""
     game = games.setdefault(str(receipt.game), WatchedGame())
+    game.seen = format_time(now)
     version, found = receipt.seq + 1, receipt.head.hex()
     if version < game.leaf:
         yield f"order: the log names version {version} of game {receipt.game} after {game.leaf}"
@@ -70,6 +73,8 @@ def read_lines(identity: str, game: WatchedGame, lines: Sequence[bytes]) -> Iter
         if (event["game"], event["seq"], event["prev"]) != (identity, game.version, before):
             yield f"fork: the events of game {identity} do not go on at seq {game.version}"
             return
+        if game.seal is not None:
+            yield f"sealed: game {identity} goes on at seq {game.version}, after its seal"
         game.version, game.head, game.at = game.version + 1, head(line).hex(), event["at"]
         if event["type"] == "game_created":
             data = event["data"]
@@ -77,6 +82,7 @@ def read_lines(identity: str, game: WatchedGame, lines: Sequence[bytes]) -> Iter
             game.prev, game.commit = data["prev_game"], data["commit"]
         if event["type"] in SEALS:
             game.seal = event["type"]
+            yield from _check_seed(identity, game, event["data"]["seed"])
         said = game.leaves.pop(game.version, None)
         if said not in (None, game.head):
             yield f"fork: the log and the service give game {identity} two heads at {game.version}"
@@ -131,7 +137,7 @@ def _check_hand(
         return
     before = games.get(game.prev)
     if before is None:
-        yield f"hands: {where} follows game {game.prev}, which the log does not have"
+        yield f"hands: {where} follows game {game.prev}, which {_unknown(games, identity, game)}"
         return
     if not before.table:
         return  # its events could not be read
@@ -140,6 +146,21 @@ def _check_hand(
         yield f"hands: {where} follows hand {before.hand} of table {before.table}"
     if before.seal is None:
         yield f"hands: {where} began before the game in front of it was sealed"
+
+
+def _unknown(games: Mapping[str, WatchedGame], identity: str, game: WatchedGame) -> str:
+    """Return what to say of a game before that is not known here: never there, or long over."""
+    table = {name: other.hand for name, other in games.items() if other.table == game.table}
+    later = [hand for name, hand in table.items() if name != identity]
+    if later:
+        return f"the log does not have, or which hand {max(later)} came after long ago"
+    return "the log does not have, or had longer ago than is remembered"
+
+
+def _check_seed(identity: str, game: WatchedGame, seed: str) -> Iterator[str]:
+    """The seed is what was committed to; so no commitment can serve two games."""
+    if server_commit(UUID(identity), bytes.fromhex(seed)).hex() != game.commit:
+        yield f"commitment: the seed of game {identity} is not what was committed to"
 
 
 def _holders(games: Mapping[str, WatchedGame], key: Any) -> dict[str, list[str]]:

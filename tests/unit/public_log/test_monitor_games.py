@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -18,6 +19,8 @@ from service.record.chain import decode_event, head
 from service.record.receipts import Receipt
 from tests.made_games import Plan, made_game
 
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
 
 def seen(*plans: Plan) -> Games:
     """Return games whose leaves and events a monitor has read."""
@@ -26,7 +29,7 @@ def seen(*plans: Plan) -> Games:
         lines = made_game(plan)
         identity = id_of(lines)
         for seq in (0, len(lines) - 1):
-            assert list(note_leaf(games, leaf(identity, seq, lines[seq]))) == []
+            assert list(note_leaf(games, leaf(identity, seq, lines[seq]), NOW)) == []
         assert list(read_lines(identity, games[identity], lines)) == []
         assert games[identity].leaves == {}
     return games
@@ -90,13 +93,13 @@ def test_leaves_come_once_in_order_and_not_after_the_seal() -> None:
         (leaf(ID, last + 1, b"other"), "sealed"),
     ]
     for receipt, kind in cases:
-        [said] = note_leaf(games, receipt)
+        [said] = note_leaf(games, receipt, NOW)
         assert said.startswith(f"{kind}:")
 
 
 def test_another_head_than_the_log_says_is_a_fork() -> None:
     games: Games = {}
-    assert list(note_leaf(games, leaf(ID, 5, b"another event"))) == []
+    assert list(note_leaf(games, leaf(ID, 5, b"another event"), NOW)) == []
     said = list(read_lines(ID, games[ID], LINES))
     assert [one.partition(":")[0] for one in said] == ["fork"]
     assert games[ID].version == 6, "no further than the leaf"
@@ -116,7 +119,7 @@ def test_events_that_were_changed_are_found(change: str) -> None:
         case _:
             lines[3] = b"{}"
     games: Games = {}
-    list(note_leaf(games, leaf(ID, len(LINES) - 1, LINES[-1])))
+    list(note_leaf(games, leaf(ID, len(LINES) - 1, LINES[-1]), NOW))
     said = list(read_lines(ID, games[ID], lines))
     assert len(said) == 1
     assert said[0].startswith(("fork:", "events:"))
@@ -126,5 +129,5 @@ def test_what_is_remembered_is_the_same_after_a_file() -> None:
     import json
 
     games = seen(FIRST, SECOND)
-    list(note_leaf(games, leaf(str(UUID(int=1)), 4, b"x")))
+    list(note_leaf(games, leaf(str(UUID(int=1)), 4, b"x"), NOW))
     assert from_json(json.loads(json.dumps(as_json(games)))) == games
