@@ -15,7 +15,7 @@ import pytest
 from service.event_store.bundles import Bundles
 from service.event_store.owner import Owner
 from service.event_store.queries import query
-from service.record.bundle import REFUSALS, read_bundle
+from service.record.bundle import REFUSALS, read_bundle, write_bundle
 from service.record.hashing import sha256
 from tests.api_world import Person, World, problem_of
 from tests.operator_world import Operator, some_moves, told, two_seats
@@ -155,7 +155,7 @@ def test_the_bundle_is_the_public_evidence_with_the_head_that_stays(
     assert kept == (sha256(data), True)
 
 
-@pytest.mark.parametrize("damage", ["gone", "changed", "cut", "no folder"])
+@pytest.mark.parametrize("damage", ["gone", "changed", "cut", "shortened", "no folder"])
 def test_without_its_bundle_an_archived_game_is_unavailable_and_never_wrong(
     operator: Operator, world: World, played: Played, damage: str
 ) -> None:
@@ -169,6 +169,8 @@ def test_without_its_bundle_an_archived_game_is_unavailable_and_never_wrong(
         path.write_bytes(data.replace(b'"cards_dealt"', b'"cards_dea1t"'))
     elif damage == "cut":
         path.write_bytes(data[: len(data) // 2])
+    elif damage == "shortened":  # a bundle that every reader takes, of a game that did not end
+        path.write_bytes(write_bundle(read_bundle(data).lines[:-1]))
     fresh = operator.world(**({"archive": None} if damage == "no folder" else {}))
     for what in ("", "/events", "/evidence", "/audit", "/stream", "/receipt"):
         answer = fresh.get(f"/v1/games/{game}{what}", headers=invite)
