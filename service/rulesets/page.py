@@ -9,6 +9,7 @@ from typing import Final
 from service.rulesets.catalogue import Definition, Option, Statement, definition
 from service.rulesets.known import KnownByName
 from service.rulesets.statements import SECTIONS, model
+from service.rulesets.words import label_of
 
 TITLES: Final = {
     "deal": "The deal",
@@ -141,7 +142,9 @@ def _seats(fewest: int, most: int) -> str:
 def _option(option: Option) -> str:
     name = option.name.replace("_", " ")
     if option.kind == "ranks":
-        return f"A table may set {name}: a list of ranks ({option.rule})."
+        what = label_of(option.sets or name)
+        what = f"{what[0].lower()}{what[1:]}"
+        return f"A table may set {name}: {what}; none unless it does ({option.rule})."
     values = ", ".join(str(value) for value in option.values)
     some = "any of " if option.kind == "set" else ""
     default = option.default
