@@ -106,6 +106,8 @@ def _check_seeds(games: Sequence[Log]) -> None:
 def _check_first(log: Log) -> None:
     """A game that follows no other is hand 1, and its dealer is drawn (rules.md, L3, P2, M2)."""
     created = log.created
+    if created["prev_game"] == str(log.game):
+        raise Failed(0, "a game that follows itself")
     if created["prev_game"] is not None:
         return
     if created["hand"] != 1:

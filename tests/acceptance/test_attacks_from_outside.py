@@ -227,6 +227,12 @@ def test_a_first_hand_whose_dealer_was_not_drawn_fails(hand: int, dealer: int | 
     assert failing(report_on(lines)) == {Check.SEQUENCE: 0}
 
 
+def test_a_game_that_names_itself_as_the_one_before_fails() -> None:
+    own = json.loads(made_game(Plan(name="itself"))[0])["game"]
+    lines = tuple(made_game(Plan(name="itself", hand=2, dealer=0, prev_game=own)))
+    assert failing(report_on(lines)) == {Check.SEQUENCE: 0}
+
+
 def _open_bundle(profile: str) -> dict[Check, int | None]:
     """Return what fails in a bundle of a running game that opens position 20 of the deck."""
     f = sample("shithead")

@@ -17,12 +17,12 @@ from tests.attacks.cheating import NoPlace, cheated
 from tests.tamper import failing, report_on
 
 SECTIONS = ("opening", "refill", "turn", "pick_up", "burn", "end")
-UNSEEN = ("next_dealer", "paper_bag")
-"""Settings that decide nothing within a hand."""
+UNSEEN = ("next_dealer", "paper_bag", "opener")
+"""Settings that decide nothing within a hand, or that say nothing without others."""
 
 NAMES = (*sorted(catalogue()), "reverse-second")
-A_RULESET = 2
-"""So many settings of each ruleset in CI; the long run takes all."""
+MOST_TRIED = 5
+"""Of so many settings of each ruleset CI cheats with the first that it can; the long run: all."""
 
 Changed = Callable[[Ruleset], Ruleset]
 
@@ -83,7 +83,7 @@ def passing(name: str, chosen: list[tuple[str, Changed]], *, tries: int) -> tupl
     for setting, changed in chosen:
         try:
             forgery, seq = cheated(name, changed, tries=tries)
-        except NoPlace:
+        except (NoPlace, ValueError):  # no difference, or settings that contradict one another
             continue
         made += 1
         if failing(report_on(forgery.lines())).get(Check.LEGALITY) != seq:
@@ -93,18 +93,17 @@ def passing(name: str, chosen: list[tuple[str, Changed]], *, tries: int) -> tupl
 
 @pytest.mark.heavy
 def test_one_move_by_another_rule_does_not_pass() -> None:
-    """Two settings of each ruleset that a cheat can use, the same in every run."""
+    """One setting of each ruleset that a cheat can use, the same in every run."""
+    cheated_with = 0
     for name in NAMES:
         every = list(changes(played(name)))
-        chosen = random.Random(name).sample(every, min(len(every), 8))
-        made = 0
-        for one in chosen:
-            more, passed = passing(name, [one], tries=1)
+        for one in random.Random(name).sample(every, min(len(every), MOST_TRIED)):
+            made, passed = passing(name, [one], tries=1)
             assert passed == []
-            made += more
-            if made == A_RULESET:
+            cheated_with += made
+            if made:
                 break
-        assert made, f"{name}: no cheat was possible, so nothing was shown"
+    assert cheated_with > len(NAMES) // 2
 
 
 @pytest.mark.long

@@ -1,0 +1,51 @@
+"""An abort that breaks no rule passes, and what should be known of it is said."""
+
+from __future__ import annotations
+
+from service.verify.finding import Check
+from service.verify.report import Report
+from tests.tamper import Forgery, failing, report_on, sample
+
+
+def reason(report: Report, check: Check) -> str | None:
+    return next(finding.reason for finding in report.findings if finding.check is check)
+
+
+def aborted(cause: str, seat: int | None) -> Forgery:
+    """Return a set-up that waited for seat 1 alone, ended for another cause."""
+    forgery = sample("shithead-aborted")
+    forgery.data(len(forgery.events) - 1).update(cause=cause, seat=seat)
+    return forgery
+
+
+def test_a_set_up_that_ended_before_its_time_says_after_how_long() -> None:
+    """Seats have `swap_seconds` for their entropy: here 60, and it ended after five."""
+    report = report_on(sample("shithead-aborted").lines())
+    assert failing(report) == {}
+    assert reason(report, Check.LEGALITY) == "aborted after 5.341087 s of 60"
+
+
+def test_a_set_up_that_ended_in_time_says_nothing() -> None:
+    forgery = sample("shithead-aborted")
+    forgery.events[-1]["at"] = "2026-11-21T02:47:00.109447Z"
+    report = report_on(forgery.lines())
+    assert (failing(report), reason(report, Check.LEGALITY)) == ({}, None)
+
+
+def test_that_a_seat_left_before_the_deal_passes_and_is_listed_as_unproven() -> None:
+    report = report_on(aborted("left", 1).lines())
+    assert failing(report) == {}
+    assert report.unproven == ("seq 5: that seat 1 left is unproven",)
+
+
+def test_nobody_leaves_without_being_named() -> None:
+    assert failing(report_on(aborted("left", None).lines())) == {Check.LEGALITY: 5}
+
+
+def test_an_operator_that_names_nobody_passes() -> None:
+    assert failing(report_on(aborted("operator", None).lines())) == {}
+
+
+def test_a_seat_whose_entropy_was_in_is_not_named() -> None:
+    for cause in ("idle", "operator"):
+        assert failing(report_on(aborted(cause, 2).lines())) == {Check.LEGALITY: 5}
