@@ -144,6 +144,7 @@ def _look(client: LogClient, watching: Witness, every: float) -> None:
 
     while True:
         try:
+            watching.learn(client.keys(watching.keys()))
             _, answer = follow(client, watching)
             if answer.status not in (200, 409):
                 click.echo(f"REFUSED: {answer.body.decode().strip()}", err=True)

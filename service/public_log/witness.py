@@ -100,7 +100,7 @@ class Witness:
         tell: Callable[[str], None] = lambda _said: None,
     ) -> None:
         self._cosigner = cosigner
-        self._logs = logs
+        self._logs = dict(logs)
         self._state = state
         self._now = now
         self._tell = tell
@@ -128,6 +128,18 @@ class Witness:
     def seen(self, origin: str) -> Seen:
         """Return the last tree of a log that was cosigned."""
         return self._state.seen(origin)
+
+    def keys(self) -> list[NoteVerifier]:
+        """Return the keys of all logs that are watched."""
+        return [key for keys in self._logs.values() for key in keys]
+
+    def learn(self, keys: Sequence[NoteVerifier]) -> None:
+        """Take keys that those known have signed; of no other log than before."""
+        for origin, known in self._logs.items():
+            new = [key for key in keys if key.name == origin and key not in known]
+            if new:
+                self._logs[origin] = [*known, *new]
+                self._tell(f"{origin} has a new key, signed by the one before")
 
     def _continue(
         self, checkpoint: Checkpoint, old_size: int, proof: Sequence[bytes], note: bytes

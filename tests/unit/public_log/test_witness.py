@@ -80,6 +80,20 @@ def test_a_log_that_grows_is_cosigned_each_time(witness: Witness) -> None:
     assert witness.seen(LOG.name).size == 40
 
 
+def test_a_log_that_changes_its_key_is_followed_and_no_other_log_gets_in(
+    witness: Witness,
+) -> None:
+    """Once the overlap is over, only the new key signs: a witness must not fall silent then."""
+    note = note_of(5, signer=THIEF)
+    assert witness.add_checkpoint(write_request(0, (), note)).status == 403
+    witness.learn([THIEF.verifier, OTHER.verifier])
+    assert witness.keys() == [LOG.verifier, THIEF.verifier]
+    assert witness.add_checkpoint(write_request(0, (), note)).status == 200
+    assert asked(witness, 5, 7).status == 200, "the old key still counts"
+    unknown = write_request(0, (), note_of(5, signer=OTHER))
+    assert witness.add_checkpoint(unknown).status == 404
+
+
 def test_an_old_size_that_is_not_the_last_one_is_told_the_last_one(witness: Witness) -> None:
     assert asked(witness, 0, 7).status == 200
     for old in (0, 3, 8):
