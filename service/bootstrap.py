@@ -12,6 +12,7 @@ from redis import Redis
 from service.application.answers import Answers
 from service.application.attendance import Attendance
 from service.application.auditing import Auditing
+from service.application.beat import Beat, Rest, no_beat
 from service.application.dispute_files import DisputeFiles
 from service.application.disputes import Disputes
 from service.application.docket import Docket
@@ -125,6 +126,7 @@ def compose(
     bell: Bell | None = None,
     readiness: Readiness = ALWAYS,
     trials: Trials = NO_TRIALS,
+    begin_beat: Callable[[], Rest] = no_beat,
     log_store: LogStore | None = None,
     witnesses: Sequence[RemoteWitness] = (),
     kept: Retention = KEPT,
@@ -235,9 +237,11 @@ def compose(
             entries=entries,
             moves=moves,
             names=names,
+            directory=directory,
             world=world,
             idle=idle,
             bot_secret=keyring.present.bot_secret,
+            begin_beat=begin_beat,
         ),
         rulebook=rulebook,
         ruleset_pages=RulesetPages(rulebook),
@@ -274,6 +278,7 @@ def services_from(settings: Settings) -> Services:
             wanted={"redis": lambda: _check_redis(redis)},
         ),
         trials=QueuedTrials(redis),
+        begin_beat=Beat().begin,
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),
         kept=retention_of(settings),

@@ -67,7 +67,7 @@ REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
-    record_reading, save_ruleset, come_back, listed_for, summarise_dispute, keep_facts
+    record_reading, save_ruleset, come_back, put_off, listed_for, summarise_dispute, keep_facts
 FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
@@ -80,6 +80,6 @@ GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
-    erase_player, record_refusal, record_reading, save_ruleset, come_back,
+    erase_player, record_refusal, record_reading, save_ruleset, come_back, put_off,
     listed_for, keep_facts
 TO shithead_service;

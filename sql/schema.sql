@@ -627,6 +627,23 @@ AS $$
     SELECT EXISTS (SELECT FROM done)
 $$;
 
+-- put_off: what was due in a game came to nothing; set what it waits for next.
+--
+-- So at a first-come opening: every bot has tried, and none may open. Not an event, for nothing
+-- happened; void where the game has moved on from `seen`. Returns whether it held.
+CREATE OR REPLACE FUNCTION put_off(
+    game uuid, seen integer, next_kind text, next_at timestamptz
+) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE games g SET wake_kind = next_kind, wake_at = next_at
+        WHERE g.game_id = game AND g.version = seen
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;
+
 
 -- create_player: a new person; names need not be unique.
 CREATE OR REPLACE FUNCTION create_player(
@@ -1274,7 +1291,7 @@ REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
-    record_reading, save_ruleset, come_back, listed_for, summarise_dispute, keep_facts
+    record_reading, save_ruleset, come_back, put_off, listed_for, summarise_dispute, keep_facts
 FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
@@ -1287,6 +1304,6 @@ GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
-    erase_player, record_refusal, record_reading, save_ruleset, come_back,
+    erase_player, record_refusal, record_reading, save_ruleset, come_back, put_off,
     listed_for, keep_facts
 TO shithead_service;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -37,7 +37,7 @@ class Sweeper:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._woken: dict[tuple[str, int], float] = {}
+        self._woken: dict[tuple[str, int, datetime], float] = {}
         self._purged = 0.0
         self._looked = 0.0
         self._beside = 0.0
@@ -54,7 +54,8 @@ class Sweeper:
         due = self._services.directory.due_games(now=today, limit=limit)
         SWEEPER_LAG.set((today - due[0].at).total_seconds() if due else 0)
         for game in due:
-            key = (str(game.id), game.version)
+            # With its time: a seat whose player is back waits for its clock, at the same version.
+            key = (str(game.id), game.version, game.at)
             if key in self._woken:
                 continue
             self._services.bell.wake(game.id, game.version)

@@ -12,6 +12,7 @@ import orjson
 from schemas.moves import move_json, move_of
 from service.application.access import visible
 from service.application.answers import Answers
+from service.application.beat import Rest, at_once
 from service.application.callers import Answered, Caller, Idempotency
 from service.application.commits import Change, commit_change
 from service.application.entries import Entries, GameEntry
@@ -106,9 +107,17 @@ class Moves:
         player, seat = self._seated(caller, game)
         return self._carried_out(player, game, seat, decision, request=request)
 
-    def by_server_at(self, entry: GameEntry, command: Command) -> GameEntry:
-        """Carry out what the server does for a seat; StreamConflict where the game moved on."""
-        return self.apply(entry, decide(command, entry.record.game))
+    def by_server_at(
+        self, entry: GameEntry, command: Command, *, rest: Rest = at_once
+    ) -> GameEntry:
+        """
+        Carry out what the server does for a seat; StreamConflict where the game moved on.
+
+        It waits for `rest` before it writes: the time in the events is part of what is told.
+        """
+        events = decide(command, entry.record.game)
+        rest()
+        return self.apply(entry, events)
 
     def apply(self, entry: GameEntry, events: tuple[Event, ...]) -> GameEntry:
         """

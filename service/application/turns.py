@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from schemas.moves import move_json, move_of
+from service.application.beat import Rest, no_beat
 from service.application.entries import Entries, GameEntry
 from service.application.entropy import missing_entropy
 from service.application.idle import IdleGames
@@ -16,7 +17,14 @@ from service.application.moves import Moves
 from service.application.names import Names
 from service.application.ports import World
 from service.application.showing import shown
-from service.application.wake import Wake, WakeKind, next_wake, played_by_bot, stands_in
+from service.application.wake import (
+    Wake,
+    WakeKind,
+    clock_wake,
+    next_wake,
+    played_by_bot,
+    stands_in,
+)
 from service.bots.registry import bots
 from service.bots.seeding import bot_rng
 from service.domain.commands import Command, Move, Ready, Seat, TimeOut
@@ -24,6 +32,7 @@ from service.domain.game import Status
 from service.domain.idle import idle_end
 from service.domain.legal import legal_moves, may_act
 from service.domain.silence import silent_opener
+from service.event_store.directory import Directory
 from service.event_store.protocol import StreamConflict
 from service.measures import TURNS
 
@@ -51,12 +60,16 @@ class Turns:
         entries: Entries,
         moves: Moves,
         names: Names,
+        directory: Directory,
         world: World,
         idle: IdleGames,
         bot_secret: bytes,
+        begin_beat: Callable[[], Rest] = no_beat,
         seconds: float = 20.0,
     ) -> None:
         self._entries = entries
+        self._directory = directory
+        self._begin_beat = begin_beat
         self._moves = moves
         self._names = names
         self._world = world
@@ -92,16 +105,22 @@ class Turns:
         return "again"
 
     def _once(self, entry: GameEntry) -> GameEntry | None:
-        """Make one move that is due, and return the game after it; None where none is."""
+        """
+        Make one move that is due, and return the game after it; None where none is.
+
+        A bot's move comes at the end of a beat that begins before anything is looked at
+        that only the bot may know, also whether it may act at all.
+        """
+        rest = self._begin_beat() if _people(entry) else no_beat()
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
         follow_up = self._follow_up(entry)
         if follow_up is not None:
-            after = self._moves.by_server_at(entry, self._chosen(entry, follow_up))
+            after = self._moves.by_server_at(entry, self._chosen(entry, follow_up), rest=rest)
             TURNS.labels(WakeKind.BOT.value).inc()
             return after
         if wake is None or wake.at > self._world.now():
             return self._given_up(entry)
-        done = self._due(entry, wake)
+        done = self._due(entry, wake, rest)
         if done is not None:
             TURNS.labels(wake.kind.value).inc()
         return done
@@ -113,7 +132,7 @@ class Turns:
         TURNS.labels("idle").inc()
         return self._moves.apply(entry, (idle_end(entry.record.game),))
 
-    def _due(self, entry: GameEntry, wake: Wake) -> GameEntry | None:
+    def _due(self, entry: GameEntry, wake: Wake, rest: Rest) -> GameEntry | None:
         match wake.kind:
             case WakeKind.ENTROPY:
                 return self._moves.apply(entry, (missing_entropy(entry.record.game),))
@@ -122,8 +141,25 @@ class Turns:
             case WakeKind.BOT:
                 seat = self._acting(entry)
                 if seat is None:
-                    return None
-                return self._moves.by_server_at(entry, self._chosen(entry, seat))
+                    return self._left_to_people(entry)
+                return self._moves.by_server_at(entry, self._chosen(entry, seat), rest=rest)
+
+    def _left_to_people(self, entry: GameEntry) -> GameEntry | None:
+        """
+        No bot may open: the clock decides, or the game waits for it or for a person.
+
+        Written to the game's row only now, when everybody can see that no bot has opened.
+        """
+        clock, record = clock_wake(entry.record), entry.record
+        if clock is not None and clock.at <= self._world.now():
+            return self._moves.by_server_at(entry, TimeOut(seat=self._silent(entry)))
+        self._directory.put_off(
+            record.identity,
+            version=record.version,
+            wake_kind=clock.kind.value if clock else None,
+            wake_at=clock.at if clock else None,
+        )
+        return self._given_up(entry)
 
     def _acting(self, entry: GameEntry) -> Seat | None:
         """Return the bot's seat that acts now, the first left of the dealer where many may."""
@@ -171,3 +207,8 @@ class Turns:
         swaps = entry.record.swaps.get(seat, 0)
         ready = Ready(seat=seat)
         return ready if swaps >= SWAPS_A_SEAT and ready in legal else move
+
+
+def _people(entry: GameEntry) -> bool:
+    """Return whether anybody plays who could learn from how long a bot thinks."""
+    return any(player is not None for player in entry.players)

@@ -11,7 +11,7 @@ from service.domain.cards import rank_of
 from service.domain.commands import Seat
 from service.domain.events import Clock
 from service.domain.game import EntropyState, Game, Status
-from service.domain.legal import may_act, opens_first_come
+from service.domain.legal import opens_first_come
 from service.record.times import parse_time
 
 ENTROPY_SECONDS = 120
@@ -41,8 +41,9 @@ def next_wake(record: GameRecord, *, window_seconds: int, back: frozenset[Seat])
     """
     Return what happens next without anybody asking; None where only people can go on.
 
-    `back` are the seats that returned from a bot that stood in. Windows depend
-    on public facts only (rules.md, Windows).
+    `back` are the seats that returned from a bot that stood in. It follows from public
+    facts alone, for it stands in a row of the database and decides when jobs run: which
+    bot may open, or go on with a follow-up, is found out when its time has come.
     """
     game = record.game
     match game.status:
@@ -98,11 +99,20 @@ def _may_be_followed_up(game: Game) -> bool:
 def _turn_wake(record: GameRecord, window_seconds: int, back: frozenset[Seat]) -> Wake | None:
     game, now = record.game, parse_time(record.at)
     wait = window_until(record, window_seconds=window_seconds)
-    # At a first-come opening only those that qualify: this is never shown to anybody.
+    clock = clock_wake(record)
+    # At a first-come opening every bot tries, whatever it holds: this is written to a row.
     acting = game.in_play() if game.turn is None else (game.turn,)
-    if any(played_by_bot(game, s, back=back) and may_act(game, s) for s in acting):
-        return Wake(kind=WakeKind.BOT, at=wait or now)
-    return _clock_wake(game, record.turn_since, exchange=False)
+    if not any(played_by_bot(game, s, back=back) for s in acting):
+        return clock
+    tries = Wake(kind=WakeKind.BOT, at=wait or now)
+    if game.turn is None and clock is not None and clock.at < tries.at:
+        return clock
+    return tries
+
+
+def clock_wake(record: GameRecord) -> Wake | None:
+    """Return when the time of whoever may act in play is up; None at a table without a clock."""
+    return _clock_wake(record.game, record.turn_since, exchange=False)
 
 
 def _clock_wake(game: Game, since: str | None, *, exchange: bool) -> Wake | None:

@@ -128,6 +128,11 @@ class Directory(Disputes, Protocol):
     ) -> bool:
         """Set which seats are back from a bot; return False where the game has moved on."""
 
+    def put_off(
+        self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
+    ) -> bool:
+        """Set what a game waits for next; return False where it has moved on."""
+
     def record_refusal(
         self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
     ) -> None:

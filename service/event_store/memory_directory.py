@@ -204,6 +204,17 @@ class MemoryDirectory(People, MemoryDisputes):
             row |= {"back": sorted(back), "wake_kind": wake_kind, "wake_at": as_json(wake_at)}
             return True
 
+    def put_off(
+        self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
+    ) -> bool:
+        """Set what a game waits for next; return False where it has moved on."""
+        with self._store.summaries(StreamKind.GAME) as rows:
+            row = rows.get(game)
+            if row is None or row["version"] != version:
+                return False
+            row |= {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}
+            return True
+
     def record_refusal(
         self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
     ) -> None:

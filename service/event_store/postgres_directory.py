@@ -156,6 +156,12 @@ class PostgresDirectory(PostgresDisputes):
         seats = orjson.dumps(sorted(back)).decode()
         return bool(self._write("come_back", game, version, seats, wake_kind, wake_at))
 
+    def put_off(
+        self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
+    ) -> bool:
+        """Set what a game waits for next; return False where it has moved on."""
+        return bool(self._write("put_off", game, version, wake_kind, wake_at))
+
     def record_refusal(
         self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
     ) -> None:

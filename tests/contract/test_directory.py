@@ -236,6 +236,20 @@ def test_a_seat_comes_back_only_at_the_version_it_saw(stores: Stores) -> None:
     assert row is not None and row.back == ()
 
 
+def test_what_a_game_waits_for_is_put_off_only_at_the_version_seen(stores: Stores) -> None:
+    game = new_game(stores.store, wake_kind="bot", wake_at=THEN, back=[1])
+    later = THEN + timedelta(hours=1)
+    for version, held in ((2, False), (1, True)):
+        assert held is stores.directory.put_off(
+            game, version=version, wake_kind="time_out", wake_at=later
+        )
+    assert [due.at for due in stores.directory.due_games(now=later, limit=9)] == [later]
+    row = stores.directory.game(game)
+    assert row is not None and row.back == (1,), "who came back stays so"
+    assert stores.directory.put_off(game, version=1, wake_kind=None, wake_at=None)
+    assert not stores.directory.due_games(now=later, limit=9)
+
+
 def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> None:
     game, reader = uuid4(), uuid4()
     for hour in (2, 1):

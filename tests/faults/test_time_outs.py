@@ -26,6 +26,7 @@ from tests.set_world import (
     types_of,
     version_of,
 )
+from workers.sweeper import Sweeper
 
 CLOCK = Clock(turn_seconds=5, swap_seconds=8)
 
@@ -154,6 +155,18 @@ def test_back_brings_the_player_back_without_a_move(
     on_turn(other, silent, 0)
     assert take(other, silent) == "waits"
     assert time_outs(other, silent) == 2
+
+
+def test_the_clock_of_a_player_who_came_back_is_noticed_though_the_bot_was_just_woken(
+    court: Court, services: Services, ada: Player, silent: UUID
+) -> None:
+    """The game is at the version that the sweeper has woken a moment ago, and waits anew."""
+    on_turn(services, silent, 0)
+    sweeper = Sweeper(services)
+    assert sweeper.sweep() == 1, "the bot that stands in"
+    services.stand_ins.back(Caller(player=ada.id), silent)
+    court.world.wait(CLOCK.turn_seconds)
+    assert sweeper.sweep() == 1
 
 
 def test_a_player_who_came_back_and_plays_has_the_whole_clock_again(

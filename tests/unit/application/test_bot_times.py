@@ -1,0 +1,168 @@
+"""When a bot acts, and what waits for it in the database, tells nothing of its cards."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application import turns
+from service.application.beat import Beat
+from service.application.callers import Player
+from service.application.entries import GameEntry
+from service.application.wake import WakeKind, next_wake
+from service.bootstrap import Services, compose
+from service.domain.commands import Move, Seat
+from service.domain.events import Clock
+from service.domain.game import Game, Status
+from service.domain.legal import legal_moves, may_act
+from service.event_store.memory_directory import MemoryDirectory
+from service.event_store.rows import DueGame
+from service.record.times import parse_time
+from tests.set_world import BEGIN, KEYS, entry_of, legal, lines_of, open_game, person, post
+from tests.unit.application.conftest import House
+
+BEAT = 0.02
+WINDOW = 3
+BOTS = ({"bot": "lowest"}, {"bot": "greedy"})
+
+
+def hurried(house: House) -> Services:
+    """Return a process whose bots keep to a beat, by the clock of the house."""
+    world = house.world
+    beat = Beat(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
+    return compose(
+        store=house.store,
+        directory=MemoryDirectory(house.store),
+        keyring=KEYS,
+        origin="tests.example",
+        world=world,
+        bell=house.bell,
+        begin_beat=beat.begin,
+    )
+
+
+def thinking(house: House, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let each legal move take 0.1 ms to think of; return how many there were, as they come."""
+    thought: list[int] = []
+
+    def slowly(game: Game, seat: Seat) -> tuple[Move, ...]:
+        moves = legal_moves(game, seat)
+        thought.append(len(moves))
+        house.world.wait(len(moves) / 10_000)
+        return moves
+
+    monkeypatch.setattr(turns, "legal_moves", slowly)
+    return thought
+
+
+def times_of_bots(services: Services, game: UUID) -> list[tuple[str, str]]:
+    """Return the time of each action of a bot, with that of the event before it."""
+    events: list[dict[str, Any]] = [orjson.loads(line) for line in lines_of(services, game)]
+    return [
+        (before["at"], event["at"])
+        for before, event in pairwise(events)
+        if event["by"] not in (None, 0) and event["at"] != before["at"]
+    ]
+
+
+@pytest.mark.parametrize("ruleset", ["shithead", "covered-queen", "threes"])
+def test_a_bot_answers_at_the_end_of_a_beat_however_much_it_had_to_think_of(
+    house: House, monkeypatch: pytest.MonkeyPatch, ruleset: str
+) -> None:
+    thought = thinking(house, monkeypatch)
+    services = hurried(house)
+    ada = person(services)
+    game = open_game(services, ada, ("me", *BOTS), ruleset=ruleset, window_seconds=0)
+    for _ in range(60):
+        entry = entry_of(services, game)
+        services.turns.take(game, entry.record.version)
+        if entry_of(services, game).record.sealed:
+            break
+        mine = legal(services, game, 0)
+        if mine:
+            post(services, ada, game, mine[-1] if mine[-1]["type"] == "ready" else mine[0])
+    waits = {
+        round((parse_time(now) - parse_time(before)) / timedelta(seconds=BEAT), 9)
+        for before, now in times_of_bots(services, game)
+    }
+    assert waits == {1.0}
+    assert len(set(thought)) > 3, "else there was nothing to tell"
+
+
+def at_the_opening(services: Services, ada: Player, ruleset: str, clock: Clock | None) -> GameEntry:
+    """Return a game of Ada and two bots whose exchange is over."""
+    game = open_game(services, ada, ("me", *BOTS), ruleset=ruleset, clock=clock)
+    services.turns.take(game, entry_of(services, game).record.version)
+    post(services, ada, game, {"type": "ready"})
+    return entry_of(services, game)
+
+
+def waiting_for(services: Services, game: UUID) -> DueGame | None:
+    """Return what a game's row says that it waits for."""
+    far = BEGIN + timedelta(days=9)
+    due = services.directory.due_games(now=far, limit=99)
+    return next((row for row in due if row.id == game), None)
+
+
+@pytest.mark.parametrize("ruleset", ["threes", "morehead"])
+@pytest.mark.parametrize("clock", [None, Clock(turn_seconds=60, swap_seconds=60)])
+def test_the_row_of_a_first_come_opening_does_not_say_whether_a_bot_may_open(
+    house: House, services: Services, ada: Player, ruleset: str, clock: Clock | None
+) -> None:
+    """Until all bots have tried; then everybody sees that none of them has opened."""
+    seen = set()
+    for _ in range(30):
+        entry = at_the_opening(services, ada, ruleset, clock)
+        record, game = entry.record, entry.record.identity
+        assert record.game.status is Status.PLAYING
+        row, end = waiting_for(services, game), house.world.now() + timedelta(seconds=WINDOW)
+        assert row is not None
+        assert (row.kind, row.at, row.seat) == ("bot", end, None)
+        able = any(may_act(record.game, seat) for seat in (1, 2))
+        house.world.wait(WINDOW)
+        services.turns.take(game, record.version)
+        opened = entry_of(services, game).record.version > record.version
+        assert opened is able
+        if not opened:
+            row = waiting_for(services, game)
+            assert (row and row.kind) == (clock and "time_out")
+        seen.add(able)
+    assert seen == {False, True}, "both must have come up"
+
+
+def test_an_opening_that_nobody_makes_is_made_when_the_clock_runs_out(
+    house: House, services: Services, ada: Player
+) -> None:
+    clock = Clock(turn_seconds=60, swap_seconds=60)
+    for _ in range(30):
+        entry = at_the_opening(services, ada, "threes", clock)
+        game, version = entry.record.identity, entry.record.version
+        house.world.wait(60)
+        services.turns.take(game, version)
+        line = orjson.loads(lines_of(services, game)[version])
+        if line["type"] == "turn_timed_out":
+            assert line["data"]["seat"] == 0
+            return
+    raise AssertionError("a bot has always opened")
+
+
+def test_a_clock_shorter_than_the_window_comes_first(
+    house: House, services: Services, ada: Player
+) -> None:
+    clock = Clock(turn_seconds=1, swap_seconds=60)
+    entry = at_the_opening(services, ada, "threes", clock)
+    wake = next_wake(entry.record, window_seconds=WINDOW, back=frozenset())
+    assert wake is not None
+    assert (wake.kind, wake.at) == (WakeKind.TIME_OUT, house.world.now() + timedelta(seconds=1))
+
+
+def test_what_takes_longer_than_a_beat_is_told_at_the_end_of_a_later_one() -> None:
+    moments = iter((10.0, 10.045))
+    slept: list[float] = []
+    Beat(BEAT, clock=lambda: next(moments), sleep=slept.append).begin()()
+    assert slept == [pytest.approx(0.015)]
