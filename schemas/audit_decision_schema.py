@@ -156,7 +156,11 @@ class ReadingSchema(Closed):
     """Somebody read of a game what is neither public nor theirs."""
 
     at = time_field(required=True)
-    reader = fields.UUID(required=True)
+    reader = fields.UUID(
+        required=True,
+        allow_none=True,
+        metadata={"description": "null for whoever held the invite and showed no token"},
+    )
     what = fields.String(required=True)
 
 

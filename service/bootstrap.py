@@ -28,6 +28,7 @@ from service.application.names import Names
 from service.application.players import Players
 from service.application.ports import Bell, RealWorld, Silence, World
 from service.application.readiness import ALWAYS, Readiness
+from service.application.readings import Readings
 from service.application.receipts import Receipts
 from service.application.refusals import Refusals
 from service.application.retention import KEPT, Purging, Retention, retention_of
@@ -138,11 +139,12 @@ def compose(
     """Return the services over a store; time, chance and the bell can be given by a test."""
     world, bell = world or RealWorld(), bell or Silence()
     rulebook = Rulebook(directory)
-    entries = Entries(store, directory, keyring, rulebook, now=world.now)
+    entries = Entries(store, directory, keyring, rulebook)
     names, answers = Names(directory), Answers(store, keyring)
     receipts = Receipts(lambda: NoteSigner(name=origin, key=keyring.present.signing_key))
     refusals = Refusals(store, directory, keyring, rulebook, world)
-    games = Games(store=store, entries=entries, receipts=receipts, names=names)
+    readings = Readings(directory, world)
+    games = Games(store=store, entries=entries, receipts=receipts, names=names, readings=readings)
     log_store = log_store or MemoryLog()
     log = PublicLog(log_store)
     idle = IdleGames(directory=directory, now=world.now, after=idle_after)
@@ -169,6 +171,7 @@ def compose(
         answers=answers,
         keyring=keyring,
         names=names,
+        readings=readings,
         rulebook=rulebook,
         world=world,
         bell=bell,
@@ -192,7 +195,12 @@ def compose(
         moves=moves,
         entropy=EntropyCalls(moves),
         evidence=Evidence(
-            entries=entries, games=games, refusals=refusals, dispute_files=files.of_game, log=log
+            entries=entries,
+            games=games,
+            refusals=refusals,
+            dispute_files=files.of_game,
+            log=log,
+            readings=readings,
         ),
         log=log,
         sequencer=Sequencer(
@@ -213,7 +221,7 @@ def compose(
             world=world,
             ask=ask_findings,
         ),
-        statistics=Statistics(directory=directory, entries=entries, world=world),
+        statistics=Statistics(directory=directory, entries=entries, readings=readings),
         attendance=Attendance(
             store=store,
             directory=directory,
@@ -231,7 +239,7 @@ def compose(
             witnesses=tuple(witness.verifier for witness in witnesses),
         ),
         auditing=Auditing(
-            entries=entries, games=games, refusals=refusals, directory=directory, world=world
+            entries=entries, games=games, refusals=refusals, directory=directory, readings=readings
         ),
         turns=Turns(
             entries=entries,
@@ -248,7 +256,7 @@ def compose(
         rulemaking=Rulemaking(
             directory=directory, rulebook=rulebook, trials=trials, world=world, answers=answers
         ),
-        lists=Lists(directory=directory, entries=entries, names=names),
+        lists=Lists(directory=directory, entries=entries, names=names, readings=readings),
         stand_ins=StandIns(entries=entries, directory=directory, names=names, answers=answers),
         purging=Purging(store=store, directory=directory, world=world, kept=kept),
         readiness=readiness,

@@ -200,7 +200,7 @@ CREATE TABLE readings (
     game_id     uuid         NOT NULL,
     reading_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
     at          timestamptz  NOT NULL,
-    reader      uuid         NOT NULL,  -- player
+    reader      uuid,                   -- player; null for whoever showed an invite and no token
     what        text         NOT NULL,
     CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id)
 );

@@ -11,6 +11,9 @@ from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 
 INVITE_HEADER = "Shithead-Invite"
+MOST_TOLD = 300
+"""Characters of what was asked for that are kept where somebody read it."""
+
 _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 
@@ -43,4 +46,5 @@ def required(player: Player | None) -> Player:
 def caller_of(player: Player | None) -> Caller:
     """Return the caller with the invite that the request brings."""
     invite = request.headers.get(INVITE_HEADER)
-    return Caller(player=player.id if player else None, invite=invite, what=request.path)
+    what = request.full_path.rstrip("?")[:MOST_TOLD]
+    return Caller(player=player.id if player else None, invite=invite, what=what)

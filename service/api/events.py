@@ -49,7 +49,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
     lines_only = call.media_type == NDJSON
     if limit is None and not lines_only:
         limit = PAGE
-    entry = services().games.entry(call.caller, game_id)
+    entry = services().games.read(call.caller, game_id)
     lines, version = services().games.lines(call.caller, game_id, after=after, limit=limit)
     reached = after + len(lines)
     more = bool(lines) and reached < version

@@ -45,7 +45,7 @@ def follow(call: Call, game_id: UUID) -> Response:
     everybody: a seat fetches its view. After the seal comes `event: end`.
     """
     parts = context()
-    parts.services.games.entry(call.caller, game_id)
+    parts.services.games.read(call.caller, game_id)
     if request.method == "HEAD":
         return _response(iter(()))
     address = caller_address()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from service.application.callers import Caller
 from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games import Games
-from service.application.ports import World
+from service.application.readings import Readings
 from service.application.refusals import Refusals
 from service.audit.custody import custody
 from service.audit.decision import decision
@@ -43,45 +42,43 @@ class Auditing:
         games: Games,
         refusals: Refusals,
         directory: Directory,
-        world: World,
+        readings: Readings,
     ) -> None:
         self._entries = entries
         self._games = games
         self._refusals = refusals
         self._directory = directory
-        self._world = world
+        self._readings = readings
 
     def move(self, caller: Caller, game: UUID, seq: int) -> dict[str, Any]:
         """Return the decision that an event belongs to; raises `not-found` for no event."""
-        what = f"the decision at {seq}"
-        entry = self._entry(caller, game, what)
+        entry = self._games.entry(caller, game)
         if seq >= entry.record.version:
             raise not_found("event")
         story, viewer = self._story(entry, caller)
         found = decision(story, seq, viewer=viewer, refused=self._refusals.of(game))
-        if found["seat"] is not None:
-            self._note(entry, caller, what, of=found["seat"])
+        self._readings.note(entry, caller, found["seat"] if entry.record.sealed else None)
         return found
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
         """Return the path of a card; raises `unknown-card` for one that is not in the game."""
-        what = f"the custody of {card[:8]}"
-        entry = self._entry(caller, game, what)
+        entry = self._games.entry(caller, game)
         story, viewer = self._story(entry, caller)
         try:
             found = custody(story, card, viewer=viewer)
         except UnknownCard as error:
             raise Refusal("unknown-card", str(error)) from None
-        if any(part["seen_by"] != "all" for part in found["path"]):
-            self._note(entry, caller, what)
+        own = entry.seat_of(caller.player)
+        hidden = [part for part in found["path"] if part["seen_by"] != "all"]
+        others = entry.record.sealed and any(part["seat"] != own for part in hidden)
+        self._readings.note(entry, caller, ALL if others else None)
         return found
 
     def knowledge(
         self, caller: Caller, game: UUID, seat: Seat | None, at: int | None
     ) -> dict[str, Any]:
         """Return what a seat could know; raises `sealed` for another's before the seal."""
-        what = "the knowledge of a seat" if seat is None else f"the knowledge of seat {seat}"
-        entry = self._entry(caller, game, what)
+        entry = self._games.entry(caller, game)
         own = entry.seat_of(caller.player)
         asked = own if seat is None else seat
         if asked is None:
@@ -93,7 +90,7 @@ class Auditing:
         if not entry.record.sealed and asked != own:
             raise Refusal("sealed", "what another seat knows is shown after the seal")
         story, _ = self._story(entry, caller)
-        self._note(entry, caller, what, of=asked)
+        self._readings.note(entry, caller, asked)
         return knowledge(story, asked, version)
 
     def readings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
@@ -102,18 +99,22 @@ class Auditing:
 
         It is for the game's seats and for referees of its disputes; raises `not-seated`.
         """
-        entry = self._entry(caller, game, "the readings")
+        entry = self._games.entry(caller, game)
         seated = entry.seat_of(caller.player) is not None
         judges = caller.player is not None and self._directory.judges(caller.player, game=game)
         if not seated and not judges:
             raise Refusal("not-seated", "this is for the seats of the game and its referees")
-        return [
-            {"at": format_time(row.at), "reader": str(row.reader), "what": row.what}
+        items = [
+            {
+                "at": format_time(row.at),
+                "reader": None if row.reader is None else str(row.reader),
+                "what": row.what,
+            }
             for row in reversed(self._directory.readings(game))
         ]
-
-    def _entry(self, caller: Caller, game: UUID, what: str) -> GameEntry:
-        return self._games.entry(replace(caller, what=what), game)
+        # After the list is read: a page of it counts from its end, which stays where it is.
+        self._readings.note(entry, caller)
+        return items
 
     def _story(self, entry: GameEntry, caller: Caller) -> tuple[Story, Viewer]:
         record = entry.record
@@ -121,24 +122,6 @@ class Auditing:
         viewer: Viewer = ALL if record.sealed else entry.seat_of(caller.player)
         deck = deck_for((r.event for r in log), record.game.deck, viewer)
         return Story(log, deck, cites=record.game.ruleset.cites), viewer
-
-    def _note(self, entry: GameEntry, caller: Caller, what: str, *, of: Seat | None = None) -> None:
-        """
-        Note that somebody read what is of a seat and not public: of a private game.
-
-        A referee's way in is noted at the door already, and before the seal nobody
-        is told what is another's.
-        """
-        if entry.public or not entry.record.sealed or caller.player is None:
-            return
-        own = entry.seat_of(caller.player)
-        if own is not None and own == of:
-            return
-        if own is None and self._directory.judges(caller.player, game=entry.record.identity):
-            return
-        self._directory.record_reading(
-            game=entry.record.identity, at=self._world.now(), reader=caller.player, what=what
-        )
 
 
 def deck_for(

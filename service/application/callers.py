@@ -22,7 +22,7 @@ class Caller:
 
     player: UUID | None = None
     invite: str | None = None
-    what: str = "the game"  # what is asked for; noted where a referee reads it
+    what: str = "the game"  # what is asked for; noted where it is a reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,7 @@ class Disputes:
         self, caller: Caller, game: UUID, *, limit: int, cursor: Cursor | None
     ) -> tuple[list[dict[str, Any]], str | None]:
         """Return a page of a game's disputes, newest first."""
-        self._games.entry(caller, game)
+        self._games.read(caller, game)
         page = self._directory.disputes_of(game, cursor=cursor, limit=limit)
         found = [self._docket.record(row.id) for row in page.items]
         items = [self._docket.shown(record, caller.player) for record in found]

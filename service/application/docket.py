@@ -128,7 +128,7 @@ class Docket:
         """Return a dispute that the caller may know of: whoever may know of its game may."""
         record = self.record(identity)
         try:
-            self._games.entry(caller, record.game)
+            self._games.read(caller, record.game)
         except Refusal as refusal:
             if refusal.code == "not-found":
                 raise not_found("dispute") from None

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from uuid import UUID
 
 import orjson
@@ -57,14 +55,12 @@ class Entries:
         keyring: Keys,
         rulebook: Rulebook,
         *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         size: int = 2000,
     ) -> None:
         self._store = store
         self._directory = directory
         self._keyring = keyring
         self._rulebook = rulebook
-        self._now = now
         self._kept: OrderedDict[UUID, GameEntry] = OrderedDict()
         self._size = size
         self._lock = threading.Lock()
@@ -124,17 +120,8 @@ class Entries:
         return caller.player is not None and self._directory.judges(caller.player, game=game)
 
     def lets_judge(self, game: UUID, caller: Caller) -> bool:
-        """
-        Return whether a caller may know of a private game as a referee of a dispute about it.
-
-        What a referee reads so is noted: its players see who looked.
-        """
-        if caller.player is None or not self.is_judge(game, caller):
-            return False
-        self._directory.record_reading(
-            game=game, at=self._now(), reader=caller.player, what=caller.what
-        )
-        return True
+        """Return whether a caller may know of a private game as a referee of a dispute about it."""
+        return caller.player is not None and self._directory.judges(caller.player, game=game)
 
     def lines(self, game: UUID, *, after: int = 0, limit: int | None = None) -> tuple[bytes, ...]:
         """Return the stored lines of a game from seq `after` on."""

@@ -9,7 +9,9 @@ from service.application.callers import Caller
 from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal
 from service.application.games import Games
+from service.application.readings import Readings
 from service.application.refusals import Refusals
+from service.domain.view import ALL
 from service.public_log.published import PublicLog
 from service.record.bundle import OPENINGS, PROOF, REFUSALS, write_bundle
 from service.record.canonical import canonical
@@ -26,8 +28,10 @@ class Evidence:
         refusals: Refusals,
         dispute_files: Callable[[UUID], Mapping[str, bytes]],
         log: PublicLog,
+        readings: Readings,
     ) -> None:
         self._log = log
+        self._readings = readings
         self._dispute_files = dispute_files
         self._entries = entries
         self._games = games
@@ -45,6 +49,7 @@ class Evidence:
                 raise Refusal("not-seated", "you do not sit in this game")
             if not entry.record.sealed:
                 files[OPENINGS] = canonical(self._games.seat_openings(entry, seat))
+        self._readings.note(entry, caller, ALL if entry.record.sealed else None)
         named = "public" if seat is None else f"seat-{seat}"
         return f"{game}.shx", write_bundle(lines, profile=named, files=files)
 

@@ -14,6 +14,7 @@ from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal, invalid
 from service.application.game_record import load
 from service.application.names import Names
+from service.application.readings import Readings
 from service.application.receipts import Receipts
 from service.application.showing import shown
 from service.domain.commands import Seat
@@ -33,20 +34,38 @@ class Games:
     """What people read of games; nothing here changes one."""
 
     def __init__(
-        self, *, store: EventStore, entries: Entries, receipts: Receipts, names: Names
+        self,
+        *,
+        store: EventStore,
+        entries: Entries,
+        receipts: Receipts,
+        names: Names,
+        readings: Readings,
     ) -> None:
+        self._readings = readings
         self._store = store
         self._entries = entries
         self._receipts = receipts
         self._names = names
 
     def entry(self, caller: Caller, game: UUID) -> GameEntry:
-        """Return a game as it is now, if the caller may know of it."""
+        """
+        Return a game as it is now, if the caller may know of it.
+
+        For deciding what to tell: nothing is noted. Whatever is told of it comes from
+        `read`, or says by `Readings.note` whose it is.
+        """
         return visible(self._entries.fresh(game), caller, self._entries.lets_judge)
+
+    def read(self, caller: Caller, game: UUID) -> GameEntry:
+        """Return a game as it is now, to tell of what all its seats share; noted."""
+        entry = self.entry(caller, game)
+        self._readings.note(entry, caller)
+        return entry
 
     def view(self, caller: Caller, game: UUID, *, public: bool = False) -> tuple[bytes, int]:
         """Return the view of the present as JSON, and the version it shows."""
-        entry = self.entry(caller, game)
+        entry = self.read(caller, game)
         seat = None if public else entry.seat_of(caller.player)
         return orjson.dumps(shown(entry, seat, self._names)), entry.record.version
 
@@ -55,6 +74,7 @@ class Games:
         entry = self.entry(caller, game)
         self.check_range(entry, at, at)
         as_ = self.viewer(entry, caller, viewer)
+        self._readings.note(entry, caller, as_)
         log = rebuild(self._entries.lines(game, limit=at))
         seen = seen_by(self._folded(entry, [r.line for r in log]), as_)
         return orjson.dumps(past_view(log, seen, as_))
@@ -62,14 +82,25 @@ class Games:
     def lines(
         self, caller: Caller, game: UUID, *, after: int, limit: int | None
     ) -> tuple[tuple[bytes, ...], int]:
-        """Return the stored lines from seq `after` on, and the game's version."""
-        visible(self._entries.cached(game), caller, self._entries.lets_judge)
+        """
+        Return the stored lines from seq `after` on, and the game's version.
+
+        The last line of a game that is over shows every card. To those who are not its
+        seats every line is a reading, which a stream notes once (`read`).
+        """
+        entry = visible(self._entries.cached(game), caller, self._entries.lets_judge)
         found = self._store.read(game, after=after, limit=limit)
-        return (found.events, found.version) if found else ((), 0)
+        if found is None:
+            return (), 0
+        seated = entry.seat_of(caller.player) is not None
+        if seated and found.events and _shows_all(found.events[-1]):
+            self._readings.note(entry, caller, ALL)
+        return found.events, found.version
 
     def openings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
         """Return the openings that the caller may have, in order of p; all after the seal."""
         entry = self.entry(caller, game)
+        self._readings.note(entry, caller, ALL if entry.record.sealed else None)
         shuffle = entry.record.shuffle
         if shuffle is None:
             return []
@@ -90,7 +121,7 @@ class Games:
 
     def receipt(self, caller: Caller, game: UUID) -> bytes:
         """Return a receipt for the present head."""
-        return self._receipts.issue(self.entry(caller, game).record)
+        return self._receipts.issue(self.read(caller, game).record)
 
     def frames(
         self, caller: Caller, game: UUID, viewer: str | None, first: int, last: int | None
@@ -101,6 +132,7 @@ class Games:
         wanted = version if last is None else last
         self.check_range(entry, first, wanted, named=("/from", "/to"))
         as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MOST_FRAMES - 1)
+        self._readings.note(entry, caller, as_)
         log = self._log(entry, end)
         items = replay_items(log, deck=entry.record.game.deck, viewer=as_, first=first, last=end)
         return items, end + 1 if end < wanted else None
@@ -109,6 +141,7 @@ class Games:
         """Return the game as text."""
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
+        self._readings.note(entry, caller, as_)
         log = self._log(entry, entry.record.version)
         return transcript((r.event for r in log), deck=entry.record.game.deck, viewer=as_)
 
@@ -146,3 +179,8 @@ class Games:
 
     def _folded(self, entry: GameEntry, lines: Sequence[bytes]) -> Game:
         return load(entry.record.identity, lines, seed=entry.record.seed).game
+
+
+def _shows_all(line: bytes) -> bool:
+    """Return whether a line is the last of a game that is over: it has the seed and the deck."""
+    return orjson.loads(line)["type"] in ("game_sealed", "game_aborted")

@@ -11,6 +11,7 @@ from service.application.callers import Caller
 from service.application.entries import Entries
 from service.application.errors import Refusal
 from service.application.names import Names
+from service.application.readings import Readings
 from service.application.table_view import ruleset_json, table_json
 from service.domain.legal import may_act
 from service.event_store.directory import Cursor, Directory, GameFilter, GameRow
@@ -26,7 +27,10 @@ Items = tuple[list[dict[str, Any]], str | None]
 class Lists:
     """What can be listed: public things, and the caller's own."""
 
-    def __init__(self, *, directory: Directory, entries: Entries, names: Names) -> None:
+    def __init__(
+        self, *, directory: Directory, entries: Entries, names: Names, readings: Readings
+    ) -> None:
+        self._readings = readings
         self._directory = directory
         self._entries = entries
         self._names = names
@@ -56,6 +60,8 @@ class Lists:
             cursor=_cursor(cursor),
             limit=limit,
         )
+        for row in page.items:
+            self._readings.note_listed(row, caller)
         following = page.next.encode() if page.next else None
         return [self._game(row, caller) for row in page.items], following
 
@@ -83,6 +89,7 @@ class Lists:
             record = self._entries.table(row.id)
             games = self._directory.games_of_table(row.id)
             if record is not None:
+                self._readings.note_table(row, caller)
                 items.append(table_json(record, caller, self._names, games=games))
         return items, page.next.encode() if page.next else None
 

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from service.application.callers import Player
+from service.application.callers import Caller, Player
 from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal
-from service.application.ports import World
+from service.application.readings import Readings
 from service.audit.blind_evidence import FALSE_ALARM, THRESHOLD, Choice, e_value
 from service.audit.facts import blind_facts, deal_fact
 from service.audit.shuffle_evidence import Tally
@@ -56,10 +56,10 @@ OF_CHOICES = (
 class Statistics:
     """Counts games when they are over, and says what the counts can say."""
 
-    def __init__(self, *, directory: Directory, entries: Entries, world: World) -> None:
+    def __init__(self, *, directory: Directory, entries: Entries, readings: Readings) -> None:
         self._directory = directory
         self._entries = entries
-        self._world = world
+        self._readings = readings
         self._tallies: dict[tuple[str, tuple[str, ...]], Tally] = {}
         self._seen: dict[UUID, datetime] = {}
         self._latest: datetime | None = None
@@ -113,13 +113,8 @@ class Statistics:
             judged = self._directory.games_judged(caller.id, player)
             if not judged:
                 raise Refusal("forbidden", "this is for the player, and for referees")
-            for game in judged:
-                self._directory.record_reading(
-                    game=game,
-                    at=self._world.now(),
-                    reader=caller.id,
-                    what=f"the statistics of blind choices of {player}",
-                )
+            what = f"the statistics of blind choices of {player}"
+            self._readings.note_person(judged, Caller(player=caller.id, what=what))
         choices = [_choice(row) for row in self._directory.blind_choices(player)]
         return {
             "player": str(player),

@@ -19,6 +19,7 @@ from service.application.hands import new_hand
 from service.application.names import Names
 from service.application.ports import Bell, World
 from service.application.quotas import room_for_game, room_for_table
+from service.application.readings import Readings
 from service.application.rulebook import Rulebook
 from service.application.seating import (
     changed_seat,
@@ -60,6 +61,7 @@ class Tables:
         answers: Answers,
         keyring: Keys,
         names: Names,
+        readings: Readings,
         rulebook: Rulebook,
         world: World,
         bell: Bell,
@@ -70,6 +72,7 @@ class Tables:
         self._answers = answers
         self._keyring = keyring
         self._names = names
+        self._readings = readings
         self._rulebook = rulebook
         self._world = world
         self._bell = bell
@@ -106,7 +109,8 @@ class Tables:
 
     def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
         """Return a table as the caller sees it, and its version."""
-        visible_table(self._directory.table(identity), caller, self._directory)
+        row = visible_table(self._directory.table(identity), caller, self._directory)
+        self._readings.note_table(row, caller)
         record = self._record(identity)
         games = self._directory.games_of_table(identity)
         return table_json(record, caller, self._names, games=games), record.version

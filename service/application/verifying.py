@@ -47,7 +47,7 @@ class Verifying:
 
     def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
         """Return the audit object of a stored game; before the seal worked out without S."""
-        entry = self._games.entry(caller, game)
+        entry = self._games.read(caller, game)
         lines = self._entries.lines(game, limit=entry.record.version)
         proof = self._log.proof(game, version=len(lines))
         files = {} if proof is None else {PROOF: proof}

@@ -245,7 +245,9 @@ class MemoryDirectory(People, MemoryDisputes):
         unused = self.registered(before=registered_before) - busy
         return sum(self.erase_player(player, at) for player in unused)
 
-    def record_reading(self, *, game: UUID, at: datetime, reader: UUID, what: str) -> None:
+    def record_reading(
+        self, *, game: UUID, at: datetime, reader: UUID | None, what: str
+    ) -> None:
         """Note who read something not public."""
         with self._beside:
             self._readings.setdefault(game, []).append(Reading(at=at, reader=reader, what=what))

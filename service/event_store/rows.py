@@ -115,7 +115,7 @@ class Reading:
     """Somebody read something that is not public and not theirs."""
 
     at: datetime
-    reader: UUID
+    reader: UUID | None  # None for whoever held the invite and no token
     what: str
 
 

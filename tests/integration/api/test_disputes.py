@@ -262,7 +262,9 @@ def test_referees_may_look_at_a_private_game_and_are_seen_to(
     read = world.services.directory.readings(UUID(table["game"]))
     assert {(reading.reader, reading.what) for reading in read} == {
         (UUID(judge.id), path),
+        (UUID(judge.id), f"{path}/referees"),
         (UUID(judge.id), game),
+        (UUID(judge.id), f"/v1/tables/{table['id']}"),
     }
     assert ada.post(f"{path}/referees", {"refuse": 0}).status_code == 201
     assert problem_of(judge.get(game)) == "not-found"

@@ -1,0 +1,61 @@
+"""Who read of a game what is neither public nor theirs: noted before it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from service.application.callers import Caller
+from service.application.entries import GameEntry
+from service.application.ports import World
+from service.domain.view import Viewer
+from service.event_store.directory import Directory, GameRow, TableRow
+
+
+class Readings:
+    """
+    Decides what is a reading, and notes it (api.md, section 6).
+
+    Of a public table everything that is told to somebody else than its seat is public.
+    Of a private one nothing ever is: what all seats share, such as the log, is theirs
+    together, and a reading by anybody else; what lay in one seat's hand is a reading by
+    every other, its fellow players included. Whoever reads with the invite and without
+    a token cannot be named. Noting comes first: where it fails, nothing is told.
+    """
+
+    def __init__(self, directory: Directory, world: World) -> None:
+        self._directory = directory
+        self._world = world
+
+    def note(self, entry: GameEntry, caller: Caller, shows: Viewer = None) -> None:
+        """Note what is about to be told: what all seats share (None), one's, or every one's."""
+        own = entry.seat_of(caller.player)
+        if entry.public or (own is not None and shows in (None, own)):
+            return
+        self._record(entry.record.identity, caller)
+
+    def note_table(self, table: TableRow, caller: Caller) -> None:
+        """Note a look at a table, which shows its hands: with the newest of them."""
+        if table.public or _among(caller, (seat.player for seat in table.seats)):
+            return
+        for game in self._directory.games_of_table(table.id, limit=1):
+            self._record(game.id, caller)
+
+    def note_listed(self, game: GameRow, caller: Caller) -> None:
+        """Note that a list tells of a game."""
+        if not (game.public or _among(caller, (seat.player for seat in game.seats))):
+            self._record(game.id, caller)
+
+    def note_person(self, games: Iterable[UUID], caller: Caller) -> None:
+        """Note that a referee of these games reads what is somebody's own, public or not."""
+        for game in games:
+            self._record(game, caller)
+
+    def _record(self, game: UUID, caller: Caller) -> None:
+        self._directory.record_reading(
+            game=game, at=self._world.now(), reader=caller.player, what=caller.what
+        )
+
+
+def _among(caller: Caller, players: Iterable[UUID | None]) -> bool:
+    return caller.player is not None and caller.player in players
