@@ -140,7 +140,7 @@ def compose(
     world, bell = world or RealWorld(), bell or Silence()
     rulebook = Rulebook(directory)
     entries = Entries(store, directory, keyring, rulebook)
-    names, answers = Names(directory), Answers(store, keyring)
+    names, answers = Names(directory), Answers(store, keyring, entries)
     receipts = Receipts(lambda: NoteSigner(name=origin, key=keyring.present.signing_key))
     refusals = Refusals(store, directory, keyring, rulebook, world)
     readings = Readings(directory, world)

@@ -11,6 +11,7 @@ from flask import Flask, Response, g, request
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from service.api.outcomes import outcome
 from service.config import Settings
 from service.measures import SHARED_FOLDER
 
@@ -37,7 +38,8 @@ def register(app: Flask, settings: Settings) -> None:
         call = request.endpoint or "none"
         # Methods are an open set that callers choose; measures must not grow with it.
         method = request.method if request.method in _METHODS else "other"
-        REQUESTS.labels(method, call, response.status_code, g.get("problem", "")).inc()
+        status, problem = outcome(response)
+        REQUESTS.labels(method, call, status, problem or "").inc()
         if "began" in g and not response.is_streamed and not request.args.get("wait"):
             SECONDS.labels(method, call).observe(time.perf_counter() - g.began)
         return response

@@ -7,6 +7,8 @@ import time
 import structlog
 from flask import Flask, Response, g, request
 
+from service.api.outcomes import outcome
+
 _log = structlog.stdlib.get_logger("shithead.requests")
 
 
@@ -26,13 +28,14 @@ def register(app: Flask) -> None:
             level = _log.error
         elif rule in _QUIET:
             level = _log.debug
+        status, problem = outcome(response)
         level(
             "request",
             method=request.method,
             path=rule,
             ids={name: str(value) for name, value in (request.view_args or {}).items()},
-            status=response.status_code,
-            problem=g.get("problem"),
+            status=status,
+            problem=problem,
             milliseconds=_milliseconds(),
         )
         return response

@@ -1,4 +1,4 @@
-"""Answers kept for requests that may be repeated; encrypted, for they show a seat's view."""
+"""Answers kept for requests that may be repeated; encrypted, without what is in a hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from uuid import UUID
 import orjson
 
 from service.application.callers import Answered, Idempotency
+from service.application.entries import Entries
 from service.application.errors import Refusal
+from service.application.own_hand import with_hand, without_hand
 from service.event_store.protocol import AnswerConflict, Commit, EventStore, StoredAnswer
 from service.key_file import Keys
 
@@ -16,8 +18,9 @@ from service.key_file import Keys
 class Answers:
     """Keeps first answers, and gives them again."""
 
-    def __init__(self, store: EventStore, keyring: Keys) -> None:
+    def __init__(self, store: EventStore, keyring: Keys, entries: Entries) -> None:
         self._store = store
+        self._entries = entries
         self._keyring = keyring
 
     def kept(self, caller: UUID, request: Idempotency | None) -> Answered | None:
@@ -36,7 +39,11 @@ class Answers:
         key_id, _, sealed = found.sealed.partition(b":")
         opened = self._keyring.open(key_id.decode(), sealed, _associated(caller, request))
         header, _, body = opened.partition(b"\n")
-        return Answered(body=body, version=orjson.loads(header)["version"], replayed=True)
+        return Answered(
+            body=with_hand(body, self._entries),
+            version=orjson.loads(header)["version"],
+            replayed=True,
+        )
 
     def or_first(
         self, caller: UUID, request: Idempotency | None, act: Callable[[], Answered]
@@ -78,7 +85,7 @@ class Answers:
             return None
         header = orjson.dumps({"version": answer.version})
         key_id, sealed = self._keyring.seal(
-            header + b"\n" + answer.body, _associated(caller, request)
+            header + b"\n" + without_hand(answer.body), _associated(caller, request)
         )
         return StoredAnswer(
             caller=caller,

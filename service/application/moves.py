@@ -236,11 +236,9 @@ class Moves:
             return decide(move, record.game)
         except GameOver:
             raise Refusal("game-over", "the game is over") from None
-        except NotYourTurn:
-            raise Refusal("not-your-turn", "you may not act now") from None
         except UnknownCard as error:
             raise Refusal("unknown-card", str(error)) from None
-        except RuleRefused as error:
+        except (NotYourTurn, RuleRefused) as error:
             raise _RefusedMove(move, error) from None
 
     def _refused(
@@ -249,11 +247,15 @@ class Moves:
         """Return what the caller is told; a move that a rule refused is kept (protocol.md, 5)."""
         if isinstance(refusal, Refusal):
             return refusal
-        rule = refusal.error.rule
+        error = refusal.error
+        if isinstance(error, NotYourTurn):
+            self._refusals.keep(record, seat, refusal.move, None)
+            return Refusal("not-your-turn", "you may not act now")
+        rule = error.rule
         self._refusals.keep(record, seat, refusal.move, rule)
         return Refusal(
             "rule-refused",
-            refusal.error.detail,
+            error.detail,
             rule=rule,
             rule_text=self._refusals.text(record, rule),
             legal=[move_json(legal) for legal in legal_moves(record.game, seat)],
@@ -262,10 +264,10 @@ class Moves:
 
 
 class _RefusedMove(Exception):
-    """A rule said no; whether that holds is known when the game is known to be the present one."""
+    """The game said no; whether that holds is known when it is known to be the present one."""
 
-    def __init__(self, move: Move, error: RuleRefused) -> None:
-        super().__init__(error.detail)
+    def __init__(self, move: Move, error: NotYourTurn | RuleRefused) -> None:
+        super().__init__(str(error))
         self.move = move
         self.error = error
 

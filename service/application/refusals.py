@@ -19,6 +19,9 @@ from service.record.bundle import REFUSALS
 from service.record.canonical import canonical
 from service.record.times import format_time
 
+ROUND = 512
+"""Bytes to a multiple of which a refused move is filled up."""
+
 
 class Refusals:
     """Keeps what was refused, and finds the text of the rule that refused it."""
@@ -37,9 +40,15 @@ class Refusals:
         self._rulebook = rulebook
         self._world = world
 
-    def keep(self, record: GameRecord, seat: Seat, move: Move, rule: str) -> None:
-        """Keep one refused move."""
+    def keep(self, record: GameRecord, seat: Seat, move: Move, rule: str | None) -> None:
+        """
+        Keep one refused move; without a rule where it was not the seat's turn.
+
+        Whether a seat has a turn out of turn, and which rule refuses it, depends on its
+        cards: so both are kept, and alike in length.
+        """
         content = orjson.dumps({"move": move_json(move), "rule": rule})
+        content = content.ljust(-(-len(content) // ROUND) * ROUND)
         key_id, sealed = self._keyring.seal(content, _associated(record.identity))
         self._directory.record_refusal(
             game=record.identity,
@@ -51,7 +60,7 @@ class Refusals:
 
     def of(self, game: UUID) -> list[dict[str, Any]]:
         """
-        Return the refused moves of a game as plain values: at, seat, move, rule.
+        Return the moves of a game that a rule refused as plain values: at, seat, move, rule.
 
         Those of an archived game are in its bundle.
         """
@@ -61,7 +70,8 @@ class Refusals:
             at = format_time(refusal.at)
             kept.append({"at": at, "seat": refusal.seat, **orjson.loads(content)})
         # Members in the order of a bundle, so that archiving a game changes no byte of an answer.
-        return [orjson.loads(canonical(row)) for row in kept] or self._archived(game)
+        rows = [orjson.loads(canonical(row)) for row in kept if row["rule"] is not None]
+        return rows or self._archived(game)
 
     def _archived(self, game: UUID) -> list[dict[str, Any]]:
         bundle = self._store.bundle(game)
