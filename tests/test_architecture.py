@@ -68,6 +68,7 @@ LONG_FUNCTIONS: dict[str, str] = {
 """Functions that do not fit on a screen, each with the reason why it stays whole."""
 
 LONG_FILES: dict[str, str] = {
+    "service/bootstrap.py": "the composition root: every part once, and nothing else",
     "schemas/events.py": "one case an event type, both ways: half of it would not be checked whole",
     "service/domain/decide.py": "one case a command, each with the consequences it shares",
     "service/domain/events.py": "one class an event type, nothing else",

@@ -117,8 +117,7 @@ class Tables:
 
     def version(self, identity: UUID) -> int:
         """Return a table's version; for those who wait for the next one."""
-        row = self._directory.table(identity)
-        if row is None:
+        if (row := self._directory.table(identity)) is None:
             raise not_found("table")
         return row.version
 
@@ -281,9 +280,8 @@ class Tables:
 
     def _first_hand(self, record: TableRecord) -> DealtHand | None:
         table = record.table
-        if not table.conditions.deal or table.hand or table.status is not TableStatus.BETWEEN:
-            return None
-        return self._hand(record)
+        full = table.conditions.deal and table.status is TableStatus.BETWEEN
+        return self._hand(record) if full and not table.hand else None
 
     def _hand(self, record: TableRecord) -> DealtHand:
         game, lines = new_hand(record.identity, record.table, self._world)

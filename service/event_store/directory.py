@@ -151,9 +151,7 @@ class Directory(Disputes, Protocol):
         Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
         """
 
-    def record_reading(
-        self, *, game: UUID, at: datetime, reader: UUID | None, what: str
-    ) -> None:
+    def record_reading(self, *, game: UUID, at: datetime, reader: UUID | None, what: str) -> None:
         """Note who read something not public; None for whoever cannot be named."""
 
     def readings(self, game: UUID) -> Sequence[Reading]:

@@ -13,7 +13,7 @@ from service.event_store.disputes import Facts
 from service.event_store.memory import MemoryStore
 from service.event_store.memory_disputes import MemoryDisputes
 from service.event_store.memory_people import People
-from service.event_store.memory_rows import game_row, table_row
+from service.event_store.memory_rows import change_row, game_row, table_row
 from service.event_store.protocol import StreamKind
 from service.event_store.rows import (
     START,
@@ -197,23 +197,17 @@ class MemoryDirectory(People, MemoryDisputes):
         wake_at: datetime | None,
     ) -> bool:
         """Set which seats are back from a bot; return False where the game has moved on."""
+        wake = {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}
         with self._store.summaries(StreamKind.GAME) as rows:
-            row = rows.get(game)
-            if row is None or row["version"] != version:
-                return False
-            row |= {"back": sorted(back), "wake_kind": wake_kind, "wake_at": as_json(wake_at)}
-            return True
+            return change_row(rows, game, version, {"back": sorted(back), **wake})
 
     def put_off(
         self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
     ) -> bool:
         """Set what a game waits for next; return False where it has moved on."""
+        wake = {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}
         with self._store.summaries(StreamKind.GAME) as rows:
-            row = rows.get(game)
-            if row is None or row["version"] != version:
-                return False
-            row |= {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}
-            return True
+            return change_row(rows, game, version, wake)
 
     def record_refusal(
         self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
@@ -245,9 +239,7 @@ class MemoryDirectory(People, MemoryDisputes):
         unused = self.registered(before=registered_before) - busy
         return sum(self.erase_player(player, at) for player in unused)
 
-    def record_reading(
-        self, *, game: UUID, at: datetime, reader: UUID | None, what: str
-    ) -> None:
+    def record_reading(self, *, game: UUID, at: datetime, reader: UUID | None, what: str) -> None:
         """Note who read something not public."""
         with self._beside:
             self._readings.setdefault(game, []).append(Reading(at=at, reader=reader, what=what))

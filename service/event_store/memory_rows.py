@@ -49,3 +49,14 @@ def table_row(table: UUID, row: Mapping[str, Any], seats: tuple[SeatRow, ...]) -
         game=None if game is None else UUID(game),
         seats=seats,
     )
+
+
+def change_row(
+    rows: Mapping[UUID, dict[str, Any]], game: UUID, version: int, columns: Mapping[str, Any]
+) -> bool:
+    """Set columns of a game's row; return False where it has moved on from `version`."""
+    row = rows.get(game)
+    if row is None or row["version"] != version:
+        return False
+    row |= columns
+    return True
