@@ -14,13 +14,15 @@ from uuid import UUID
 import orjson
 from flask.testing import FlaskClient
 
-from schemas.moves import move_of
+from schemas.moves import move_json, move_of
 from service.api.app import create_app
 from service.application import game_record
+from service.application.entries import GameEntry
+from service.application.moves import Moves
 from service.bootstrap import Services, compose
 from service.config import Settings
 from service.domain.cards import Card
-from service.domain.commands import Seat
+from service.domain.commands import Move, Seat
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused
@@ -29,12 +31,16 @@ from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.event_store.memory import MemoryStore
 from service.event_store.memory_directory import MemoryDirectory
+from service.public_log.memory_log import MemoryLog
 from service.record.shuffle import Shuffle, derive
 from service.record.stored_zip import read_zip
-from tests.set_world import KEYS, SetWorld, entry_of, legal, lines_of
+from tests.set_world import KEYS, Court, SetWorld, Wakes, entry_of, legal, lines_of
 
 Deck = tuple[Card, ...]
 Viewer = Seat | None
+
+WINDOW = 3
+"""Seconds for which bots wait at a first-come opening."""
 
 DIGITS = re.compile(rb"[0-9a-f]{64}|[A-Za-z0-9+/]{43,}={0,2}")
 """Hashes, salts and commitments in hexadecimal; heads and signatures in base64."""
@@ -60,26 +66,24 @@ class Said:
 
 @dataclass(kw_only=True)
 class Service:
-    """A service in memory whose clock, ids and deck are set; only people sit at its table."""
+    """A service whose clock, ids and deck are set; people sit at its table, and then bots."""
 
     ruleset: str
     people: int
+    bots: tuple[str, ...] = ()
+    url: str | None = None  # of a database; without one everything is in memory
     options: Mapping[str, Any] = field(default_factory=dict)
     world: SetWorld = field(default_factory=lambda: SetWorld(seed=9))
+    bell: Wakes = field(default_factory=Wakes)
+    log: MemoryLog = field(default_factory=MemoryLog)
+    made: list[Step] = field(default_factory=list)
     services: Services = field(init=False)
     tokens: list[str] = field(init=False)
     game: UUID = field(init=False)
     client: FlaskClient = field(init=False)
 
     def __post_init__(self) -> None:
-        store = MemoryStore(clock=self.world.now)
-        self.services = compose(
-            store=store,
-            directory=MemoryDirectory(store),
-            keyring=KEYS,
-            origin="tests.example",
-            world=self.world,
-        )
+        self.services = self._composed()
         settings = Settings(database_url="", keys="", rate_limits=False)
         self.client = create_app(self.services, settings).test_client()
         self.tokens = [self._registered(n) for n in range(self.people)]
@@ -90,9 +94,32 @@ class Service:
         return entry_of(self.services, self.game).record.game
 
     def make(self, step: Step) -> Said:
-        """Let a seat make a move; a second goes by."""
+        """Let a seat make a move, with a key to repeat it by; a second goes by."""
         self.world.wait(1)
-        return self.ask("POST", f"/v1/games/{self.game}/moves", step.seat, json=step.move)
+        self.made.append(step)
+        return self.again(step.seat)
+
+    def again(self, seat: Seat) -> Said:
+        """Let a seat send the last move that was made, with its key; its own or another's."""
+        move, key = self.made[-1].move, {"Idempotency-Key": f"step-{len(self.made)}"}
+        return self.ask("POST", f"/v1/games/{self.game}/moves", seat, key, json=move)
+
+    def let_bots(self) -> list[Step]:
+        """Let the windows pass and the bots act, and return their moves."""
+        moved: list[Step] = []
+        by_server_at = Moves.by_server_at
+
+        def seen(moves: Moves, entry: GameEntry, command: Move, **more: Any) -> GameEntry:
+            after = by_server_at(moves, entry, command, **more)
+            moved.append(Step(seat=command.seat, move=move_json(command)))
+            return after
+
+        with patch.object(Moves, "by_server_at", seen):
+            for _ in range(3):
+                version = entry_of(self.services, self.game).record.version
+                self.services.turns.take(self.game, version)
+                self.world.wait(WINDOW)
+        return moved
 
     def ask(
         self, method: str, path: str, viewer: Viewer, headers: Any = None, json: Any = None
@@ -110,6 +137,20 @@ class Service:
             body=answer.get_data(),
         )
 
+    def _composed(self) -> Services:
+        if self.url is not None:
+            return Court(url=self.url, world=self.world, bell=self.bell).process()
+        store = MemoryStore(clock=self.world.now)
+        return compose(
+            store=store,
+            directory=MemoryDirectory(store),
+            keyring=KEYS,
+            origin="tests.example",
+            world=self.world,
+            bell=self.bell,
+            log_store=self.log,
+        )
+
     def _registered(self, number: int) -> str:
         answer = self.client.post("/v1/players", json={"name": f"Player {number}"})
         assert answer.status_code == 201, answer.text
@@ -117,7 +158,7 @@ class Service:
         return token
 
     def _dealt(self) -> UUID:
-        seats = ["me", *["open"] * (self.people - 1)]
+        seats = ["me", *["open"] * (self.people - 1), *({"bot": bot} for bot in self.bots)]
         body = {"ruleset": self.ruleset, "seats": seats, "options": dict(self.options)}
         clock = {"turn_seconds": 3600, "swap_seconds": 3600}
         table = self.ask("POST", "/v1/tables", 0, json={**body, "clock": clock})
@@ -130,7 +171,9 @@ class Service:
 
 
 @contextmanager
-def dealt(ruleset: str, people: int, deck: Deck | None = None) -> Iterator[Service]:
+def dealt(
+    ruleset: str, people: int, deck: Deck | None = None, **more: Any
+) -> Iterator[Service]:
     """Give a service that deals this deck, or without one the deck of its seed."""
 
     def chosen(**given: Any) -> Shuffle:
@@ -138,7 +181,7 @@ def dealt(ruleset: str, people: int, deck: Deck | None = None) -> Iterator[Servi
         return shuffle if deck is None else replace(shuffle, deck=tuple(deck))
 
     with patch.object(game_record, "derive", chosen):
-        yield Service(ruleset=ruleset, people=people)
+        yield Service(ruleset=ruleset, people=people, **more)
 
 
 def json_of(said: Said) -> Any:
@@ -157,67 +200,6 @@ def script(service: Service, rng: random.Random, *, steps: int) -> Iterator[Step
         ready = [move for move in moves if move["type"] == "ready"]
         move = rng.choice(ready if ready and rng.random() < 0.4 else moves)
         yield Step(seat=seat, move=move)
-
-
-def sight(service: Service, viewer: Viewer) -> Iterator[Said]:
-    """Give every answer that a viewer can get about a running game."""
-    game = f"/v1/games/{service.game}"
-    version = entry_of(service.services, service.game).record.version
-    own = "public" if viewer is None else str(viewer)
-    for path in (
-        *("", "?as=public", f"?at={version}", f"?at={max(1, version - 1)}&as={own}"),
-        *("?as=all", f"?as={service.people - 1 if viewer == 0 else 0}"),
-        *("/events", "/events?after=2&limit=3", f"/events?after={version}"),
-        *("/openings", "/receipt", "/audit", "/evidence?profile=public", "/evidence?profile=seat"),
-        *("/replay", "/replay?as=public", "/replay?as=all"),
-        f"/replay?as={own}&from=2&to={version}",
-        *("/transcript", "/transcript?as=public", "/transcript?as=all"),
-        *(f"/audit/moves/{seq}" for seq in range(max(0, version - 6), version + 1)),
-        *(f"/audit/cards/{card}" for card in ("Th", "2c", "7d", "Qs", "X1", "zz")),
-        *("/audit/knowledge", "/audit/knowledge?seat=0", "/audit/knowledge?seat=1&at=5"),
-        "/audit/readings",
-        *(f"?at={version + 1}", "/nothing"),
-    ):
-        yield service.ask("GET", game + path, viewer)
-    yield service.ask("GET", f"{game}/events", viewer, {"Accept": "application/x-ndjson"})
-    yield service.ask("GET", game, viewer, {"If-None-Match": f'"v{version}"'})
-    yield service.ask("HEAD", game, viewer)
-    yield service.ask("GET", "/v1/games?limit=5", viewer)
-    yield service.ask("GET", "/v1/tables?limit=5", viewer)
-    table = entry_of(service.services, service.game).table
-    yield service.ask("GET", f"/v1/tables/{table}", viewer)
-    if viewer is not None:
-        yield service.ask("GET", "/v1/games?player=me", viewer)
-        yield service.ask("GET", "/v1/players/me", viewer)
-        yield from _refusals(service, viewer, game, version)
-
-
-def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterator[Said]:
-    """Give what a seat is told when it tries what it may not: cards that lie elsewhere."""
-    state = service.entry_game()
-    own = {*state.seats[viewer].hand, *state.seats[viewer].up_cards}
-    elsewhere = sorted(card for card in state.deck if card not in own)
-    tries: list[dict[str, Any]] = [
-        {"type": "play", "cards": [card]} for card in elsewhere[version % 3 :: 3]
-    ]
-    other, another = elsewhere[0], elsewhere[-1]
-    mine = min(own, default=other)
-    tries += [
-        {"type": "play", "cards": [other, another]},
-        {"type": "play", "cards": [mine, other]},
-        {"type": "pick_up", "with": [other]},
-        {"type": "swap", "up": [other], "hand": [mine]},
-        {"type": "swap", "up": [mine], "hand": [another]},
-        {"type": "lay", "stacks": [[other], [], []]},
-        {"type": "play", "cards": ["X9"]},
-        {"type": "play_blind", "slot": 63},
-    ]
-    path = f"{game}/moves"
-    for move in tries:
-        yield service.ask("POST", path, viewer, json=move)
-    yield service.ask("POST", path, viewer, {"If-Match": '"v1"'}, json=tries[0])
-    yield service.ask("POST", f"{game}/entropy", viewer, json={"value": "00" * 32})
-    yield service.ask("POST", f"{game}/back", viewer, json={})
 
 
 def twin_of(
@@ -291,8 +273,10 @@ def _after(
 def masked(said: Said) -> tuple[str, int, tuple[tuple[str, str], ...], list[tuple[str, bytes]]]:
     """Return an answer in which nothing but the digits of hashes and signatures is blotted out."""
     parts = [("", said.body)]
-    if dict(said.headers).get("Content-Type") == "application/zip":
+    if said.body and dict(said.headers).get("Content-Type") == "application/zip":
         parts = [(name, content) for name, content in read_zip(said.body).items()]
         parts.append(("size", str(len(said.body)).encode()))
+    elif "/tile/0/" in said.to:
+        parts = [("", b"#" * len(said.body))]
     blotted = [(name, DIGITS.sub(lambda m: b"#" * len(m[0]), part)) for name, part in parts]
     return said.to, said.status, said.headers, blotted

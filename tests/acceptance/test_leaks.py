@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from service.rulesets.catalogue import catalogue, definition
-from tests.twins import Deck, Said, Service, Step, Viewer, dealt, masked, script, sight, twin_of
+from tests.sights import sight
+from tests.twins import Deck, Said, Service, Step, Viewer, dealt, masked, script, twin_of
 
 FIRST = ("shithead", "leeds", "covered-queen")
 OTHERS = tuple(identity for identity in catalogue() if identity not in FIRST)
