@@ -205,18 +205,30 @@ def script(service: Service, rng: random.Random, *, steps: int) -> Iterator[Step
 def twin_of(
     service: Service, steps: Sequence[Step], viewer: Viewer, rng: random.Random
 ) -> Deck | None:
+    """Return, of the decks that a viewer of these steps cannot tell apart, a most different one."""
+    deck = service.entry_game().deck
+    twins = twins_of(service, steps, viewer, rng)
+    return max(twins, key=lambda twin: changed(twin, deck), default=None)
+
+
+def changed(twin: Deck, deck: Deck) -> int:
+    """Return how many cards lie elsewhere."""
+    return sum(a != b for a, b in zip(twin, deck, strict=True))
+
+
+def twins_of(
+    service: Service, steps: Sequence[Step], viewer: Viewer, rng: random.Random
+) -> Iterator[Deck]:
     """
-    Return another deck that a viewer of these steps cannot tell from the true one.
+    Yield other decks that a viewer of these steps cannot tell from the true one.
 
     Only cards that the viewer does not know change places, and only so that every
-    step is still possible and the same seat opens: that is what the table sees. Of
-    the decks tried it is the one that differs most.
+    step is still possible and the same seat opens: that is what the table sees. What
+    bots would do with other cards is not asked.
     """
     game = service.entry_game()
     unknown = sorted(_unknown(game, viewer) - _opened(lines_of(service.services, service.game)))
     opened = _replayed(game, game.deck, steps)
-    found: Deck | None = None
-    most = 0
     for _ in range(60):
         count = rng.randint(2, len(unknown))
         places = sorted(rng.sample(unknown, count))
@@ -224,10 +236,8 @@ def twin_of(
         deck = list(game.deck)
         for p, card in zip(places, cards, strict=True):
             deck[p] = card
-        changed = sum(a != b for a, b in zip(deck, game.deck, strict=True))
-        if changed > most and _replayed(game, tuple(deck), steps) == opened:
-            found, most = tuple(deck), changed
-    return found
+        if tuple(deck) != game.deck and _replayed(game, tuple(deck), steps) == opened:
+            yield tuple(deck)
 
 
 def _unknown(game: Game, viewer: Viewer) -> set[int]:

@@ -1,0 +1,236 @@
+"""What is stored, counted and logged of a running game tells no more than its public log."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import prometheus_client
+import psycopg
+import pytest
+from psycopg import sql
+from structlog.testing import capture_logs
+
+from service.domain.game import Status
+from service.domain.legal import may_act
+from service.rulesets.catalogue import catalogue
+from tests.acceptance.test_leaks import people_at
+from tests.servers import DatabaseServer
+from tests.set_world import legal, lines_of
+from tests.twins import DIGITS, Deck, Service, Step, dealt, twins_of
+
+pytestmark = pytest.mark.heavy
+
+FIRST = ("shithead", "covered-queen", "threes")
+OTHERS = tuple(identity for identity in catalogue() if identity not in FIRST)
+RULESETS = (*FIRST, *(pytest.param(other, marks=pytest.mark.long) for other in OTHERS))
+STEPS = 8
+
+BY_CHANCE = {
+    *(("answers", "created_at"), ("outbox", "created_at"), ("players", "created_at")),
+    *(("refusals", "refusal_id"), ("readings", "reading_id")),
+}
+"""Columns that the database fills in by itself."""
+
+Stored = dict[str, list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """What a game leaves behind for whoever runs the server, its public log apart."""
+
+    stored: Stored
+    counted: dict[str, float]
+    logged: list[dict[str, Any]]
+    woken: list[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A move that a person makes, or tries; then time passes and bots act."""
+
+    step: Step
+    status: int
+
+
+def fill(service: Service, rng: random.Random) -> tuple[list[Act], list[Step]]:
+    """Play at random, with attempts in between; return what people did, and all moves."""
+    acts: list[Act] = []
+    moves = service.let_bots()
+    for _ in range(STEPS):
+        game = service.entry_game()
+        if game.over:
+            break
+        tried = Step(
+            seat=rng.randrange(service.people),
+            move={"type": "play", "cards": [rng.choice(sorted(game.deck))]},
+        )
+        steps = [tried]
+        people = [(s, legal(service.services, service.game, s)) for s in range(service.people)]
+        able = [(seat, listed) for seat, listed in people if listed]
+        if able:
+            seat, listed = rng.choice(able)
+            ready = [move for move in listed if move["type"] == "ready"]
+            steps.append(Step(seat=seat, move=(ready or [rng.choice(listed)])[0]))
+        for step in steps:
+            status = service.make(step).status
+            acts.append(Act(step=step, status=status))
+            if status == 201:
+                moves.append(step)
+        moves += service.let_bots()
+    return acts, moves
+
+
+def repeat(service: Service, acts: Sequence[Act]) -> bool:
+    """Do the same again; return whether as much of it was accepted."""
+    service.let_bots()
+    for act in _in_turns(acts):
+        for one in act:
+            if (service.make(one.step).status == 201) != (one.status == 201):
+                return False
+        service.let_bots()
+    return True
+
+
+def _in_turns(acts: Sequence[Act]) -> Iterator[Sequence[Act]]:
+    """Yield what was done between two rounds of the bots: an attempt, and mostly a move."""
+    at = 0
+    while at < len(acts):
+        yield acts[at : at + 2]
+        at += 2
+
+
+def public_log(service: Service) -> list[bytes]:
+    """Return the log as everybody reads it, without the digits of hashes."""
+    return [DIGITS.sub(b"#", line) for line in lines_of(service.services, service.game)]
+
+
+def left(ruleset: str, people: int, deck: Deck | None, acts: Sequence[Act], url: str) -> Left:
+    """Play a game over a database, and return what it leaves behind."""
+    before = counted()
+    with capture_logs() as logged, dealt(ruleset, people, deck, bots=("lowest",), url=url) as game:
+        assert repeat(game, acts)
+    for line in logged:
+        line.pop("milliseconds", None)
+    after = counted()
+    return Left(
+        stored=stored(url),
+        counted={name: value - before.get(name, 0) for name, value in after.items()},
+        logged=[dict(line) for line in logged],
+        woken=[*game.bell.woken, *game.bell.told],
+    )
+
+
+def counted() -> dict[str, float]:
+    """Return all measures but those of time and of the process."""
+    return {
+        f"{sample.name}{sorted(sample.labels.items())}": sample.value
+        for metric in prometheus_client.REGISTRY.collect()
+        if metric.name.startswith("shithead")
+        for sample in metric.samples
+        if not sample.name.endswith(("_created", "_bucket", "_sum"))
+    }
+
+
+def stored(url: str) -> Stored:
+    """Return the rows of every table; of what is encrypted or hashed, the length."""
+    found: Stored = {}
+    with psycopg.connect(url) as connection:
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchall()
+        for (table,) in tables:
+            cursor = connection.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(table)))
+            columns = [column.name for column in cursor.description or ()]
+            found[table] = sorted(
+                " ".join(
+                    f"{name}={_shown(table, name, value)}"
+                    for name, value in zip(columns, row, strict=True)
+                )
+                for row in cursor
+            )
+    return {table: rows for table, rows in found.items() if not table.startswith("applied_")}
+
+
+def _shown(table: str, column: str, value: Any) -> str:
+    if (table, column) in BY_CHANCE:
+        return "by chance"
+    if isinstance(value, bytes | memoryview) and table != "events":
+        return f"{len(bytes(value))} bytes"
+    raw = bytes(value) if isinstance(value, bytes | memoryview) else str(value).encode()
+    return DIGITS.sub(b"#", raw).decode()
+
+
+@pytest.fixture
+def urls(database_server: DatabaseServer, migrated_template: str) -> Iterator[tuple[str, str]]:
+    """Return two new databases."""
+    made = [database_server.create(template=migrated_template) for _ in range(2)]
+    yield made[0], made[1]
+    for url in made:
+        database_server.drop(url)
+
+
+def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
+    """Return a deck, what was done with it, and another with which the public sees the same."""
+    for seed in range(20):
+        rng = random.Random(f"stored {ruleset} {seed}")
+        with dealt(ruleset, people, bots=("lowest",)) as first:
+            acts, moves = fill(first, rng)
+            log, deck = public_log(first), first.entry_game().deck
+            twins = list(twins_of(first, moves, None, rng))
+        for twin in twins:
+            with dealt(ruleset, people, twin, bots=("lowest",)) as second:
+                if repeat(second, acts) and public_log(second) == log:
+                    return deck, twin, acts
+    raise AssertionError("no twin: the test would show nothing")
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_two_games_that_the_public_cannot_tell_apart_leave_the_same_behind(
+    ruleset: str, urls: tuple[str, str]
+) -> None:
+    """In the database with its answers and attempts, in measures, logs and wake-ups."""
+    people = max(2, people_at(ruleset) - 1)
+    deck, twin, acts = twin_game(ruleset, people)
+    one = left(ruleset, people, deck, acts, urls[0])
+    other = left(ruleset, people, twin, acts, urls[1])
+    assert one.stored["answers"]
+    assert one.stored["refusals"]
+    for table, rows in one.stored.items():
+        assert rows == other.stored[table], table
+    assert one.counted == other.counted
+    assert one.logged == other.logged
+    assert one.woken == other.woken
+
+
+def at_the_opening(service: Service) -> list[Act]:
+    """Let everybody be ready, and stop before the bots' window is over."""
+    service.services.turns.take(service.game, len(public_log(service)))
+    ready = [Step(seat=seat, move={"type": "ready"}) for seat in range(service.people)]
+    return [Act(step=step, status=service.make(step).status) for step in ready]
+
+
+@pytest.mark.parametrize("ruleset", ["threes", "threes-house"])
+def test_before_bots_have_tried_to_open_nothing_stored_tells_which_of_them_may(
+    ruleset: str, urls: tuple[str, str]
+) -> None:
+    found: dict[bool, tuple[Deck, list[bytes]]] = {}
+    with dealt(ruleset, 2, bots=("lowest",)) as service:
+        at_the_opening(service)
+        decks = list(twins_of(service, [], None, random.Random(ruleset)))
+    for deck in decks:
+        with dealt(ruleset, 2, deck, bots=("lowest",)) as service:
+            at_the_opening(service)
+            game = service.entry_game()
+            if game.status is Status.PLAYING:
+                found.setdefault(may_act(game, 2), (deck, public_log(service)))
+    assert set(found) == {True, False}
+    assert found[True][1] == found[False][1]
+    left_behind = []
+    for url, (deck, _) in zip(urls, found.values(), strict=True):
+        with dealt(ruleset, 2, deck, bots=("lowest",), url=url) as service:
+            at_the_opening(service)
+        left_behind.append((stored(url), service.bell.woken, service.bell.told))
+    assert left_behind[0] == left_behind[1]
