@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""
+Whether a bot takes longer with other cards: python -m ops.bench.bot_timing [--positions N].
+
+At each position the cards that only the bot can know are dealt anew several times, so that
+whatever everybody sees stays as it is. Measured is the time from the job's look at the game to
+the moment at which its move is written, in one process, without database and network: what an
+observer sees has more noise. The statistic is the sum, over positions, of the products of the
+ranks of time and number of legal moves; permuted within each position, which keeps all that is
+public as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
+
+import orjson
+
+from service.application.beat import BEAT_SECONDS, Beat, Rest, at_once, no_beat
+from service.application.callers import Caller, Player
+from service.application.entries import GameEntry
+from service.application.game_record import write
+from service.application.moves import Moves
+from service.application.table_requests import TableRequest
+from service.application.turns import Turns
+from service.bootstrap import Services, compose
+from service.domain.commands import Command
+from service.domain.decide import decide
+from service.domain.events import Entropy
+from service.domain.game import Game, Status
+from service.domain.legal import legal_moves
+from service.event_store.memory import MemoryStore
+from service.event_store.memory_directory import MemoryDirectory
+from service.keyring import Keyring
+from service.record.times import format_time
+
+RESULTS = Path(__file__).parent / "results" / "bot-timing.md"
+RULESETS = ("shithead", "covered-queen", "guarducci")
+DEALS = 6
+"""How often the hidden cards of a position are dealt."""
+
+PERMUTATIONS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """How long a bot took with one hand."""
+
+    seconds: float
+    moves: int
+
+
+class Timed:
+    """Stands where moves are committed: decides, rests and writes, and takes the time."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def by_server_at(
+        self, entry: GameEntry, command: Command, *, rest: Rest = at_once
+    ) -> GameEntry:
+        """Do all that comes before the commit."""
+        events = decide(command, entry.record.game)
+        rest()
+        write(entry.record, events, at=format_time(datetime.now(UTC)))
+        self.at = time.perf_counter()
+        return entry
+
+
+def main() -> None:
+    """Measure with and without the beat, and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--positions", type=int, default=100)
+    asked = parser.parse_args()
+    rows = []
+    for ruleset in RULESETS:
+        found = list(positions(ruleset, asked.positions))
+        for name, begin in (("none", no_beat), (f"{BEAT_SECONDS * 1e3:.0f} ms", Beat().begin)):
+            rows.append(_row(ruleset, name, measured(found, begin)))
+            print(rows[-1])
+    RESULTS.write_text(_page(rows, asked.positions))
+
+
+def positions(ruleset: str, count: int) -> Iterator[tuple[Services, GameEntry]]:
+    """Yield positions at which a bot is on turn and the stock is not empty."""
+    rng = random.Random(f"positions {ruleset}")
+    while True:
+        services = _services()
+        ada = Player(id=UUID(services.players.register("Ada")["id"]), name="Ada")
+        game = _dealt(services, ada, ruleset)
+        for _ in range(40):
+            entry = services.entries.fresh(game)
+            if entry is None or entry.record.sealed:
+                break
+            state = entry.record.game
+            mine = legal_moves(state, 0)
+            if state.status is Status.PLAYING and state.turn == 1 and len(state.stock) > DEALS:
+                yield services, entry
+                count -= 1
+                if not count:
+                    return
+            if mine:
+                services.moves.move(Caller(player=ada.id), game, _chosen(services, game, rng))
+            else:
+                services.turns.take(game, entry.record.version)
+
+
+def measured(
+    found: list[tuple[Services, GameEntry]], begin: Callable[[], Rest]
+) -> list[list[Answered]]:
+    """Return how long the bot takes at each position, with each deal of what only it knows."""
+    rng = random.Random("deals")
+    answers = []
+    for services, entry in found:
+        timed = Timed()
+        turns = Turns(
+            entries=services.entries,
+            moves=cast("Moves", timed),
+            names=services.turns._names,  # noqa: SLF001 -- the parts of a worker, put together anew
+            directory=services.directory,
+            world=services.world,
+            idle=services.turns._idle,  # noqa: SLF001 -- as above
+            bot_secret=bytes(32),
+            begin_beat=begin,
+        )
+        hands = [_redealt(entry, rng) for _ in range(DEALS)]
+        answers.append([_answered(turns, timed, hand) for hand in hands])
+    return answers
+
+
+def _answered(turns: Turns, timed: Timed, entry: GameEntry) -> Answered:
+    begun = time.perf_counter()
+    turns._once(entry)  # noqa: SLF001 -- one move of a job, without the store before and after it
+    seconds = timed.at - begun
+    return Answered(seconds=seconds, moves=len(legal_moves(entry.record.game, 1)))
+
+
+def _redealt(entry: GameEntry, rng: random.Random) -> GameEntry:
+    """Return the position with other cards in the bot's hand, out of those in the stock."""
+    game: Game = entry.record.game
+    place = {card: p for p, card in enumerate(game.deck)}
+    bot = game.seats[1]
+    hidden = [place[card] for card in bot.hand if card not in bot.known]
+    places = [*hidden, *game.stock]
+    deck = list(game.deck)
+    dealt = rng.sample([game.deck[p] for p in places], len(places))
+    for p, card in zip(places, dealt, strict=True):
+        deck[p] = card
+    hand = tuple(deck[place[card]] if place[card] in hidden else card for card in bot.hand)
+    seats = tuple(
+        replace(seat, hand=hand) if number == 1 else seat for number, seat in enumerate(game.seats)
+    )
+    state = replace(game, deck=tuple(deck), seats=seats)
+    return replace(entry, record=replace(entry.record, game=state))
+
+
+def p_value(answers: list[list[Answered]]) -> float:
+    """Return how often chance alone gives as strong a dependence, either way."""
+    rng = random.Random("permutations")
+    strata = [
+        (_ranks([a.seconds for a in position]), _ranks([float(a.moves) for a in position]))
+        for position in answers
+    ]
+    observed = abs(sum(_product(times, moves) for times, moves in strata))
+    as_strong = 1
+    for _ in range(PERMUTATIONS):
+        total = sum(_product(rng.sample(times, len(times)), moves) for times, moves in strata)
+        as_strong += abs(total) >= observed
+    return as_strong / (PERMUTATIONS + 1)
+
+
+def _product(times: list[float], moves: list[float]) -> float:
+    return sum(a * b for a, b in zip(times, moves, strict=True))
+
+
+def _ranks(values: list[float]) -> list[float]:
+    """Return the ranks, equal ones shared, with their mean taken off."""
+    order = sorted(values)
+    ranks = [order.index(value) + (order.count(value) - 1) / 2 for value in values]
+    mean = statistics.fmean(ranks)
+    return [rank - mean for rank in ranks]
+
+
+def _row(ruleset: str, beat: str, answers: list[list[Answered]]) -> str:
+    most = [max(position, key=lambda a: a.moves).seconds for position in answers]
+    fewest = [min(position, key=lambda a: a.moves).seconds for position in answers]
+    ratio = statistics.median(a / b for a, b in zip(most, fewest, strict=True))
+    median = statistics.median(a.seconds for position in answers for a in position)
+    return (
+        f"| {ruleset} | {beat} | {len(answers) * DEALS} | {median * 1e3:.2f} ms | {ratio:.3f} "
+        f"| {p_value(answers):.4f} |"
+    )
+
+
+def _page(rows: list[str], count: int) -> str:
+    return f"""# Whether a bot's answer takes longer with other cards
+
+Made by `python -m ops.bench.bot_timing --positions {count}`. At each position the cards that
+only the bot can know were dealt {DEALS} times. *most / fewest moves* is the median, over positions,
+of the ratio of the answer with the most legal moves to that with the fewest; *p* is of
+{PERMUTATIONS} permutations within positions. A small p says that the number of moves shows.
+
+| ruleset | beat | answers | median | most / fewest moves | p |
+| --- | --- | --- | --- | --- | --- |
+{chr(10).join(rows)}
+"""
+
+
+def _services() -> Services:
+    store = MemoryStore()
+    return compose(
+        store=store,
+        directory=MemoryDirectory(store),
+        keyring=Keyring.generate(),
+        origin="bench.example",
+    )
+
+
+def _dealt(services: Services, ada: Player, ruleset: str) -> UUID:
+    request = TableRequest(
+        ruleset=ruleset,
+        seats=("me", {"bot": "greedy"}),
+        options={},
+        clock=None,
+        window_seconds=0,
+        public=True,
+        entropy=Entropy.NONE,
+        key=None,
+        turn_limit=None,
+        deal=True,
+    )
+    return UUID(orjson.loads(services.tables.open(ada, request).body)["game"])
+
+
+def _chosen(services: Services, game: UUID, rng: random.Random) -> dict[str, Any]:
+    entry = services.entries.fresh(game)
+    view = {} if entry is None else _view(services, entry)
+    ready = [move for move in view["moves"] if move["type"] == "ready"]
+    chosen: dict[str, Any] = (ready or [rng.choice(view["moves"])])[0]
+    return chosen
+
+
+def _view(services: Services, entry: GameEntry) -> dict[str, Any]:
+    player = entry.players[0]
+    body, _ = services.games.view(Caller(player=player), entry.record.identity)
+    view: dict[str, Any] = orjson.loads(body)
+    return view
+
+
+if __name__ == "__main__":
+    main()
