@@ -190,7 +190,7 @@ def compose(
             directory=directory, entries=entries, tables=tables, names=names, world=world
         ),
         tables=tables,
-        key_changes=KeyChanges(store, directory),
+        key_changes=KeyChanges(store, directory, readings),
         games=games,
         moves=moves,
         entropy=EntropyCalls(moves),

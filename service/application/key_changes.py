@@ -12,6 +12,7 @@ from schemas.table_events import table_event_of
 from service.application.access import visible_table
 from service.application.callers import Caller
 from service.application.errors import not_found
+from service.application.readings import Readings
 from service.domain.table import SeatChanged
 from service.event_store.directory import Directory
 from service.event_store.protocol import EventStore, StreamKind
@@ -21,13 +22,15 @@ from service.record.key_changes import MAX_CHANGES, KeyChange
 class KeyChanges:
     """Reads what the table's stream keeps; a change proves itself, so nobody has to believe it."""
 
-    def __init__(self, store: EventStore, directory: Directory) -> None:
+    def __init__(self, store: EventStore, directory: Directory, readings: Readings) -> None:
         self._store = store
         self._directory = directory
+        self._readings = readings
 
     def of_table(self, caller: Caller, table: UUID) -> list[dict[str, Any]]:
         """Return the changes of its seats that the keys before them signed, newest first."""
-        visible_table(self._directory.table(table), caller, self._directory)
+        row = visible_table(self._directory.table(table), caller, self._directory)
+        self._readings.note_table(row, caller)
         found = self._store.read(table)
         if found is None or found.kind is not StreamKind.TABLE:
             raise not_found("table")

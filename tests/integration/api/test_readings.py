@@ -21,7 +21,8 @@ SHARED = (
     *(f"{GAME}/replay?as=1", f"{GAME}/replay?as=public", f"{GAME}/transcript"),
     *(f"{GAME}/events?limit=2", f"{GAME}/receipt", f"{GAME}/audit", f"{GAME}/audit/readings"),
     *(f"{GAME}/audit/moves/0", f"{GAME}/audit/moves/{{bobs}}", f"{GAME}/audit/knowledge?seat=1"),
-    *(f"{GAME}/disputes", DISPUTE, TABLE, LISTED, "/v1/tables?mine=true", "/v1/games"),
+    *(f"{GAME}/disputes", DISPUTE, TABLE, f"{TABLE}/keys", LISTED),
+    *("/v1/tables?mine=true", "/v1/games"),
 )
 """What seat 1 reads as its own, or as one of those who share it; nobody else does."""
 
@@ -40,7 +41,6 @@ SEALED = (
 """Refused to seat 1 before the seal."""
 
 CALLS = (*SHARED, *AFTER_THE_SEAL, *SEALED)
-NOT_OF_A_GAME = {"/v1/games/<uuid:game_id>/disputes"}
 
 
 @dataclass(frozen=True, kw_only=True)
