@@ -192,7 +192,7 @@ def change_past(database: str, game: UUID) -> None:
         ).fetchall()
         forgery = Forgery(line for (line,) in rows)
         for event in forgery.events[5:]:
-            event["at"] = event["at"].replace("2", "3", 1)
+            event["at"] = event["at"][:20] + "000000Z"
         lines = forgery.lines()
         for seq, line in enumerate(lines):
             owner.execute(
