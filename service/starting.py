@@ -1,4 +1,4 @@
-"""What is looked at before a process begins to work: its clock and its keys."""
+"""What is looked at before a process begins to work: its clock, its keys, its name in the log."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
     _check_keys(settings)
     database = Database(settings.database_url, size=1)
     try:
-        rows = database.fetch("clocks")
+        [(of_database, newest)] = database.fetch("clocks")
+        published = database.fetch("log_published")
     except (StoreUnavailable, psycopg.Error) as error:
-        _log.warning("the clock was not compared", error=type(error).__name__)
+        _log.warning("clock and origin were not compared", error=type(error).__name__)
         return
     finally:
         database.close()
-    [(of_database, newest)] = rows
+    if published:
+        _check_origin(settings.origin, bytes(published[0][2]))
     fault = clock_fault(now or datetime.now(UTC), of_database, newest)
     if fault is None:
         return
@@ -67,6 +69,16 @@ def clock_fault(now: datetime, of_database: datetime, newest: datetime | None) -
     if max(behind, apart) > WORTH_A_WORD:
         _log.warning("clocks differ", behind=_seconds(behind), database=_seconds(apart))
     return None
+
+
+def _check_origin(origin: str, note: bytes) -> None:
+    """Raise where the public log was signed under another name: to witnesses it would be two."""
+    signed = note.decode().partition("\n")[0]
+    if signed != origin:
+        raise CannotStart(
+            f"the public log of this database is {signed}, and {variable('origin')} is {origin}: "
+            "the name never changes"
+        )
 
 
 def _check_keys(settings: Settings) -> None:

@@ -51,6 +51,15 @@ def test_small_differences_are_lived_with(off: int, fault: bool) -> None:
     assert (clock_fault(here, NOW, None) is not None) is fault
 
 
+def test_the_name_that_the_public_log_is_signed_under_never_changes(settings: Settings) -> None:
+    world = make_world(settings.database_url)
+    world.services.sequencer.run_once()
+    world.services.close()
+    check_start(replace(settings, origin="tests.example"))
+    with pytest.raises(CannotStart, match=r"is tests\.example, and SHITHEAD_ORIGIN is other"):
+        check_start(replace(settings, origin="other.example"))
+
+
 def test_a_database_that_is_away_does_not_keep_a_process_from_starting(tmp_path: Path) -> None:
     nowhere = "postgresql://nobody@127.0.0.1:1/none"
     check_start(Settings(database_url=nowhere, key_file=tmp_path / "keys.json"))
