@@ -19,6 +19,7 @@ from service.api.health import health
 from service.api.listener import RedisListener
 from service.api.log import log
 from service.api.openapi import make_api
+from service.api.places import Places
 from service.api.players import players
 from service.api.replay import replay
 from service.api.rulesets import rulesets
@@ -36,6 +37,9 @@ BLUEPRINTS = (
     *(disputes, statistics, log),
 )
 
+
+UPLOADS = 4
+"""Logs that a process verifies at a time; a large one takes seconds and some 400 MB."""
 
 CALLS_BESIDE_STREAMS = 8
 """Threads of the process for streams in which nobody waits: who is refused is told at once."""
@@ -72,7 +76,9 @@ def create_app(
             app.wsgi_app, x_for=count, x_proto=count, x_host=count
         )
     waiting = _waiting(settings, places(settings))
-    install(app, Context(services=services, settings=settings, waiting=waiting))
+    uploads = Places(UPLOADS)
+    parts = Context(services=services, settings=settings, waiting=waiting, uploads=uploads)
+    install(app, parts)
     conventions.register(app)
     cors.register(app, settings)
     metrics.register(app, settings)

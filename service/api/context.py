@@ -7,6 +7,7 @@ from typing import cast
 
 from flask import Flask, current_app
 
+from service.api.places import Places
 from service.api.waiting import Waiting
 from service.bootstrap import Services
 from service.config import Settings
@@ -21,6 +22,7 @@ class Context:
     services: Services
     settings: Settings
     waiting: Waiting
+    uploads: Places  # to verify what is sent
 
 
 def install(app: Flask, context: Context) -> None:

@@ -15,6 +15,7 @@ from service.api.bodies import body_bytes, malformed
 from service.api.context import context, services
 from service.api.conventions import NDJSON, ZIP, json_response, own, page, shared
 from service.api.headers import InviteHeaders
+from service.api.limits import caller_address
 from service.application.errors import Refusal, invalid
 
 evidence = Blueprint("evidence", __name__, "What can be checked, and with what.")
@@ -118,14 +119,22 @@ def verify(_call: Call) -> Response:
     proof of the public log as `proof`.
     """
     request.max_content_length = context().settings.max_bundle_bytes
+    with context().uploads.place(caller_address()) as free:
+        if not free:
+            raise Refusal("unavailable", "too many logs are being verified", retry_after=5)
+        return own(json_response(_verify_whole()))
+
+
+def _verify_whole() -> object:
+    """Verify what came, whole or in parts."""
     if request.mimetype in (ZIP, NDJSON, "application/octet-stream"):
         raw = body_bytes()
         if not raw:
             raise malformed("the body is empty")
-        return own(json_response(services().verifying.verify(raw)))
+        return services().verifying.verify(raw)
     if request.mimetype != MULTIPART:
         raise Refusal("unsupported-media-type", f"send {ZIP}, {NDJSON} or {MULTIPART}")
-    return own(json_response(_verify_parts()))
+    return _verify_parts()
 
 
 @operation(evidence, "GET", "/keys", answer=ServerKeysSchema, token=Token.IGNORED)

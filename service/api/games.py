@@ -159,7 +159,7 @@ def _wait(call: Call, game_id: UUID, version: int) -> None:
     if not call.query["wait"] or version > after:
         return
     waiting = context().waiting
-    with waiting.place(caller_address()) as free:
+    with waiting.places.place(caller_address()) as free:
         if free:
             waiting.until_past(
                 game_id,

@@ -49,7 +49,7 @@ def follow(call: Call, game_id: UUID) -> Response:
     if request.method == "HEAD":
         return _response(iter(()))
     address = caller_address()
-    if not parts.waiting.take(address):
+    if not parts.waiting.places.take(address):
         raise Refusal("unavailable", "too many readers at once", retry_after=5)
     log = _Log(parts, call.caller, game_id, address)
     response = _response(log.told(_first(call.query["after"])))
@@ -74,7 +74,7 @@ class _Log:
         """Give the place back, once."""
         if self._open:
             self._open = False
-            self._waiting.leave(self._address)
+            self._waiting.places.leave(self._address)
 
     def told(self, after: int) -> Iterator[bytes]:
         """Yield the stream from seq `after` on, until the seal or until nobody reads."""

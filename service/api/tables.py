@@ -95,7 +95,7 @@ def table(call: Call, table_id: UUID) -> Response:
     after = version if call.query["after"] is None else call.query["after"]
     if call.query["wait"] and version <= after:
         waiting = context().waiting
-        with waiting.place(caller_address()) as free:
+        with waiting.places.place(caller_address()) as free:
             moved = free and waiting.until_past(
                 table_id,
                 lambda: services().tables.version(table_id),

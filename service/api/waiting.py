@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Protocol
 from uuid import UUID
+
+from service.api.places import Places
 
 POLL_SECONDS = 0.25
 """How often those who wait look at the store, where no bell tells them."""
@@ -40,44 +39,13 @@ class Waiting:
     """
     The places for those who wait; each holds a thread of the server.
 
-    They are fewer than the threads, so that moves are always answered, and one
-    address never has more than half of them. A place holds no connection to the
-    database.
+    They are fewer than the threads, so that moves are always answered. A place
+    holds no connection to the database.
     """
 
     def __init__(self, places: int, listener: Listener | None = None) -> None:
-        self._free = max(1, places)
-        self._most_of_one = max(1, places // 2)
-        self._held = Counter[str]()
-        self._lock = threading.Lock()
+        self.places = Places(places)
         self._listener: Listener = listener or Pause()
-
-    @contextmanager
-    def place(self, of: str) -> Iterator[bool]:
-        """Take a place for an address as long as the block runs; false where there is none."""
-        taken = self.take(of)
-        try:
-            yield taken
-        finally:
-            if taken:
-                self.leave(of)
-
-    def take(self, of: str) -> bool:
-        """Take a place for an address; return whether there was one for it."""
-        with self._lock:
-            if not self._free or self._held[of] >= self._most_of_one:
-                return False
-            self._free -= 1
-            self._held[of] += 1
-            return True
-
-    def leave(self, of: str) -> None:
-        """Give a place of an address back."""
-        with self._lock:
-            self._free += 1
-            self._held[of] -= 1
-            if not self._held[of]:
-                del self._held[of]
 
     def until_past(
         self, topic: UUID, version: Callable[[], int], after: int, seconds: float

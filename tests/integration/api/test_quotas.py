@@ -61,3 +61,17 @@ def test_a_body_sent_in_chunks_is_measured_too(world: World) -> None:
             environ_overrides=chunked,
         )
         assert answer.status_code == status, answer.text
+
+
+def test_no_more_logs_are_verified_at_a_time_than_a_process_can_bear(world: World) -> None:
+    uploads = world.app.extensions["shithead"].uploads
+    sent = {"data": b"{}", "content_type": "application/x-ndjson"}
+    held = [(f"10.0.0.{n}", uploads.take(f"10.0.0.{n}")) for n in range(4)]
+    assert all(taken for _, taken in held)
+    refused = world.client.post("/v1/verify", **sent)
+    assert problem_of(refused) == "unavailable"
+    assert refused.headers["Retry-After"] == "5"
+    assert world.get("/v1/bots").status_code == 200
+    uploads.leave("10.0.0.0")
+    for _ in range(9):
+        assert world.client.post("/v1/verify", **sent).status_code == 200

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
+import psycopg
 import pytest
 
-from tests.api_world import Person, World, problem_of
+from tests.api_world import Person, World, make_world, problem_of
 
 EVERYWHERE = (
     *("/", "/docs", "/rules", "/style.css", "/nope", "/v1/nope", "/healthz", "/readyz"),
@@ -94,3 +96,42 @@ def test_endless_seats_get_a_short_answer(ada: Person) -> None:
 def test_a_body_of_more_than_a_mebibyte_is_refused(ada: Person) -> None:
     answer = ada.post("/v1/tables", {"ruleset": "x" * 2**20, "seats": ["me", "open"]})
     assert problem_of(answer) == "too-large"
+
+
+def test_over_https_browsers_are_told_to_stay_there(database_url: str) -> None:
+    """The proxy says how the caller came; without one to trust nobody else's word counts."""
+    https = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7"}
+    for trusted, told in ((1, True), (0, False)):
+        world = make_world(database_url, trusted_proxies=trusted)
+        for path in ("/", "/v1/bots", "/v1/nope"):
+            headers = world.get(path, headers=https).headers
+            assert ("Strict-Transport-Security" in headers) is told, path
+            assert "Strict-Transport-Security" not in world.get(path).headers
+        world.services.close()
+
+
+def test_an_invite_is_compared_in_constant_time(
+    ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = ada.table("open", visibility="private")
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(given: bytes, kept: bytes) -> bool:
+        compared.append((given, kept))
+        return given == kept
+
+    monkeypatch.setattr("hmac.compare_digest", compare)
+    for invite, status in ((table["invite"], 200), ("x" * 43, 404)):
+        answer = bob.get(f"/v1/tables/{table['id']}", headers={"Shithead-Invite": invite})
+        assert answer.status_code == status
+    assert len(compared) == 2
+    assert {len(one) for pair in compared for one in pair} == {32}  # hashes, never the invites
+
+
+def test_tokens_codes_and_invites_are_kept_as_hashes(ada: Person, database_url: str) -> None:
+    invite = ada.table("open", visibility="private")["invite"]
+    with psycopg.connect(database_url) as connection:
+        [person] = connection.execute("SELECT token_hash, recovery_hash FROM players").fetchall()
+        [table] = connection.execute("SELECT invite_hash FROM tables").fetchall()
+    kept = [sha256(secret.encode()).digest() for secret in (ada.token, ada.recovery, invite)]
+    assert [*person, *table] == kept
