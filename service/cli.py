@@ -11,6 +11,7 @@ import click
 from service.commands.admin import admin
 from service.commands.audit import audit
 from service.commands.backup import backup, restore
+from service.commands.check import check
 from service.commands.migrate import migrate
 from service.commands.monitor import monitor
 from service.commands.play import play
@@ -75,7 +76,7 @@ def _version(context: click.Context) -> NoReturn:
 for _command in (
     *(up, play, verify, replay, audit, rulesets, simulate, migrate),
     *(witness, monitor, rotate_keys, admin),
-    *(backup, restore),
+    *(backup, restore, check),
 ):
     shithead.add_command(_command)
 

@@ -1,0 +1,171 @@
+"""`shithead check`: everything that is stored, read again and held to what was recorded of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from service.commands.keeping import database_of, keys_of, of_a_service
+
+if TYPE_CHECKING:
+    from service.keeping.faults import Progress
+    from service.record.notes import NoteVerifier
+
+FOUND = 1
+SAVE_EVERY = 5.0
+"""Seconds after which the state is kept; a check that is killed does so much again."""
+
+
+@click.command(short_help="Read everything that is stored again, and say what does not fit.")
+@of_a_service
+@click.option(
+    "--archive",
+    envvar="SHITHEAD_ARCHIVE",
+    show_envvar=True,
+    type=click.Path(path_type=Path),
+    help="The folder of archived games; without it, archive in --data.",
+)
+@click.option(
+    "--origin",
+    envvar="SHITHEAD_ORIGIN",
+    show_envvar=True,
+    default="shithead.localhost",
+    show_default=True,
+    help="The name that the service signs with.",
+)
+@click.option("--deep", is_flag=True, help="Verify every game as `shithead verify` does.")
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep here how far the check is; a check that was stopped goes on from it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def check(
+    database_url: str | None,
+    data: Path,
+    key_file: Path | None,
+    archive: Path | None,
+    origin: str,
+    state: Path | None,
+    *,
+    deep: bool,
+    as_json: bool,
+) -> int:
+    """
+    Hold every stream to its head, and the public log to the games and to what was signed.
+
+    \b
+    A line is printed for each thing that does not fit:
+      chain, head        a stream whose events do not follow from one another, or end elsewhere
+      row                a summary that shows another version than the stream has
+      bundle             an archived game whose bundle is not there, or not the one recorded
+      leaf, tile, root   a public log that its games, or its own leaves, contradict
+      signature          a checkpoint that no key of the service signed, or of another tree
+    With --deep also the checks of `shithead verify`, on every game, sealed or not.
+
+    The service may run meanwhile. Any role that may read everything will do.
+
+    Exit status: 0 all fits, 1 something does not, or the check could not be made.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    from service.event_store.protocol import StoreUnavailable
+    from service.keeping.faults import StateError, load_progress
+
+    keys = _keys(keys_of(key_file, data), origin)
+    try:
+        progress = None if state is None else load_progress(state, deep=deep)
+        with database_of(database_url, data) as url:
+            folder = data / "archive" if archive is None and database_url is None else archive
+            done = _run(url, folder, keys, progress, state, deep=deep)
+    except (StateError, StoreUnavailable) as error:
+        raise click.ClickException(str(error)) from None
+    if state is not None:
+        state.unlink(missing_ok=True)
+    _tell(done, signatures=keys is not None, as_json=as_json)
+    return FOUND if done.faults else 0
+
+
+def _run(
+    url: str,
+    archive: Path | None,
+    keys: tuple[NoteVerifier, ...] | None,
+    progress: Progress | None,
+    state: Path | None,
+    *,
+    deep: bool,
+) -> Progress:
+    from service.event_store.database import Database
+    from service.keeping.check import extent_of, whole_check
+    from service.keeping.faults import Progress, save_progress
+
+    begin = at = progress or Progress(deep=deep)
+    with closing(Database(url, size=2)) as database, _bars() as bars:
+        extent, saved = extent_of(database), time.monotonic()
+        streams = bars.add_task("streams", total=extent.streams)
+        leaves = bars.add_task("public log", total=extent.leaves)
+        try:
+            for at in whole_check(database, archive, keys, begin):
+                bars.update(streams, completed=at.streams)
+                bars.update(leaves, completed=at.edge.size)
+                if state is not None and time.monotonic() - saved > SAVE_EVERY:
+                    save_progress(state, at)
+                    saved = time.monotonic()
+        finally:
+            if state is not None:
+                save_progress(state, at)
+    return at
+
+
+def _bars() -> Bars:
+    """Return progress bars where a person sees them; they leave nothing behind."""
+    return Bars(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def _keys(key_file: Path, origin: str) -> tuple[NoteVerifier, ...] | None:
+    """Return what checks the service's signatures; None where its keys are not at hand."""
+    from service.application.server_keys import verifiers_of
+    from service.keyring import KeyringError, load
+
+    if not key_file.exists():
+        return None
+    try:
+        return verifiers_of(load(key_file), origin)
+    except KeyringError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _tell(done: Progress, *, signatures: bool, as_json: bool) -> None:
+    if as_json:
+        told = {
+            "streams": done.streams,
+            "leaves": done.edge.size,
+            "deep": done.deep,
+            "signatures": signatures,
+            "faults": [asdict(fault) for fault in done.faults],
+        }
+        click.echo(json.dumps(told))
+        return
+    for fault in done.faults:
+        words = f"{fault.where}: {fault.check}: {fault.reason}"
+        click.echo("".join(c if c.isprintable() else "\ufffd" for c in words))
+    result = f"{len(done.faults)} faults" if done.faults else "all fits"
+    click.echo(f"{done.streams} streams, {done.edge.size} leaves: {result}")
+    if not signatures:
+        click.echo("signatures of checkpoints were not looked at: no key file", err=True)

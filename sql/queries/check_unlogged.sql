@@ -1,0 +1,11 @@
+-- check_unlogged: games that are over, whose end is not in the public log and not on its way there.
+-- $1 most rows
+SELECT g.game_id
+FROM games g
+WHERE g.status IN ('ended', 'aborted')
+    AND NOT EXISTS (
+        SELECT FROM log_leaves l WHERE l.game_id = g.game_id AND l.version = g.version
+    )
+    AND NOT EXISTS (SELECT FROM outbox o WHERE o.stream_id = g.game_id AND o.topic = 'log')
+ORDER BY g.game_id
+LIMIT $1::bigint
