@@ -134,8 +134,8 @@ def test_a_server_restored_elsewhere_goes_on_where_the_backup_was_taken(tmp_path
         try:
             load.wait_for(1)
             _, before = checkpoint(port, at_least=4)
-            taken = shithead("backup", backup, "--data", old, "--keys", keys)
             finished = list(load.games)
+            taken = shithead("backup", backup, "--data", old, "--keys", keys)
             load.wait_for(len(finished) + 2)
         finally:
             load.stop()
