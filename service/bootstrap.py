@@ -46,7 +46,6 @@ from service.event_store.bundles import Bundles
 from service.event_store.database import Database
 from service.event_store.directory import Directory
 from service.event_store.migrate import check as check_migrated
-from service.event_store.migrate import reach
 from service.event_store.postgres import PostgresStore
 from service.event_store.postgres_directory import PostgresDirectory
 from service.event_store.protocol import EventStore
@@ -266,7 +265,12 @@ def compose(
 
 def services_from(settings: Settings) -> Services:
     """Return the services that the settings describe; connections open at their first use."""
-    database = Database(settings.database_url, size=settings.pool_size)
+    database = Database(
+        settings.database_url,
+        size=settings.pool_size,
+        longest=settings.statement_seconds,
+        queue=settings.queue_size,
+    )
     redis = connect(settings.redis_url) if settings.redis_url else None
     bell = RedisBell(redis) if redis else None
     keyring = _keyring(settings)
@@ -279,7 +283,7 @@ def services_from(settings: Settings) -> Services:
         ask_findings=bell.look_into if bell else lambda _dispute: None,
         readiness=Readiness(
             needed={
-                "database": lambda: reach(settings.database_url),
+                "database": database.reach,
                 "migrations": lambda: check_migrated(settings.database_url),
                 "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
             },

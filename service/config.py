@@ -65,7 +65,7 @@ class Settings:
     workers: int = 2  # processes that take the turns of bots
     pool_size: int = 8  # database connections a process
     idle_days: int = 30  # a game that waits so long for a person is closed; 0: never
-    statement_seconds: int = 10  # after which the database gives up on a statement
+    statement_seconds: int = 5  # after which nobody waits for a statement any more
     max_body_bytes: int = 1024 * 1024
     max_bundle_bytes: int = 32 * 1024 * 1024  # of an upload to be verified
     rate_limits: bool = True
@@ -80,6 +80,16 @@ class Settings:
     clock_check: bool = True  # whether to refuse to start with a clock that has gone back
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.JSON
+
+    @property
+    def queue_size(self) -> int:
+        """
+        Return how many requests may wait for a connection while the database is slow.
+
+        Half the threads may be lent to long polls and streams. Of the rest some are left to
+        refuse the others, and to tell how the service is, however long the database takes.
+        """
+        return max(1, self.api_threads // 2 - self.pool_size - 4)
 
 
 def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -78,14 +78,18 @@ def running(
     database_url: str, redis_url: str, folder: Path, *, workers: int = 1, **more: Any
 ) -> Iterator[Running]:
     """Run the service in the role that may only append and read, where it is let in."""
+    known: dict[str, Any] = {
+        "keys": Keyring.generate().to_text(),
+        "origin": "tests.example",
+        "port": free_port(),
+        "api_processes": 2,
+        "api_threads": 16,
+    }
     settings = Settings(
         database_url=_narrowest(database_url),
         redis_url=redis_url,
-        keys=Keyring.generate().to_text(),
-        origin="tests.example",
-        port=free_port(),
         workers=workers,
-        **{"api_processes": 2, "api_threads": 16, **more},
+        **known | more,
     )
     service = Running(settings=settings, logs=folder)
     try:

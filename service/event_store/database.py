@@ -1,11 +1,12 @@
-"""A pool of connections, one round trip a call, and what its failures mean."""
+"""A pool of connections, one round trip a call, how long it may take, and what failures mean."""
 
 from __future__ import annotations
 
 import contextlib
 import select
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import psycopg
@@ -14,14 +15,43 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from service.event_store.protocol import StoreUnavailable
 from service.event_store.queries import query
 
-_Connection = psycopg.Connection[tuple[Any, ...]]
-
 CLASHES = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 """A transaction that lost against another; it wrote nothing and can be tried again."""
 
 
+CANCEL_SECONDS = 1.0
+"""How long the server may take to hear that nobody waits for a statement any more."""
+
+
+SLOW_SECONDS = 5.0
+"""How long a database is held to be slow after somebody waited in vain."""
+
+
 class NotSent(StoreUnavailable):
     """There is no connection to be had; nothing has been sent, so nothing was written."""
+
+
+class TooSlow(StoreUnavailable):
+    """The database took too long; it may yet write, and asking again would only add to it."""
+
+
+class _Overdue(psycopg.OperationalError):
+    """A statement took longer than it may."""
+
+
+class _Connection(psycopg.Connection[tuple[Any, ...]]):
+    """
+    A connection that waits for an answer for a limited time only.
+
+    The limit is kept on this side: a server whose disk or whose processes hang keeps none, and
+    a setting of the session would not survive a pooler that lends connections by transaction.
+    """
+
+    longest = 10.0  # seconds
+
+    def wait(self, gen: Generator[Any, Any, Any], *rest: Any, **more: Any) -> Any:
+        """Return what `gen` comes to; raises _Overdue where that takes too long."""
+        return super().wait(_within(gen, self.longest), *rest, **more)
 
 
 class Database:
@@ -30,12 +60,30 @@ class Database:
 
     Autocommit, so that a call is one round trip; prepared statements; no check of a connection
     before its use beyond a look at its socket, which costs no round trip.
+
+    A slow database is not waited for without end: `patience` seconds for a connection, `longest`
+    for a statement. Once that was too little for somebody, and for SLOW_SECONDS, no more than
+    `queue` wait for a connection at a time; a burst that a healthy database works off in
+    milliseconds is let alone.
     """
 
-    def __init__(self, url: str, *, size: int = 8, patience: float = 3.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        size: int = 8,
+        patience: float = 3.0,
+        longest: float = 10.0,
+        queue: int = 8,
+    ) -> None:
         self._url = url
         self._size = size
-        self._patience = patience  # seconds to wait for a connection
+        self._patience = patience
+        self._kind = type("_Connection", (_Connection,), {"longest": longest})
+        self._queue = queue
+        self._slow_until = 0.0
+        self._waiting = 0  # for a connection, at this moment
+        self._counting = threading.Lock()
         self._opened: ConnectionPool[_Connection] | None = None
         self._opening = threading.Lock()
 
@@ -47,29 +95,40 @@ class Database:
         """
         try:
             return self.change(name, *values)
-        except NotSent:
+        except (NotSent, TooSlow):
             raise
         except StoreUnavailable:
-            self._drop_dead()
             return self.change(name, *values)
 
     def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         """
         Return the rows of the query `name`; sent once.
 
-        Raises NotSent where there is no connection, StoreUnavailable where one broke: whether
-        the database wrote is not known then.
+        Raises NotSent where there is no connection, TooSlow where no answer came in time, and
+        StoreUnavailable where a connection broke: whether the database wrote is not known then.
         Raises psycopg.Error for what the database refused; then it wrote nothing.
         """
         try:
             with self._connection() as connection:
                 return connection.execute(query(name), values, binary=True).fetchall()
         except PoolTimeout as error:
+            self._slow_until = time.monotonic() + SLOW_SECONDS
             raise NotSent("no connection to the database") from error
+        except _Overdue as error:
+            self._slow_until = time.monotonic() + SLOW_SECONDS
+            raise TooSlow("the database took too long") from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if isinstance(error, CLASHES):
                 raise
             raise StoreUnavailable("the database does not answer") from error
+
+    def reach(self) -> None:
+        """
+        Return if the database answers, by the way that all requests take.
+
+        Raises StoreUnavailable, also where so many wait already that requests are refused.
+        """
+        self.fetch("nothing")
 
     def close(self) -> None:
         """Close all connections; the next call opens new ones."""
@@ -81,16 +140,22 @@ class Database:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[_Connection]:
         pool = self._pool()
-        connection = _first_alive(pool, self._patience, attempts=self._size + 1)
+        with self._counting:
+            if self._waiting >= self._queue and time.monotonic() < self._slow_until:
+                raise NotSent("too many wait for the database")
+            self._waiting += 1
+        try:
+            connection = _first_alive(pool, self._patience, attempts=self._size + 1)
+        finally:
+            with self._counting:
+                self._waiting -= 1
         try:
             yield connection
+        except _Overdue:
+            _give_up(connection)
+            raise
         finally:
             pool.putconn(connection)
-
-    def _drop_dead(self) -> None:
-        """Replace connections that a restart of the server has cut: not only the one met."""
-        with contextlib.suppress(psycopg.Error, PoolTimeout):
-            self._pool().check()
 
     def _pool(self) -> ConnectionPool[_Connection]:
         if self._opened is None:
@@ -102,7 +167,7 @@ class Database:
     def _open(self) -> ConnectionPool[_Connection]:
         return ConnectionPool(
             self._url,
-            connection_class=psycopg.Connection[tuple[Any, ...]],
+            connection_class=self._kind,
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": 1,
@@ -137,6 +202,27 @@ def _first_alive(
         pool.putconn(connection)
         connection = pool.getconn(patience)
     return connection
+
+
+def _within(gen: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
+    """Pass on what `gen` waits for; psycopg looks in every tenth of a second without news."""
+    end = time.monotonic() + seconds
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > end:
+                raise _Overdue("no answer in time")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        return done.value
+
+
+def _give_up(connection: _Connection) -> None:
+    """Tell the server, if it hears, that nobody waits any more, and hang up."""
+    with contextlib.suppress(psycopg.Error):
+        connection.cancel_safe(timeout=CANCEL_SECONDS)
+    connection.close()
 
 
 def _has_news(connection: _Connection) -> bool:

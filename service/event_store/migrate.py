@@ -88,7 +88,7 @@ def check(database_url: str, *, folder: Path = SQL) -> None:
     does not answer. For readiness; works as the service too.
     """
     with psycopg.connect(
-        database_url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=5
+        database_url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=2
     ) as connection:
         row = connection.execute(query("bookkeeping_exists")).fetchone()
         if row is None or not row[0]:
@@ -99,12 +99,6 @@ def check(database_url: str, *, folder: Path = SQL) -> None:
         raise MigrationError(
             f"migrations are missing: {', '.join(missing)}; run `shithead migrate`"
         )
-
-
-def reach(database_url: str) -> None:
-    """Return if the database answers, whatever is in it; raises psycopg.OperationalError."""
-    with psycopg.connect(database_url, autocommit=True, connect_timeout=5) as connection:
-        connection.execute(query("nothing"))
 
 
 def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list[SqlFile]:

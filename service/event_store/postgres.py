@@ -11,7 +11,7 @@ import orjson
 import psycopg
 
 from service.event_store.bundles import Bundles
-from service.event_store.database import CLASHES, Database, NotSent
+from service.event_store.database import CLASHES, Database, NotSent, TooSlow
 from service.event_store.encoding import encode_commit
 from service.event_store.protocol import (
     AnswerConflict,
@@ -51,7 +51,7 @@ class PostgresStore:
         argument = encode_commit(commit)
         try:
             self._append(argument)
-        except NotSent:
+        except (NotSent, TooSlow):
             raise
         except StoreUnavailable:
             if not self._was_written(commit):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
-from service.event_store.database import Database
+from service.event_store.database import Database, TooSlow
 from service.event_store.postgres import PostgresStore
 from service.event_store.postgres_directory import PostgresDirectory
 from service.event_store.protocol import StoreUnavailable, StreamConflict
@@ -181,4 +182,40 @@ def test_a_database_that_comes_back_is_found_again(
         break
     store.commit(commit(append(stream, b"b", expected=1)))
     assert lines_of(store, stream) == (b"a", b"b")
+    database.close()
+
+
+def test_a_statement_that_takes_too_long_is_given_up_and_writes_nothing(database_url: str) -> None:
+    """The server is told that nobody waits any more: what was given up does not happen late."""
+    database = Database(address_of_service(database_url), size=2, longest=0.3)
+    store, stream = PostgresStore(database), uuid4()
+    store.commit(commit(append(stream, b"a")))
+    with psycopg.connect(database_url) as connection:
+        connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(TooSlow):
+            store.commit(commit(append(stream, b"b", expected=1)))
+        with pytest.raises(TooSlow):
+            store.read(stream)
+    assert lines_of(store, stream) == (b"a",)
+    database.close()
+
+
+def test_once_the_database_is_slow_most_of_those_who_come_are_refused_at_once(
+    database_url: str,
+) -> None:
+    """One has the connection, one may wait for it; before anybody waited in vain, all may."""
+    database = Database(address_of_service(database_url), size=1, patience=1, longest=30, queue=1)
+    store, stream = PostgresStore(database), uuid4()
+    store.commit(commit(append(stream, b"a")))
+    with ThreadPoolExecutor(12) as pool:
+        with psycopg.connect(database_url) as connection:
+            connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
+            first = [pool.submit(store.read, stream) for _ in range(6)]
+            failed = list(islice(as_completed(first), 5))
+            assert {str(one.exception()) for one in failed} == {"no connection to the database"}
+            late = [pool.submit(store.read, stream) for _ in range(6)]
+            told = [str(one.exception()) for one in as_completed(late)]
+            assert told.count("too many wait for the database") == 5, told
+        assert [one.exception() for one in first].count(None) == 1
+    assert lines_of(store, stream) == (b"a",)
     database.close()
