@@ -128,15 +128,15 @@ def _web_servers(settings: Settings, python: Sequence[str]) -> list[Program]:
 
     def served(name: str, app: str, port: int, processes: int, threads: int) -> Program:
         sizes = ["--workers", str(processes), "--blocking-threads", str(threads)]
-        command = [*server, "--port", str(port), *sizes, f"service.api.app:{app}"]
+        command = [*server, "--port", str(port), *sizes, f"service.api.served:{app}"]
         return Program(name=name, command=command)
 
     found = [
-        served("API", "create_app", settings.port, settings.api_processes, settings.api_threads)
+        served("API", "calls", settings.port, settings.api_processes, settings.api_threads)
     ]
     if settings.stream_port is not None:
         found.append(
-            served("streams", "create_stream_app", settings.stream_port, 1, settings.stream_threads)
+            served("streams", "streams", settings.stream_port, 1, settings.stream_threads)
         )
     return found
 

@@ -27,6 +27,7 @@ class RedisListener:
         self._heard: dict[UUID, int] = {}
         self._count = 0
         self._up = False
+        self._ended = False
         self._thread: threading.Thread | None = None
 
     def ticket(self, topic: UUID) -> int:
@@ -42,8 +43,15 @@ class RedisListener:
         with self._moved:
             longest = LOST_SECONDS if self._up else POLL_SECONDS
             self._moved.wait_for(
-                lambda: self._heard.get(topic, 0) != ticket, timeout=min(seconds, longest)
+                lambda: self._ended or self._heard.get(topic, 0) != ticket,
+                timeout=min(seconds, longest),
             )
+
+    def end(self) -> None:
+        """Return from all waits, and from those to come at once."""
+        with self._moved:
+            self._ended = True
+            self._moved.notify_all()
 
     def _listen(self) -> None:
         while True:

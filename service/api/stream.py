@@ -77,7 +77,7 @@ class _Log:
             self._waiting.places.leave(self._address)
 
     def told(self, after: int) -> Iterator[bytes]:
-        """Yield the stream from seq `after` on, until the seal or until nobody reads."""
+        """Yield the stream from seq `after` on, until the seal, or the end of this process."""
         yield b"retry: 2000\n\n"
         while True:
             lines, version = self._games.lines(self._caller, self._game, after=after, limit=BATCH)
@@ -92,6 +92,8 @@ class _Log:
             if after >= version and self._sealed():
                 yield b"event: end\ndata:\n\n"
                 return
+            if self._waiting.ended:
+                return  # in good order: readers come back, and begin after what they have
             if not lines and not self._moved(after):
                 yield b": nothing new\n\n"
 

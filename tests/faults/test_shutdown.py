@@ -1,0 +1,119 @@
+"""Told to stop, the service finishes what it has begun: answers, long polls, streams."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.client import Client, open_table, play_on, register
+from tests.running import Running, running, wait_for
+from tests.servers import DatabaseServer
+
+pytestmark = pytest.mark.heavy
+
+
+@pytest.fixture
+def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
+    """Return a running service."""
+    with running(database_url, redis_url, tmp_path) as started:
+        yield started
+
+
+def stop_api(service: Running) -> int:
+    """Tell the API to stop, and return the status it ends with."""
+    child = service.children.pop("API")
+    child.terminate()
+    return child.wait(timeout=30)
+
+
+def test_a_long_poll_is_answered_with_the_unchanged_game(service: Running) -> None:
+    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+    path = f"/v1/games/{open_table([ada, bob], ruleset='leeds')}"
+    view = ada.get(path)
+    with ThreadPoolExecutor(8) as pool:
+        polls = [
+            pool.submit(
+                Client(port=service.port, token=ada.token).call,
+                "GET",
+                f"{path}?after={view['version']}&wait=30",
+            )
+            for _ in range(8)
+        ]
+        wait_for(lambda: bob.call("GET", f"{path}?after=0&wait=1").status == 200, seconds=5)
+        threading.Event().wait(1)  # for the polls to have begun
+        stop_api(service)
+        for poll in polls:
+            answer = poll.result(timeout=10)
+            assert answer.status == 200
+            assert answer.json == view
+
+
+def test_a_stream_ends_in_good_order(service: Running) -> None:
+    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+    game = open_table([ada, bob], ruleset="leeds")
+    version = ada.get(f"/v1/games/{game}")["version"]
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    connection.request("GET", f"/v1/games/{game}/stream")
+    stream = connection.getresponse()
+    told = b""
+    while told.count(b"\nid: ") < version:
+        told += stream.read1(65536)
+    stop_api(service)
+    told += stream.read()  # an IncompleteRead where the connection was cut in the middle
+    assert b"event: end" not in told
+    service.start("API")
+
+
+def test_no_acknowledged_move_is_lost_when_the_service_is_stopped_in_mid_game(
+    service: Running, database_server: DatabaseServer
+) -> None:
+    """People play while it stops; every answer they got stands in the log afterwards."""
+    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+    game = open_table([ada, bob], ruleset="shithead", bots=("lowest",), window_seconds=0)
+    acknowledged: list[dict[str, Any]] = []
+
+    def play() -> None:
+        for seed in range(1000):
+            for each in (ada, bob):
+                before = each.call("GET", f"/v1/games/{game}")
+                if before.status != 200 or not before.json["moves"]:
+                    continue
+                move = random.Random(seed).choice(before.json["moves"])
+                answer = each.call("POST", f"/v1/games/{game}/moves", move)
+                if answer.status == 201:
+                    acknowledged.extend(answer.json["events"])
+
+    playing = threading.Thread(target=lambda: _until_cut(play))
+    playing.start()
+    wait_for(lambda: len(acknowledged) > 5, seconds=30)
+    stop_api(service)
+    playing.join(timeout=60)
+    assert not playing.is_alive()
+    service.start("API")
+    wait_for(lambda: _answers(ada), seconds=30)
+    events = ada.call("GET", f"/v1/games/{game}/events?limit=1000").json["items"]
+    log = {orjson.dumps(event, option=orjson.OPT_SORT_KEYS) for event in events}
+    assert {orjson.dumps(event, option=orjson.OPT_SORT_KEYS) for event in acknowledged} <= log
+    play_on([ada, bob], game, random.Random(1))
+
+
+def _until_cut(play: Any) -> None:
+    try:
+        play()
+    except (OSError, http.client.HTTPException):
+        return
+
+
+def _answers(client: Client) -> bool:
+    try:
+        return client.call("GET", "/readyz").status == 200
+    except OSError:
+        return False
