@@ -115,7 +115,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     for program in programs(settings):
         supervisor.start(program)
     address = f"http://{_reachable(options.host)}:{port}"
-    _wait_ready(address, supervisor)
+    _wait_ready(address, supervisor, servers)
     _tell(address, data, seconds=time.monotonic() - began)
     while True:
         time.sleep(0.2)
@@ -172,11 +172,12 @@ def _reachable(host: str) -> str:
     return f"[{local}]" if ":" in local and not local.startswith("[") else local
 
 
-def _wait_ready(address: str, supervisor: Supervisor) -> None:
+def _wait_ready(address: str, supervisor: Supervisor, servers: Servers) -> None:
     end = time.monotonic() + _READY_WITHIN
     answer = ""
     while (answer := _readiness(address)) != "ready":
         supervisor.refuse_deaths()
+        servers.look_after()
         if time.monotonic() > end:
             raise StartError(f"the API was not ready within {_READY_WITHIN:.0f} s: {answer}")
         time.sleep(0.05)
