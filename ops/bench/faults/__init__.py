@@ -1,0 +1,1 @@
+"""Faults done to a running service under load, and what has to hold afterwards."""

@@ -1,0 +1,59 @@
+"""Faults at length: `python -m ops.bench.faults --faults 10000`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+
+from ops.bench.faults.results import load, page, save
+from ops.bench.faults.run import Wanted, run
+
+
+def main() -> int:
+    """Do runs until there were enough faults or the time is up; 1 where a check failed."""
+    parser = argparse.ArgumentParser(prog="faults", description=__doc__)
+    parser.add_argument("--faults", type=int, default=10_000, help="in all (10000)")
+    parser.add_argument("--of-a-run", type=int, default=500, help="faults of one run (500)")
+    parser.add_argument("--tables", type=int, default=8, help="at play at a time (8)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=600, help="after which no run begins")
+    parser.add_argument("--sums", type=Path, help="JSON that pieces are added up in")
+    parser.add_argument("--page", type=Path, help="where to write the table")
+    parser.add_argument("--logs", type=Path, help="folder to keep the logs of the programs in")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    total = load(asked.sums) if asked.sums else load(Path("/nonexistent"))
+    began = time.monotonic()
+    while total.faults.total() < asked.faults and time.monotonic() - began < asked.minutes * 60:
+        left = asked.faults - total.faults.total()
+        logs = asked.logs and asked.logs / f"run-{total.runs}"
+        if logs:
+            logs.mkdir(parents=True, exist_ok=True)
+        done = run(
+            Wanted(
+                faults=min(left, asked.of_a_run),
+                tables=asked.tables,
+                seed=asked.seed + total.runs,
+                keep_logs=logs,
+            )
+        )
+        total.add(done)
+        print(
+            f"run {total.runs}: {done.total} faults in {done.seconds:.0f} s,"
+            f" {total.faults.total()} in all, {len(total.wrong)} findings",
+            flush=True,
+        )
+        for finding in done.checked.wrong:
+            print(f"  {finding}", flush=True)
+        if asked.sums:
+            save(asked.sums, total)
+        if asked.page:
+            asked.page.write_text(page(total))
+    return 1 if total.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

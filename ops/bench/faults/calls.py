@@ -1,0 +1,169 @@
+"""Requests over HTTP that are asked until they have an answer, and all of which are kept."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+PATIENCE = 400.0  # seconds in which a request has to get an answer, whatever happens
+_TIMEOUT = 35.0  # seconds for one try; a long poll takes up to 5
+
+
+class Unanswered(Exception):
+    """Nothing answered for so long that no fault done here explains it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """One change that somebody asked for, however often it was sent."""
+
+    game: str
+    seat: int | None
+    move: Mapping[str, Any]
+    key: str | None
+    status: int | None = None  # None: sent, and nobody knows
+    body: bytes = b""
+    tries: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Notes:
+    """What all clients together have seen."""
+
+    asked: list[Asked] = field(default_factory=list)
+    games: dict[str, str] = field(default_factory=dict)  # a token that may see it, by game
+    wrong: list[str] = field(default_factory=list)
+    hung_up: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    broken: int = 0  # tries that ended without an answer
+    replayed: int = 0
+    checkpoints: list[bytes] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Calls:
+    """One client: it goes to whichever process of the service, and asks until it knows."""
+
+    def __init__(
+        self, notes: Notes, ports: Callable[[], tuple[int, ...]], rng: random.Random
+    ) -> None:
+        self._notes = notes
+        self._ports = ports
+        self._rng = rng
+        self._open: dict[int, http.client.HTTPConnection] = {}
+
+    def get(self, path: str, token: str | None = None) -> Any:
+        """Return the JSON of something that is there."""
+        status, body = self.sure("GET", path, None, token, key=None)
+        if status != 200:
+            raise Unanswered(f"{path} answers {status}: {body[:300]!r}")
+        return json.loads(body)
+
+    def sure(
+        self, method: str, path: str, sent: Any, token: str | None, *, key: str | None
+    ) -> tuple[int, bytes]:
+        """Return status and body of a request that may be sent again until it is answered."""
+        headers = {"Idempotency-Key": key} if key else {}
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            answer = self.once(method, path, sent, token, headers)
+            if answer is not None and answer[0] != 503:
+                return answer
+            time.sleep(self._rng.uniform(0.02, 0.3))
+        raise Unanswered(f"{method} {path}: no answer for {PATIENCE:.0f} s")
+
+    def change(self, asked: Asked, path: str, token: str, headers: Mapping[str, str]) -> Asked:
+        """Send a change of a game; again and again where a key makes that safe."""
+        given = dict(headers) | ({"Idempotency-Key": asked.key} if asked.key else {})
+        with self._notes.lock:
+            self._notes.asked.append(asked)
+        if self._rng.random() < 0.06:
+            self._hang_up(path, asked.move, token, given)
+            if asked.key is None:
+                return asked
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            asked.tries += 1
+            answer = self.once("POST", path, asked.move, token, given)
+            if answer is not None and answer[0] != 503:
+                asked.status, asked.body = answer
+                return asked
+            if asked.key is None:
+                return asked
+            time.sleep(self._rng.uniform(0.02, 0.3))
+        raise Unanswered(f"POST {path}: no answer for {PATIENCE:.0f} s")
+
+    def once(
+        self, method: str, path: str, sent: Any, token: str | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes] | None:
+        """Return status and body, None where the connection broke."""
+        given = dict(headers)
+        if token is not None:
+            given["Authorization"] = f"Bearer {token}"
+        content = None if sent is None else json.dumps(sent)
+        if content is not None:
+            given["Content-Type"] = "application/json"
+        port = self._rng.choice(self._ports())
+        connection = self._open.pop(port, None)
+        if connection is None or self._rng.random() < 0.1:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT)
+        try:
+            connection.request(method, path, body=content, headers=given)
+            response = connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            with self._notes.lock:
+                self._notes.broken += 1
+            return None
+        self._open[port] = connection
+        self._note(method, path, response, body)
+        return response.status, body
+
+    def _note(
+        self, method: str, path: str, response: http.client.HTTPResponse, body: bytes
+    ) -> None:
+        notes = self._notes
+        with notes.lock:
+            notes.statuses[response.status] += 1
+            notes.replayed += response.headers.get("Idempotency-Replayed") == "true"
+            if response.status >= 500 and response.status != 503:
+                notes.wrong.append(f"{method} {path} answers {response.status}: {body[:200]!r}")
+            if response.status == 503 and not response.headers.get("Retry-After"):
+                notes.wrong.append(f"{method} {path} answers 503 without Retry-After")
+
+    def _hang_up(
+        self, path: str, sent: Any, token: str, headers: Mapping[str, str]
+    ) -> None:
+        """Send a request, half of it or all, and be gone before its answer."""
+        content = json.dumps(sent).encode()
+        lines = {"Host": "127.0.0.1", "Content-Type": "application/json", **headers}
+        lines |= {"Authorization": f"Bearer {token}", "Content-Length": str(len(content))}
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        request = f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + content
+        half = self._rng.random() < 0.4
+        try:
+            with socket.create_connection(
+                ("127.0.0.1", self._rng.choice(self._ports())), timeout=5
+            ) as raw:
+                raw.sendall(request[: len(request) - len(content) // 2 - 1] if half else request)
+                time.sleep(self._rng.choice((0.0, 0.002, 0.01, 0.05)))
+        except OSError:
+            return
+        with self._notes.lock:
+            kind = "in the middle of its request" if half else "before its answer"
+            self._notes.hung_up[f"client hangs up {kind}"] += 1
+
+
+def new_key() -> str:
+    """Return a new Idempotency-Key."""
+    return str(uuid4())

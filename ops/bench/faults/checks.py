@@ -1,0 +1,253 @@
+"""What has to hold after every run, asked of the logs, of the answers given, and of the tree."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from ops.bench.faults.calls import Asked, Notes
+from ops.bench.faults.court import Court
+from service.public_log.log_client import LogClient
+from service.record.bundle import Bundle
+from service.record.canonical import RecordError, canonical, parse
+from service.record.chain import genesis, head
+from service.record.checkpoint import open_checkpoint
+from service.record.notes import NoteVerifier
+from service.record.receipts import check_receipt, receipt_body
+from service.record.tiles import EMPTY, WIDTH, entry_tiles, grow
+from service.record.tree import leaf_hash
+from service.verify.finding import Result
+from service.verify.verify import Given, verify_bundle
+
+ACTIONS = frozenset(
+    {"cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"}
+    | {"cards_swapped", "table_laid", "seat_ready", "entropy_committed", "entropy_revealed"}
+)
+"""Events that a seat brings about; of these a move has one, but for a layout's `table_laid`."""
+
+PUBLISH_SECONDS = 60.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Checked:
+    """How often each thing was looked at, and all that was not as it has to be."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+
+Logs = dict[UUID, tuple[bytes, ...]]
+
+
+def check_all(court: Court, notes: Notes) -> Checked:
+    """Return the result of all checks after a run."""
+    checked = Checked(wrong=list(notes.wrong))
+    logs = _stored(court, checked)
+    client = LogClient(f"http://127.0.0.1:{court.port}")
+    keys = client.keys(())
+    check_answers(notes, logs, keys, checked)
+    check_explained(notes, logs, checked)
+    _check_logs(notes, logs, keys, checked)
+    _check_tree(client, keys, logs, notes, checked)
+    return checked
+
+
+def _stored(court: Court, checked: Checked) -> Logs:
+    """Return the lines of every game, straight from the tables; each stream without gap or fork."""
+    logs: Logs = {}
+    with psycopg.connect(court.owner_url) as connection:
+        streams = connection.execute(
+            "SELECT stream_id, kind, version, head FROM streams"
+        ).fetchall()
+        for stream, kind, version, said in streams:
+            rows = connection.execute(
+                "SELECT seq, line FROM events WHERE stream_id = %s ORDER BY seq", (stream,)
+            ).fetchall()
+            numbered = [(seq, bytes(line)) for seq, line in rows]
+            checked.counts["streams without gap or fork"] += 1
+            checked.wrong += check_stream(kind, stream, numbered, version, bytes(said))
+            if kind == "game":
+                logs[stream] = tuple(line for _, line in numbered)
+        orphans = connection.execute(
+            "SELECT count(*) FROM events e LEFT JOIN streams s USING (stream_id)"
+            " WHERE s.stream_id IS NULL"
+        ).fetchone()
+        if orphans is not None and orphans[0]:
+            checked.wrong.append(f"{orphans[0]} events of no stream")
+    return logs
+
+
+def check_stream(
+    kind: str, stream: UUID, numbered: Sequence[tuple[int, bytes]], version: int, said: bytes
+) -> list[str]:
+    """Return what is wrong with a stream: its numbers, the hashes of its lines, its row's head."""
+    wrong = []
+    if [seq for seq, _ in numbered] != list(range(version)):
+        wrong.append(f"{kind} {stream} has a gap")
+    if kind != "game":
+        return wrong
+    last = genesis(stream)
+    for _, line in numbered:
+        if json.loads(line)["prev"] != last.hex():
+            wrong.append(f"game {stream} has a fork")
+        last = head(line)
+    if last != said:
+        wrong.append(f"game {stream} has another head than its row")
+    return wrong
+
+
+def check_answers(
+    notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked
+) -> None:
+    """Each acknowledged move stands in the log, in just these bytes, and in its own place."""
+    taken: dict[tuple[str, int], Asked] = {}
+    for asked in notes.asked:
+        if asked.status != 201:
+            continue
+        checked.counts["acknowledged moves, each in the log exactly once"] += 1
+        answer = json.loads(asked.body)
+        lines = logs.get(UUID(asked.game), ())
+        events, version = answer["events"], answer["version"]
+        first = version - len(events)
+        if lines[first:version] != tuple(canonical(event) for event in events):
+            checked.wrong.append(f"lost: an acknowledged move of {asked.game} at {version}")
+            continue
+        for seq in range(first, version):
+            if (asked.game, seq) in taken:
+                checked.wrong.append(f"two requests were given event {seq} of {asked.game}")
+            taken[asked.game, seq] = asked
+        try:
+            receipt = check_receipt(answer["receipt"].encode(), keys)
+        except RecordError as error:
+            checked.wrong.append(f"a receipt of {asked.game} does not hold: {error.detail}")
+            continue
+        checked.counts["receipts that name a head of the log"] += 1
+        if receipt.seq != version - 1 or receipt.head != head(lines[version - 1]):
+            checked.wrong.append(f"a receipt of {asked.game} names another head")
+
+
+def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
+    """No request had an effect twice: whatever a person did, just one request asked for."""
+    acknowledged, unknown = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+    for asked in notes.asked:
+        where = (asked.game, asked.seat if asked.seat is not None else -1)
+        acknowledged[where] += asked.status == 201
+        unknown[where] += asked.status is None
+    for game, lines in logs.items():
+        done = _done_by_people(lines)
+        for seat, count in done.items():
+            where = (str(game), seat)
+            checked.counts["moves of people, each asked for once"] += count
+            least, most = acknowledged[where], acknowledged[where] + unknown[where]
+            if not least <= count <= most:
+                checked.wrong.append(
+                    f"seat {seat} of {game} moved {count} times; asked for and acknowledged"
+                    f" {least}, unknown {unknown[where]}"
+                )
+
+
+def _done_by_people(lines: Sequence[bytes]) -> Counter[int]:
+    """Return how many moves each human seat made itself."""
+    events = [parse(line) for line in lines]
+    seats = events[0]["data"]["seats"]
+    done = Counter[int]()
+    silent, last = False, ""
+    for event in events:
+        if event["at"] != last:
+            silent, last = False, event["at"]
+        if event["type"] == "turn_timed_out":
+            silent = True
+        seat = event["by"]
+        own = event["type"] in ACTIONS and seat is not None and seats[seat]["kind"] == "human"
+        if own and not silent:
+            done[seat] += 1
+    return done
+
+
+def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked) -> None:
+    """Every game is over, and its log verifies with all receipts that were given for it."""
+    receipts: dict[str, list[bytes]] = {}
+    for asked in notes.asked:
+        if asked.status == 201:
+            note = json.loads(asked.body)["receipt"].encode()
+            receipts.setdefault(asked.game, []).append(note)
+    for told in notes.games:
+        if UUID(told) not in logs:
+            checked.wrong.append(f"lost: the acknowledged game {told}")
+    for game, lines in logs.items():
+        checked.counts["games that reached their end"] += 1
+        last = parse(lines[-1])["type"]
+        if last not in ("game_sealed", "game_aborted"):
+            checked.wrong.append(f"game {game} did not reach its end, but {last}")
+        given = Given(
+            receipts=tuple(receipts.get(str(game), ())), server_keys=tuple(keys), seat_keys={}
+        )
+        report = verify_bundle(Bundle(lines=lines), given)
+        checked.counts["logs that verify"] += 1
+        checked.counts["events in them"] += len(lines)
+        checked.counts["moves of bots in them"] += _moves_of_bots(lines)
+        failed = [one for one in report.findings if one.result is Result.FAIL]
+        checked.wrong += [f"game {game}: {one.check}: {one.reason}" for one in failed]
+
+
+def _moves_of_bots(lines: Sequence[bytes]) -> int:
+    events = [parse(line) for line in lines]
+    seats = events[0]["data"]["seats"]
+    return sum(
+        event["type"] in ACTIONS and event["by"] is not None and seats[event["by"]]["kind"] == "bot"
+        for event in events
+    )
+
+
+def _check_tree(
+    client: LogClient,
+    keys: Sequence[NoteVerifier],
+    logs: Logs,
+    notes: Notes,
+    checked: Checked,
+) -> None:
+    """Every checkpoint seen is a beginning of the last tree, in which every game ends."""
+    origin = keys[0].name
+    last_leaves = {
+        receipt_body(origin, game, len(lines) - 1, head(lines[-1])).encode()
+        for game, lines in logs.items()
+    }
+    entries = _published(client, keys, last_leaves)
+    missing = last_leaves - set(entries)
+    checked.counts["last leaves of games in the tree"] += len(last_leaves) - len(missing)
+    if missing:
+        checked.wrong.append(f"{len(missing)} games have no last leaf in the public log")
+    if len(set(entries)) != len(entries):
+        checked.wrong.append("a leaf stands twice in the public log")
+    roots, edge = {0: EMPTY.root}, EMPTY
+    for entry in entries:
+        edge, _ = grow(edge, [leaf_hash(entry)])
+        roots[edge.size] = edge.root
+    for note in [*notes.checkpoints, client.checkpoint()]:
+        checkpoint, _, _ = open_checkpoint(note, keys)
+        checked.counts["checkpoints that are one tree"] += 1
+        if roots.get(checkpoint.size) != checkpoint.root:
+            checked.wrong.append(f"the tree of {checkpoint.size} leaves is another one")
+
+
+def _published(
+    client: LogClient, keys: Sequence[NoteVerifier], wanted: set[bytes]
+) -> list[bytes]:
+    """Return all leaves, once those wanted are there or nobody can wait any longer."""
+    end = time.monotonic() + PUBLISH_SECONDS
+    while True:
+        checkpoint, _, _ = open_checkpoint(client.checkpoint(), keys)
+        entries: list[Any] = []
+        for tile in entry_tiles(0, checkpoint.size):
+            entries += client.entries(tile)
+        assert len(entries) <= checkpoint.size + WIDTH
+        if wanted <= set(entries) or time.monotonic() > end:
+            return entries
+        time.sleep(0.5)

@@ -1,0 +1,206 @@
+"""The service under test: `up` with its own servers, and the programs of the nursery beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+from ops.bench.faults.steps import ROOT
+from service.config import Settings
+from service.embedded_postgres import EmbeddedPostgres
+from service.embedded_valkey import EmbeddedValkey
+from service.event_store.roles import service_url
+from service.machine import environment_of
+
+START_SECONDS = 300.0
+
+
+class NotBack(Exception):
+    """The service did not come back after a fault, within a time that nothing excuses."""
+
+
+class Court:
+    """Everything that runs, each program with the means to end it."""
+
+    def __init__(self, folder: Path, logs: Path, *, may_fill: bool, seed: int) -> None:
+        self.disk = folder if may_fill else None
+        self.logs = logs
+        self.data = folder / "data"
+        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.owner_url = EmbeddedPostgres(self.data).url
+        self.redis_url = EmbeddedValkey(self.data).url
+        self.port, self.nursery_port = _free_port(), _free_port()
+        self.fell: Counter[str] = Counter()
+        self.places: set[str] = set()
+        self._seed = seed
+        self._born: dict[int, str] = {}
+        self._lock = threading.Lock()
+        self.up: subprocess.Popen[bytes] | None = None
+        self._nursery: subprocess.Popen[bytes] | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Return what the programs run by."""
+        return Settings(
+            database_url=service_url(self.owner_url),
+            redis_url=self.redis_url,
+            key_file=self.data / "keys.json",
+            rate_limits=False,
+            statement_seconds=4,
+            api_threads=32,
+        )
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Return where the service answers at the moment."""
+        return (self.nursery_port, self.nursery_port, self.port) if self._nursery else (self.port,)
+
+    def start(self) -> None:
+        """Start `up`, wait until it is ready, then start the nursery."""
+        self.start_up()
+        self.wait_ready()
+        with (self.logs / "nursery.log").open("ab") as log:
+            self._nursery = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "ops.bench.faults.nursery"),
+                    *(str(self.nursery_port), str(self._seed)),
+                ],
+                cwd=ROOT,
+                env=environment_of(self.settings) | {"SHITHEAD_LOG_LEVEL": "error"},
+                stdout=subprocess.PIPE,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+        threading.Thread(target=self._listen, args=(self._nursery,), daemon=True).start()
+
+    def start_up(self) -> None:
+        """Start `up`, or start it again."""
+        known = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_STATEMENT_SECONDS": "4"}
+        known |= {"SHITHEAD_API_THREADS": "32", "SHITHEAD_LOG_LEVEL": "warning"}
+        with (self.logs / "up.log").open("ab") as log:
+            self.up = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "service.up", "--port", str(self.port)),
+                    *("--data", str(self.data), "--workers", "1"),
+                ],
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT), **known},
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+
+    def wait_ready(self, *, anywhere: bool = False) -> None:
+        """
+        Wait until `up` says it is ready, or `anywhere` a process beside it.
+
+        An `up` that gave up at its start is started again.
+        """
+        ports = (self.nursery_port, self.port) if anywhere and self._nursery else (self.port,)
+        end = time.monotonic() + START_SECONDS
+        while not any(_ready(port) for port in ports):
+            if time.monotonic() > end:
+                raise NotBack("not ready again in time")
+            if self.up is not None and self.up.poll() is not None:
+                self.start_up()
+            time.sleep(0.1)
+    def kill_born(self, kind: str, rng: random.Random) -> bool:
+        """End one of the nursery's programs with SIGKILL; return whether there was one."""
+        with self._lock:
+            found = [pid for pid, born in self._born.items() if born == kind]
+            if not found:
+                return False
+            pid = rng.choice(found)
+            del self._born[pid]
+        return _killed(pid)
+
+    def end_nursery(self) -> None:
+        """End the nursery and with it, at once, all programs in it."""
+        nursery, self._nursery = self._nursery, None
+        if nursery is not None:
+            nursery.kill()
+            nursery.wait()
+
+    def below_up(self, *words: str) -> list[int]:
+        """Return the processes below `up` whose command has one of the words."""
+        up = self.up
+        if up is None:
+            return []
+        return [pid for pid, command in below(up.pid) if any(word in command for word in words)]
+
+    def stop(self) -> None:
+        """End everything."""
+        self.end_nursery()
+        if self.up is not None:
+            self.up.terminate()
+            try:
+                self.up.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                self.up.kill()
+                self.up.wait()
+
+    def _listen(self, nursery: subprocess.Popen[bytes]) -> None:
+        assert nursery.stdout is not None
+        for line in nursery.stdout:
+            with contextlib.suppress(ValueError), self._lock:
+                told = json.loads(line)
+                if "born" in told:
+                    self._born[told["pid"]] = told["born"]
+                    while len(self._born) > 40:
+                        del self._born[next(iter(self._born))]
+                else:
+                    self._born.pop(told["pid"], None)
+                    self.fell[told["fell"]] += 1
+                    self.places.add(f"{told['fell']} {told['at']}")
+
+
+def below(root: int) -> list[tuple[int, str]]:
+    """Return the processes that descend from `root`, each with its command."""
+    parents: dict[int, tuple[int, str]] = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            parents[int(folder.name)] = (parent, command)
+    found: set[int] = {root}
+    while True:
+        more = {pid for pid, (parent, _) in parents.items() if parent in found} - found
+        if not more:
+            return [(pid, parents[pid][1]) for pid in sorted(found - {root})]
+        found |= more
+
+
+def _ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+def _killed(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])

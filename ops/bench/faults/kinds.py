@@ -1,0 +1,236 @@
+"""The faults that are done to the service from outside, each with how often it comes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
+
+import psycopg
+import redis
+
+from ops.bench.faults.court import Court, below
+from ops.bench.faults.disk import filled
+
+_BESIDE = ("workers.main relay", "workers.main sweeper", "workers.main sequencer")
+
+Act = Callable[[Court, random.Random], bool]
+"""Does the fault; returns whether there was something to do it to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of fault."""
+
+    name: str
+    share: float  # of all faults from outside
+    act: Act
+    grave: bool = False  # takes a while, or the service needs one after it: one at a time
+
+    def possible(self, court: Court) -> bool:
+        """Return whether it can be done on this machine."""
+        return not self.name.startswith("disk full") or court.disk is not None
+
+
+def _born(kind: str) -> Act:
+    return lambda court, rng: court.kill_born(kind, rng)
+
+
+def _of_up(*words: str) -> Act:
+    def act(court: Court, rng: random.Random) -> bool:
+        found = court.below_up(*words)
+        return bool(found) and _signalled(rng.choice(found), signal.SIGKILL)
+
+    return act
+
+
+def _signalled(pid: int, number: signal.Signals) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _sql(court: Court, statement: str) -> bool:
+    """Ask the database as its owner; a database that is down just now has its fault already."""
+    try:
+        with psycopg.connect(court.owner_url, autocommit=True, connect_timeout=3) as connection:
+            row = connection.execute(statement.encode()).fetchone()
+    except psycopg.Error:
+        return False
+    return row is None or bool(row[0])
+
+
+_OTHERS = (
+    "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+)
+
+
+def _cut_one(court: Court, _rng: random.Random) -> bool:
+    return _sql(
+        court,
+        "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity"
+        f" WHERE {_OTHERS} ORDER BY random() LIMIT 1) one",
+    )
+
+
+def _cut_all(court: Court, _rng: random.Random) -> bool:
+    return _sql(
+        court, f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {_OTHERS}"
+    )
+
+
+def _postmaster(court: Court) -> int | None:
+    return next(iter(court.below_up("bin/postgres")), None)
+
+
+def _backends(court: Court, *, clients: bool) -> list[int]:
+    """Return the processes of PostgreSQL below its postmaster."""
+    postmaster = _postmaster(court)
+    if postmaster is None:
+        return []
+    found = below(postmaster)
+    return [pid for pid, command in found if not clients or "shithead_service" in command]
+
+
+def _kill_backend(court: Court, rng: random.Random) -> bool:
+    found = _backends(court, clients=True)
+    return bool(found) and _signalled(rng.choice(found), signal.SIGKILL)
+
+
+def _end_postgres(number: signal.Signals) -> Act:
+    def act(court: Court, _rng: random.Random) -> bool:
+        postmaster = _postmaster(court)
+        return postmaster is not None and _signalled(postmaster, number)
+
+    return act
+
+
+@contextlib.contextmanager
+def _stopped(pids: list[int]) -> Iterator[bool]:
+    stopped = [pid for pid in pids if _signalled(pid, signal.SIGSTOP)]
+    try:
+        yield bool(stopped)
+    finally:
+        for pid in stopped:
+            _signalled(pid, signal.SIGCONT)
+
+
+def _slow_disk(court: Court, rng: random.Random) -> bool:
+    with _stopped(_backends(court, clients=False)) as done:
+        time.sleep(rng.uniform(0.2, 1.5))
+    return done
+
+
+def _locked(court: Court, rng: random.Random) -> bool:
+    try:
+        with psycopg.connect(court.owner_url, connect_timeout=3) as connection:
+            connection.execute("SET lock_timeout = '2s'")
+            connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
+            time.sleep(rng.choice((0.3, 1.0, 5.0)))
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _disk_full(*, new_segment: bool) -> Act:
+    def act(court: Court, rng: random.Random) -> bool:
+        if court.disk is None:
+            return False
+        with filled(court.disk):
+            if new_segment:
+                _sql(court, "SELECT pg_switch_wal()::text")
+                _sql(court, "SELECT pg_switch_wal()::text")
+            time.sleep(rng.uniform(0.5, 2.0))
+        return True
+
+    return act
+
+
+def _short_files(court: Court, rng: random.Random) -> bool:
+    found = _backends(court, clients=True)
+    for pid in found:
+        with contextlib.suppress(OSError):
+            prlimit(pid, RLIMIT_FSIZE, (16 * 1024, RLIM_INFINITY))
+    time.sleep(rng.uniform(0.2, 0.6))
+    for pid in found:
+        with contextlib.suppress(OSError):
+            prlimit(pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
+    return bool(found)
+
+
+def _redis(act: Callable[[redis.Redis], object]) -> Act:
+    def done(court: Court, _rng: random.Random) -> bool:
+        try:
+            with redis.Redis.from_url(court.redis_url, socket_timeout=3) as client:
+                act(client)
+        except redis.RedisError:
+            return False
+        return True
+
+    return done
+
+
+def _full_memory(client: redis.Redis) -> None:
+    client.config_set("maxmemory-policy", "noeviction")
+    client.config_set("maxmemory", "1")
+    time.sleep(0.8)
+    client.config_set("maxmemory", "0")
+
+
+def _hang_redis(court: Court, rng: random.Random) -> bool:
+    with _stopped(court.below_up("valkey-server")) as done:
+        time.sleep(rng.uniform(0.3, 2.5))
+    return done
+
+
+def _end_up(number: signal.Signals) -> Act:
+    def act(court: Court, _rng: random.Random) -> bool:
+        if court.up is None or court.up.poll() is not None:
+            return False
+        court.up.send_signal(number)
+        court.up.wait()
+        court.start_up()
+        return True
+
+    return act
+
+
+KINDS = (
+    Kind(name="API process, SIGKILL", share=15, act=_born("API")),
+    Kind(name="worker, SIGKILL", share=12, act=_born("worker")),
+    Kind(name="relay, SIGKILL", share=4, act=_born("relay")),
+    Kind(name="sweeper, SIGKILL", share=4, act=_born("sweeper")),
+    Kind(name="sequencer, SIGKILL", share=5, act=_born("sequencer")),
+    Kind(name="connection cut, one", share=14, act=_cut_one),
+    Kind(name="connections cut, all", share=8, act=_cut_all),
+    Kind(name="Valkey, FLUSHALL", share=12, act=_redis(lambda client: client.flushall())),
+    *(
+        Kind(name=name, share=share, act=act, grave=True)
+        for name, share, act in (
+            ("Valkey, memory full, noeviction", 1.5, _redis(_full_memory)),
+            ("Valkey, SIGKILL", 2, _of_up("valkey-server")),
+            ("Valkey, hangs (SIGSTOP)", 1, _hang_redis),
+            ("granian or a process of it, SIGKILL", 1, _of_up("granian", "multiprocessing")),
+            ("worker of up, SIGKILL", 0.6, _of_up("workers.main worker")),
+            ("relay, sweeper or sequencer of up, SIGKILL", 0.6, _of_up(*_BESIDE)),
+            ("PostgreSQL backend, SIGKILL", 2, _kill_backend),
+            ("PostgreSQL, SIGKILL of the postmaster", 1.5, _end_postgres(signal.SIGKILL)),
+            ("PostgreSQL, immediate shutdown", 1.5, _end_postgres(signal.SIGQUIT)),
+            ("PostgreSQL, fast shutdown", 1, _end_postgres(signal.SIGINT)),
+            ("slow disk (PostgreSQL's children stopped)", 1, _slow_disk),
+            ("slow database (streams locked)", 0.8, _locked),
+            ("disk full", 1, _disk_full(new_segment=False)),
+            ("disk full, and new WAL segments asked for", 0.8, _disk_full(new_segment=True)),
+            ("PostgreSQL may not lengthen files (RLIMIT_FSIZE)", 0.6, _short_files),
+            ("everything of up, SIGKILL", 0.25, _end_up(signal.SIGKILL)),
+            ("up told to stop (SIGTERM)", 0.25, _end_up(signal.SIGTERM)),
+        )
+    ),
+)

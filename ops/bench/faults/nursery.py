@@ -1,0 +1,152 @@
+"""
+Forks the programs of the service, each of which ends itself at a step that was drawn for it.
+
+`python -m ops.bench.faults.nursery PORT SEED`: the modules are loaded once, so that a killed
+program is back within milliseconds. Prints a line of JSON for each birth and each end by step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from ops.bench.faults.steps import Steps
+from service.api.app import create_app
+from service.config import Settings, settings_from
+from workers import jobs
+from workers import main as worker_main
+from workers.relay import Relay
+from workers.sequencer import LogSequencer
+from workers.sweeper import Sweeper
+
+SLOTS = ("API", "API", "API", "worker", "worker", "relay", "sweeper", "sequencer")
+
+MOST_STEPS = {"API": 1300, "worker": 1100, "relay": 60, "sweeper": 160, "sequencer": 150}
+"""How many new lines a program comes to before it has seen most of its work."""
+
+PAUSES = {"relay": 4.0, "sweeper": 4.0, "sequencer": 2.0}
+"""Seconds at most until one of those that look around all the time is born again."""
+
+REQUESTS_OF_A_LIFE = 3
+"""After so many changes an API process ends even where few lines of them were new."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Keep a child in every slot until somebody ends us."""
+    port, seed = int(sys.argv[1]), int(sys.argv[2])
+    rng = random.Random(seed)
+    settings = settings_from()
+    app = create_app(settings=settings)
+    jobs.services()
+    listening = socket.create_server(("127.0.0.1", port), backlog=256)
+    listening.set_inheritable(True)
+    children: dict[int, str] = {}
+    due = [(0.0, kind) for kind in SLOTS]
+    while True:
+        now = time.monotonic()
+        for born in [each for each in due if each[0] <= now]:
+            due.remove(born)
+            children[_born(born[1], rng, settings, app, listening)] = born[1]
+        pid, _status = os.waitpid(-1, os.WNOHANG) if children else (0, 0)
+        if pid:
+            kind = children.pop(pid)
+            due.append((time.monotonic() + rng.uniform(0, PAUSES.get(kind, 0.02)), kind))
+        else:
+            time.sleep(0.01)
+
+
+def _born(
+    kind: str, rng: random.Random, settings: Settings, app: Flask, listening: socket.socket
+) -> int:
+    """Return the process of a new child."""
+    last = rng.randrange(1, MOST_STEPS[kind])
+    pid = os.fork()
+    if pid:
+        _say({"born": kind, "pid": pid})
+        return pid
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        random.seed()
+        steps = Steps(last, lambda place: _say({"fell": kind, "pid": os.getpid(), "at": place}))
+        _live(kind, steps, settings, app, listening)
+    finally:
+        os._exit(70)
+
+
+def _live(
+    kind: str, steps: Steps, settings: Settings, app: Flask, listening: socket.socket
+) -> None:
+    match kind:
+        case "API":
+            _serve(steps, app, listening)
+        case "worker":
+            listening.close()
+            worker = worker_main._Worker  # noqa: SLF001 - the one that runs, watched from outside
+            _wrap(worker, "execute_job", worker.execute_job, steps)
+            worker_main.work(settings)
+        case "relay":
+            listening.close()
+            _wrap(Relay, "pass_on", Relay.pass_on, steps)
+            Relay(jobs.services()).run(lambda: False)
+        case "sweeper":
+            listening.close()
+            _wrap(Sweeper, "sweep", Sweeper.sweep, steps)
+            _wrap(Sweeper, "beside", Sweeper.beside, steps)
+            Sweeper(jobs.services()).run(lambda: False)
+        case "sequencer":
+            listening.close()
+            done = LogSequencer._round  # noqa: SLF001 - as above
+            _wrap(LogSequencer, "_round", done, steps)
+            LogSequencer(jobs.services()).run(lambda: False)
+
+
+def _wrap(owner: type, name: str, act: Callable[..., Any], steps: Steps) -> None:
+    setattr(owner, name, lambda *values: steps.watched(act, *values))
+
+
+def _serve(steps: Steps, app: Flask, listening: socket.socket) -> None:
+    """Answer requests on the shared socket; the steps are those of requests that change things."""
+    changes = 0
+
+    class Handler(WSGIRequestHandler):
+        def run_wsgi(self) -> None:
+            nonlocal changes
+            if self.command != "POST":
+                super().run_wsgi()
+                return
+            steps.watched(super().run_wsgi)
+            changes += 1
+            if changes >= REQUESTS_OF_A_LIFE:
+                steps.end("after the answer")
+
+        def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - as it is called
+            """Say nothing: the application has a log of its own."""
+
+    host, port = listening.getsockname()
+    server = make_server(
+        host, port, app, threaded=True, request_handler=Handler, fd=listening.fileno()
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
+
+
+def _say(message: dict[str, Any]) -> None:
+    os.write(1, json.dumps(message).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

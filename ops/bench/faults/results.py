@@ -1,0 +1,118 @@
+"""The table of what was done and what was found, as a page and as JSON that adds up over pieces."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ops.bench.faults.run import Done
+
+
+@dataclass(slots=True, kw_only=True)
+class Sum:
+    """Runs added up."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    faults: Counter[str] = field(default_factory=Counter)
+    at_once: int = 0
+    places: set[str] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    broken: int = 0
+    replayed: int = 0
+    unknown: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def add(self, done: Done) -> None:
+        """Add one run."""
+        notes = done.notes
+        self.runs += 1
+        self.seconds += done.seconds
+        self.faults += done.faults
+        self.at_once += done.at_once
+        self.places |= done.places
+        self.counts += done.checked.counts
+        self.statuses += Counter({str(status): n for status, n in notes.statuses.items()})
+        self.broken += notes.broken
+        self.replayed += notes.replayed
+        self.unknown += sum(asked.status is None for asked in notes.asked)
+        self.wrong += done.checked.wrong
+
+
+def load(path: Path) -> Sum:
+    """Return what earlier pieces came to."""
+    if not path.exists():
+        return Sum()
+    said: dict[str, Any] = json.loads(path.read_text())
+    made = Sum(runs=said["runs"], seconds=said["seconds"], at_once=said["at_once"])
+    made.faults, made.counts = Counter(said["faults"]), Counter(said["counts"])
+    made.places, made.statuses = set(said["places"]), Counter(said["statuses"])
+    made.broken, made.replayed = said["broken"], said["replayed"]
+    made.unknown, made.wrong = said["unknown"], said["wrong"]
+    return made
+
+
+def save(path: Path, total: Sum) -> None:
+    """Write what all pieces together came to."""
+    said = {name: getattr(total, name) for name in Sum.__slots__}
+    said["places"] = sorted(total.places)
+    path.write_text(json.dumps(said, indent=1))
+
+
+def page(total: Sum) -> str:
+    """Return the page that is kept in the repository."""
+    steps = Counter(place.split(" ", 1)[0] for place in total.places)
+    lines = [
+        "# Faults done, and what they did",
+        "",
+        "Written by `python -m ops.bench.faults`; what counts as a fault, and what each of them",
+        "simulates, stands among the decisions: *Faults are done, counted and checked*.",
+        "",
+        _summary(total),
+        "",
+        "## Faults",
+        "",
+        *_table("fault", total.faults.most_common()),
+        f"| **all** | {total.faults.total()} |",
+        "",
+        "Between two steps: different places in the code at which a program was ended:",
+        ", ".join(f"{count} of the {kind}" for kind, count in sorted(steps.items())) + ".",
+        "",
+        "## Checks after every run",
+        "",
+        *_table("held for", sorted(total.counts.items())),
+        f"| **did not hold** | {len(total.wrong)} |",
+        "",
+        "## What clients met",
+        "",
+        *_table("answer", sorted(total.statuses.items())),
+        f"| none: the connection broke | {total.broken} |",
+        f"| of all, kept answers given again | {total.replayed} |",
+        f"| changes of unknown fate (sent once, without a key) | {total.unknown} |",
+        "",
+    ]
+    if total.wrong:
+        lines += ["## What did not hold", "", *(f"- {one}" for one in total.wrong), ""]
+    return "\n".join(lines)
+
+
+def _summary(total: Sum) -> str:
+    return (
+        f"{total.faults.total()} faults in {total.runs} runs, {total.seconds / 60:.0f} minutes; "
+        f"{total.at_once} of them several at one moment. **{_verdict(total)}**"
+    )
+
+
+def _verdict(total: Sum) -> str:
+    if total.wrong:
+        return f"{len(total.wrong)} findings, below."
+    return "Nothing lost, nothing twice, every game ended, one tree."
+
+
+def _table(name: str, rows: Iterable[tuple[str, int]]) -> list[str]:
+    return [f"| {name} | count |", "| --- | ---: |", *(f"| {key} | {n} |" for key, n in rows)]

@@ -1,0 +1,208 @@
+"""One run: a new service, tables at play, faults until there were enough, then every check."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ops.bench.faults.calls import Calls, Notes
+from ops.bench.faults.checks import Checked, check_all
+from ops.bench.faults.court import Court, NotBack
+from ops.bench.faults.disk import small_disk
+from ops.bench.faults.kinds import KINDS, Kind
+from ops.bench.faults.table import Table
+
+_SPOKEN = {"API": "API process"}
+
+END_SECONDS = 600.0
+"""In which games have to reach their end once nothing is done to the service any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How large a run is."""
+
+    faults: int
+    tables: int = 8
+    seed: int = 1
+    keep_logs: Path | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Done:
+    """What a run did, and what the checks found."""
+
+    faults: Counter[str] = field(default_factory=Counter)
+    places: set[str] = field(default_factory=set)
+    at_once: int = 0  # faults done within others' effects, several at one moment
+    seconds: float = 0.0
+    checked: Checked = field(default_factory=Checked)
+    notes: Notes = field(default_factory=Notes)
+    disk: bool = False
+
+    @property
+    def total(self) -> int:
+        """Return how many faults there were."""
+        return self.faults.total()
+
+
+def run(wanted: Wanted) -> Done:
+    """Return what a run came to."""
+    done = Done()
+    began = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder,
+        small_disk(Path(folder)) as disk,
+    ):
+        court = Court(
+            disk or Path(folder),
+            wanted.keep_logs or Path(folder),
+            may_fill=disk is not None,
+            seed=wanted.seed,
+        )
+        done.disk = disk is not None
+        try:
+            court.start()
+            _Run(court, wanted, done).go()
+        finally:
+            court.stop()
+    done.seconds = time.monotonic() - began
+    return done
+
+
+class _Run:
+    """The parts of one run, while it runs."""
+
+    def __init__(self, court: Court, wanted: Wanted, done: Done) -> None:
+        self._court = court
+        self._wanted = wanted
+        self._done = done
+        self._counting = threading.Lock()
+        self._over = threading.Event()
+        self._faults: Counter[str] = Counter()
+
+    def go(self) -> None:
+        """Play and do faults, let all games end, and check."""
+        notes, court = self._done.notes, self._court
+        rulesets = self._calls(0).get("/v1/rulesets?limit=200")["items"]
+        playable = [each for each in rulesets if each["playable"]]
+        watching = threading.Thread(target=self._watch, daemon=True)
+        watching.start()
+        with ThreadPoolExecutor(self._wanted.tables) as pool:
+            tables = [pool.submit(self._tables, n, playable) for n in range(self._wanted.tables)]
+            try:
+                self._do_faults()
+            except NotBack as error:
+                notes.wrong.append(str(error))
+            finally:
+                self._over.set()
+                court.end_nursery()
+                self._faults["the nursery's eight programs at once, SIGKILL"] += 1
+            self._come_back()
+            end = time.monotonic() + END_SECONDS
+            for table in tables:
+                table.result(timeout=max(1.0, end - time.monotonic()))
+        watching.join()
+        self._count()
+        self._done.checked = check_all(court, notes)
+
+    def _come_back(self) -> None:
+        try:
+            self._court.wait_ready()
+        except NotBack as error:
+            self._done.notes.wrong.append(str(error))
+
+    def _calls(self, number: int) -> Calls:
+        return Calls(
+            self._done.notes,
+            lambda: self._court.ports,
+            random.Random(f"{self._wanted.seed} {number}"),
+        )
+
+    def _tables(self, number: int, rulesets: list[dict[str, Any]]) -> None:
+        """Play table after table until the faults are over; what goes wrong is noted."""
+        rng = random.Random(f"{self._wanted.seed} table {number}")
+        turn = number
+        while not self._over.is_set():
+            ruleset = rulesets[(turn * 7 + self._wanted.seed) % len(rulesets)]
+            turn += self._wanted.tables
+            calls = self._calls(1000 + turn)
+            try:
+                Table(self._done.notes, calls, rng, ruleset=ruleset).play()
+            except Exception as error:  # noqa: BLE001 - whatever a client meets is a finding
+                self._done.notes.wrong.append(
+                    f"a table of {ruleset['id']}: {type(error).__name__}: {error}"
+                )
+
+    def _watch(self) -> None:
+        """Keep every checkpoint that the public log shows."""
+        calls = self._calls(1)
+        while not self._over.wait(0.3):
+            answer = calls.once("GET", "/v1/log/checkpoint", None, None, {})
+            seen = self._done.notes.checkpoints
+            if answer is not None and answer[0] == 200 and answer[1] not in seen[-1:]:
+                seen.append(answer[1])
+
+    def _do_faults(self) -> None:
+        """Do small faults all the time and, beside them, one grave fault after another."""
+        with ThreadPoolExecutor(2) as pool:
+            both = [pool.submit(self._small_faults), pool.submit(self._grave_faults)]
+            for one in both:
+                one.result()
+
+    def _small_faults(self) -> None:
+        rng = random.Random(f"{self._wanted.seed} small")
+        while not self._enough():
+            burst = 1 if rng.random() < 0.85 else rng.randint(2, 4)
+            kinds = [self._drawn(rng, grave=False) for _ in range(burst)]
+            chances = [random.Random(rng.random()) for _ in kinds]
+            with ThreadPoolExecutor(burst) as pool:
+                hit = sum(pool.map(self._do, kinds, chances))
+            if hit > 1:
+                self._done.at_once += hit
+            self._over.wait(rng.uniform(0.02, 0.3))
+
+    def _grave_faults(self) -> None:
+        rng = random.Random(f"{self._wanted.seed} grave")
+        while not self._enough():
+            burst = 1 if rng.random() < 0.85 else 2
+            kinds = [self._drawn(rng, grave=True) for _ in range(burst)]
+            chances = [random.Random(rng.random()) for _ in kinds]
+            with ThreadPoolExecutor(burst) as pool:
+                hit = sum(pool.map(self._do, kinds, chances))
+            if hit > 1:
+                self._done.at_once += hit
+            self._court.wait_ready(anywhere=True)
+            self._over.wait(rng.uniform(0.2, 1.5))
+
+    def _enough(self) -> bool:
+        return self._over.is_set() or self._count() >= self._wanted.faults
+
+    def _drawn(self, rng: random.Random, *, grave: bool) -> Kind:
+        possible = [
+            kind for kind in KINDS if kind.grave is grave and kind.possible(self._court)
+        ]
+        return rng.choices(possible, [kind.share for kind in possible])[0]
+
+    def _do(self, kind: Kind, rng: random.Random) -> bool:
+        hit = kind.act(self._court, rng)
+        if hit:
+            with self._counting:
+                self._faults[kind.name] += 1
+        return hit
+
+    def _count(self) -> int:
+        """Put together what was done so far, and return how many faults that is."""
+        told = self._court.fell.copy().items()
+        fell = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in told}
+        with self._counting, self._done.notes.lock:
+            self._done.faults = self._faults + Counter(fell) + self._done.notes.hung_up
+        self._done.places = set(self._court.places)
+        return self._done.total

@@ -1,0 +1,88 @@
+"""Ends a process between two steps of its work: before a line that it has not come to yet."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import psycopg
+import psycopg_pool
+import rq
+import werkzeug
+
+import service
+
+ROOT = Path(service.__file__).resolve().parents[1]
+
+ROAD = (
+    *("service/application/", "service/event_store/", "service/api/", "service/public_log/"),
+    *("service/record/chain.py", "service/record/receipts.py", "service/wakeups.py", "workers/"),
+)
+"""Where a step of ours is a step: what the rules compute in between touches nothing outside."""
+
+_LIBRARIES = (
+    *(str(Path(str(package.__file__)).parent) for package in (psycopg, psycopg_pool, rq)),
+    str(Path(str(werkzeug.__file__)).parent / "serving.py"),
+)
+"""Lines around sending to the database, to the caller, and to Redis."""
+
+Reporting = Callable[[str], None]
+
+
+class Steps:
+    """
+    Kills this process with SIGKILL before the `last`-th line of the road that is new to it.
+
+    Lines are counted over everything that is done under `watched`, by whichever thread. The
+    operating system does the rest as for any killed process: nothing is flushed or closed by us.
+    """
+
+    def __init__(self, last: int, report: Reporting) -> None:
+        self._last = last
+        self._report = report
+        self._seen: set[tuple[CodeType, int]] = set()
+        self._ours: dict[CodeType, bool] = {}
+
+    def watched(self, act: Callable[..., Any], *values: Any) -> Any:
+        """Return what `act` returns, unless the step at which to end lies in it."""
+        sys.settrace(self._called)
+        try:
+            return act(*values)
+        finally:
+            sys.settrace(None)
+
+    def end(self, place: str) -> None:
+        """End the process here, wherever the count is."""
+        self._report(place)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def _called(self, frame: FrameType, _event: str, _argument: Any) -> Any:
+        code = frame.f_code
+        ours = self._ours.get(code)
+        if ours is None:
+            ours = self._ours[code] = _place(code) is not None
+        return self._line if ours else None
+
+    def _line(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == "line":
+            self._seen.add((frame.f_code, frame.f_lineno))
+            if len(self._seen) >= self._last:
+                self.end(f"{_place(frame.f_code)}:{frame.f_lineno}")
+        return self._line
+
+
+def _place(code: CodeType) -> str | None:
+    """Return a name for a piece of the road, None for what is none of it."""
+    path = code.co_filename
+    if path.startswith(str(ROOT)):
+        inner = path[len(str(ROOT)) + 1 :]
+        return f"{inner}:{code.co_name}" if inner.startswith(ROAD) else None
+    for library in _LIBRARIES:
+        if path.startswith(library):
+            return f"{'/'.join(Path(path).parts[-2:])}:{code.co_name}"
+    return None

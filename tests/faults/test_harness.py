@@ -1,0 +1,127 @@
+"""The fault harness, sized down; its long run is `python -m ops.bench.faults --faults 10000`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import orjson
+import pytest
+
+from ops.bench.faults.calls import Asked, Notes
+from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
+from ops.bench.faults.results import Sum, load, page, save
+from ops.bench.faults.run import Done, Wanted, run
+from service.application.callers import Player
+from service.bootstrap import Services
+from service.record.chain import genesis, head
+from service.record.notes import NoteVerifier
+from tests.set_world import legal, lines_of, open_game, post
+
+
+@pytest.mark.heavy
+def test_nothing_is_lost_or_doubled_and_all_games_end_whatever_is_killed() -> None:
+    """A hundred and fifty faults: processes, steps of a move, both servers, the disk, callers."""
+    done = run(Wanted(faults=150, tables=5, seed=7))
+    assert done.checked.wrong == []
+    assert done.total >= 150
+    assert any(name.endswith("between two steps") for name in done.faults)
+    for counted in (
+        *("acknowledged moves, each in the log exactly once", "logs that verify"),
+        *("last leaves of games in the tree", "checkpoints that are one tree"),
+    ):
+        assert done.checked.counts[counted] > 0, counted
+
+
+class Seen:
+    """What a client saw of one short game, and the log of it."""
+
+    def __init__(self, services: Services, ada: Player) -> None:
+        game = open_game(services, ada, ("me", {"bot": "lowest"}))
+        self.keys: list[NoteVerifier] = [services.verifier]
+        self.game = game
+        self.notes = Notes()
+        for _ in range(2):
+            move = next(m for m in legal(services, game, 0) if m["type"] in ("swap", "ready"))
+            answer = post(services, ada, game, move)
+            self.notes.asked.append(
+                Asked(
+                    game=str(game), seat=0, move=move, key=None, status=201, body=answer.body
+                )
+            )
+            if move["type"] == "ready":
+                break
+        self.lines = lines_of(services, game)
+
+    def wrong(self, lines: tuple[bytes, ...]) -> list[str]:
+        """Return what the checks say, had the log been `lines`."""
+        checked, logs = Checked(), {self.game: lines}
+        check_answers(self.notes, logs, self.keys, checked)
+        check_explained(self.notes, logs, checked)
+        return checked.wrong
+
+
+@pytest.fixture
+def seen(services: Services, ada: Player) -> Seen:
+    """Return what was seen of a game."""
+    return Seen(services, ada)
+
+
+def test_a_log_that_holds_every_answer_passes(seen: Seen) -> None:
+    assert seen.wrong(seen.lines) == []
+
+
+def test_an_acknowledged_move_that_is_not_in_the_log_is_found(seen: Seen) -> None:
+    assert any("lost" in one for one in seen.wrong(seen.lines[:-1]))
+
+
+def test_an_acknowledged_move_of_other_bytes_is_found(seen: Seen) -> None:
+    changed = orjson.loads(seen.lines[-1]) | {"at": "2026-03-01T12:00:00.000001Z"}
+    lines = (*seen.lines[:-1], orjson.dumps(changed, option=orjson.OPT_SORT_KEYS))
+    assert any("lost" in one for one in seen.wrong(lines))
+
+
+def test_two_answers_for_one_move_are_found(seen: Seen) -> None:
+    seen.notes.asked.append(replace(seen.notes.asked[-1]))
+    assert any("two requests" in one for one in seen.wrong(seen.lines))
+
+
+def test_a_move_that_was_carried_out_twice_is_found(seen: Seen) -> None:
+    """Whoever asked once, with a key or knowing the answer, has moved once."""
+    seen.notes.asked[-1].status = 409
+    assert any("moved" in one for one in seen.wrong(seen.lines))
+
+
+def test_a_move_of_unknown_fate_may_stand_in_the_log_or_not(seen: Seen) -> None:
+    seen.notes.asked[-1].status = None
+    assert seen.wrong(seen.lines) == []
+
+
+def test_gaps_and_forks_of_a_stream_are_found(seen: Seen) -> None:
+    numbered = list(enumerate(seen.lines))
+    said = (len(numbered), head(seen.lines[-1]))
+    assert check_stream("game", seen.game, numbered, *said) == []
+    assert check_stream("game", seen.game, numbered[:-2] + numbered[-1:], *said)
+    assert check_stream("game", seen.game, numbered[:-1], len(numbered) - 1, said[1])
+    assert check_stream("game", uuid4(), numbered, *said), "a log begins with its own game"
+    assert genesis(seen.game) != genesis(UUID(int=0))
+
+
+def test_pieces_of_a_long_run_add_up(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("sums") / "sums.json"
+    done = Done()
+    done.faults["API process, SIGKILL"] = 3
+    done.places = {"API a:b:1"}
+    done.checked.counts["logs that verify"] = 2
+    total = Sum()
+    total.add(done)
+    save(path, total)
+    again = load(path)
+    again.add(done)
+    assert again.faults.total() == 6
+    text = page(again)
+    assert "6 faults in 2 runs" in text
+    assert "Nothing lost" in text
+    done.checked.wrong.append("lost: a move")
+    again.add(done)
+    assert "1 findings" in page(again)
