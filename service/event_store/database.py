@@ -117,7 +117,8 @@ class Database:
         except _Overdue as error:
             self._slow_until = time.monotonic() + SLOW_SECONDS
             raise TooSlow("the database took too long") from error
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
+            # The last of them: it could not do its work, or has become a copy that only reads.
             if isinstance(error, CLASHES):
                 raise
             raise StoreUnavailable("the database does not answer") from error

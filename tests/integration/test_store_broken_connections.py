@@ -219,3 +219,24 @@ def test_once_the_database_is_slow_most_of_those_who_come_are_refused_at_once(
         assert [one.exception() for one in first].count(None) == 1
     assert lines_of(store, stream) == (b"a",)
     database.close()
+
+
+@pytest.mark.parametrize("code", ["XX000", "25006", "53100", "58030"])
+def test_a_database_that_cannot_do_its_work_is_unavailable(
+    database_url: str, store: PostgresStore, code: str
+) -> None:
+    """Its files may not grow, its disk is full or broken, it is a copy that only reads."""
+    stream = uuid4()
+    store.commit(commit(append(stream, b"a")))
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+            f" $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{code}'; END $$".encode()
+        )
+        connection.execute(
+            "CREATE TRIGGER failing BEFORE INSERT ON events EXECUTE FUNCTION fail()"
+        )
+        with pytest.raises(StoreUnavailable):
+            store.commit(commit(append(stream, b"b", expected=1)))
+        connection.execute("DROP TRIGGER failing ON events")
+    assert lines_of(store, stream) == (b"a",)
