@@ -265,12 +265,7 @@ def compose(
 
 def services_from(settings: Settings) -> Services:
     """Return the services that the settings describe; connections open at their first use."""
-    database = Database(
-        settings.database_url,
-        size=settings.pool_size,
-        longest=settings.statement_seconds,
-        queue=settings.queue_size,
-    )
+    database = Database.of(settings)
     redis = connect(settings.redis_url) if settings.redis_url else None
     bell = RedisBell(redis) if redis else None
     keyring = _keyring(settings)

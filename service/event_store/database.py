@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from service.config import Settings
 from service.event_store.protocol import StoreUnavailable
 from service.event_store.queries import query
 
@@ -86,6 +87,16 @@ class Database:
         self._counting = threading.Lock()
         self._opened: ConnectionPool[_Connection] | None = None
         self._opening = threading.Lock()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Database:
+        """Return the database that the settings name, with their limits."""
+        return cls(
+            settings.database_url,
+            size=settings.pool_size,
+            longest=settings.statement_seconds,
+            queue=settings.queue_size,
+        )
 
     def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         """
