@@ -7,14 +7,23 @@ import select
 import threading
 import time
 from collections.abc import Generator, Iterator
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import psycopg
+from psycopg.adapt import PyFormat
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from service.config import Settings
 from service.event_store.protocol import StoreUnavailable
 from service.event_store.queries import query
+
+for _kind in (UUID, datetime):
+    # psycopg takes in what it knows of a type at its first use, and of two threads that use it
+    # first at one moment the other is told that it knows nothing: here there is only one.
+    for _format in PyFormat:
+        psycopg.adapters.get_dumper(_kind, _format)
 
 CLASHES = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 """A transaction that lost against another; it wrote nothing and can be tried again."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,6 +22,8 @@ from service.event_store.protocol import StoreUnavailable, StreamConflict
 from tests.contract.conftest import address_of_service
 from tests.servers import url_with_database
 from tests.streams import append, commit, lines_of
+
+ROOT = Path(__file__).resolve().parents[2]
 
 CUT = (
     "SELECT count(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity"
@@ -240,3 +245,20 @@ def test_a_database_that_cannot_do_its_work_is_unavailable(
             store.commit(commit(append(stream, b"b", expected=1)))
         connection.execute("DROP TRIGGER failing ON events")
     assert lines_of(store, stream) == (b"a",)
+
+
+def test_a_new_process_knows_its_types_before_its_first_threads_ask() -> None:
+    """psycopg's first look at a type is no thing for two threads at once: one gets an error."""
+    script = (
+        "import psycopg, service.event_store.database as _\n"
+        "from datetime import datetime\n"
+        "from uuid import UUID\n"
+        "known = psycopg.adapters._dumpers.values()\n"
+        "print(all(kind in each for each in known if 'uuid.UUID' in each or UUID in each"
+        " for kind in (UUID,)), any(UUID in each for each in known),"
+        " any(datetime in each for each in known))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert said.stdout.split() == ["True"] * 3, said

@@ -97,7 +97,7 @@ def page(total: Sum) -> str:
         "",
     ]
     if total.wrong:
-        lines += ["## What did not hold", "", *(f"- {one}" for one in total.wrong), ""]
+        lines += ["## What did not hold", "", *(f"- {one[:150]}" for one in total.wrong), ""]
     return "\n".join(lines)
 
 
