@@ -818,13 +818,19 @@ $$;
 
 
 -- record_refusal: keep a refused move, encrypted by the caller.
+--
+-- The first 200 of a seat in a game: they all go into its bundle, and whoever posts nonsense
+-- without end must not make that larger than a reader takes.
 CREATE OR REPLACE FUNCTION record_refusal(
     game uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
     INSERT INTO refusals (game_id, at, seat, key_id, sealed)
-    VALUES (game, refused_at, its_seat, key, ciphertext)
+    SELECT game, refused_at, its_seat, key, ciphertext
+    WHERE (
+        SELECT count(*) FROM refusals r WHERE r.game_id = game AND r.seat = its_seat
+    ) < 200
 $$;
 
 

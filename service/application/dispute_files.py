@@ -20,6 +20,9 @@ MOST_FINDINGS_BYTES = 1 << 20
 MOST_IN_A_BUNDLE = 20
 """The newest disputes of a game; more would make its bundle a heap of copies."""
 
+MOST_COPIED = 16 << 20
+"""Bytes of frozen evidence in a bundle, the newest first: with more, no reader would take it."""
+
 
 class DisputeFiles:
     """Reads disputes and what is kept beside them."""
@@ -70,13 +73,16 @@ class DisputeFiles:
         Without the words: what was written into a bundle could not be erased.
         """
         files: dict[str, bytes] = {}
+        left = MOST_COPIED
         for row in self._directory.disputes_of(game, limit=MOST_IN_A_BUNDLE).items:
             record, bundle = self.record(row.id), self._directory.dispute_bundle(row.id)
             if record is None or bundle is None:
                 continue
             shown = dispute_json(record, findings=self.findings(row.id), words=None)
             files[f"dispute/{row.id}.json"] = canonical(shown)
-            files[f"dispute/{row.id}.shx"] = bundle
+            if len(bundle) <= left:
+                files[f"dispute/{row.id}.shx"] = bundle
+                left -= len(bundle)
         return files
 
 

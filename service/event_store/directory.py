@@ -136,7 +136,7 @@ class Directory(Disputes, Protocol):
     def record_refusal(
         self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
     ) -> None:
-        """Keep a refused move."""
+        """Keep a refused move: of a seat in a game the first MOST_REFUSALS, no more."""
 
     def refusals(self, game: UUID) -> Sequence[Refused]:
         """Return the refused moves of a game in their order."""

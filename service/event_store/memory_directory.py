@@ -16,6 +16,7 @@ from service.event_store.memory_people import People
 from service.event_store.memory_rows import change_row, game_row, table_row
 from service.event_store.protocol import StreamKind
 from service.event_store.rows import (
+    MOST_REFUSALS,
     START,
     Cursor,
     CustomRuleset,
@@ -212,11 +213,11 @@ class MemoryDirectory(People, MemoryDisputes):
     def record_refusal(
         self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
     ) -> None:
-        """Keep a refused move."""
+        """Keep a refused move, the first ones of a seat."""
         with self._beside:
-            self._refusals.setdefault(game, []).append(
-                Refused(at=at, seat=seat, key_id=key_id, sealed=sealed)
-            )
+            kept = self._refusals.setdefault(game, [])
+            if sum(refused.seat == seat for refused in kept) < MOST_REFUSALS:
+                kept.append(Refused(at=at, seat=seat, key_id=key_id, sealed=sealed))
 
     def refusals(self, game: UUID) -> Sequence[Refused]:
         """Return the refused moves of a game in their order."""

@@ -165,7 +165,7 @@ class PostgresDirectory(PostgresDisputes):
     def record_refusal(
         self, *, game: UUID, at: datetime, seat: int, key_id: str, sealed: bytes
     ) -> None:
-        """Keep a refused move."""
+        """Keep a refused move, the first ones of a seat."""
         self._write("record_refusal", game, at, seat, key_id, sealed)
 
     def refusals(self, game: UUID) -> Sequence[Refused]:

@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from typing import Generic, TypeVar
 from uuid import UUID
 
+MOST_REFUSALS = 200
+"""Refused moves that are kept of a seat in a game: all of them go into its bundle."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Player:

@@ -20,6 +20,7 @@ from service.event_store.directory import (
     SeatRow,
 )
 from service.event_store.protocol import StreamKind
+from service.event_store.rows import MOST_REFUSALS
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
@@ -265,6 +266,15 @@ def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> N
     ]
     assert not directory.refusals(uuid4())
     assert not directory.readings(uuid4())
+
+
+def test_of_a_seat_so_many_refused_moves_are_kept_and_no_more(directory: Directory) -> None:
+    """Or a seat could post nonsense until the bundle of its game is larger than a reader takes."""
+    game = uuid4()
+    for seat in (*[0] * (MOST_REFUSALS + 1), 1):
+        directory.record_refusal(game=game, at=THEN, seat=seat, key_id="1", sealed=b"x")
+    kept = [refused.seat for refused in directory.refusals(game)]
+    assert (kept.count(0), kept.count(1)) == (MOST_REFUSALS, 1)
 
 
 def test_refused_moves_are_forgotten_by_the_age_of_the_end_of_their_game(

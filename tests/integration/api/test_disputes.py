@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from schemas.disputes_schema import DisputePageSchema, DisputeSchema
+from service.application import dispute_files
 from service.event_store.protocol import StreamKind
 from service.record.bundle import read_log
 from service.record.votes import statement_commitment, vote_commitment
@@ -129,6 +130,18 @@ def test_evidence_is_frozen_and_lies_in_the_bundle(world: World, ada: Person) ->
         content_type="application/zip",
     )
     assert answer.json["result"] != "fail"
+
+
+def test_copies_of_evidence_leave_room_for_the_game(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens one dispute after another must not make a bundle that no reader takes."""
+    game = ada.game()
+    first, second = (open_at(ada, game)["id"] for _ in range(2))
+    monkeypatch.setattr(dispute_files, "MOST_COPIED", 1)
+    bundle = read_log(ada.get(f"{game}/evidence?profile=public").data)
+    assert {f"dispute/{first}.json", f"dispute/{second}.json"} <= bundle.files.keys()
+    assert not [name for name in bundle.files if name.endswith(".shx")]
 
 
 def test_the_machine_finds_at_once_and_again_after_the_seal(world: World, ada: Person) -> None:
