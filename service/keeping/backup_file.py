@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,6 +18,11 @@ MOST_MANIFEST: Final = 1 << 20  # bytes
 BLOCK: Final = 1 << 20  # bytes
 FORMAT: Final = 1
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of every entry: equal rows give equal bytes
+_DAMAGE: Final = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
+    RuntimeError,  # an entry that is encrypted; NotImplementedError, packed otherwise, is one
+)
+"""What the library raises for archives that are not as they were written."""
 
 
 class BackupError(Exception):
@@ -123,7 +129,7 @@ class Backup:
         try:
             self._zip = zipfile.ZipFile(path)
             data = self._zip.open(MANIFEST).read(MOST_MANIFEST)
-        except (OSError, KeyError, zipfile.BadZipFile) as error:
+        except (KeyError, *_DAMAGE) as error:
             raise BackupError(f"{path} is no backup: {error}") from None
         self.manifest = Manifest.decode(data)
 
@@ -146,7 +152,7 @@ class Backup:
             with self._zip.open(f"{table}.copy") as entry:
                 while block := entry.read(BLOCK):
                     yield block
-        except (OSError, zipfile.BadZipFile) as error:
+        except _DAMAGE as error:
             raise BackupError(f"the rows of {table} cannot be read: {error}") from None
 
     def close(self) -> None:
