@@ -39,15 +39,18 @@ def backup(
 
     It holds all tables as they were at one moment; the service may run meanwhile. Cards
     of running games cannot be read from it without the keys, which are never in it:
-    back them up with --keys, to another place, once and after every `rotate-keys`.
+    back them up with --keys, to another place and a new file, once and after every
+    `rotate-keys`.
     Bundles that `shithead admin archive` moved out of the database are files of their
     own and are copied as such.
 
-    Exit status: 0 the backup is whole and on disk, 1 there is none and why.
+    Exit status: 0 all that was asked for is whole and on disk, 1 something is not and why.
     """
     from service.keeping.back_up import back_up
     from service.keeping.backup_file import BackupError
 
+    if keys is not None and keys.exists():
+        raise click.ClickException(f"{keys} is there already: name a new file for the keys")
     now = datetime.now(UTC)
     path = target / f"shithead-{now:%Y%m%dT%H%M%SZ}.backup" if target.is_dir() else target
     try:
