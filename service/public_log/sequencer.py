@@ -88,7 +88,10 @@ class Sequencer:
         self._check(head, published)
         self._check_memory(head)
         self._step("checked")
-        self._memory.keep(note)
+        try:
+            self._memory.keep(note)
+        except OSError as error:
+            raise LogBroken(f"what is to be signed cannot be remembered: {error}") from None
         self._store.sign(head.size, note)
         self._step("signed")
         return True

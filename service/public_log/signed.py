@@ -61,6 +61,11 @@ class SignedFile:
             draft.replace(self._path)
         finally:
             draft.unlink(missing_ok=True)
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def beside(key_file: Path | None) -> Signed:

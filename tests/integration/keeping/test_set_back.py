@@ -106,6 +106,15 @@ def test_a_memory_that_cannot_be_read_stops_the_log(kept: Kept, tmp_path: Path) 
         sequencer_of(kept.log, signed=SignedFile(path)).run_once()
 
 
+def test_what_cannot_be_remembered_is_not_signed(kept: Kept, tmp_path: Path) -> None:
+    """As where the folder of the keys may only be read: the log stops, and says why."""
+    another_game(kept.url)
+    before = kept.log.published()
+    with pytest.raises(LogBroken, match="cannot be remembered"):
+        sequencer_of(kept.log, signed=SignedFile(tmp_path / "none" / "log.checkpoint")).run_once()
+    assert kept.log.published() == before
+
+
 def test_on_a_new_machine_the_witnesses_know(
     kept: Kept, older: PostgresLog, tmp_path: Path
 ) -> None:
