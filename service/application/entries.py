@@ -115,10 +115,6 @@ class Entries:
             return None
         return load_table(identity, found.events)
 
-    def is_judge(self, game: UUID, caller: Caller) -> bool:
-        """Return whether a caller is a referee of a dispute about a game; nothing is read yet."""
-        return caller.player is not None and self._directory.judges(caller.player, game=game)
-
     def lets_judge(self, game: UUID, caller: Caller) -> bool:
         """Return whether a caller may know of a private game as a referee of a dispute about it."""
         return caller.player is not None and self._directory.judges(caller.player, game=game)

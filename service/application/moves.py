@@ -225,7 +225,7 @@ class Moves:
         return Answered(body=body, version=record.version)
 
     def _seated(self, caller: Caller, game: UUID) -> tuple[UUID, Seat]:
-        entry = visible(self._entries.cached(game), caller, self._entries.is_judge)
+        entry = visible(self._entries.cached(game), caller, self._entries.lets_judge)
         seat = entry.seat_of(caller.player)
         if caller.player is None or seat is None:
             raise Refusal("not-seated", "you do not sit in this game")

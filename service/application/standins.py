@@ -39,7 +39,7 @@ class StandIns:
         changes nothing, so the answer may be kept after the effect.
         """
         for _ in range(ATTEMPTS):
-            entry = visible(self._entries.fresh(game), caller, self._entries.is_judge)
+            entry = visible(self._entries.fresh(game), caller, self._entries.lets_judge)
             seat = entry.seat_of(caller.player)
             if caller.player is None or seat is None:
                 raise Refusal("not-seated", "you do not sit in this game")
