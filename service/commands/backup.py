@@ -14,6 +14,7 @@ from service.commands.keeping import database_of, keys_of, of_a_service, read_ke
 if TYPE_CHECKING:
     from service.keeping.backup_file import Manifest
     from service.keyring import Keyring
+    from service.public_log.signed import Signed
 
 
 @click.command(short_help="Write the database to a file while the service runs.")
@@ -126,11 +127,21 @@ def restore(
     if keyring is not None and not place.exists():
         write_keys(keyring, place)
     if newest is not None:
-        beside(place).keep(newest)
+        _remember(beside(place), newest)
     _tell(manifest, source, as_json=as_json)
     if newest is None and not as_json:
         click.echo(_warned(manifest), err=True)
     return 0
+
+
+def _remember(memory: Signed, newest: bytes) -> None:
+    """Keep the checkpoint for the log's process; the backup is back, whatever comes of it."""
+    from service.record.canonical import RecordError
+
+    try:
+        memory.keep(newest)
+    except (OSError, RecordError) as error:
+        click.echo(f"log.checkpoint beside the keys was not written: {error}", err=True)
 
 
 def _refuse_other_keys(place: Path, keyring: Keyring) -> None:

@@ -51,7 +51,14 @@ class SignedFile:
         return parse_checkpoint(parse_note(data).text)
 
     def keep(self, note: bytes) -> None:
-        """Remember a checkpoint, on disk before anybody sees it."""
+        """
+        Remember a checkpoint, on disk before anybody sees it, unless a larger tree is remembered.
+
+        Raises OSError, or RecordError where `note` is none.
+        """
+        last, size = self.last(), parse_checkpoint(parse_note(note).text).size
+        if last is not None and last.size > size:
+            return
         draft = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}")
         try:
             with draft.open("xb") as file:

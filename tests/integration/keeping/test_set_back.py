@@ -71,6 +71,16 @@ def test_what_was_signed_last_is_remembered_before_it_is_published(
     assert grown is not None and grown.size > last.size
 
 
+def test_the_memory_never_goes_back(kept: Kept, memory: SignedFile) -> None:
+    """Whoever restores with an old checkpoint must not make the service forget a newer one."""
+    old = kept.checkpoint()
+    kept.play_another()
+    memory.keep(kept.checkpoint())
+    newest = memory.last()
+    memory.keep(old)
+    assert memory.last() == newest
+
+
 def test_the_log_signs_nothing_on_fewer_leaves_than_it_has_signed(
     kept: Kept, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
