@@ -763,43 +763,62 @@ END
 $$;
 
 
--- purge_answers: forget the answers given before a time; returns how many.
+-- purge_answers: forget answers given before a time, 10,000 at most; returns how many.
+--
+-- Whoever calls goes on until there are none: however many there are, no call takes long.
 CREATE OR REPLACE FUNCTION purge_answers(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    WITH gone AS (DELETE FROM answers a WHERE a.created_at < before RETURNING 1)
+    WITH gone AS (
+        DELETE FROM answers a
+        WHERE a.ctid = ANY (ARRAY(
+            SELECT old.ctid FROM answers old WHERE old.created_at < before LIMIT 10000
+        ))
+        RETURNING 1
+    )
     SELECT count(*) FROM gone
 $$;
 
 
--- purge_players: erase people who registered before a time and never did anything; returns how many.
+-- purge_players: erase people who registered before a time and never did anything, 1,000 at most.
 --
+-- Returns how many; whoever calls goes on until there are none.
 -- Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
 CREATE OR REPLACE FUNCTION purge_players(before timestamptz, at timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    SELECT count(erase_player(p.player_id, at))
-    FROM players p
-    WHERE p.erased_at IS NULL AND p.created_at < before
-        AND NOT EXISTS (SELECT FROM game_seats s WHERE s.player_id = p.player_id)
-        AND NOT EXISTS (SELECT FROM table_seats s WHERE s.player_id = p.player_id)
-        AND NOT EXISTS (SELECT FROM tables t WHERE t.host = p.player_id)
-        AND NOT EXISTS (SELECT FROM rulesets_custom r WHERE r.owner = p.player_id)
-        AND NOT EXISTS (SELECT FROM disputes d WHERE d.accuser = p.player_id)
-        AND NOT EXISTS (SELECT FROM dispute_referees r WHERE r.player_id = p.player_id)
+    SELECT count(erase_player(unused.player_id, at))
+    FROM (
+        SELECT p.player_id
+        FROM players p
+        WHERE p.erased_at IS NULL AND p.created_at < before
+            AND NOT EXISTS (SELECT FROM game_seats s WHERE s.player_id = p.player_id)
+            AND NOT EXISTS (SELECT FROM table_seats s WHERE s.player_id = p.player_id)
+            AND NOT EXISTS (SELECT FROM tables t WHERE t.host = p.player_id)
+            AND NOT EXISTS (SELECT FROM rulesets_custom r WHERE r.owner = p.player_id)
+            AND NOT EXISTS (SELECT FROM disputes d WHERE d.accuser = p.player_id)
+            AND NOT EXISTS (SELECT FROM dispute_referees r WHERE r.player_id = p.player_id)
+        LIMIT 1000
+    ) unused
 $$;
 
 
--- purge_refusals: forget the refused moves of games that were over before a time; returns how many.
+-- purge_refusals: forget refused moves of games that were over before a time, 10,000 at most.
 --
--- Nothing was refused after the end of its game, so the age of a row tells where to look.
+-- Returns how many; whoever calls goes on until there are none. Nothing was refused after the end
+-- of its game, so the age of a row tells where to look.
 CREATE OR REPLACE FUNCTION purge_refusals(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
     WITH gone AS (
         DELETE FROM refusals r
-        USING games g
-        WHERE r.at < before AND g.game_id = r.game_id AND g.ended_at < before
+        WHERE r.ctid = ANY (ARRAY(
+            SELECT old.ctid
+            FROM refusals old
+            JOIN games g ON g.game_id = old.game_id
+            WHERE old.at < before AND g.ended_at < before
+            LIMIT 10000
+        ))
         RETURNING 1
     )
     SELECT count(*) FROM gone

@@ -142,11 +142,13 @@ class Directory(Disputes, Protocol):
         """Return the refused moves of a game in their order."""
 
     def purge_refusals(self, *, ended_before: datetime) -> int:
-        """Forget the refused moves of games that were over before a time; return how many."""
+        """Forget refused moves of games over before a time; return how many, 0 at the end."""
 
     def purge_players(self, *, registered_before: datetime, at: datetime) -> int:
         """
-        Erase the people who registered before a time and never did anything; return how many.
+        Erase people who registered before a time and never did anything; return how many.
+
+        Not all of them at a time, but some while there are any.
 
         Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
         """

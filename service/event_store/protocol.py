@@ -142,4 +142,4 @@ class EventStore(Protocol):
         """Take rows off the outbox; what a crash loses the sweeper finds again."""
 
     def purge_answers(self, *, older_than: datetime) -> int:
-        """Forget the answers kept before a time; return how many."""
+        """Forget answers kept before a time; return how many, 0 when none are left."""

@@ -1,13 +1,19 @@
--- purge_refusals: forget the refused moves of games that were over before a time; returns how many.
+-- purge_refusals: forget refused moves of games that were over before a time, 10,000 at most.
 --
--- Nothing was refused after the end of its game, so the age of a row tells where to look.
+-- Returns how many; whoever calls goes on until there are none. Nothing was refused after the end
+-- of its game, so the age of a row tells where to look.
 CREATE OR REPLACE FUNCTION purge_refusals(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
     WITH gone AS (
         DELETE FROM refusals r
-        USING games g
-        WHERE r.at < before AND g.game_id = r.game_id AND g.ended_at < before
+        WHERE r.ctid = ANY (ARRAY(
+            SELECT old.ctid
+            FROM refusals old
+            JOIN games g ON g.game_id = old.game_id
+            WHERE old.at < before AND g.ended_at < before
+            LIMIT 10000
+        ))
         RETURNING 1
     )
     SELECT count(*) FROM gone
