@@ -93,10 +93,10 @@ class Sweeper:
         """Have workers close the games that nobody touches; return how many were found."""
         if time.monotonic() - self._looked < IDLE_EVERY:
             return 0
+        self._looked = time.monotonic()
         idle = self._services.idle.found(limit=BATCH)
         for game in idle:
             self._services.bell.wake(game.id, game.version)
-        self._looked = time.monotonic()
         return len(idle)
 
     def purge(self) -> None:
