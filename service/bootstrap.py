@@ -59,6 +59,7 @@ from service.public_log.signed import Signed, beside
 from service.public_log.store import LogStore
 from service.public_log.witnesses import RemoteWitness, parse_witnesses
 from service.record.notes import NoteSigner, NoteVerifier
+from service.starting import check_clock
 from service.trying import NO_TRIALS, QueuedTrials
 from service.wakeups import RedisBell, connect
 
@@ -282,7 +283,10 @@ def services_from(settings: Settings) -> Services:
                 "migrations": lambda: check_migrated(settings.database_url),
                 "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
             },
-            wanted={"redis": lambda: _check_redis(redis)},
+            wanted={
+                "redis": lambda: _check_redis(redis),
+                "clock": lambda: check_clock(database),
+            },
         ),
         trials=QueuedTrials(redis),
         begin_beat=Beat().begin,

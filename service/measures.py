@@ -1,5 +1,5 @@
 """
-What Prometheus is told of games: moves, conflicts, the turns of bots, how late the sweeper is.
+What Prometheus is told of games: moves, conflicts, the turns of bots, what is late or piles up.
 
 Every process counts for itself; where they share a folder the API tells the sum. No label
 grows with players, games or anything that a caller chooses.
@@ -27,3 +27,32 @@ SWEEPER_LAG = Gauge(
     "Seconds for which the longest waiting game has been due at the last look, 0 for none",
     multiprocess_mode="mostrecent",
 )
+
+ROUNDS = Gauge(
+    "shithead_last_round_timestamp_seconds",
+    "When relay, sweeper or sequencer last came round and nothing was in its way",
+    ["process"],
+    multiprocess_mode="mostrecent",
+)
+"""A process that is gone, or stands still, cannot say so; the time that stays behind does."""
+
+OUTBOX_AGE = Gauge(
+    "shithead_outbox_age_seconds",
+    "Seconds for which the oldest row has waited to be told, 0 for none",
+    ["topic"],
+    multiprocess_mode="mostrecent",
+)
+
+UNSIGNED = Gauge(
+    "shithead_log_unsigned_leaves",
+    "Leaves of the public log that no signed checkpoint has yet",
+    multiprocess_mode="mostrecent",
+)
+
+UNCOSIGNED = Gauge(
+    "shithead_log_uncosigned_leaves",
+    "Leaves of the newest checkpoint that a witness has not cosigned",
+    ["witness"],
+    multiprocess_mode="mostrecent",
+)
+"""Witnesses are those of the settings: operators choose their names, not callers."""

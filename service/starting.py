@@ -18,6 +18,10 @@ TOO_FAR = timedelta(seconds=60)
 _log = structlog.stdlib.get_logger("shithead.start")
 
 
+class ClockWrong(Exception):
+    """The clock of this machine is not to be worked with; the message says why."""
+
+
 class CannotStart(Exception):
     """Something is wrong that work would make worse; the message says what, and what to do."""
 
@@ -32,21 +36,27 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
     _check_keys(settings)
     database = Database(settings.database_url, size=1)
     try:
-        [(of_database, newest)] = database.fetch("clocks")
         published = database.fetch("log_published")
+        if published:
+            _check_origin(settings.origin, bytes(published[0][2]))
+        check_clock(database, now)
     except (StoreUnavailable, psycopg.Error) as error:
         _log.warning("clock and origin were not compared", error=type(error).__name__)
-        return
+    except ClockWrong as fault:
+        if settings.clock_check:
+            advice = f"{variable('clock_check')}=off starts all the same"
+            raise CannotStart(f"{fault}; {advice}") from None
+        _log.warning("the clock is wrong", fault=str(fault))
     finally:
         database.close()
-    if published:
-        _check_origin(settings.origin, bytes(published[0][2]))
+
+
+def check_clock(database: Database, now: datetime | None = None) -> None:
+    """Raise ClockWrong while this machine's clock is not to be worked with."""
+    [(of_database, newest)] = database.fetch("clocks")
     fault = clock_fault(now or datetime.now(UTC), of_database, newest)
-    if fault is None:
-        return
-    if settings.clock_check:
-        raise CannotStart(f"{fault}; {variable('clock_check')}=off starts all the same")
-    _log.warning("the clock is wrong", fault=fault)
+    if fault is not None:
+        raise ClockWrong(fault)
 
 
 def clock_fault(now: datetime, of_database: datetime, newest: datetime | None) -> str | None:

@@ -11,6 +11,7 @@ import structlog
 from service.application.commits import GAME_TOPIC
 from service.bootstrap import Services
 from service.event_store.protocol import StoreUnavailable
+from service.measures import ROUNDS
 
 INTERVAL = 0.5
 BATCH = 500
@@ -38,7 +39,9 @@ class Relay:
         """Pass on until `stopped`."""
         while not stopped():
             try:
-                if self.pass_on() == BATCH:
+                passed = self.pass_on()
+                ROUNDS.labels("relay").set_to_current_time()
+                if passed == BATCH:
                     continue
             except StoreUnavailable as error:
                 self._log.warning("database does not answer", error=str(error))

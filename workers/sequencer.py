@@ -10,6 +10,7 @@ import structlog
 
 from service.bootstrap import Services
 from service.event_store.protocol import StoreError
+from service.measures import ROUNDS
 from service.public_log.sequencer import BATCH, LogBroken
 from service.public_log.witnesses import WitnessRefused
 
@@ -47,6 +48,7 @@ class LogSequencer:
         except StoreError as error:
             self._log.warning("the batch was not written", error=str(error))
         else:
+            ROUNDS.labels("sequencer").set_to_current_time()
             if added:
                 self._log.info("leaves added", count=added)
             return added

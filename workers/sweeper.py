@@ -11,7 +11,8 @@ import structlog
 
 from service.bootstrap import Services
 from service.event_store.protocol import StoreUnavailable
-from service.measures import SWEEPER_LAG
+from service.measures import ROUNDS, SWEEPER_LAG
+from workers.backlog import measure_backlog
 
 INTERVAL = 0.25
 """Seconds between two looks; how late a deadline or the end of a window may be noticed."""
@@ -65,13 +66,14 @@ class Sweeper:
 
     def beside(self) -> None:
         """
-        Do now and then what no game waits for: disputes, statistics, old answers.
+        Do now and then what no game waits for: measures, disputes, statistics, old answers.
 
         Whatever goes wrong with one of them is told in the log, and keeps neither the
         others nor any game waiting.
         """
         if time.monotonic() - self._beside < BESIDE_EVERY:
             return
+        measure_backlog(self._services)
         attendance, statistics = self._services.attendance, self._services.statistics
         for dispute in attendance.due(limit=A_FEW):
             self._one(attendance.attend, dispute)
@@ -113,6 +115,7 @@ class Sweeper:
             try:
                 self.sweep()
                 self.beside()
+                ROUNDS.labels("sweeper").set_to_current_time()
             except StoreUnavailable as error:
                 self._log.warning("database does not answer", error=str(error))
                 time.sleep(1)

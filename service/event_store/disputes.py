@@ -123,6 +123,9 @@ class Disputes(Protocol):
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
         """Return the streams of which something is to be told; the rows stay."""
 
+    def outbox_since(self, *, topic: str) -> datetime | None:
+        """Return since when the oldest row of a topic waits, None where there is none."""
+
     def keep_facts(self, facts: Facts) -> None:
         """Keep what statistics need of a game, once, and take its row off the outbox."""
 

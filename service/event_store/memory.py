@@ -113,6 +113,11 @@ class MemoryStore:
             rows = [(at, row) for row, at in self._outbox.items() if row.topic == topic]
         return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
+    def waiting_since(self, topic: str) -> datetime | None:
+        """Return when the oldest outbox row of a topic was written, None where there is none."""
+        with self._lock:
+            return min((at for row, at in self._outbox.items() if row.topic == topic), default=None)
+
     def told(self, stream: UUID, topic: str) -> None:
         """Take a stream's rows of a topic off the outbox."""
         with self._lock:

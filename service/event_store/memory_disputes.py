@@ -108,6 +108,10 @@ class MemoryDisputes:
         """Return the streams of which something is to be told; the rows stay."""
         return [row.stream for row in self._store.waiting(topic)][:limit]
 
+    def outbox_since(self, *, topic: str) -> datetime | None:
+        """Return since when the oldest row of a topic waits, None where there is none."""
+        return self._store.waiting_since(topic)
+
     def keep_facts(self, facts: Facts) -> None:
         """Keep what statistics need of a game, once, and take its row off the outbox."""
         self._facts.setdefault(facts.game, facts)

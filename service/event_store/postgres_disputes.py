@@ -83,6 +83,11 @@ class PostgresDisputes:
         """Return the streams of which something is to be told; the rows stay."""
         return [stream for (stream,) in self._database.fetch("outbox_waiting", topic, limit)]
 
+    def outbox_since(self, *, topic: str) -> datetime | None:
+        """Return since when the oldest row of a topic waits, None where there is none."""
+        rows = self._database.fetch("outbox_since", topic)
+        return rows[0][0] if rows else None
+
     def keep_facts(self, facts: Facts) -> None:
         """Keep what statistics need of a game, once, and take its row off the outbox."""
         deck = None if facts.deck is None else _json(_deck_json(facts.deck))

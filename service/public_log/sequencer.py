@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -25,6 +26,14 @@ Step = Callable[[str], None]
 
 class LogBroken(Exception):
     """The rows do not make the tree that was signed: nothing is signed until somebody looked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """How many leaves are still without a signature, and without which witness's."""
+
+    unsigned: int  # leaves that no checkpoint has
+    uncosigned: Mapping[str, int]  # by witness: leaves of the newest checkpoint
 
 
 class Sequencer:
@@ -114,6 +123,18 @@ class Sequencer:
                 raise LogBroken(f"{witness.verifier.name}: {reason}") from None
             except Unheard:
                 continue
+
+    def behind(self) -> Behind:
+        """Return how far signatures lag behind the leaves, as anybody who looks may ask."""
+        head, published = self._store.head(), self._store.published()
+        signed = 0 if published is None else published.size
+        uncosigned = {
+            witness.verifier.name: max(
+                0, signed - self._store.cosigned_size(str(witness.verifier))
+            )
+            for witness in self._witnesses
+        }
+        return Behind(unsigned=head.size - signed, uncosigned=uncosigned)
 
     def ask_witnesses(self) -> list[tuple[RemoteWitness, Unheard]]:
         """

@@ -217,6 +217,20 @@ def test_a_game_is_counted_once_and_leaves_the_outbox(stores: Stores) -> None:
     assert not directory.blind_choices(BOB)
 
 
+def test_the_oldest_row_of_a_topic_tells_since_when_it_waits(stores: Stores) -> None:
+    directory = stores.directory
+    assert directory.outbox_since(topic=STATISTICS_TOPIC) is None
+    found = []
+    for game in (uuid4(), uuid4()):
+        row = OutboxRow(stream=game, version=1, topic=STATISTICS_TOPIC)
+        made = append(game, b"{}", summary=game_summary())
+        stores.store.commit(Commit(appends=(made,), outbox=(row,)))
+        found.append(directory.outbox_since(topic=STATISTICS_TOPIC))
+    assert found[0] is not None
+    assert found[1] == found[0]
+    assert directory.outbox_since(topic="log") is None
+
+
 def test_decks_come_oldest_first_after_a_cursor(directory: Directory) -> None:
     games = sorted(uuid4() for _ in range(3))
     for game, at in zip(games, (LATER, NOW, NOW), strict=True):

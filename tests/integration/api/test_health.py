@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from service import starting
 from tests.api_world import World, make_world
 from tests.servers import DatabaseServer
 
@@ -10,10 +13,11 @@ def test_a_service_in_order_says_so_of_every_part(world: World) -> None:
     answer = world.get("/readyz")
     assert answer.status_code == 200
     parts = answer.json["parts"]
-    assert {name: parts[name] for name in ("database", "migrations", "keys")} == {
+    assert {name: parts[name] for name in ("database", "migrations", "keys", "clock")} == {
         "database": "ok",
         "migrations": "ok",
         "keys": "ok",
+        "clock": "ok",
     }
 
 
@@ -26,3 +30,13 @@ def test_a_database_that_was_not_migrated_answers_all_the_same(
     assert answer.json["parts"]["database"] == "ok"
     assert answer.json["parts"]["migrations"] == "failed: MigrationError"
     world.services.close()
+
+
+def test_a_clock_that_went_back_is_told_and_keeps_nobody_from_calling(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process goes on: to end it would help no game, and it would not start again."""
+    monkeypatch.setattr(starting, "clock_fault", lambda *_: "it has gone back")
+    answer = world.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json["parts"]["clock"] == "failed: ClockWrong"

@@ -1,0 +1,76 @@
+"""Whoever is gone or stands still cannot say so; the measures of the others do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import repeat
+from uuid import uuid4
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from prometheus_client import REGISTRY
+
+from service.application.callers import Player
+from service.bootstrap import Services
+from service.public_log.memory_log import MemoryLog
+from service.public_log.sequencer import Behind
+from service.public_log.witnesses import RemoteWitness
+from service.record.cosignature import Cosigner
+from tests.log_world import sequencer_of
+from tests.set_world import Court, open_game
+from workers.backlog import TOPICS, measure_backlog
+from workers.relay import Relay
+from workers.sequencer import LogSequencer
+from workers.sweeper import Sweeper
+
+WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
+
+
+def measured(name: str, **labels: str) -> float:
+    """Return what a measure says now."""
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+@pytest.mark.parametrize("topic", ["game", "log"])
+def test_rows_that_nobody_takes_grow_old(
+    court: Court, services: Services, ada: Player, topic: str
+) -> None:
+    open_game(services, ada, ({"bot": "greedy"}, {"bot": "lowest"}))
+    court.world.time = datetime.now(UTC) + timedelta(seconds=90)
+    measure_backlog(services)
+    assert measured("shithead_outbox_age_seconds", topic=topic) == pytest.approx(90, abs=30)
+
+
+def test_an_outbox_that_is_empty_has_no_age(services: Services) -> None:
+    measure_backlog(services)
+    assert [measured("shithead_outbox_age_seconds", topic=topic) for topic in TOPICS] == [0, 0, 0]
+
+
+def test_leaves_without_a_signature_are_counted_until_they_have_one() -> None:
+    log, witness = MemoryLog(), RemoteWitness(url="http://127.0.0.1:1", verifier=WITNESS.verifier)
+    sequencer = sequencer_of(log, witnesses=(witness,))
+    assert sequencer.behind() == Behind(unsigned=0, uncosigned={"w.example/1": 0})
+    log.ask(uuid4(), 1, bytes(32))
+    sequencer.append()
+    assert sequencer.behind() == Behind(unsigned=1, uncosigned={"w.example/1": 0})
+    sequencer.publish()
+    assert sequencer.behind() == Behind(unsigned=0, uncosigned={"w.example/1": 1})
+    log.keep_cosignature(1, str(WITNESS.verifier), "a line")
+    assert sequencer.behind() == Behind(unsigned=0, uncosigned={"w.example/1": 0})
+
+
+@pytest.mark.parametrize(
+    ("kind", "process"), [("relay", Relay), ("sweeper", Sweeper), ("sequencer", LogSequencer)]
+)
+def test_each_process_leaves_the_time_of_its_last_round(
+    services: Services, kind: str, process: Callable[[Services], Relay | Sweeper | LogSequencer]
+) -> None:
+    rounds, tries = "shithead_last_round_timestamp_seconds", repeat(False, 20)
+    before = measured(rounds, process=kind)
+
+    def stopped() -> bool:
+        return measured(rounds, process=kind) > before or next(tries, True)
+
+    process(services).run(stopped)
+    assert measured(rounds, process=kind) > before
