@@ -16,7 +16,7 @@ import redis
 
 import service
 from service.config import Settings, settings_from, variable
-from service.embedded import EmbeddedError, make_folder
+from service.embedded import EmbeddedError, make_folder, name_for
 from service.embedded_postgres import EmbeddedPostgres
 from service.embedded_valkey import EmbeddedValkey
 from service.event_store.migrate import migrate
@@ -25,6 +25,7 @@ from service.measures import SHARED_FOLDER
 from service.supervise import Program, StartError
 
 _PAUSE = 5.0  # seconds between two tries to start a dead server again
+_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is taken
 _ROOT = Path(service.__file__).resolve().parent.parent  # holds the packages, and sql/
 
 
@@ -97,14 +98,21 @@ def environment_of(settings: Settings) -> dict[str, str]:
     return environment
 
 
-def shared_measures(data: Path) -> dict[str, str]:
+def shared_measures(data: Path, *, memory: Path = _MEMORY) -> dict[str, str]:
     """
     Return where the programs add up what /metrics tells: a new folder at each start.
 
     The files in it belong to processes; those of the last run would be counted for ever.
+    They are mapped into memory, where a full disk would end the process that counts instead
+    of failing a call: so they lie in `memory` where the system has such a folder.
     """
-    folder = data / "measures"
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = memory / f"{name_for(data)}-measures"
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+    except OSError:  # there is none, or somebody else has this name
+        folder = data / "measures"
+        shutil.rmtree(folder, ignore_errors=True)
     return {SHARED_FOLDER: str(make_folder(folder))}
 
 

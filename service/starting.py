@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import psycopg
 import structlog
@@ -31,11 +32,12 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
     Raise CannotStart where this process should not begin to work.
 
     A database that does not answer is no reason: the process starts, says that it is not
-    ready, and serves as soon as there is one.
+    ready, and serves as soon as there is one. Only new keys it does not make before it
+    has seen that no games depend on others.
     """
-    _check_keys(settings)
     database = Database(settings.database_url, size=1)
     try:
+        _check_keys(settings, database)
         published = database.fetch("log_published")
         if published:
             _check_origin(settings.origin, bytes(published[0][2]))
@@ -91,16 +93,40 @@ def _check_origin(origin: str, note: bytes) -> None:
         )
 
 
-def _check_keys(settings: Settings) -> None:
+def _check_keys(settings: Settings, database: Database) -> None:
     try:
         if settings.keys is not None:
             Keyring.from_text(settings.keys)
         elif settings.key_file is not None:
+            if not settings.key_file.exists():
+                _refuse_new_keys(settings.key_file, database)
             load_or_create(settings.key_file)
     except KeyringError as error:
         raise CannotStart(f"the keys cannot be used: {error}") from None
     except OSError as error:
         raise CannotStart(f"{settings.key_file} cannot be made: {error.strerror}") from None
+
+
+def _refuse_new_keys(key_file: Path, database: Database) -> None:
+    """
+    Raise where games were made with keys that are not there.
+
+    A process that is started again while the file is away would make another, sign the
+    public log with it, and open no running game.
+    """
+    try:
+        games, _, leaves, _, _ = database.fetch("backup_facts")[0]
+    except psycopg.errors.UndefinedTable:
+        return  # before the first migration
+    except (StoreUnavailable, psycopg.Error):
+        raise CannotStart(
+            f"{key_file} is not there, and whether games need it the database does not say"
+        ) from None
+    if games or leaves:
+        raise CannotStart(
+            f"{key_file} is not there, and {games} games were made with its keys: put it back "
+            "(`shithead rotate-keys --new` makes another where it is lost for good)"
+        )
 
 
 def _seconds(length: timedelta) -> str:

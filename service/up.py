@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import http.client
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -106,9 +107,12 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
         workers=str(options.workers),
     )
     check_start(settings)
+    measures = shared_measures(data)
+    for folder in measures.values():
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
     supervisor = Supervisor(
         logs=make_folder(data / "logs"),
-        environment=environment_of(settings) | shared_measures(data),
+        environment=environment_of(settings) | measures,
         folder=data,
     )
     stack.callback(supervisor.stop, patience=_APPLICATION_PATIENCE)

@@ -28,7 +28,8 @@ import click
     show_default=True,
     help="Days for which the old signing key still signs checkpoints.",
 )
-def rotate_keys(key_file: Path, only: str | None, overlap: float) -> int:
+@click.option("--new", is_flag=True, help="Make a file where it was lost for good; see below.")
+def rotate_keys(key_file: Path, only: str | None, overlap: float, *, new: bool) -> int:
     """
     Put new keys into the key file; a running service takes them up by itself.
 
@@ -40,9 +41,14 @@ def rotate_keys(key_file: Path, only: str | None, overlap: float) -> int:
 
     Back up the key file afterwards: the running games depend on it.
 
+    With --new it makes a key file where there is none. A service whose database has games
+    does not start without its file and makes no other by itself: of the running games
+    nothing hidden can ever be opened again, and nobody can tell the new signature from
+    a stranger's. It is for when every copy of the old one is gone.
+
     Exit status: 0 the file has new keys, 1 it could not be read or written.
     """
-    from service.keyring import Keyring, KeyringError, rotate
+    from service.keyring import Keyring, KeyringError, load_or_create, rotate
 
     def change(keyring: Keyring) -> Keyring:
         if only != "signing":
@@ -54,7 +60,9 @@ def rotate_keys(key_file: Path, only: str | None, overlap: float) -> int:
         return keyring
 
     try:
-        keyring = rotate(key_file, change)
+        if new and key_file.exists():
+            raise click.ClickException(f"{key_file} is there already")
+        keyring = load_or_create(key_file) if new else rotate(key_file, change)
     except (KeyringError, OSError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"sealing key {keyring.current}, signing key of {keyring.signing_since}")

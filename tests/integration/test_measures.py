@@ -40,7 +40,7 @@ def run(program: str, shared: dict[str, str]) -> str:
 
 
 def test_the_measures_of_all_processes_are_added_up(tmp_path: Path) -> None:
-    shared = shared_measures(tmp_path)
+    shared = shared_measures(tmp_path, memory=tmp_path)
     for _ in range(2):
         run(COUNTS, shared)
     told = run(TELLS, shared).splitlines()
@@ -53,6 +53,17 @@ def test_the_measures_of_all_processes_are_added_up(tmp_path: Path) -> None:
 
 
 def test_each_start_begins_at_nothing(tmp_path: Path) -> None:
-    run(COUNTS, shared_measures(tmp_path))
-    shared = shared_measures(tmp_path)
+    run(COUNTS, shared_measures(tmp_path, memory=tmp_path))
+    shared = shared_measures(tmp_path, memory=tmp_path)
     assert list(Path(shared[SHARED_FOLDER]).iterdir()) == []
+
+
+def test_the_measures_do_not_lie_on_the_disk_that_games_can_fill(tmp_path: Path) -> None:
+    """A mapped file that cannot grow ends its process, where a full disk should refuse a call."""
+    data, memory = tmp_path / "data", tmp_path / "memory"
+    memory.mkdir()
+    [folder] = map(Path, shared_measures(data, memory=memory).values())
+    assert folder.parent == memory
+    assert folder.stat().st_mode & 0o077 == 0
+    [folder] = map(Path, shared_measures(data, memory=tmp_path / "none").values())
+    assert folder == data / "measures"

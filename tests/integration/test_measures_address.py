@@ -40,7 +40,7 @@ def counted(port: int) -> int:
 def test_one_address_tells_the_sum_of_all_processes_also_after_an_end(
     database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, folder in shared_measures(tmp_path).items():
+    for name, folder in shared_measures(tmp_path, memory=tmp_path).items():
         monkeypatch.setenv(name, folder)
     port = free_port()
     with running(

@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from service.cli import run
 from service.config import Settings
 from service.keyring import Keyring, load_or_create
 from service.machine import environment_of
 from service.starting import CannotStart, check_start, clock_fault
 from tests.api_world import make_world
+from tests.servers import DatabaseServer
 
+NOWHERE = "postgresql://nobody@127.0.0.1:1/none"
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
 
@@ -26,6 +29,7 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
     world = make_world(database_url)
     world.person().game()
     world.services.close()
+    load_or_create(tmp_path / "keys.json")
     return Settings(database_url=database_url, key_file=tmp_path / "keys.json")
 
 
@@ -61,8 +65,43 @@ def test_the_name_that_the_public_log_is_signed_under_never_changes(settings: Se
 
 
 def test_a_database_that_is_away_does_not_keep_a_process_from_starting(tmp_path: Path) -> None:
-    nowhere = "postgresql://nobody@127.0.0.1:1/none"
-    check_start(Settings(database_url=nowhere, key_file=tmp_path / "keys.json"))
+    load_or_create(tmp_path / "keys.json")
+    check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))
+
+
+def test_no_new_keys_are_made_where_games_need_those_that_are_not_there(
+    settings: Settings,
+) -> None:
+    """A worker started again while the file is away would sign with keys nobody knows."""
+    assert settings.key_file is not None
+    settings.key_file.unlink()
+    with pytest.raises(CannotStart, match="is not there, and 1 games were made with its keys"):
+        check_start(settings)
+    assert not settings.key_file.exists()
+
+
+def test_no_new_keys_are_made_before_the_database_was_asked(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match="the database does not say"):
+        check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))
+    assert not (tmp_path / "keys.json").exists()
+
+
+def test_a_database_without_games_is_begun_with_new_keys(
+    database_url: str, database_server: DatabaseServer, tmp_path: Path
+) -> None:
+    for number, url in enumerate((database_url, database_server.create())):
+        key_file = tmp_path / f"{number}.json"
+        check_start(Settings(database_url=url, key_file=key_file))
+        assert key_file.exists()
+
+
+def test_a_lost_key_file_is_made_anew_by_command_alone(settings: Settings) -> None:
+    assert settings.key_file is not None
+    assert run(["rotate-keys", "--key-file", str(settings.key_file), "--new"]) == 1
+    settings.key_file.unlink()
+    assert run(["rotate-keys", "--key-file", str(settings.key_file)]) == 1
+    assert run(["rotate-keys", "--key-file", str(settings.key_file), "--new"]) == 0
+    check_start(settings)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
