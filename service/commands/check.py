@@ -65,7 +65,7 @@ def check(
     Hold every stream to its head, and the public log to the games and to what was signed.
 
     \b
-    A line is printed for each thing that does not fit:
+    A line is printed for each thing that does not fit, up to a thousand:
       chain, head        a stream whose events do not follow from one another, or end elsewhere
       row                a summary that shows another version than the stream has
       bundle             an archived game whose bundle is not there, or not the one recorded
@@ -159,13 +159,17 @@ def _tell(done: Progress, *, signatures: bool, as_json: bool) -> None:
             "deep": done.deep,
             "signatures": signatures,
             "faults": [asdict(fault) for fault in done.faults],
+            "unlisted": done.unlisted,
         }
         click.echo(json.dumps(told))
         return
     for fault in done.faults:
         words = f"{fault.where}: {fault.check}: {fault.reason}"
         click.echo("".join(c if c.isprintable() else "\ufffd" for c in words))
-    result = f"{len(done.faults)} faults" if done.faults else "all fits"
+    count = len(done.faults) + done.unlisted
+    if done.unlisted:
+        click.echo(f"and {done.unlisted} more, which are not listed")
+    result = f"{count} faults" if count else "all fits"
     click.echo(f"{done.streams} streams, {done.edge.size} leaves: {result}")
     if not signatures:
         click.echo("signatures of checkpoints were not looked at: no key file", err=True)

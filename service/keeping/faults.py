@@ -12,6 +12,9 @@ from uuid import UUID
 
 from service.record.tiles import EMPTY, Edge
 
+MOST_FAULTS: Final = 1000
+"""That are listed; of the others it is told how many. A lost folder is one fault a game."""
+
 _FORMAT: Final = 1
 _BEFORE_ALL: Final = UUID(int=0)
 
@@ -38,10 +41,17 @@ class Progress:
     streams: int = 0
     edge: Edge = EMPTY
     faults: tuple[Fault, ...] = field(default=())
+    unlisted: int = 0  # faults beyond those
 
     def found(self, *faults: Fault) -> Progress:
         """Return this with more faults."""
-        return replace(self, faults=self.faults + faults)
+        if not faults:
+            return self
+        room = MOST_FAULTS - len(self.faults)
+        listed, others = faults[:room], faults[room:]
+        return replace(
+            self, faults=self.faults + listed, unlisted=self.unlisted + len(others)
+        )
 
 
 def load_progress(path: Path, *, deep: bool) -> Progress:
@@ -71,6 +81,7 @@ def save_progress(path: Path, progress: Progress) -> None:
         "leaves": progress.edge.size,
         "edge": [[one.hex() for one in level] for level in progress.edge.levels],
         "faults": [asdict(fault) for fault in progress.faults],
+        "unlisted": progress.unlisted,
     }
     draft = path.with_name(f".{path.name}.new")
     with draft.open("w", encoding="utf-8") as file:
@@ -90,4 +101,5 @@ def _decoded(value: Mapping[str, Any]) -> Progress:
         streams=int(value["streams"]),
         edge=Edge(size=int(value["leaves"]), levels=levels),
         faults=tuple(Fault(**fault) for fault in value["faults"]),
+        unlisted=int(value["unlisted"]),
     )

@@ -15,7 +15,14 @@ from service.cli import shithead
 from service.event_store.bundles import Bundles
 from service.event_store.database import Database
 from service.keeping.check import whole_check
-from service.keeping.faults import Progress, StateError, load_progress, save_progress
+from service.keeping.faults import (
+    MOST_FAULTS,
+    Fault,
+    Progress,
+    StateError,
+    load_progress,
+    save_progress,
+)
 from service.record.bundle import write_bundle
 from service.record.hashing import sha256
 from service.record.notes import NoteVerifier
@@ -252,6 +259,15 @@ def test_a_check_that_was_stopped_goes_on_where_it_was(
         *_, last = whole_check(database, None, [SIGNER.verifier], begun)
         assert last == whole
     assert load_progress(state, deep=False) == Progress(deep=False)
+
+
+def test_a_thousand_faults_are_listed_and_the_others_counted(tmp_path: Path) -> None:
+    """A folder of archived games that is not there is a fault or more for each of them."""
+    fault = Fault(where="leaf 1", check="leaf", reason="there is none with this number")
+    progress = Progress(deep=False).found(*[fault] * (MOST_FAULTS - 1)).found(fault, fault, fault)
+    assert (len(progress.faults), progress.unlisted) == (MOST_FAULTS, 2)
+    save_progress(tmp_path / "state", progress)
+    assert load_progress(tmp_path / "state", deep=False) == progress
 
 
 def test_a_state_of_another_check_is_refused(tmp_path: Path) -> None:
