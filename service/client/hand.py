@@ -45,6 +45,7 @@ class Hand:
         if type(view["as"]) is not int:
             raise NotSeated("you do not sit in this game")
         self._seat = view["as"]
+        self.seen.check_not_back(view["version"])
         self._follow(view["version"])
         self.seen.check_head(view["version"], view["head"])
         return view

@@ -64,6 +64,18 @@ class Seen:
             with self._path.open("ab") as file:
                 file.writelines(line + b"\n" for line in self.lines[before:])
 
+    def check_not_back(self, version: int) -> None:
+        """
+        Raise where the server shows an older game than it has shown.
+
+        Whoever signed on it would sign a second history of what was already played.
+        """
+        if version < self.version:
+            raise Contradicted(
+                f"the server shows version {version}, and has shown {self.version}: "
+                "what was played since is gone"
+            )
+
     def check_head(self, version: int, said: str) -> None:
         """Raise unless a view that the server shows ends where this log does."""
         if not 0 < version <= self.version or self.heads[version - 1].hex() != said:
@@ -110,7 +122,7 @@ class Seen:
             raise Contradicted(f"a receipt that does not hold: {error.detail}") from None
         if receipt.game != self.game:
             raise Contradicted("a receipt of another game")
-        write_private(self._folder / "receipts" / f"{receipt.seq + 1:06}.note", note)
+        write_private(self._place(receipt, note), note)
         return receipt
 
     def check_receipt(self, receipt: Receipt) -> None:
@@ -121,6 +133,14 @@ class Seen:
     def receipts(self) -> list[Path]:
         """Return the receipts that were kept, in the order of versions."""
         return sorted((self._folder / "receipts").glob("*.note"))
+
+    def _place(self, receipt: Receipt, note: bytes) -> Path:
+        """Return where to keep a receipt: two for one version are proof, so neither may go."""
+        folder, name = self._folder / "receipts", f"{receipt.seq + 1:06}"
+        path = folder / f"{name}.note"
+        if path.exists() and path.read_bytes() != note:
+            return folder / f"{name}-{receipt.head.hex()[:16]}.note"
+        return path
 
     def _add(self, lines: Sequence[bytes]) -> None:
         for line in lines:

@@ -204,9 +204,20 @@ def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
     except Contradicted as error:
         click.echo(printable(f"THE SERVER CONTRADICTS ITSELF: {error}"))
         if hand is not None:
-            click.echo(f"kept: {hand.folder} has what was seen, {hand.keep_contradiction()} what")
-            click.echo("is shown now; nothing was signed on it")
+            _keep(hand)
         return CONTRADICTED
+
+
+def _keep(hand: Hand) -> None:
+    """Keep what the server shows now; where it shows nothing any more, say so."""
+    from service.client.api import NotAnswered, Refused
+    from service.commands.screen import printable
+
+    click.echo(f"kept: {hand.folder} has what was seen; nothing was signed on what is shown now")
+    try:
+        click.echo(f"kept: {hand.keep_contradiction()} has what is shown now")
+    except (NotAnswered, Refused) as error:
+        click.echo(printable(f"what is shown now could not be fetched: {error}"))
 
 
 def _chooser(rule: str | None, hand: Hand) -> Chooser:

@@ -11,7 +11,7 @@ import pytest
 
 from service.client.seen import Contradicted, Seen, Share
 from service.record.notes import NoteSigner
-from service.record.receipts import issue_receipt
+from service.record.receipts import check_receipt, issue_receipt
 from tests.made_games import private_key
 from tests.tamper import Forgery, sample_lines
 
@@ -78,6 +78,25 @@ def test_another_head_and_another_log_are_contradictions(seen: Seen) -> None:
     for lines in (LINES[:-1], forged(later)):
         with pytest.raises(Contradicted):
             seen.check_whole(lines)
+
+
+def test_a_game_that_was_set_back_is_a_contradiction(seen: Seen) -> None:
+    """The head is one of this log: a move signed on it would make a second history."""
+    seen.check_head(20, seen.heads[19].hex())
+    with pytest.raises(Contradicted, match="shows version 20, and has shown 30"):
+        seen.check_not_back(20)
+    seen.check_not_back(30)
+    seen.check_not_back(31)
+
+
+def test_two_receipts_for_one_version_are_both_kept(seen: Seen) -> None:
+    """Together they prove that the server signed two histories, to whoever holds its key."""
+    heads = [seen.heads[29], bytes(32)]
+    for head in (*heads, *heads):
+        note = issue_receipt(SERVER, game=GAME, seq=29, head=head)
+        seen.keep_receipt(note, [SERVER.verifier])
+    kept = [check_receipt(path.read_bytes(), [SERVER.verifier]) for path in seen.receipts()]
+    assert sorted(receipt.head for receipt in kept) == sorted(heads)
 
 
 def test_receipts_are_kept_and_held_against_the_log(seen: Seen) -> None:

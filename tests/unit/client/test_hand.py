@@ -1,0 +1,51 @@
+"""A hand as a client follows it: what a server shows is looked at before anything else is done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from service.client.files import Kept
+from service.client.hand import Hand
+from service.client.player import Player
+from service.client.seen import Contradicted
+from service.record.chain import head
+from tests.tamper import sample_lines
+
+LINES = sample_lines("shithead-keyed")
+GAME = UUID(json.loads(LINES[0])["game"])
+
+
+class Server:
+    """Shows a game as it was at some version, as an operator may who wants it played again."""
+
+    def __init__(self) -> None:
+        self.version = 0
+
+    def get(self, path: str) -> Any:
+        """Return the keys, of which it has none, or the view."""
+        if path == "/keys":
+            return {"items": []}
+        return {"as": 0, "version": self.version, "head": head(LINES[self.version - 1]).hex()}
+
+    def lines(self, path: str) -> tuple[bytes, ...]:
+        """Return the events that the client has not seen."""
+        return LINES[int(path.partition("after=")[2]) : self.version]
+
+
+def test_a_server_that_goes_back_is_believed_no_more(tmp_path: Path) -> None:
+    """Every head it shows is right; but whoever plays on would sign a second history."""
+    server: Any = Server()
+    hand = Hand(Player(api=server, kept=Kept(tmp_path)), GAME)
+    for server.version in (20, 20, 30):
+        assert hand.look()["version"] == server.version
+    server.version = 25
+    with pytest.raises(Contradicted, match="has shown 30"):
+        hand.look()
+    again = Hand(Player(api=server, kept=Kept(tmp_path)), GAME)
+    with pytest.raises(Contradicted, match="has shown 30"):
+        again.look()
