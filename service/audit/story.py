@@ -73,7 +73,9 @@ class Story:
     `deck` is the deck as far as whoever asks may know it, with HIDDEN elsewhere;
     None hides all of it. Whatever is told of a game before its seal is told from
     a story with such a deck: what the deck does not hold cannot be told. `cites`
-    are the statements of a ruleset of a player's own, which no log pins.
+    are the statements of a ruleset of a player's own, which no log pins. `broken` is
+    said of a log whose last event cannot follow on the others: what was decided there
+    can be told, there is no game after it.
     """
 
     def __init__(
@@ -82,14 +84,16 @@ class Story:
         deck: tuple[Card, ...] | None = None,
         *,
         cites: Mapping[str, str] | None = None,
+        broken: bool = False,
     ) -> None:
         self.log = tuple(log)
-        self.games = tuple(_games(self.log, deck, cites))
+        followed = self.log[:-1] if broken else self.log
+        self.games = tuple(_games(followed, deck, cites))
 
     @property
     def end(self) -> int:
-        """Return the seq of the last event."""
-        return len(self.log) - 1
+        """Return the seq of the last event that can be followed."""
+        return len(self.games) - 1
 
     @cached_property
     def done(self) -> tuple[Done, ...]:

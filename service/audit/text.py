@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from schemas.views import Json
 
 WIDTH: Final = 100
+Row = TypeVar("Row")
 RuleText = Callable[[str], str | None]
 """What a statement says, None for one that nobody knows."""
 
 
-def decision_text(found: Json, rule_text: RuleText) -> str:
-    """Return a decision as text."""
+class Objection(Protocol):
+    """What a check says against an event, as the verifier has it."""
+
+    @property
+    def check(self) -> str:
+        """Return which check it was."""
+
+    @property
+    def reason(self) -> str | None:
+        """Return why."""
+
+    @property
+    def rule(self) -> str | None:
+        """Return the statement that decides it, None where none does."""
+
+
+def decision_text(
+    found: Json, rule_text: RuleText, against: Sequence[Objection] = ()
+) -> str:
+    """Return a decision as text, with what the checks say against what was done."""
     lines = [_heading(found)]
     if found["saw"] is not None:
         lines += ["", "saw", *_saw(found["saw"], found["seat"])]
@@ -22,9 +41,11 @@ def decision_text(found: Json, rule_text: RuleText) -> str:
     lines += _section("not legal", found["not_legal"], _not_legal)
     if found["did"] is not None:
         lines += ["", f"did       {move_text(found['did'])}"]
+    lines += _section("against it", against, _objection)
     lines += _section("followed", found["effects"], _effect)
     lines += _section("refused before", found["refused"], _refused)
     cited = [rule for line in _cited(found) for rule in line]
+    cited += [objection.rule for objection in against if objection.rule]
     return _text((*lines, "", "statements", *_statements(cited, rule_text)))
 
 
@@ -104,7 +125,7 @@ def _saw(view: Json, seat: int) -> Iterator[str]:
 
 
 def _section(
-    title: str, rows: Sequence[Json] | None, of: Callable[[Json], tuple[str, ...]]
+    title: str, rows: Sequence[Row] | None, of: Callable[[Row], tuple[str, ...]]
 ) -> list[str]:
     if not rows:
         return []
@@ -125,6 +146,10 @@ def _effect(row: Json) -> tuple[str, ...]:
 
 def _refused(row: Json) -> tuple[str, ...]:
     return row["at"], move_text(row["move"]), row["rule"]
+
+
+def _objection(row: Objection) -> tuple[str, ...]:
+    return row.check, row.rule or "", row.reason or ""
 
 
 def _cited(found: Json) -> Iterator[Sequence[str]]:

@@ -106,7 +106,8 @@ def audit(
         if not recording.fault:
             raise
         raise click.ClickException(printable(f"this cannot be told of it: {error}")) from None
-    shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else text
+    warning = f"{recording.fault}\n\n" if recording.fault else ""
+    shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else warning + text
     click.echo(printable_lines(shown), nl=False)
     return 1 if recording.fault else 0
 
@@ -138,10 +139,11 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
 def _answer(recording: Recording, refused: list[dict[str, Any]], asked: _Asked) -> tuple[Json, str]:
     story, viewer = _story(recording), _viewer(recording)
     if asked.move is not None:
-        if asked.move > story.end:
-            raise click.UsageError(f"events go from 0 to {story.end}")
+        if asked.move >= len(story.log):
+            raise click.UsageError(f"events go from 0 to {len(story.log) - 1}")
         found = decision(story, asked.move, viewer=viewer, refused=refused)
-        return found, decision_text(found, _rule_text(story))
+        against = [f for f in recording.failed if f.seq in range(found["first"], found["last"] + 1)]
+        return found, decision_text(found, _rule_text(story), against)
     if asked.card is not None:
         try:
             found = custody(story, asked.card, viewer=viewer)
@@ -162,9 +164,10 @@ def _answer(recording: Recording, refused: list[dict[str, Any]], asked: _Asked) 
 def _story(recording: Recording) -> Story:
     """Return the log as far as its events can follow on one another."""
     log = recording.log
-    if recording.fault:
-        log = log[: len(steps_of(recording, None)[0])]
-    return Story(log, recording.deck)
+    if not recording.fault:
+        return Story(log, recording.deck)
+    followed = len(steps_of(recording, None)[0])
+    return Story(log[: followed + 1], recording.deck, broken=followed < len(log))
 
 
 def _viewer(recording: Recording) -> Viewer:

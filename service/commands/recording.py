@@ -22,8 +22,7 @@ from service.record.chain import read_chain
 from service.replay.frames import frames
 from service.replay.items import past_view
 from service.replay.rebuild import Recorded, recorded, sealed_deck
-from service.verify.finding import Result
-from service.verify.report import Report
+from service.verify.finding import Finding, Result
 from service.verify.verify import verify_bundle
 
 PATIENCE: Final = 30  # seconds
@@ -51,7 +50,16 @@ class Recording:
     log: tuple[Recorded, ...]
     deck: tuple[Card, ...] | None
     owner: Seat | None  # whose openings the bundle holds
-    fault: str | None  # what the verifier says against the log
+    failed: tuple[Finding, ...]  # the checks that say something against the log
+    wording: str
+
+    @property
+    def fault(self) -> str | None:
+        """Return what is wrong with the log: the first check that fails, why, by which rule."""
+        for finding in self.failed:
+            rule = f" [{finding.rule}]" if finding.rule else ""
+            return f"{self.wording}: {finding.reason or 'no reason'}{rule}"
+        return None
 
     @property
     def sealed(self) -> bool:
@@ -90,17 +98,9 @@ def read_recording(data: bytes) -> Recording:
         log=log,
         deck=sealed_deck(log) or (None if owner is None else _opened(bundle, log)),
         owner=owner,
-        fault=_fault(report),
+        failed=tuple(f for f in report.findings if f.result is Result.FAIL),
+        wording=report.wording,
     )
-
-
-def _fault(report: Report) -> str | None:
-    """Return what is wrong with a log: the first check that fails, why, and by which statement."""
-    for finding in report.findings:
-        if finding.result is Result.FAIL:
-            rule = f" [{finding.rule}]" if finding.rule else ""
-            return f"{report.wording}: {finding.reason or 'no reason'}{rule}"
-    return None
 
 
 def fetch_log(address: str, game: UUID) -> bytes:

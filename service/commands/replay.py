@@ -85,7 +85,8 @@ def replay(game: str, viewer: str | None, at: int, url: str, *, text: bool) -> i
     With --text, or where there is no terminal, it prints the game as text: equal
     games give equal text, so that two can be compared with diff.
 
-    Exit status: 0 shown, 1 the server does not give it, 3 not a bundle or log.
+    Exit status: 0 shown, 1 the server does not give it, or the log does not hold,
+    3 not a bundle or log.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     recording = _recording(game, url)
     viewers = _viewers(recording, viewer)
@@ -94,7 +95,7 @@ def replay(game: str, viewer: str | None, at: int, url: str, *, text: bool) -> i
     if text or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _print(recording, viewers[0])
     _play(recording, viewers, at)
-    return 0
+    return 1 if recording.fault else 0
 
 
 def _recording(game: str, url: str) -> Recording:
@@ -137,7 +138,7 @@ def _print(recording: Recording, viewer: Viewer) -> int:
     click.echo(printable_lines(transcript(events, deck=recording.deck, viewer=viewer)), nl=False)
     if fault:
         click.echo(f"shithead replay: {printable(fault)}", err=True)
-    return 0
+    return 1 if fault or recording.fault else 0
 
 
 def printable_lines(text: str) -> str:

@@ -88,7 +88,8 @@ def seat_keys_of(
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A receipt that a player kept; repeat it for more. With --server-key it makes level L2.",
+    help="A receipt that a player kept, or a folder of them (*.note); repeat it for more. With "
+    "--server-key it makes level L2.",
 )
 @click.option(
     "--server-key",

@@ -28,6 +28,8 @@ MISSING: Final = 2
 NOT_A_BUNDLE: Final = 3
 
 MAX_FILE: Final = 256 << 20  # bytes
+NOTE: Final = ".note"
+"""How the file of a receipt is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,7 @@ def _bundle(path: Path) -> Bundle:
 
 def _given(asked: Asked) -> Given:
     return Given(
-        receipts=tuple(path.read_bytes() for path in asked.receipts),
+        receipts=tuple(path.read_bytes() for path in _notes(asked.receipts)),
         server_keys=tuple(parse_verifier(key) for key in asked.server_keys),
         seat_keys=asked.seat_keys,
         key_changes=tuple(_changes(asked.key_changes)),
@@ -148,6 +150,18 @@ def _given(asked: Asked) -> Given:
         witness_keys=tuple(parse_cosigner(key) for key in asked.witness_keys),
         quorum=asked.quorum,
     )
+
+
+def _notes(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield files, and for a folder the receipts in it."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        notes = sorted(path.glob(f"*{NOTE}"))
+        if not notes:
+            raise NotABundle(f"{path}: a folder without receipts (*{NOTE})")
+        yield from notes
 
 
 def _changes(paths: Sequence[Path]) -> Iterator[KeyChange]:

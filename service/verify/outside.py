@@ -31,13 +31,11 @@ def check_receipts(
     """
     cursor.seq = None
     proven: int | None = None
-    for note in bundled:
-        _check_receipt(log, _read(note, ()))
-    for note in given:
-        receipt = _read(note, keys)
-        _check_receipt(log, receipt)
-        if keys:
-            proven = receipt.seq if proven is None else max(proven, receipt.seq)
+    _check_together(log, [_read(note, ()) for note in bundled])
+    receipts = [_read(note, keys) for note in given]
+    _check_together(log, receipts)
+    if keys and receipts:
+        proven = max(receipt.seq for receipt in receipts)
     if given and proven is None:
         raise missing("the server's key, to check who signed the receipts")
     if not given:
@@ -156,10 +154,21 @@ def _read(note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
         raise Failed(None, f"a receipt that does not hold: {error.detail}") from None
 
 
-def _check_receipt(log: Log, receipt: Receipt) -> None:
-    if receipt.game != log.game:
-        raise Failed(None, f"a receipt of another game, {receipt.game}")
-    if receipt.seq > log.end:
-        raise Failed(log.end, f"a receipt names seq {receipt.seq}, and the log ends before it")
-    if log.heads[receipt.seq] != receipt.head:
-        raise Failed(receipt.seq, "a receipt names another head: this part of the log was changed")
+def _check_together(log: Log, receipts: Sequence[Receipt]) -> None:
+    """Raise Failed at the first event that a receipt contradicts, and say where one agrees last."""
+    agreed: int | None = None
+    for receipt in sorted(receipts, key=lambda receipt: receipt.seq):
+        if receipt.game != log.game:
+            raise Failed(None, f"a receipt of another game, {receipt.game}")
+        if receipt.seq > log.end:
+            raise Failed(log.end, f"a receipt names seq {receipt.seq}, and the log ends before it")
+        if log.heads[receipt.seq] != receipt.head:
+            raise Failed(receipt.seq, _contradicted(receipt.seq, agreed))
+        agreed = receipt.seq
+
+
+def _contradicted(seq: int, agreed: int | None) -> str:
+    if agreed is None:
+        return f"a receipt names another head: something up to seq {seq} was changed"
+    changed = f"seq {seq}" if agreed + 1 == seq else f"something from seq {agreed + 1} to {seq}"
+    return f"a receipt names another head; they agree up to seq {agreed}: {changed} was changed"

@@ -243,8 +243,22 @@ class Zones:
             elif UNKNOWN in hand and self._unseen(card):
                 hand.remove(UNKNOWN)
             else:
-                raise Misplaced(f"seat {seat} does not hold {card}")
+                raise Misplaced(f"seat {seat} does not hold {card}{self._whereabouts(card)}")
             self.placed.add(card)
+
+    def _whereabouts(self, card: str) -> str:
+        """Return where a card lies instead, as far as that is known."""
+        if card in [self.deck[p] for p in self.stock]:
+            return ": it lies in the stock"
+        if card in self.pile or card in self.burned:
+            return f": it lies {'on the pile' if card in self.pile else 'among the burned'}"
+        for seat, hand in enumerate(self.hands):
+            if card in hand:
+                return f": seat {seat} does"
+        for seat, slots in enumerate(self.down):
+            if card in [self.deck[p] for p in slots if p is not None]:
+                return f": it lies face down before seat {seat}"
+        return ""
 
     def _unseen(self, card: str) -> bool:
         return card in self.codes and card not in self.placed and card not in self.opened

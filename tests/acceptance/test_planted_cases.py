@@ -23,10 +23,8 @@ def written(case: Case, folder: Path) -> list[str]:
     keys.write_bytes(case.keys)
     words = ["verify", str(log), "--server-key", str(keys)]
     for number, receipt in enumerate(case.receipts):
-        note = folder / f"{number}.note"
-        note.write_bytes(receipt)
-        words += ["--receipt", str(note)]
-    return words
+        (folder / f"{number}.note").write_bytes(receipt)
+    return [*words, "--receipt", str(folder)]
 
 
 def failed(out: str) -> dict[str, str]:
@@ -47,7 +45,9 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
     status, out, err = shithead("audit", tmp_path / "game.shx", "--move", case.seq)
     assert status == 1  # shown, and what is wrong with the log is told
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
-    assert re.search(r"^did +pick up", out, re.MULTILINE)
+    said = out.partition("\ndid       pick up\n\n")[2]
+    assert said.startswith("against it\n  legality  L10  not allowed")
+    assert "  L10 " in out.partition("\nstatements\n")[2]
     assert "L10" in err
 
 
@@ -61,6 +61,11 @@ def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
     found = re.search(r"seq (\d+)", custody)
     assert found is not None
     assert int(found[1]) > case.seq
+    assert "2c: it lies in the stock" in custody
+    status, out, _ = shithead("audit", tmp_path / "game.shx", "--move", found[1])
+    assert status == 1
+    assert re.search(r"^did +play 2c\n\nagainst it\n  custody ", out, re.MULTILINE)
+    assert shithead("replay", tmp_path / "game.shx", "--text")[0] == 1
 
 
 def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
@@ -73,6 +78,7 @@ def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
     status, out, _ = shithead(*words)
     assert status == 1
     assert set(failed(out)) == {"receipts"}
+    assert f"they agree up to seq {case.seq - 1}: something from seq {case.seq} to" in out
 
 
 @pytest.mark.parametrize("case", [reneged_pick_up, substituted_draw])

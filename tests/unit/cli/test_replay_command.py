@@ -72,7 +72,7 @@ def test_without_a_terminal_it_prints_the_transcript(shithead: Callable[..., Sai
 def test_before_the_seal_only_the_public_side_is_shown(
     shithead: Callable[..., Said], tmp_path: Path
 ) -> None:
-    running = part(tmp_path / "running.jsonl", 40)
+    running = part(tmp_path / "running.jsonl", 41)  # with the whole of its last move
     status, out, _ = shithead("replay", running)
     assert status == 0
     assert "hand ?? ?? ??" in out
@@ -98,7 +98,7 @@ def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
     changed = tmp_path / "changed.jsonl"
     changed.write_bytes(LOG.read_bytes().replace(b'"seq":20,', b'"seq":21,'))
     status, out, err = shithead("replay", changed)
-    assert status == 0
+    assert status == 1
     assert "the log does not hold" in err
     assert out.splitlines()[0] == whole(None).splitlines()[0]
     assert "\n  20  " not in out
