@@ -19,7 +19,7 @@ from service.rulesets.catalogue import catalogue
 from tests.acceptance.test_leaks import people_at
 from tests.servers import DatabaseServer
 from tests.set_world import legal, lines_of
-from tests.twins import DIGITS, Deck, Service, Step, dealt, twins_of
+from tests.twins import DIGITS, Deck, Service, Step, changed, dealt, json_of, twins_of
 
 pytestmark = pytest.mark.heavy
 
@@ -80,7 +80,15 @@ def fill(service: Service, rng: random.Random) -> tuple[list[Act], list[Step]]:
             if status == 201:
                 moves.append(step)
         moves += service.let_bots()
+        look(service)
     return acts, moves
+
+
+def look(service: Service) -> None:
+    """Let everybody ask for their view in a way that keeps the answer, legal moves and all."""
+    for seat in range(service.people):
+        key = {"Idempotency-Key": f"look-{len(service.made)}"}
+        service.ask("POST", f"/v1/games/{service.game}/back", seat, key, json={})
 
 
 def repeat(service: Service, acts: Sequence[Act]) -> bool:
@@ -91,6 +99,7 @@ def repeat(service: Service, acts: Sequence[Act]) -> bool:
             if (service.make(one.step).status == 201) != (one.status == 201):
                 return False
         service.let_bots()
+        look(service)
     return True
 
 
@@ -179,7 +188,7 @@ def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
         with dealt(ruleset, people, bots=("lowest",)) as first:
             acts, moves = fill(first, rng)
             log, deck = public_log(first), first.entry_game().deck
-            twins = list(twins_of(first, moves, None, rng))
+            twins = sorted(twins_of(first, moves, None, rng), key=lambda twin: -changed(twin, deck))
         for twin in twins:
             with dealt(ruleset, people, twin, bots=("lowest",)) as second:
                 if repeat(second, acts) and public_log(second) == log:
@@ -234,3 +243,29 @@ def test_before_bots_have_tried_to_open_nothing_stored_tells_which_of_them_may(
             at_the_opening(service)
         left_behind.append((stored(url), service.bell.woken, service.bell.told))
     assert left_behind[0] == left_behind[1]
+
+
+def test_an_attempt_out_of_turn_leaves_behind_what_one_against_a_rule_does() -> None:
+    """At an opening or a follow-up it depends on the hand which of the two an attempt is."""
+    with dealt("leeds", 2) as service:
+        for seat in range(2):
+            service.make(Step(seat=seat, move={"type": "ready"}))
+        on_turn = service.entry_game().turn
+        assert on_turn is not None
+        hand = service.entry_game().seats[1 - on_turn].hand
+        refused, left_behind = [], []
+        for seat in (on_turn, 1 - on_turn):
+            before = counted()
+            with capture_logs() as logged:
+                answer = service.make(Step(seat=seat, move={"type": "play", "cards": [hand[0]]}))
+            refused.append(json_of(answer)["type"])
+            counts = {n: v - before.get(n, 0) for n, v in counted().items() if "requests" in n}
+            lines = [{**line, "milliseconds": 0} for line in logged]
+            left_behind.append(({n for n, v in counts.items() if v}, lines))
+        assert refused == ["/problems/rule-refused", "/problems/not-your-turn"]
+        assert left_behind[0] == left_behind[1]
+        kept = service.services.directory.refusals(service.game)
+        assert [attempt.seat for attempt in kept] == [on_turn, 1 - on_turn]
+        assert len({len(attempt.sealed) for attempt in kept}) == 1
+        [shown] = service.services.auditing._refusals.of(service.game)
+        assert shown["seat"] == on_turn
