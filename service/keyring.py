@@ -203,7 +203,7 @@ def load(path: Path) -> Keyring:
         if not stat.S_ISREG(found.st_mode):
             raise KeyringError(f"{path}: not a file")
         if found.st_uid not in (os.geteuid(), 0):
-            raise KeyringError(f"{path}: belongs to another user, who could read and change it")
+            raise KeyringError(f"belongs to another user (id {found.st_uid}): be that user")
         if found.st_mode & 0o077:
             raise KeyringError(f"{path}: readable by others; it wants mode 0600")
         return Keyring.from_text(path.read_text("utf-8"))

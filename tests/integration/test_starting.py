@@ -118,7 +118,7 @@ def test_keys_that_belong_to_somebody_else_are_refused(settings: Settings) -> No
     assert settings.key_file is not None
     load_or_create(settings.key_file)
     os.chown(settings.key_file, 12345, 12345)
-    with pytest.raises(CannotStart, match="belongs to another user"):
+    with pytest.raises(CannotStart, match=r"belongs to another user \(id [0-9]+\)"):
         check_start(settings)
 
 
