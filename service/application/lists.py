@@ -60,8 +60,7 @@ class Lists:
             cursor=_cursor(cursor),
             limit=limit,
         )
-        for row in page.items:
-            self._readings.note_listed(row, caller)
+        self._readings.note_listed(page.items, caller)
         following = page.next.encode() if page.next else None
         return [self._game(row, caller) for row in page.items], following
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from service.application.callers import Caller
@@ -32,28 +32,31 @@ class Readings:
         own = entry.seat_of(caller.player)
         if entry.public or (own is not None and shows in (None, own)):
             return
-        self._record(entry.record.identity, caller)
+        self._record([entry.record.identity], caller)
 
     def note_table(self, table: TableRow, caller: Caller) -> None:
         """Note a look at a table, which shows its hands: with the newest of them."""
         if table.public or _among(caller, (seat.player for seat in table.seats)):
             return
-        for game in self._directory.games_of_table(table.id, limit=1):
-            self._record(game.id, caller)
+        newest = self._directory.games_of_table(table.id, limit=1)
+        self._record([game.id for game in newest], caller)
 
-    def note_listed(self, game: GameRow, caller: Caller) -> None:
-        """Note that a list tells of a game."""
-        if not (game.public or _among(caller, (seat.player for seat in game.seats))):
-            self._record(game.id, caller)
+    def note_listed(self, games: Iterable[GameRow], caller: Caller) -> None:
+        """Note that a list tells of games."""
+        private = [
+            game.id
+            for game in games
+            if not (game.public or _among(caller, (seat.player for seat in game.seats)))
+        ]
+        self._record(private, caller)
 
     def note_person(self, games: Iterable[UUID], caller: Caller) -> None:
         """Note that a referee of these games reads what is somebody's own, public or not."""
-        for game in games:
-            self._record(game, caller)
+        self._record(list(games), caller)
 
-    def _record(self, game: UUID, caller: Caller) -> None:
-        self._directory.record_reading(
-            game=game, at=self._world.now(), reader=caller.player, what=caller.what
+    def _record(self, games: Sequence[UUID], caller: Caller) -> None:
+        self._directory.record_readings(
+            games, at=self._world.now(), reader=caller.player, what=caller.what
         )
 
 

@@ -153,8 +153,10 @@ class Directory(Disputes, Protocol):
         Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
         """
 
-    def record_reading(self, *, game: UUID, at: datetime, reader: UUID | None, what: str) -> None:
-        """Note who read something not public; None for whoever cannot be named."""
+    def record_readings(
+        self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
+    ) -> None:
+        """Note of games who read something not public; None for whoever cannot be named."""
 
     def readings(self, game: UUID) -> Sequence[Reading]:
         """Return who read what of a game, in order."""

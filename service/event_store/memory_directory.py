@@ -107,10 +107,8 @@ class MemoryDirectory(People, MemoryDisputes):
             )
 
         after = cursor or START
-        rows = [
-            game for game in self._games() if _key(game) < (after.at, after.id) and listed(game)
-        ]
-        return Page[GameRow].of(rows, limit)
+        older = [game for game in self._games() if _key(game) < (after.at, after.id)]
+        return Page[GameRow].of([game for game in older if listed(game)], limit)
 
     def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
         """Return the newest games of a table, whoever asks."""
@@ -175,8 +173,7 @@ class MemoryDirectory(People, MemoryDisputes):
         idle = [
             IdleGame(id=game.id, version=game.version)
             for game in sorted(games, key=_key)
-            if game.status not in _OVER
-            and game.created_at <= untouched_since
+            if game.status not in _OVER and game.created_at <= untouched_since
             and self._last_at(game) <= untouched_since
             and any(seat.kind == "human" for seat in game.seats)
         ]
@@ -240,10 +237,13 @@ class MemoryDirectory(People, MemoryDisputes):
         unused = self.registered(before=registered_before) - busy
         return sum(self.erase_player(player, at) for player in unused)
 
-    def record_reading(self, *, game: UUID, at: datetime, reader: UUID | None, what: str) -> None:
+    def record_readings(
+        self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
+    ) -> None:
         """Note who read something not public."""
         with self._beside:
-            self._readings.setdefault(game, []).append(Reading(at=at, reader=reader, what=what))
+            for game in games:
+                self._readings.setdefault(game, []).append(Reading(at=at, reader=reader, what=what))
 
     def readings(self, game: UUID) -> Sequence[Reading]:
         """Return who read what of a game, in order."""

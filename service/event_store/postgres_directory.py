@@ -181,9 +181,12 @@ class PostgresDirectory(PostgresDisputes):
         """Erase the people who registered before a time and never did anything."""
         return self._count("purge_players", registered_before, at)
 
-    def record_reading(self, *, game: UUID, at: datetime, reader: UUID | None, what: str) -> None:
+    def record_readings(
+        self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
+    ) -> None:
         """Note who read something not public."""
-        self._write("record_reading", game, at, reader, what)
+        if games:
+            self._write("record_readings", list(games), at, reader, what)
 
     def readings(self, game: UUID) -> Sequence[Reading]:
         """Return who read what of a game, in order."""

@@ -1,3 +1,3 @@
--- record_reading: note who read something not public.
--- $1 game, $2 time, $3 reader, $4 what
-SELECT record_reading($1::uuid, $2::timestamptz, $3::uuid, $4::text)
+-- record_readings: note who read something not public, of each of some games.
+-- $1 games, $2 time, $3 reader, $4 what
+SELECT record_reading(game, $2::timestamptz, $3::uuid, $4::text) FROM unnest($1::uuid[]) game

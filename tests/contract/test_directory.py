@@ -252,11 +252,12 @@ def test_what_a_game_waits_for_is_put_off_only_at_the_version_seen(stores: Store
 
 
 def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> None:
-    game, reader = uuid4(), uuid4()
+    game, other, reader = uuid4(), uuid4(), uuid4()
+    directory.record_readings([], at=THEN, reader=reader, what="nothing")
     for hour in (2, 1):
         at = THEN + timedelta(hours=hour)
         directory.record_refusal(game=game, at=at, seat=hour, key_id="1", sealed=b"\0%d" % hour)
-        directory.record_reading(game=game, at=at, reader=reader, what=f"hand of {hour}")
+        directory.record_readings([game, other], at=at, reader=reader, what=f"hand of {hour}")
     times = [THEN + timedelta(hours=hour) for hour in (1, 2)]
     assert list(directory.refusals(game)) == [
         Refused(at=at, seat=n, key_id="1", sealed=b"\0%d" % n) for n, at in enumerate(times, 1)
@@ -264,6 +265,7 @@ def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> N
     assert list(directory.readings(game)) == [
         Reading(at=at, reader=reader, what=f"hand of {n}") for n, at in enumerate(times, 1)
     ]
+    assert directory.readings(other) == directory.readings(game)
     assert not directory.refusals(uuid4())
     assert not directory.readings(uuid4())
 

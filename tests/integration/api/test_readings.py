@@ -217,7 +217,7 @@ def test_a_reading_that_cannot_be_noted_is_refused(
     def fails(*_: object, **__: object) -> None:
         raise StoreUnavailable("no")
 
-    monkeypatch.setattr(private.world.services.directory, "record_reading", fails)
+    monkeypatch.setattr(private.world.services.directory, "record_readings", fails)
     for call in CALLS:
         for reader in ("bob", "guest"):
             if reader == "bob" and call in SHARED:
