@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from service.application.callers import Caller
 from service.application.entries import Entries
 from service.application.errors import Refusal, invalid
@@ -18,6 +20,7 @@ from service.record.canonical import RecordError
 from service.record.cosignature import COSIGNATURE, CosignatureVerifier, parse_cosigner
 from service.record.key_changes import KeyChange, read_key_changes
 from service.record.notes import NoteVerifier, parse_key, parse_verifier
+from service.record.server_keys import read_keys
 from service.record.weak_keys import is_weak
 from service.verify.report import audit_object
 from service.verify.verify import Given, verify_bundle
@@ -67,10 +70,11 @@ class Verifying:
         """
         Return the audit object of a bundle or log that somebody sends.
 
-        `keys` are the server's and those of witnesses, told apart by their algorithm;
-        `seat_keys` those of players as `0=<base64>`, `key_changes` what ties later ones
-        to them; `proof` counts instead of one in the bundle. Raises `not-a-bundle` where
-        it is none, `invalid-body` for a key or change that is none.
+        `keys` are the server's and those of witnesses, told apart by their algorithm, or
+        a saved answer of `/v1/keys`; `seat_keys` those of players as `0=<base64>`,
+        `key_changes` what ties later ones to them; `proof` counts instead of one in the
+        bundle. Raises `not-a-bundle` where it is none, `invalid-body` for a key or change
+        that is none.
         """
         try:
             bundle = read_log(data)
@@ -94,11 +98,22 @@ def _verifiers(
 ) -> tuple[tuple[NoteVerifier, ...], tuple[CosignatureVerifier, ...]]:
     """Return the keys of servers, and those of witnesses."""
     try:
-        known = [(key, parse_key(key)[1]) for key in keys]
+        known = [(key, parse_key(key)[1]) for word in keys for key in _listed(word)]
         witnesses = tuple(parse_cosigner(key) for key, kind in known if kind == COSIGNATURE)
         return tuple(parse_verifier(key) for key, kind in known if kind != COSIGNATURE), witnesses
     except RecordError as error:
         raise invalid("/key", error.detail) from None
+
+
+def _listed(word: str) -> list[str]:
+    """Return the one key that a word is, or those of a saved answer of `/v1/keys`."""
+    if not word.startswith("{"):
+        return [word]
+    try:
+        items = orjson.loads(word)["items"]
+    except (orjson.JSONDecodeError, KeyError):
+        raise RecordError("bad_keys", "neither name+id+key nor an answer of /v1/keys") from None
+    return [str(key.verifier) for key in read_keys(items)]
 
 
 def _seat_keys(words: Sequence[str]) -> dict[int, str]:

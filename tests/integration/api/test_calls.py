@@ -148,6 +148,11 @@ def test_a_bundle_is_verified_with_a_receipt_from_outside(world: World, ada: Per
     }
     answer = world.client.post("/v1/verify", data=form)
     assert (answer.status_code, answer.json["level"]) == (200, "L2")
+    form = {**form, "file": (io.BytesIO(bundle.data), "x"), "key": world.get("/v1/keys").text}
+    assert world.client.post("/v1/verify", data=form).json["level"] == "L2"
+    for wrong in ("{}", "{", '{"items": 1}', '{"items": [{"name": "x"}]}', "{\x00}"):
+        form = {"file": (io.BytesIO(bundle.data), "x"), "key": wrong}
+        assert problem_of(world.client.post("/v1/verify", data=form)) == "invalid-body"
     assert ada.get(f"{game}/audit").json["result"] == "pass"
     form = {"file": (io.BytesIO(b"PK"), "x"), "more": "x"}
     assert problem_of(world.client.post("/v1/verify", data=form)) == "invalid-body"
