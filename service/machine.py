@@ -19,7 +19,7 @@ from service.config import Settings, settings_from, variable
 from service.embedded import EmbeddedError, make_folder, name_for
 from service.embedded_postgres import EmbeddedPostgres
 from service.embedded_valkey import EmbeddedValkey
-from service.event_store.migrate import migrate
+from service.event_store.migrate import LaterSchema, migrate
 from service.event_store.roles import service_url
 from service.measures import SHARED_FOLDER
 from service.supervise import Program, StartError
@@ -160,6 +160,8 @@ def _lets_in(url: str) -> bool:
 def _migrate(database_url: str) -> None:
     try:
         migrate(database_url)
+    except LaterSchema as error:
+        print(f"not migrated: {_one_line(error)}", file=sys.stderr, flush=True)
     except psycopg.OperationalError as error:
         raise StartError(f"the database does not answer: {_one_line(error)}") from error
     except (psycopg.Error, ValueError, RuntimeError) as error:

@@ -17,6 +17,10 @@ class MigrationError(RuntimeError):
     """The database is not one that this release can bring forward; the message says why."""
 
 
+class LaterSchema(MigrationError):
+    """A later release migrated the database; this one works on it, and leaves it as it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFile:
     """A file of `sql/`, and the hash by which a change of it is seen."""
@@ -111,7 +115,7 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
     files = {file.name: file for file in _files(folder / "migrations")}
     for name, checksum in applied.items():
         if name not in files:
-            raise MigrationError(
+            raise LaterSchema(
                 f"the database has migration {name}, which this release does not know: "
                 "it belongs to a later one"
             )

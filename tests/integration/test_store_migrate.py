@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from service.event_store.migrate import MigrationError, check, migrate
 from service.event_store.queries import SQL
+from service.machine import Servers
 from tests.contract.conftest import address_of_service
 from tests.servers import DatabaseServer, database_name
 
@@ -169,3 +171,15 @@ def test_a_user_without_the_right_to_make_tables_is_told_so(
     service, name = address_of_service(database_url), database_name(database_url)
     with pytest.raises(MigrationError, match="may not do that"):
         migrate(service.replace(name, database_name(empty_database_url)))
+
+
+def test_an_earlier_release_goes_on_with_the_schema_of_a_later_one(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else there would be no way back after an upgrade: the schema only goes forward."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute("INSERT INTO applied_migrations VALUES ('9999_later.sql', '\\x00')")
+    with ExitStack() as stack:
+        assert Servers(tmp_path, stack).database(database_url)
+    assert "not migrated: the database has migration 9999_later.sql" in capsys.readouterr().err
+    check(database_url)
