@@ -24,6 +24,7 @@ GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
 MOST_PARTS = 200
 PARTS = ("file", "receipt", "key", "seat_key", "key_change", "proof")
+VERIFIER_KEYS = r"^[!-~]{1,9000}$"
 SEAT_KEY = r"^(0|[1-9][0-9]?)=[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"
 
 _BINARY = {"type": "string", "format": "binary"}
@@ -41,7 +42,7 @@ _UPLOAD = {
                     "receipt": {"type": "array", "items": {"type": "string"}},
                     "key": {
                         "type": "array",
-                        "items": {"type": "string", "minLength": 1},
+                        "items": {"type": "string", "pattern": VERIFIER_KEYS},
                         "description": "the server's and those of witnesses, as verifier keys: "
                         "name+id+key; or a saved answer of /v1/keys",
                     },
