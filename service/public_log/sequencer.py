@@ -89,7 +89,9 @@ class Sequencer:
 
     def publish(self) -> bool:
         """Sign the newest head where that is still to be done; return whether it was."""
-        head, published = self._store.head(), self._store.published()
+        # In this order: another sequencer may sign a newer head between the two looks.
+        published = self._store.published()
+        head = self._store.head()
         signers = self._signers(self._now())
         note = self._signed(head, signers)
         if note == head.note:
