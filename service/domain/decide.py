@@ -53,13 +53,14 @@ from service.domain.events import (
 from service.domain.evolve import evolve, is_follow_up
 from service.domain.exchange import lay, ready, swap
 from service.domain.game import Game, Status
-from service.domain.legal import along_choices, follow_up_cards, may_act, may_pass, may_try
+from service.domain.legal import follow_up_cards, may_act, may_go_along, may_pass, may_try
 from service.domain.plays import can_play, check_cards, check_play
 from service.domain.replacing import replace
 from service.domain.ruleset import Along, Obligation, Plays
 from service.domain.ruleset import TryStock as Trying
 from service.domain.silence import move_for_silent
 
+_ADD_ONLY = "out of turn you can add only cards drawn in refilling that match"
 
 def decide(command: Command, game: Game) -> tuple[Event, ...]:
     """
@@ -99,6 +100,8 @@ def _turn(command: Move, game: Game) -> tuple[Event, ...]:
     match command:
         case Play():
             return _play(command, game)
+        case PlayBlind() | PickUp() | TryStock() | Pass() if game.turn not in (None, command.seat):
+            raise RuleRefused(game.ruleset.cite("turn.follow_up"), _ADD_ONLY)
         case PlayBlind():
             return _play_blind(command, game)
         case PickUp():
@@ -127,11 +130,10 @@ def _play(command: Play, game: Game) -> tuple[Event, ...]:
 
 
 def _check_follow_up(command: Play, game: Game) -> tuple[Card, ...]:
-    check_cards(game, command.cards)
+    check_cards(game, command.cards, "turn.follow_up")
     eligible = follow_up_cards(game, command.seat)
     if not all(card in eligible for card in command.cards):
-        rule = game.ruleset.cite("turn.follow_up")
-        raise RuleRefused(rule, "out of turn you can add only cards drawn in refilling that match")
+        raise RuleRefused(game.ruleset.cite("turn.follow_up"), _ADD_ONLY)
     return command.cards
 
 
@@ -190,10 +192,9 @@ def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
     """The pile, and what goes along with it, to a hand."""
     seat, ruleset = command.seat, game.ruleset
     _check_pick_up(game, seat)
-    along = tuple(sorted(command.along))
-    if along:
-        check_cards(game, command.along)
-    if along not in {tuple(sorted(choice)) for choice in along_choices(game, seat)}:
+    if command.along:
+        check_cards(game, command.along, "pick_up.along")
+    if not may_go_along(game, seat, command.along):
         rule = ruleset.cite("pick_up.along")
         raise RuleRefused(rule, _along_text(ruleset.pick_up.along, in_up=_in_up(game, seat)))
     return _failed(
@@ -245,7 +246,8 @@ def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
 
 def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
     """The time-out, then what is done for the silent seat."""
-    if not may_act(game, command.seat):
+    on_turn = game.status is Status.SWAPPING or game.turn in (None, command.seat)
+    if not (on_turn and may_act(game, command.seat)):
         raise NotYourTurn(f"seat {command.seat} has no time to run out")
     timed_out = TurnTimedOut(seat=command.seat)
     after = evolve(game, timed_out)

@@ -21,7 +21,7 @@ def swap(command: Swap, game: Game) -> tuple[Event, ...]:
         raise RuleRefused(
             ruleset.cite("deal.layout", "deal.exchange"), "face-up cards are not exchanged"
         )
-    check_cards(game, command.up + command.hand)
+    check_cards(game, command.up + command.hand, "deal.exchange")
     if len(command.up) != len(command.hand):
         raise RuleRefused(rule, "as many cards go up as come to the hand")
     if not _all_in(command.up, state.hand) or not _all_in(command.hand, state.up_cards):
@@ -36,7 +36,7 @@ def lay(command: Lay, game: Game) -> tuple[Event, ...]:
     if ruleset.deal.layout is Layout.NONE:
         raise RuleRefused(ruleset.cite("deal.up", "deal.layout"), "face-up cards are dealt")
     cards = tuple(card for stack in command.stacks for card in stack)
-    check_cards(game, cards)
+    check_cards(game, cards, "deal.layout")
     refusal = _unlayable(command, game, state)
     if refusal is not None:
         raise RuleRefused(rule, refusal)

@@ -98,8 +98,27 @@ def may_pass(game: Game, seat: Seat) -> bool:
     return not can_play(game, seat) and not may_try(game, seat)
 
 
+def may_go_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
+    """Return whether `cards`, each named once, are what goes along with a pick-up of the seat."""
+    state = game.seats[seat]
+    if state.zone is not Zone.UP:
+        return not cards
+    match game.ruleset.pick_up.along:
+        case Along.NOTHING:
+            return not cards
+        case Along.ONE_SLOT:
+            return any(stack and set(stack) == set(cards) for stack in state.up)
+        case Along.ONE_RANK:
+            held = all(card in state.up_cards for card in cards)
+            return held and len({rank_of(card) for card in cards}) == 1
+
+
 def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
-    """Yield what the seat may take along with the pile: one empty choice, or face-up cards."""
+    """
+    Yield what the seat may take along with the pile: one empty choice, or face-up cards.
+
+    Where there are many of one rank, one set a size stands for all.
+    """
     state = game.seats[seat]
     if state.zone is not Zone.UP:
         yield ()

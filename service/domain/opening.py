@@ -9,7 +9,7 @@ from service.domain.commands import Seat
 from service.domain.errors import RuleRefused
 from service.domain.game import Game
 from service.domain.positions import seat_dealt
-from service.domain.ruleset import Opener, OpeningPlay
+from service.domain.ruleset import Opener, OpeningPlay, Plays
 
 FIRST_COME = (Opener.FIRST_COME_HAND, Opener.FIRST_COME_TABLE)
 
@@ -80,7 +80,9 @@ def opening_refusal(game: Game, cards: tuple[Card, ...]) -> RuleRefused | None:
                 return None
             return RuleRefused(rule, "the opening play holds the card that makes you open")
         case OpeningPlay.THAT_RANK:
-            if rank_of(cards[0]) == qualifying(game)[1]:
+            first, last = rank_of(cards[0]), rank_of(cards[-1])
+            run = first != last and ruleset.rank(first).plays is not Plays.WITH_COMPANION
+            if first == qualifying(game)[1] and not run:
                 return None
             return RuleRefused(rule, "the opening play is of the rank that lets you open")
         case _:

@@ -37,7 +37,7 @@ def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, .
     A card that the seat does not hold is refused alike wherever it lies.
     """
     ruleset, state = game.ruleset, game.seats[seat]
-    check_cards(game, cards)
+    check_cards(game, cards, "model.normal_play")
     source = source_cards(state)
     if state.zone is Zone.DOWN:
         rule = ruleset.cite("model.blind")
@@ -58,15 +58,19 @@ def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, .
     return laid
 
 
-def check_cards(game: Game, cards: tuple[Card, ...]) -> None:
-    """Raise where `cards` is empty, or names a card twice or one that is not in the game."""
+def check_cards(game: Game, cards: tuple[Card, ...], *settings: str) -> None:
+    """
+    Raise where `cards` is empty, or names a card twice or one that is not in the game.
+
+    `settings` say what the cards were named for, the one that decides first.
+    """
     setup = game.setup
     codes = codes_of(setup.decks, setup.jokers, setup.partial)
     for card in cards:
         if card not in codes:
             raise UnknownCard(card)
     if not cards or len(set(cards)) < len(cards):
-        rule = game.ruleset.cite("model.normal_play")
+        rule = game.ruleset.cite(*settings)
         raise RuleRefused(rule, "name at least one card, and each card once")
 
 
@@ -172,7 +176,22 @@ def _runs(ruleset: Ruleset, source: tuple[Card, ...]) -> Iterator[tuple[Card, ..
                 held = [cards for cards in span if cards is not None]
                 if len(held) < len(span):
                     break
-                yield from product(*held)
+                yield from _picked(held)
+
+
+def _picked(held: list[list[Card]]) -> Iterator[tuple[Card, ...]]:
+    """
+    Yield runs of one card of each rank: every such run, or where there are many cards a few.
+
+    These few are the first cards of all ranks, and for each other card the run that has it.
+    """
+    if sum(map(len, held)) <= FEW:
+        yield from product(*held)
+        return
+    first = tuple(cards[0] for cards in held)
+    yield first
+    for at, cards in enumerate(held):
+        yield from ((*first[:at], card, *first[at + 1 :]) for card in cards[1:])
 
 
 def _whole_stacks(state: SeatState, cards: tuple[Card, ...]) -> bool:

@@ -10,11 +10,13 @@ from service.domain.ruleset import NextDealer, deck_of
 from tests.rules.phrases import (
     burned,
     drew,
+    pass_,
     play,
     played,
     swap,
     take,
     time_out,
+    try_stock,
     turn_over,
 )
 from tests.rules.scenario import moves, not_your_turn, refused, scenario
@@ -216,3 +218,22 @@ def test_s4_a_follow_up_to_a_cover() -> None:
     after = scenario(QUEEN, given=at, when=[play(0, "Qc"), play(0, "5c")])
     assert after.turn == 1
     assert moves(QUEEN, after, 0) == {"5h"}
+
+
+def test_s4_out_of_turn_there_is_nothing_else_to_do() -> None:
+    """S4: cards drawn in refilling may be played on; the turn belongs to another seat."""
+    at = table(hands=["5c 9c 9d", "Kd", "6h"], stock="5h Jc")
+    after = scenario(QUEEN, given=at, when=play(0, "5c"))
+    assert moves(QUEEN, after, 0) == {"5h"}
+    for command in (take(0), pass_(0), try_stock(0), turn_over(0, 0)):
+        scenario(QUEEN, given=after, when=command, then=refused("S4"))
+    scenario(QUEEN, given=after, when=time_out(0), then=not_your_turn())
+
+
+def test_s4_cards_drawn_after_a_queen_do_not_follow_its_cover() -> None:
+    """S4 (reading): only cards drawn in the refill of that play."""
+    at = table(pile="9s", hands=["Qc 5c Jd", "Kd", "6h"], stock="5h Jh")
+    after = scenario(QUEEN, given=at, when=[play(0, "Qc"), play(0, "5c")])
+    assert after.seats[0].hand == cards("Jd 5h Jh")
+    assert moves(QUEEN, after, 0) == set()
+    scenario(QUEEN, given=after, when=play(0, "5h"), then=not_your_turn())

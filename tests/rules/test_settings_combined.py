@@ -8,7 +8,7 @@ from dataclasses import replace
 from service.domain.cards import Rank
 from service.domain.commands import Command
 from service.domain.events import Event
-from service.domain.ruleset import After, PickUpSettings, RankRule, Ruleset
+from service.domain.ruleset import After, PickUpSettings, RankRule, Ruleset, TryStock
 from tests.rules.phrases import (
     burned,
     ended,
@@ -21,6 +21,7 @@ from tests.rules.phrases import (
     time_out,
     timed_out,
     took,
+    try_stock,
     turn_over,
 )
 from tests.rules.scenario import moves, refused, scenario
@@ -190,3 +191,28 @@ def test_threes_are_thrown_clockwise_from_the_dealers_left() -> None:
     )
     assert [event.seat for event in thrown] == [2, 3, 0]  # type: ignore[union-attr] # throws
     assert game.thrower == 0
+
+
+def test_a_follow_up_out_of_turn_is_no_pick_up_and_no_try() -> None:
+    """S4 with P9 and P37: what a seat may do in its turn it may not do in another's."""
+    turn = replace(SHITHEAD.turn, follow_up=True, try_stock=TryStock.ALWAYS)
+    own = replace(SHITHEAD, turn=turn)
+    at = table(pile="4c", hands=["9c 6c 6d", "Kd 3d", "Jd"], stock="9d Th Ks")
+    after = scenario(own, given=at, when=play(0, "9c"))
+    assert moves(own, after, 0) == {"9d"}
+    for command in (take(0), try_stock(0)):
+        scenario(own, given=after, when=command, then=refused())
+    assert {"take", "trystock"} <= moves(own, after, 1)
+
+
+def test_any_face_up_cards_of_one_rank_go_along_however_many_there_are() -> None:
+    """S7: the player's choice, also where one set a size is listed."""
+    eights = "8c 8d 8h 8s 8c/2 8d/2 8h/2"
+    at = table(pile="Ac", hands=["", "9s"], up=[eights], down=["4c 4d 4h 4s 5c 5d 5h"], decks=2)
+    listed = moves(QUEEN, at)
+    assert len(listed) == 7
+    for along in ("8s", "8h/2 8c", "8d 8s 8c/2"):
+        assert f"take {along}" not in listed
+        after = scenario(QUEEN, given=at, when=take(0, along))
+        assert set(after.seats[0].hand) == {"Ac", *along.split()}
+    scenario(QUEEN, given=at, when=take(0, "8c 9s"), then=refused("S7"))

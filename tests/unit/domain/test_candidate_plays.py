@@ -113,3 +113,17 @@ def test_the_cards_of_a_partial_deck_are_in_the_game_and_no_others() -> None:
     at = table(pile="8c", hands=["9c/2 3c", "9d", "9h", "9s", "Kc"])
     scenario(partial, given=at, when=play(0, "9c/2"))
     assert codes_of(1, 0, (Rank("9"),)) - codes_of(1, 0, ()) == {"9c/2", "9d/2", "9h/2", "9s/2"}
+
+
+def test_of_runs_from_several_decks_a_few_are_listed() -> None:
+    """P34(5) with many cards of a suit: each card is in a run, and all others are as legal."""
+    decks = [f"{rank}c{mark}" for rank in "3456789TJQKA" for mark in ("", "/2", "/3", "/4")]
+    at = table(hands=[" ".join(decks), "9d"], decks=4)
+    runs = [laid for laid in plays(RUNS, at) if len({card[0] for card in laid.split()}) > 1]
+    assert {card for run in runs for card in run.split()} == set(decks)
+    assert len(runs) == len(set(runs)) < 3000
+    assert "3c 4c/2" in runs
+    assert "3c/2 4c/2" not in runs
+    scenario(RUNS, given=at, when=play(0, "3c/2 4c/2"))
+    few = table(hands=["3c 3c/2 4c 4c/2", "9d"], decks=2)
+    assert "3c/2 4c/2" in plays(RUNS, few)

@@ -13,8 +13,8 @@ from service.domain.opening import may_open, opener_of, qualifying, worst_card
 from service.domain.ruleset import Opener, OpeningPlay, OpeningSettings, Ruleset
 from service.domain.silence import silent_opener
 from tests.rules.phrases import play
-from tests.rules.scenario import refused, scenario
-from tests.rules.tables import cards, created, dealt, rules, table
+from tests.rules.scenario import moves, refused, scenario
+from tests.rules.tables import all_ready, cards, created, dealt, rules, table
 
 MOREHEAD, QUEEN, SHITHEAD = rules("morehead"), rules("covered-queen"), rules("shithead")
 THREES = rules("threes")
@@ -137,3 +137,12 @@ def test_with_companions_the_first_cards_laid_are_of_the_rank_that_opens() -> No
 
 def _opened(opener: Opener) -> Ruleset:
     return replace(THREES, opening=replace(THREES.opening, opener=opener))
+
+
+def test_a_run_is_no_opening_of_one_rank() -> None:
+    """T3: the opening play is one or more cards of that rank, also where runs are played."""
+    runs = replace(THREES, turn=replace(THREES.turn, runs=True))
+    game, _ = dealt(runs, seats=2, hands=["3c 4c 3d", "Kd Qd Jd"])
+    game = all_ready(game)
+    assert moves(runs, game) == {"3c", "3d", "3c 3d"}
+    scenario(runs, given=game, when=play(0, "3c 4c"), then=refused("T3"))
