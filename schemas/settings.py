@@ -170,7 +170,8 @@ def _check_order(value: Any, at: str) -> None:
     if not isinstance(value, Mapping) or set(value) != {"low_to_high"}:
         raise SettingsError(at, "has low_to_high, nothing else")
     ranks = value["low_to_high"]
-    if not isinstance(ranks, list | tuple) or sorted(map(str, ranks)) != sorted(RANKS):
+    listed = isinstance(ranks, list | tuple) and all(isinstance(rank, str) for rank in ranks)
+    if not listed or sorted(ranks) != sorted(RANKS):
         raise SettingsError(f"{at}/low_to_high", "does not name each rank once")
 
 

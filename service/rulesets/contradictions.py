@@ -46,6 +46,10 @@ def contradictions(tree: Tree) -> list[Contradiction]:
     changes = tree["second_hand"]
     if "players" in changes:
         found.append(("/second_hand/players", "a table has the same seats in every hand"))
+    for name in ("next_dealer", "paper_bag"):
+        if name in changes.get("end", {}):
+            message = "a table says this once, for all its hands"
+            found.append((f"/second_hand/end/{name}", message))
     both = merged(first, {k: v for k, v in changes.items() if k != "players"})
     known = set(found)
     second = (c for c in _of_one_hand(full_tree(both)) if c not in known)
@@ -99,6 +103,11 @@ def _deck(ruleset: Ruleset) -> Iterator[Contradiction]:
         JOKER not in deck.partial
     ):
         yield "/deck/partial", "name the ranks from low to high: 2 3 4 … K A"
+    if not deck.partial or deck.decks < 1 or (by_seats and not deck.seats_per_deck):
+        return
+    seats = range(ruleset.seats_min, ruleset.seats_max + 1)
+    if not any(deck_of(ruleset, count)[2] for count in seats):
+        yield "/deck/partial", "there is one deck only, and none that this could stand for"
 
 
 def _deal(ruleset: Ruleset) -> Iterator[Contradiction]:

@@ -103,6 +103,7 @@ def test_a_reading_goes_with_its_statement() -> None:
         ({"ranks": None}, "/ranks"),
         ([], "/"),
         ({"players": {"max": 65}}, "/players/max"),
+        ({"order": {"low_to_high": [2, 3, *"456789TJQKA"]}}, "/order/low_to_high"),
         ({"deal": {"hand": 12}}, "/deal"),
         ({}, ""),
         ({"burn": {"set_size": 4}}, ""),
