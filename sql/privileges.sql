@@ -41,7 +41,7 @@ REVOKE ALL ON
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
-    game_rows, table_rows, applied_migrations, applied_files
+    game_rows, table_rows, unused_players, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
@@ -72,7 +72,8 @@ FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players FROM PUBLIC;
+REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
+FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 

@@ -202,8 +202,10 @@ CREATE TABLE readings (
     at          timestamptz  NOT NULL,
     reader      uuid,                   -- player; null for whoever showed an invite and no token
     what        text         NOT NULL,
+    version     integer,                -- of the game; null where none was noted
     CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id)
 );
+CREATE INDEX readings_by_time ON readings (game_id, at, reading_id);
 
 -- Rulesets of the players' own; the id is the hash of the settings, so a row never changes.
 CREATE TABLE rulesets_custom (
@@ -314,6 +316,19 @@ CREATE TABLE dispute_findings (
     sealed      bytea    NOT NULL,
     CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at)
 );
+
+-- People who never did anything. Doing something is what leaves a trace: a seat, a table, a
+-- ruleset, a part in a dispute.
+CREATE VIEW unused_players AS
+SELECT p.player_id, p.created_at
+FROM players p
+WHERE p.erased_at IS NULL
+    AND NOT EXISTS (SELECT FROM game_seats s WHERE s.player_id = p.player_id)
+    AND NOT EXISTS (SELECT FROM table_seats s WHERE s.player_id = p.player_id)
+    AND NOT EXISTS (SELECT FROM tables t WHERE t.host = p.player_id)
+    AND NOT EXISTS (SELECT FROM rulesets_custom r WHERE r.owner = p.player_id)
+    AND NOT EXISTS (SELECT FROM disputes d WHERE d.accuser = p.player_id)
+    AND NOT EXISTS (SELECT FROM dispute_referees r WHERE r.player_id = p.player_id);
 
 
 -- Facts about games that are over, taken from their logs once; statistics are made of them.
@@ -675,6 +690,25 @@ AS $$
 $$;
 
 
+-- hold_players: keep people until this commit from being erased for never having done anything.
+--
+-- Whoever was erased already does nothing any more: SH401.
+CREATE OR REPLACE FUNCTION hold_players(wanted uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM FROM players p
+    WHERE p.player_id = ANY (wanted)
+    ORDER BY p.player_id
+    FOR KEY SHARE;
+
+    -- In a statement of its own: one that had to wait sees what came of it only then.
+    IF EXISTS (SELECT FROM players p WHERE p.player_id = ANY (wanted) AND p.erased_at IS NOT NULL) THEN
+        RAISE EXCEPTION 'who was erased does nothing any more' USING ERRCODE = 'SH401';
+    END IF;
+END
+$$;
+
 -- keep_answer: keep the answer to a request, or SH410 where it has one.
 --
 -- A concurrent twin waits here until the first has committed or failed.
@@ -783,23 +817,27 @@ $$;
 -- purge_players: erase people who registered before a time and never did anything, 1,000 at most.
 --
 -- Returns how many; whoever calls goes on until there are none.
--- Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
+--
+-- Somebody may do their first thing at this moment. Whoever is being held (hold_players) is left
+-- alone, the others are locked and looked at once more: what was committed before is seen then,
+-- and whatever comes later waits and finds the person erased.
 CREATE OR REPLACE FUNCTION purge_players(before timestamptz, at timestamptz) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    SELECT count(erase_player(unused.player_id, at))
-    FROM (
-        SELECT p.player_id
-        FROM players p
-        WHERE p.erased_at IS NULL AND p.created_at < before
-            AND NOT EXISTS (SELECT FROM game_seats s WHERE s.player_id = p.player_id)
-            AND NOT EXISTS (SELECT FROM table_seats s WHERE s.player_id = p.player_id)
-            AND NOT EXISTS (SELECT FROM tables t WHERE t.host = p.player_id)
-            AND NOT EXISTS (SELECT FROM rulesets_custom r WHERE r.owner = p.player_id)
-            AND NOT EXISTS (SELECT FROM disputes d WHERE d.accuser = p.player_id)
-            AND NOT EXISTS (SELECT FROM dispute_referees r WHERE r.player_id = p.player_id)
-        LIMIT 1000
-    ) unused
+DECLARE
+    found   uuid[];
+    locked  uuid[];
+BEGIN
+    found := ARRAY(SELECT u.player_id FROM unused_players u WHERE u.created_at < before LIMIT 1000);
+    locked := ARRAY(
+        SELECT p.player_id FROM players p WHERE p.player_id = ANY (found) FOR UPDATE SKIP LOCKED
+    );
+    RETURN (
+        SELECT count(*) FILTER (WHERE erase_player(u.player_id, at))
+        FROM unused_players u
+        WHERE u.player_id = ANY (locked)
+    );
+END
 $$;
 
 
@@ -825,14 +863,26 @@ AS $$
 $$;
 
 
--- record_reading: note who read something not public.
+-- record_reading: note who read something not public; the same look again within a minute is one.
+--
+-- It is the same where the same reader asks for the same of a game that has not moved on: there
+-- was nothing new to be seen. Without this a guest who polls would fill the disk.
 CREATE OR REPLACE FUNCTION record_reading(
     game uuid, read_at timestamptz, its_reader uuid, what_was_read text
 ) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    INSERT INTO readings (game_id, at, reader, what)
-    VALUES (game, read_at, its_reader, what_was_read)
+    INSERT INTO readings (game_id, at, reader, what, version)
+    SELECT game, read_at, its_reader, what_was_read, present.version
+    FROM (SELECT max(g.version) AS version FROM games g WHERE g.game_id = game) present
+    WHERE NOT EXISTS (
+        SELECT FROM readings r
+        WHERE r.game_id = game
+            AND r.at > read_at - interval '1 minute'
+            AND r.what = what_was_read
+            AND r.reader IS NOT DISTINCT FROM its_reader
+            AND r.version IS NOT DISTINCT FROM present.version
+    )
 $$;
 
 
@@ -979,6 +1029,7 @@ CREATE OR REPLACE FUNCTION save_ruleset(
 ) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
+    SELECT hold_players(ARRAY[its_owner]);
     WITH done AS (
         INSERT INTO rulesets_custom (ruleset_id, name, owner, document, created_at)
         VALUES (ruleset, its_name, its_owner, its_document, at)
@@ -1016,6 +1067,12 @@ BEGIN
     END IF;
 
     IF given -> 'referees' IS NOT NULL THEN
+        PERFORM hold_players(ARRAY(
+            SELECT r.player_id
+            FROM jsonb_populate_recordset(NULL::dispute_referees, given -> 'referees') r
+            EXCEPT
+            SELECT r.player_id FROM dispute_referees r WHERE r.dispute_id = its_dispute
+        ));
         DELETE FROM dispute_referees r WHERE r.dispute_id = its_dispute;
         INSERT INTO dispute_referees (dispute_id, referee, player_id, recused)
         SELECT its_dispute, r.referee, r.player_id, r.recused
@@ -1079,7 +1136,8 @@ $$;
 
 -- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats.
+-- The row is made by the first append with a summary; `seats` replaces all seats. Whoever opens a
+-- table or sits down at one is held, so as not to be erased meanwhile as somebody who never did.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1098,10 +1156,16 @@ BEGIN
     WHERE t.table_id = its_table;
 
     IF NOT FOUND AND summary IS NOT NULL THEN
+        PERFORM hold_players(ARRAY[(given ->> 'host')::uuid]);
         INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || given);
     END IF;
 
     IF given -> 'seats' IS NOT NULL THEN
+        PERFORM hold_players(ARRAY(
+            SELECT r.player_id FROM jsonb_populate_recordset(NULL::table_seats, given -> 'seats') r
+            EXCEPT
+            SELECT s.player_id FROM table_seats s WHERE s.table_id = its_table
+        ));
         DELETE FROM table_seats s WHERE s.table_id = its_table;
         INSERT INTO table_seats (table_id, seat, kind, bot, player_id)
         SELECT its_table, r.seat, r.kind, r.bot, r.player_id
@@ -1290,7 +1354,7 @@ REVOKE ALL ON
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
-    game_rows, table_rows, applied_migrations, applied_files
+    game_rows, table_rows, unused_players, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
@@ -1321,7 +1385,8 @@ FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players FROM PUBLIC;
+REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
+FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 

@@ -11,6 +11,7 @@ import structlog
 
 from service.bootstrap import Services
 from service.event_store.protocol import StoreUnavailable
+from service.event_store.rows import IdleGame
 from service.measures import ROUNDS, SWEEPER_LAG
 from workers.backlog import measure_backlog
 
@@ -42,6 +43,7 @@ class Sweeper:
         self._purged = 0.0
         self._looked = 0.0
         self._beside = 0.0
+        self._idle_to: IdleGame | None = None  # the last one of a look that left some
         self._log = structlog.get_logger("sweeper")
 
     def sweep(self) -> int:
@@ -96,9 +98,12 @@ class Sweeper:
         if time.monotonic() - self._looked < IDLE_EVERY:
             return 0
         self._looked = time.monotonic()
-        idle = self._services.idle.found(limit=BATCH)
+        # Each look goes on where the last one stopped, and at the end from the beginning: games
+        # that cannot be closed would else stand before all the others.
+        idle = self._services.idle.found(limit=BATCH, beyond=self._idle_to)
         for game in idle:
             self._services.bell.wake(game.id, game.version)
+        self._idle_to = idle[-1] if len(idle) == BATCH else None
         return len(idle)
 
     def purge(self) -> None:

@@ -18,7 +18,6 @@ from service.api.blueprint import Blueprint, Call, Token, operation
 from service.api.context import services
 from service.api.conventions import json_response, own, page
 from service.api.headers import InviteHeaders
-from service.application.errors import invalid
 
 audit = Blueprint("audit", __name__, "What a move was decided on, where cards were, who knew what.")
 
@@ -92,19 +91,7 @@ def knowledge(call: Call, game_id: UUID) -> Response:
 )
 def readings(call: Call, game_id: UUID) -> Response:
     """Who read what is neither public nor theirs, newest first; for its seats and referees."""
-    items = services().auditing.readings(call.caller, game_id)
-    before, limit = _before(call.query["cursor"], len(items)), call.query["limit"]
-    # New readings come at the head of the list: the cursor counts from its end.
-    first = len(items) - before
-    shown = items[first : first + limit]
-    left = before - len(shown)
-    return own(json_response(page(shown, str(left) if left else None)))
-
-
-def _before(cursor: str | None, count: int) -> int:
-    """Return how many of the oldest readings a page begins with."""
-    if cursor is None:
-        return count
-    if not cursor.isdecimal() or not cursor.isascii() or int(cursor) > count:
-        raise invalid("/cursor", "cursor is none that a list gave")
-    return int(cursor)
+    items, next_ = services().auditing.readings(
+        call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
+    )
+    return own(json_response(page(items, next_)))

@@ -17,12 +17,10 @@ from schemas.disputes_schema import (
 from schemas.lists_schema import PageQuery
 from schemas.players_schema import NothingSchema
 from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
-from service.api.bodies import malformed
 from service.api.context import services
 from service.api.conventions import answered, json_response, own, page
 from service.api.headers import InviteHeaders
 from service.domain.dispute_events import Charge, Vote
-from service.event_store.rows import Cursor
 
 disputes = Blueprint("disputes", __name__, "Accusations, and how they are settled.")
 
@@ -41,6 +39,7 @@ DISPUTE = "/disputes/<uuid:dispute_id>"
     repeats=Repeats.ANSWERED,
     refuses=("not-found", "not-seated", "rate-limited"),
     headers=(InviteHeaders,),
+    location="/v1/disputes/{id}",
 )
 def open_dispute(call: Call, game_id: UUID) -> Response:
     """Accuse a seat: the evidence is frozen, and the machine looks at it within seconds."""
@@ -71,7 +70,7 @@ def open_dispute(call: Call, game_id: UUID) -> Response:
 def list_disputes(call: Call, game_id: UUID) -> Response:
     """The disputes about a game."""
     items, next_ = services().disputes.list(
-        call.caller, game_id, limit=call.query["limit"], cursor=_cursor(call.query["cursor"])
+        call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
     return own(json_response(page(items, next_)))
 
@@ -179,10 +178,3 @@ def appeal(call: Call, dispute_id: UUID) -> Response:
     return answered(
         services().disputes.appeal(call.caller, call.by, dispute_id, call.repeat)
     )
-
-
-def _cursor(text: str | None) -> Cursor | None:
-    try:
-        return Cursor.decode(text) if text else None
-    except ValueError:
-        raise malformed("cursor is none that a list gave") from None

@@ -12,8 +12,9 @@ import orjson
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
+from service.api.conventions import own
 from service.application.errors import Refusal
-from service.event_store.protocol import StoreUnavailable, StreamArchived
+from service.event_store.protocol import PlayerErased, StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
 MOST_FAULTS = 50
@@ -204,6 +205,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(Refusal, _refused)
     app.register_error_handler(StoreUnavailable, _unavailable)
     app.register_error_handler(StreamArchived, _archived)
+    app.register_error_handler(PlayerErased, _erased)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _unforeseen)
 
@@ -240,9 +242,8 @@ def _answer(
         "instance": request.path,
         **members,
     }
-    response = Response(orjson.dumps(body), status=status, content_type=MEDIA_TYPE)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    # Who may not see a thing is told something else than who may: no answer of this kind is kept.
+    return own(Response(orjson.dumps(body), status=status, content_type=MEDIA_TYPE))
 
 
 def _refused(refusal: Refusal) -> Response:
@@ -257,6 +258,11 @@ def _archived(error: StreamArchived) -> Response:
     """Answer that the game is not to be had now: what its bundle would say nobody may guess."""
     logging.getLogger("shithead.api").error("an archived game cannot be read: %s", error)
     return problem("unavailable", "this game is archived, and its bundle is not at hand")
+
+
+def _erased(_error: PlayerErased) -> Response:
+    """Answer as if the erasure, which came at the same moment, had come before the token."""
+    return problem("unauthorized", "this token does not hold, or no longer")
 
 
 def _of_http(error: HTTPException) -> Response:

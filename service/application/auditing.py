@@ -10,6 +10,7 @@ from service.application.callers import Caller
 from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games import Games
+from service.application.paging import cursor_of
 from service.application.readings import Readings
 from service.application.refusals import Refusals
 from service.audit.custody import custody
@@ -93,9 +94,11 @@ class Auditing:
         self._readings.note(entry, caller, asked)
         return knowledge(story, asked, version)
 
-    def readings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
+    def readings(
+        self, caller: Caller, game: UUID, *, limit: int, cursor: str | None
+    ) -> tuple[list[dict[str, Any]], str | None]:
         """
-        Return who read what of a game that is neither public nor theirs, newest first.
+        Return a page of who read what of a game that is neither public nor theirs, newest first.
 
         It is for the game's seats and for referees of its disputes; raises `not-seated`.
         """
@@ -104,17 +107,17 @@ class Auditing:
         judges = caller.player is not None and self._directory.judges(caller.player, game=game)
         if not seated and not judges:
             raise Refusal("not-seated", "this is for the seats of the game and its referees")
+        page = self._directory.readings(game, cursor=cursor_of(cursor), limit=limit)
         items = [
             {
                 "at": format_time(row.at),
                 "reader": None if row.reader is None else str(row.reader),
                 "what": row.what,
             }
-            for row in reversed(self._directory.readings(game))
+            for row in page.items
         ]
-        # After the list is read: a page of it counts from its end, which stays where it is.
         self._readings.note(entry, caller)
-        return items
+        return items, page.next.encode() if page.next else None
 
     def _story(self, entry: GameEntry, caller: Caller) -> tuple[Story, Viewer]:
         record = entry.record

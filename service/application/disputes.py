@@ -14,6 +14,7 @@ from service.application.docket import Docket
 from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal, invalid
 from service.application.games import Games
+from service.application.paging import cursor_of
 from service.application.ports import World
 from service.application.recusal import sat_at_table
 from service.domain.dispute_events import (
@@ -35,7 +36,6 @@ from service.domain.judging import (
 )
 from service.event_store.directory import Directory
 from service.event_store.protocol import EventStore
-from service.event_store.rows import Cursor
 from service.record.hashing import sha256
 from service.record.votes import vote_commitment
 
@@ -46,6 +46,7 @@ MOST_RUNNING = 20
 """Disputes of one accuser that are not final."""
 
 NEW_FOR = timedelta(days=1)
+
 
 class Disputes:
     """What people do in disputes."""
@@ -109,11 +110,11 @@ class Disputes:
         return answer
 
     def list(
-        self, caller: Caller, game: UUID, *, limit: int, cursor: Cursor | None
+        self, caller: Caller, game: UUID, *, limit: int, cursor: str | None
     ) -> tuple[list[dict[str, Any]], str | None]:
         """Return a page of a game's disputes, newest first."""
         self._games.read(caller, game)
-        page = self._directory.disputes_of(game, cursor=cursor, limit=limit)
+        page = self._directory.disputes_of(game, cursor=cursor_of(cursor), limit=limit)
         found = [self._docket.record(row.id) for row in page.items]
         items = [self._docket.shown(record, caller.player) for record in found]
         return items, page.next.encode() if page.next else None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from service.application.game_record import GameRecord
 from service.domain.idle import waits_for_people
 from service.event_store.directory import Directory
-from service.event_store.rows import IdleGame
+from service.event_store.rows import Cursor, IdleGame
 from service.record.times import parse_time
 
 
@@ -26,12 +26,17 @@ class IdleGames:
         self._now = now
         self._after = after
 
-    def found(self, *, limit: int) -> Sequence[IdleGame]:
-        """Return games that may have to be closed, the oldest first."""
+    def found(self, *, limit: int, beyond: IdleGame | None = None) -> Sequence[IdleGame]:
+        """Return games that may have to be closed, the oldest first; those `beyond` one of them."""
         if self._after is None:
             return ()
         now = self._now()
-        return self._directory.idle_games(now=now, untouched_since=now - self._after, limit=limit)
+        return self._directory.idle_games(
+            now=now,
+            untouched_since=now - self._after,
+            limit=limit,
+            after=None if beyond is None else Cursor(at=beyond.created_at, id=beyond.id),
+        )
 
     def is_idle(self, record: GameRecord) -> bool:
         """

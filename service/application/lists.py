@@ -9,12 +9,12 @@ from uuid import UUID
 from service.application.access import visible_table
 from service.application.callers import Caller
 from service.application.entries import Entries
-from service.application.errors import Refusal
 from service.application.names import Names
+from service.application.paging import cursor_of
 from service.application.readings import Readings
 from service.application.table_view import ruleset_json, table_json
 from service.domain.legal import may_act
-from service.event_store.directory import Cursor, Directory, GameFilter, GameRow
+from service.event_store.directory import Directory, GameFilter, GameRow
 from service.event_store.protocol import StoreError
 from service.record.times import format_time
 
@@ -57,7 +57,7 @@ class Lists:
             GameFilter(table=table, player=player, ruleset=ruleset, status=status),
             viewer=caller.player,
             everything=everything,
-            cursor=_cursor(cursor),
+            cursor=cursor_of(cursor),
             limit=limit,
         )
         self._readings.note_listed(page.items, caller)
@@ -80,16 +80,17 @@ class Lists:
             mine=mine,
             ruleset=ruleset,
             status=status,
-            cursor=_cursor(cursor),
+            cursor=cursor_of(cursor),
             limit=limit,
         )
-        items = []
-        for row in page.items:
-            record = self._entries.table(row.id)
-            games = self._directory.games_of_table(row.id)
-            if record is not None:
-                self._readings.note_table(row, caller)
-                items.append(table_json(record, caller, self._names, games=games))
+        found = [(row, self._directory.games_of_table(row.id)) for row in page.items]
+        self._readings.note_tables(found, caller)
+        records = [(self._entries.table(row.id), games) for row, games in found]
+        items = [
+            table_json(record, caller, self._names, games=games)
+            for record, games in records
+            if record is not None
+        ]
         return items, page.next.encode() if page.next else None
 
     def _game(self, row: GameRow, caller: Caller) -> dict[str, Any]:
@@ -134,12 +135,3 @@ class Lists:
             return False
         entry = self._entries.fresh(row.id)
         return entry is not None and may_act(entry.record.game, own[0])
-
-
-def _cursor(text: str | None) -> Cursor | None:
-    if text is None:
-        return None
-    try:
-        return Cursor.decode(text)
-    except ValueError:
-        raise Refusal("malformed", "cursor is none that a list gave") from None

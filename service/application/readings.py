@@ -36,17 +36,23 @@ class Readings:
 
     def note_table(self, table: TableRow, caller: Caller) -> None:
         """Note a look at a table, which shows its hands: with the newest of them."""
-        if table.public or _among(caller, (seat.player for seat in table.seats)):
-            return
-        newest = self._directory.games_of_table(table.id, limit=1)
-        self._record([game.id for game in newest], caller)
+        if not _theirs(table, caller):
+            newest = self._directory.games_of_table(table.id, limit=1)
+            self._record([game.id for game in newest], caller)
+
+    def note_tables(
+        self, tables: Iterable[tuple[TableRow, Sequence[GameRow]]], caller: Caller
+    ) -> None:
+        """Note that a list tells of tables, each with its newest hands, the last one first."""
+        newest = [hands[0].id for table, hands in tables if hands and not _theirs(table, caller)]
+        self._record(newest, caller)
 
     def note_listed(self, games: Iterable[GameRow], caller: Caller) -> None:
         """Note that a list tells of games."""
         private = [
             game.id
             for game in games
-            if not (game.public or _among(caller, (seat.player for seat in game.seats)))
+            if not _theirs(game, caller)
         ]
         self._record(private, caller)
 
@@ -60,5 +66,7 @@ class Readings:
         )
 
 
-def _among(caller: Caller, players: Iterable[UUID | None]) -> bool:
-    return caller.player is not None and caller.player in players
+def _theirs(shown: TableRow | GameRow, caller: Caller) -> bool:
+    """Return whether what all seats share is everybody's, or the caller's as one of them."""
+    seats = {seat.player for seat in shown.seats}
+    return shown.public or (caller.player is not None and caller.player in seats)

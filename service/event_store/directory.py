@@ -113,9 +113,14 @@ class Directory(Disputes, Protocol):
         """Return the games whose time has come, the longest waiting first."""
 
     def idle_games(
-        self, *, now: datetime, untouched_since: datetime, limit: int
+        self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
     ) -> Sequence[IdleGame]:
-        """Return running games of people without a deadline to come and with an old last event."""
+        """
+        Return running games of people without a deadline to come and with an old last event.
+
+        The oldest first; with `after` those that follow one, so that many that stay do not
+        stand before all others for ever.
+        """
 
     def come_back(
         self,
@@ -156,13 +161,24 @@ class Directory(Disputes, Protocol):
     def record_readings(
         self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
     ) -> None:
-        """Note of games who read something not public; None for whoever cannot be named."""
+        """
+        Note of games who read something not public; None for whoever cannot be named.
 
-    def readings(self, game: UUID) -> Sequence[Reading]:
-        """Return who read what of a game, in order."""
+        The same reader who asks for the same within READ_AGAIN, of a game that has not moved
+        on, saw nothing new: that is one reading, the first.
+        """
+
+    def readings(
+        self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
+    ) -> Page[Reading]:
+        """Return a page of who read what of a game, newest first."""
 
     def save_ruleset(self, ruleset: CustomRuleset) -> bool:
-        """Keep a ruleset; return False where one with its id is kept already."""
+        """
+        Keep a ruleset; return False where one with its id is kept already.
+
+        Raises PlayerErased where its owner has been erased.
+        """
 
     def ruleset(self, identity: str) -> CustomRuleset | None:
         """Return a ruleset of a player's own."""

@@ -16,6 +16,7 @@ from service.event_store.protocol import (
     AnswerConflict,
     Commit,
     OutboxRow,
+    PlayerErased,
     SealedSecret,
     StoredAnswer,
     StoreError,
@@ -47,6 +48,7 @@ class MemoryStore:
         self._answers: dict[tuple[UUID, bytes], tuple[StoredAnswer, datetime]] = {}
         self._secrets: dict[UUID, SealedSecret] = {}
         self._outbox: dict[OutboxRow, datetime] = {}
+        self._erased: set[str] = set()
         self._summaries: dict[StreamKind, dict[UUID, dict[str, Any]]] = {
             StreamKind.GAME: {},
             StreamKind.TABLE: {},
@@ -136,6 +138,11 @@ class MemoryStore:
                 del self._answers[key]
             return len(old)
 
+    def let_go(self, player: UUID) -> None:
+        """Take note that a person was erased, who opens no table any more."""
+        with self._lock:
+            self._erased.add(str(player))
+
     @contextmanager
     def summaries(self, kind: StreamKind) -> Iterator[dict[UUID, dict[str, Any]]]:
         """Give the summary rows of a kind, for the directory, with nobody else at them."""
@@ -155,10 +162,19 @@ class MemoryStore:
                 raise StreamConflict(append.stream, len(found.lines) if found else 0)
             if found is not None and found.kind is not append.kind:
                 raise StoreError("the stream is of another kind")
+            if self._erased & self._newcomers(append):
+                raise PlayerErased("a person has been erased")
         if secret is not None and secret.game in self._secrets:
             raise StoreError("the game has a secret already")
         if any(row in self._outbox for row in commit.outbox):
             raise StoreError("the outbox has this row already")
+
+    def _newcomers(self, append: StreamAppend) -> set[str]:
+        """Return who would open a table, sit down at one, or judge."""
+        if append.kind not in (StreamKind.TABLE, StreamKind.DISPUTE):
+            return set()
+        before = self._summaries[append.kind].get(append.stream, {})
+        return _people(append.summary or {}) - _people(before)
 
     def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:
         stream = self._streams.setdefault(append.stream, Stream(kind=append.kind, head=append.head))
@@ -173,6 +189,12 @@ class MemoryStore:
             row.update({**summary, "texts": said} if said else summary)
         if append.stream in rows:
             rows[append.stream]["version"] = len(stream.lines)
+
+
+def _people(summary: Mapping[str, Any]) -> set[str]:
+    places = (*summary.get("seats", ()), *summary.get("referees", ()))
+    people = (summary.get("host"), *(place["player_id"] for place in places))
+    return {str(person) for person in people if person is not None}
 
 
 def _plain(summary: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -13,10 +13,12 @@ from service.event_store.disputes import Facts
 from service.event_store.memory import MemoryStore
 from service.event_store.memory_disputes import MemoryDisputes
 from service.event_store.memory_people import People
+from service.event_store.memory_readings import MemoryReadings
 from service.event_store.memory_rows import change_row, game_row, table_row
-from service.event_store.protocol import StreamKind
+from service.event_store.protocol import PlayerErased, StreamKind
 from service.event_store.rows import (
     MOST_REFUSALS,
+    OLDEST,
     START,
     Cursor,
     CustomRuleset,
@@ -25,7 +27,6 @@ from service.event_store.rows import (
     GameRow,
     IdleGame,
     Page,
-    Reading,
     Refused,
     SeatRow,
     Standing,
@@ -37,15 +38,15 @@ from service.record.times import parse_time
 _OVER = ("ended", "aborted")
 
 
-class MemoryDirectory(People, MemoryDisputes):
+class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
     """People, summaries and what is kept beside games, in dictionaries."""
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)
+        MemoryReadings.__init__(self, store)
         self._store = store
         self._beside = threading.Lock()
         self._refusals: dict[UUID, list[Refused]] = {}
-        self._readings: dict[UUID, list[Reading]] = {}
         self._rulesets: dict[str, CustomRuleset] = {}
         self._facts: dict[UUID, Facts] = {}
 
@@ -160,9 +161,10 @@ class MemoryDirectory(People, MemoryDisputes):
         return sorted((d for d in due if d.at <= now), key=lambda d: d.at)[:limit]
 
     def idle_games(
-        self, *, now: datetime, untouched_since: datetime, limit: int
+        self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
     ) -> Sequence[IdleGame]:
         """Return running games of people without a deadline to come and with an old last event."""
+        seen = after or OLDEST
         with self._store.summaries(StreamKind.GAME) as rows:
             waiting = [
                 game
@@ -171,9 +173,11 @@ class MemoryDirectory(People, MemoryDisputes):
             ]
         games = [row for row in map(self.game, waiting) if row is not None]
         idle = [
-            IdleGame(id=game.id, version=game.version)
+            IdleGame(id=game.id, version=game.version, created_at=game.created_at)
             for game in sorted(games, key=_key)
-            if game.status not in _OVER and game.created_at <= untouched_since
+            if _key(game) > (seen.at, seen.id)
+            and game.status not in _OVER
+            and game.created_at <= untouched_since
             and self._last_at(game) <= untouched_since
             and any(seat.kind == "human" for seat in game.seats)
         ]
@@ -237,21 +241,11 @@ class MemoryDirectory(People, MemoryDisputes):
         unused = self.registered(before=registered_before) - busy
         return sum(self.erase_player(player, at) for player in unused)
 
-    def record_readings(
-        self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
-    ) -> None:
-        """Note who read something not public."""
-        with self._beside:
-            for game in games:
-                self._readings.setdefault(game, []).append(Reading(at=at, reader=reader, what=what))
-
-    def readings(self, game: UUID) -> Sequence[Reading]:
-        """Return who read what of a game, in order."""
-        with self._beside:
-            return sorted(self._readings.get(game, ()), key=lambda reading: reading.at)
-
     def save_ruleset(self, ruleset: CustomRuleset) -> bool:
         """Keep a ruleset; return False where one with its id is kept already."""
+        owner = self.player(ruleset.owner)
+        if owner is not None and owner.erased_at is not None:
+            raise PlayerErased("a person has been erased")
         with self._beside:
             return self._rulesets.setdefault(ruleset.id, ruleset) is ruleset
 

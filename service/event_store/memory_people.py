@@ -81,6 +81,7 @@ class People:
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         """Forget name, token and kept answers; return whether there was something to forget."""
+        self._answers.let_go(player)
         self._answers.forget_answers(lambda answer, _: answer.caller == player)
         with self._people_lock:
             person = self._people.get(player)

@@ -17,6 +17,7 @@ from service.event_store.protocol import (
     AnswerConflict,
     Commit,
     OutboxRow,
+    PlayerErased,
     SealedSecret,
     StoredAnswer,
     StoreError,
@@ -147,6 +148,8 @@ def _refused(error: psycopg.Error) -> NoReturn:
             raise StreamConflict(UUID(found["stream"]), found["version"]) from error
         case "SH410":
             raise AnswerConflict("this request has been answered") from error
+        case "SH401":
+            raise PlayerErased("a person has been erased") from error
         case code:
             raise StoreError(
                 f"the database refused ({code}): {error.diag.message_primary}"

@@ -12,8 +12,9 @@ import psycopg
 
 from service.event_store.database import Database
 from service.event_store.postgres_disputes import PostgresDisputes
-from service.event_store.protocol import StoreError
+from service.event_store.protocol import PlayerErased, StoreError
 from service.event_store.rows import (
+    OLDEST,
     START,
     Cursor,
     CustomRuleset,
@@ -137,11 +138,12 @@ class PostgresDirectory(PostgresDisputes):
         return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3], seat=r[4]) for r in rows]
 
     def idle_games(
-        self, *, now: datetime, untouched_since: datetime, limit: int
+        self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
     ) -> Sequence[IdleGame]:
         """Return running games of people without a deadline to come and with an old last event."""
-        rows = self._database.fetch("idle_games", now, untouched_since, limit)
-        return [IdleGame(id=game, version=version) for game, version in rows]
+        seen = after or OLDEST
+        rows = self._database.fetch("idle_games", now, untouched_since, seen.at, seen.id, limit)
+        return [IdleGame(id=r[0], version=r[1], created_at=r[2]) for r in rows]
 
     def come_back(
         self,
@@ -188,10 +190,14 @@ class PostgresDirectory(PostgresDisputes):
         if games:
             self._write("record_readings", list(games), at, reader, what)
 
-    def readings(self, game: UUID) -> Sequence[Reading]:
-        """Return who read what of a game, in order."""
-        rows = self._database.fetch("readings_of", game)
-        return [Reading(at=r[0], reader=r[1], what=r[2]) for r in rows]
+    def readings(
+        self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
+    ) -> Page[Reading]:
+        """Return a page of who read what of a game."""
+        after = cursor or START
+        rows = self._database.fetch("readings_of", game, after.at, after.id, limit + 1)
+        found = [Reading(id=r[0], at=r[1], reader=r[2], what=r[3]) for r in rows]
+        return Page[Reading].of(found, limit)
 
     def save_ruleset(self, ruleset: CustomRuleset) -> bool:
         """Keep a ruleset; return False where one with its id is kept already."""
@@ -222,6 +228,8 @@ class PostgresDirectory(PostgresDisputes):
         try:
             return self._database.change(name, *values)[0][0]
         except psycopg.Error as error:
+            if error.sqlstate == "SH401":
+                raise PlayerErased("a person has been erased") from error
             raise StoreError(f"the database refused ({error.sqlstate})") from error
 
 

@@ -107,6 +107,10 @@ class AnswerConflict(StoreError):
     """The same caller's request with this key has been answered in the meantime."""
 
 
+class PlayerErased(StoreError):
+    """Somebody was to open a table, sit down or judge who has been erased in the meantime."""
+
+
 class StreamArchived(StoreError):
     """The events are in a bundle outside the database, and that bundle is not at hand."""
 
@@ -119,7 +123,12 @@ class EventStore(Protocol):
     """Append and read; every implementation passes the same contract test."""
 
     def commit(self, commit: Commit) -> None:
-        """Write all of `commit`, or raise StreamConflict, AnswerConflict or StoreUnavailable."""
+        """
+        Write all of `commit`, or raise StreamConflict, AnswerConflict or StoreUnavailable.
+
+        Raises PlayerErased where somebody who was erased would open a table, sit down at one
+        or judge.
+        """
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
         """

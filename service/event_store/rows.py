@@ -5,9 +5,12 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
+
+READ_AGAIN = timedelta(minutes=1)
+"""How long after a reading the same one counts as the same look."""
 
 MOST_REFUSALS = 200
 """Refused moves that are kept of a seat in a game: all of them go into its bundle."""
@@ -111,12 +114,14 @@ class IdleGame:
 
     id: UUID
     version: int
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """Somebody read something that is not public and not theirs."""
 
+    id: UUID
     at: datetime
     reader: UUID | None  # None for whoever held the invite and no token
     what: str
@@ -160,16 +165,22 @@ class Cursor:
             raise ValueError("no cursor")
         at, _, identity = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(" ")
         cursor = cls(at=datetime.fromisoformat(at), id=UUID(identity))
-        if cursor.at.tzinfo is None or cursor.encode() != text:
-            raise ValueError("no cursor")
+        try:
+            if cursor.at.tzinfo is None or cursor.encode() != text:
+                raise ValueError("no cursor")
+        except OverflowError:  # a time that is in no year of UTC
+            raise ValueError("no cursor") from None
         return cursor
 
+
+OLDEST = Cursor(at=datetime.min.replace(tzinfo=UTC), id=UUID(int=0))
+"""Before the oldest row."""
 
 START = Cursor(at=datetime.max.replace(tzinfo=UTC), id=UUID(int=2**128 - 1))
 """Before the newest row."""
 
 
-Row = TypeVar("Row", GameRow, TableRow, DisputeRow)
+Row = TypeVar("Row", GameRow, TableRow, DisputeRow, Reading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +195,12 @@ class Page(Generic[Row]):
         """Return the first `limit` rows as a page; one row more says that there is a next one."""
         items = tuple(rows[:limit])
         more = len(rows) > limit and items
-        return cls(
-            items=items, next=Cursor(at=items[-1].created_at, id=items[-1].id) if more else None
-        )
+        return cls(items=items, next=_place_of(items[-1]) if more else None)
+
+
+def _place_of(row: GameRow | TableRow | DisputeRow | Reading) -> Cursor:
+    """Return where a row stands in its list."""
+    return Cursor(at=row.at if isinstance(row, Reading) else row.created_at, id=row.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION save_ruleset(
 ) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
+    SELECT hold_players(ARRAY[its_owner]);
     WITH done AS (
         INSERT INTO rulesets_custom (ruleset_id, name, owner, document, created_at)
         VALUES (ruleset, its_name, its_owner, its_document, at)

@@ -25,6 +25,12 @@ BEGIN
     END IF;
 
     IF given -> 'referees' IS NOT NULL THEN
+        PERFORM hold_players(ARRAY(
+            SELECT r.player_id
+            FROM jsonb_populate_recordset(NULL::dispute_referees, given -> 'referees') r
+            EXCEPT
+            SELECT r.player_id FROM dispute_referees r WHERE r.dispute_id = its_dispute
+        ));
         DELETE FROM dispute_referees r WHERE r.dispute_id = its_dispute;
         INSERT INTO dispute_referees (dispute_id, referee, player_id, recused)
         SELECT its_dispute, r.referee, r.player_id, r.recused

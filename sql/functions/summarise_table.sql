@@ -1,6 +1,7 @@
 -- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats.
+-- The row is made by the first append with a summary; `seats` replaces all seats. Whoever opens a
+-- table or sits down at one is held, so as not to be erased meanwhile as somebody who never did.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -19,10 +20,16 @@ BEGIN
     WHERE t.table_id = its_table;
 
     IF NOT FOUND AND summary IS NOT NULL THEN
+        PERFORM hold_players(ARRAY[(given ->> 'host')::uuid]);
         INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || given);
     END IF;
 
     IF given -> 'seats' IS NOT NULL THEN
+        PERFORM hold_players(ARRAY(
+            SELECT r.player_id FROM jsonb_populate_recordset(NULL::table_seats, given -> 'seats') r
+            EXCEPT
+            SELECT s.player_id FROM table_seats s WHERE s.table_id = its_table
+        ));
         DELETE FROM table_seats s WHERE s.table_id = its_table;
         INSERT INTO table_seats (table_id, seat, kind, bot, player_id)
         SELECT its_table, r.seat, r.kind, r.bot, r.player_id

@@ -2,14 +2,16 @@
 --
 -- Only games that were dealt so long ago are looked at, so the log of no other is opened. Where
 -- the row names a time to come there is a deadline, and time does the rest.
--- $1 now, $2 how old the last event is at least, $3 most rows
-SELECT g.game_id, g.version
+-- $1 now, $2 how old the last event is at least, $3 and $4 time and id of the last one seen,
+-- $5 most rows
+SELECT g.game_id, g.version, g.created_at
 FROM games g
 JOIN events e ON e.stream_id = g.game_id AND e.seq = g.version - 1
 WHERE g.status IN ('shuffling', 'swapping', 'playing')
     AND g.created_at <= $2::timestamptz
+    AND (g.created_at, g.game_id) > ($3::timestamptz, $4::uuid)
     AND coalesce(g.wake_at <= $1::timestamptz, true)
     AND (convert_from(e.line, 'UTF8')::jsonb ->> 'at')::timestamptz <= $2::timestamptz
     AND EXISTS (SELECT FROM game_seats s WHERE s.game_id = g.game_id AND s.kind = 'human')
 ORDER BY g.created_at, g.game_id
-LIMIT $3::bigint
+LIMIT $5::bigint

@@ -1,3 +1,7 @@
--- readings_of: who read what of a game, in order.
--- $1 game
-SELECT at, reader, what FROM readings WHERE game_id = $1::uuid ORDER BY at, reading_id
+-- readings_of: a page of who read what of a game, newest first.
+-- $1 game, $2 and $3 time and id of the last one seen, $4 most rows
+SELECT reading_id, at, reader, what
+FROM readings
+WHERE game_id = $1::uuid AND (at, reading_id) < ($2::timestamptz, $3::uuid)
+ORDER BY at DESC, reading_id DESC
+LIMIT $4::bigint

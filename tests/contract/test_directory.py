@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,7 +22,7 @@ from service.event_store.directory import (
     SeatRow,
 )
 from service.event_store.protocol import StreamKind
-from service.event_store.rows import MOST_REFUSALS
+from service.event_store.rows import MOST_REFUSALS, READ_AGAIN
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
@@ -262,12 +264,54 @@ def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> N
     assert list(directory.refusals(game)) == [
         Refused(at=at, seat=n, key_id="1", sealed=b"\0%d" % n) for n, at in enumerate(times, 1)
     ]
-    assert list(directory.readings(game)) == [
-        Reading(at=at, reader=reader, what=f"hand of {n}") for n, at in enumerate(times, 1)
-    ]
-    assert directory.readings(other) == directory.readings(game)
     assert not directory.refusals(uuid4())
-    assert not directory.readings(uuid4())
+    for one in (game, other):
+        assert told(directory.readings(one).items) == [
+            (times[1], reader, "hand of 2"),
+            (times[0], reader, "hand of 1"),
+        ]
+    assert not directory.readings(uuid4()).items
+
+
+def told(readings: Iterable[Reading]) -> list[tuple[datetime, UUID | None, str]]:
+    return [(reading.at, reading.reader, reading.what) for reading in readings]
+
+
+def test_readings_come_in_pages(directory: Directory) -> None:
+    game, times = uuid4(), [THEN + timedelta(hours=hour) for hour in range(5)]
+    for at in (*times, times[0]):
+        directory.record_readings([game], at=at, reader=uuid4(), what="its table")
+    page = directory.readings(game, limit=2)
+    found = list(page.items)
+    while page.next is not None:
+        page = directory.readings(game, cursor=page.next, limit=2)
+        assert len(page.items) == 2
+        found += page.items
+    assert [reading.at for reading in found] == [*reversed(times), times[0]]
+    assert len({reading.id for reading in found}) == 6
+
+
+def test_the_same_look_again_within_a_minute_is_one_reading(stores: Stores) -> None:
+    """Whoever polls sees nothing new until the game moves on, and fills no disk."""
+    directory, reader = stores.directory, uuid4()
+    game, minute = new_game(stores.store), READ_AGAIN
+
+    def look(after: timedelta, who: UUID | None = reader, what: str = "its view") -> int:
+        directory.record_readings([game], at=THEN + after, reader=who, what=what)
+        return len(directory.readings(game).items)
+
+    assert [look(part * minute) for part in (0, 0.5, 0.99)] == [1, 1, 1]
+    assert look(0.5 * minute, who=None) == 2
+    assert look(0.6 * minute, who=None) == 2
+    assert look(0.5 * minute, who=uuid4()) == 3
+    assert look(0.5 * minute, what="its log") == 4
+    stores.store.commit(commit(append(game, b"b", expected=1, summary={})))
+    assert [look(0.6 * minute), look(0.7 * minute)] == [5, 5]
+    assert [look(1.6 * minute), look(1.7 * minute)] == [6, 6]
+    unknown = uuid4()
+    for _ in range(2):
+        directory.record_readings([unknown], at=THEN, reader=reader, what="its view")
+    assert len(directory.readings(unknown).items) == 1
 
 
 def test_of_a_seat_so_many_refused_moves_are_kept_and_no_more(directory: Directory) -> None:
@@ -317,7 +361,22 @@ def test_a_ruleset_is_kept_once_under_its_id(directory: Directory) -> None:
     assert directory.standing(ann).rulesets == 2
 
 
-@pytest.mark.parametrize("text", ["", "x", "ä", "MjAyNg", "====", "a" * 90, "\0"])
+def encoded(text: str) -> str:
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+NO_TIME = "0001-01-01T00:00:00+01:00"
+"""An hour before there are times in UTC."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "x", "ä", "MjAyNg", "====", "a" * 90, "\0"),
+        encoded(f"{NO_TIME} {UUID(int=1)}"),
+        encoded(f"2026-01-01T00:00:00 {UUID(int=1)}"),
+    ],
+)
 def test_what_is_no_cursor_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         Cursor.decode(text)

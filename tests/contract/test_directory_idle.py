@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from service.event_store.rows import IdleGame
+from service.event_store.rows import Cursor, IdleGame
 from tests.contract.conftest import Stores
 from tests.streams import THEN, append, bot, commit, game_summary, person
 
@@ -42,8 +42,24 @@ def test_the_version_comes_along_and_the_oldest_first(stores: Stores) -> None:
     second = entered(stores, 1, created_at=THEN + timedelta(seconds=1))
     first = entered(stores)
     rows = stores.directory.idle_games(now=NOW, untouched_since=LIMIT, limit=9)
-    assert list(rows) == [IdleGame(id=first, version=1), IdleGame(id=second, version=2)]
+    assert list(rows) == [
+        IdleGame(id=first, version=1, created_at=THEN),
+        IdleGame(id=second, version=2, created_at=THEN + timedelta(seconds=1)),
+    ]
     assert found(stores, limit=1) == [first]
+
+
+def test_a_look_goes_on_after_the_last_game_seen(stores: Stores) -> None:
+    """Games of one moment are told apart by their ids, so that none is passed over."""
+    games = {entered(stores) for _ in range(3)} | {entered(stores, created_at=LIMIT)}
+    seen: list[UUID] = []
+    after = None
+    while rows := stores.directory.idle_games(
+        now=NOW, untouched_since=LIMIT, limit=1, after=after
+    ):
+        seen += [row.id for row in rows]
+        after = Cursor(at=rows[-1].created_at, id=rows[-1].id)
+    assert (len(seen), set(seen)) == (4, games)
 
 
 def test_a_game_that_is_over_is_not_found(stores: Stores) -> None:

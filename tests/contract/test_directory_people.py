@@ -12,7 +12,7 @@ from service.event_store.directory import (
     Directory,
     Standing,
 )
-from service.event_store.protocol import StoreError, StreamKind
+from service.event_store.protocol import PlayerErased, StoreError, StreamKind
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
@@ -24,6 +24,7 @@ from tests.streams import (
     new_table,
     person,
     register,
+    table_summary,
 )
 
 
@@ -70,6 +71,29 @@ def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None
     found = {name: directory.player(player) for name, player in people.items()}
     assert {name for name, row in found.items() if row and row.erased_at == later} == {"unused"}
     assert directory.player_by_token(b"t" + people["unused"].bytes) is None
+
+
+def test_who_has_been_erased_does_nothing_any_more(stores: Stores) -> None:
+    """Whoever is erased while a request of theirs is on its way is told so, not let down later."""
+    directory, store = stores.directory, stores.store
+    ann, bob = register(directory, "Ann"), register(directory, "Bob")
+    own = new_table(store, host=ann, seats=[person(0, ann), bot(1)])
+    shared = new_table(store, host=bob, seats=[person(0, bob), bot(1)])
+    assert directory.erase_player(ann, THEN)
+    with pytest.raises(PlayerErased):
+        new_table(store, host=ann)
+    with pytest.raises(PlayerErased):
+        new_table(store, host=bob, seats=[person(0, bob), person(1, ann)])
+    sits = {"seats": [person(0, bob), person(1, ann)]}
+    with pytest.raises(PlayerErased):
+        store.commit(commit(append(shared, b"b", expected=1, kind=StreamKind.TABLE, summary=sits)))
+    mine = CustomRuleset(id="custom-2", name="Mine", owner=ann, document="{}", created_at=THEN)
+    with pytest.raises(PlayerErased):
+        directory.save_ruleset(mine)
+    stays = table_summary(host=ann, seats=[person(0, ann), bot(1)])
+    store.commit(commit(append(own, b"b", expected=1, kind=StreamKind.TABLE, summary=stays)))
+    row = directory.table(own)
+    assert row is not None and row.version == 2, "what they began goes on"
 
 
 def test_a_token_belongs_to_one_person(directory: Directory) -> None:

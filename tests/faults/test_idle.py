@@ -159,6 +159,29 @@ def test_the_sweeper_has_them_closed(
     assert sweeper.wake_idle() == 0
 
 
+def test_games_that_cannot_be_closed_keep_no_other_waiting(
+    court: Court,
+    services: Services,
+    ada: Player,
+    bob: Player,
+    game: UUID,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A look takes so many, the oldest first; the next one goes on from there, and round again."""
+    court.world.wait(1)
+    younger = open_game(services, ada, ("me", "open"), guests=(bob,))
+    seconds = IDLE_EVERY
+    monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
+    monkeypatch.setattr("workers.sweeper.BATCH", 1)
+    court.world.wait(IDLE.total_seconds())
+    court.bell.woken.clear()
+    sweeper = Sweeper(services)
+    for _ in range(4):
+        sweeper.wake_idle()
+        seconds += IDLE_EVERY
+    assert [woken for woken, _ in court.bell.woken] == [game, younger, game]
+
+
 def test_without_a_limit_games_wait_for_ever(court: Court, game: UUID) -> None:
     court.idle_after = None
     patient = court.process()

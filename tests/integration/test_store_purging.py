@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from uuid import uuid4
 
 import psycopg
+import pytest
 
 from service.application.retention import Purging, Retention
 from service.event_store.database import Database
+from service.event_store.encoding import encode_commit
 from service.event_store.postgres import PostgresStore
 from service.event_store.postgres_directory import PostgresDirectory
+from service.event_store.protocol import PlayerErased, StreamKind
+from tests.running import wait_for
 from tests.set_world import BEGIN, SetWorld
-from tests.streams import new_game
+from tests.streams import THEN, append, commit, new_game, new_table, register, table_summary
 
 DAY = timedelta(days=1)
 KEPT = Retention(answers=DAY, wake_ups=DAY, refusals=DAY, unused_players=DAY)
@@ -37,6 +43,47 @@ STEPS = """
     SELECT
         purge_answers(%(now)s), purge_refusals(%(now)s), purge_players(%(now)s, %(now)s)
 """
+
+
+def test_who_opens_a_table_at_that_moment_is_not_erased(database_url: str) -> None:
+    """Held by a commit that is not over, or seen once it is: either way the person stays."""
+    database = Database(database_url, size=2)
+    directory = PostgresDirectory(database)
+    ann = register(directory)
+    later = THEN + DAY
+    summary = table_summary(host=ann)
+    opening = encode_commit(commit(append(uuid4(), b"{}", kind=StreamKind.TABLE, summary=summary)))
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SELECT append_events(%s)", [opening])
+        assert directory.purge_players(registered_before=later, at=later) == 0
+        connection.commit()
+    assert directory.purge_players(registered_before=later, at=later) == 0
+    found = directory.player(ann)
+    assert found is not None and found.erased_at is None
+    database.close()
+
+
+WHO_WAITS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+def test_who_is_being_erased_at_that_moment_opens_no_table(database_url: str) -> None:
+    database = Database(database_url, size=2)
+    store, directory = PostgresStore(database), PostgresDirectory(database)
+    ann = register(directory)
+    with psycopg.connect(database_url) as connection, ThreadPoolExecutor(1) as other:
+        purge = connection.execute(
+            "SELECT purge_players(%s, %s)", [THEN + DAY, THEN + DAY]
+        ).fetchone()
+        assert purge == (1,)
+        opening = other.submit(new_table, store, host=ann)
+        wait_for(lambda: connection.execute(WHO_WAITS).fetchone() == (1,), seconds=60)
+        connection.commit()
+        with pytest.raises(PlayerErased):
+            opening.result()
+    database.close()
 
 
 def test_what_is_old_goes_a_part_at_a_time_and_in_the_end_all(database_url: str) -> None:

@@ -272,7 +272,7 @@ def test_referees_may_look_at_a_private_game_and_are_seen_to(
     assert all(seat["hand"]["cards"] is None for seat in view.json["seats"])
     assert judge.get(f"/v1/tables/{table['id']}").status_code == 200
     assert problem_of(judges[1].get(game)) == "not-found"
-    read = world.services.directory.readings(UUID(table["game"]))
+    read = world.services.directory.readings(UUID(table["game"])).items
     assert {(reading.reader, reading.what) for reading in read} == {
         (UUID(judge.id), path),
         (UUID(judge.id), f"{path}/referees"),

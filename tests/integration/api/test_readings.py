@@ -60,8 +60,9 @@ class Private:
         return person.get(path, headers=dict(headers))
 
     def noted(self) -> Sequence[Reading]:
-        """Return what has been noted so far."""
-        return self.world.services.directory.readings(UUID(self.names["game"]))
+        """Return what has been noted so far, the oldest first."""
+        game = UUID(self.names["game"])
+        return self.world.services.directory.readings(game, limit=1000).items[::-1]
 
     def who(self, reader: str) -> UUID | None:
         """Return as whom a reader is noted."""
@@ -233,6 +234,24 @@ def test_a_reading_that_cannot_be_noted_is_refused(
                 continue
             assert answer.status_code == 503, (reader, call)
             assert problem_of(answer) == "unavailable"
+
+
+def test_a_list_of_tables_is_noted_in_one_call(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, bots = world.person(), [{"bot": "lowest"}, {"bot": "lowest"}]
+    body = {"ruleset": "shithead", "seats": bots, "visibility": "private"}
+    games = {UUID(host.post("/v1/tables", body).json["game"]) for _ in range(3)}
+    directory, noted = world.services.directory, []
+    record = directory.record_readings
+
+    def counted(games: Sequence[UUID], **more: Any) -> None:
+        noted.append(set(games))
+        record(games, **more)
+
+    monkeypatch.setattr(directory, "record_readings", counted)
+    assert len(host.get("/v1/tables?mine=true").json["items"]) == 3
+    assert noted == [games]
 
 
 def test_nothing_is_noted_of_a_public_game(ada: Person, bob: Person) -> None:
