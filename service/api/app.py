@@ -75,10 +75,7 @@ def create_app(
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # as Flask's own manual has it
             app.wsgi_app, x_for=count, x_proto=count, x_host=count
         )
-    waiting = _waiting(settings, places(settings))
-    uploads = Places(UPLOADS)
-    parts = Context(services=services, settings=settings, waiting=waiting, uploads=uploads)
-    install(app, parts)
+    install(app, _parts(services, settings, places(settings)))
     conventions.register(app)
     cors.register(app, settings)
     metrics.register(app, settings)
@@ -99,6 +96,12 @@ def create_stream_app() -> Flask:
     return create_app(places=lambda settings: settings.stream_threads - CALLS_BESIDE_STREAMS)
 
 
-def _waiting(settings: Settings, places: int) -> Waiting:
+def _parts(services: Services, settings: Settings, places: int) -> Context:
     listener = RedisListener(settings.redis_url) if settings.redis_url else None
-    return Waiting(places, listener)
+    return Context(
+        services=services,
+        settings=settings,
+        waiting=Waiting(places, listener),
+        uploads=Places(UPLOADS),
+        count_player=limits.player_counter(settings),
+    )

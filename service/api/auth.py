@@ -6,7 +6,7 @@ import re
 
 from flask import request
 
-from service.api.context import services
+from service.api.context import context, services
 from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 
@@ -33,6 +33,7 @@ def player_of_request() -> Player | None:
     player = services().players.by_token(match[1])
     if player is None:
         raise Refusal("unauthorized", "this token does not hold, or no longer")
+    context().count_player(player.id)
     return player
 
 

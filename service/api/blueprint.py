@@ -30,8 +30,9 @@ from service.api.conventions import (
     ZIP,
     accepted,
     answered,
-    idempotency,
+    idempotency_key,
     located,
+    repetition,
 )
 from service.api.headers import RepeatHeaders, VersionHeaders
 from service.application.callers import Caller, Idempotency, Player
@@ -170,7 +171,8 @@ def operation(
             call = blueprint.alt_response(304, description="The caller has this version")(call)
         guarded = _guarded(call, token, repeats, produces, status, location)
         doc_ = {"operationId": f"{blueprint.name}.{view.__name__}", **(doc or {})}
-        _document(guarded, token, repeats, headers, refuses, body=body is not None, doc=doc_)
+        refused = refuses if status == HTTPStatus.NO_CONTENT else (*refuses, "not-acceptable")
+        _document(guarded, token, repeats, headers, refused, body=body is not None, doc=doc_)
         blueprint.route(rule, methods=[method])(guarded)
         return view
 
@@ -198,13 +200,15 @@ def _guarded(
 
     @wraps(call)
     def guarded(**path: Any) -> Response:
-        media_type = accepted(produces)
+        # An answer without a body has no form that anybody could not accept.
+        media_type = produces[0] if status == HTTPStatus.NO_CONTENT else accepted(produces)
         player = None if token is Token.IGNORED else player_of_request()
         if token is Token.NEEDED:
             required(player)
         repeat = None
         if request.method == "POST":
-            repeat = idempotency(allowed=repeats is not Repeats.REFUSED)
+            key = idempotency_key(allowed=repeats is not Repeats.REFUSED)
+            repeat = repetition(key) if repeats is Repeats.ANSWERED else None
         if player is not None and repeats is Repeats.ANSWERED:
             kept = services().answers.kept(player.id, repeat)
             if kept is not None:
@@ -231,7 +235,7 @@ def _document(
     doc: Mapping[str, Any],
 ) -> None:
     """Leave beside the call what the document says of it."""
-    common = ["malformed", "not-acceptable", "rate-limited", "unavailable"]
+    common = ["malformed", "rate-limited", "unavailable"]
     if token is not Token.IGNORED:
         common.append("unauthorized")
     if repeats is Repeats.ANSWERED:

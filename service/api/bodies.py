@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 from urllib.parse import parse_qsl
 
 from flask import request
@@ -16,7 +17,6 @@ from service.application.errors import Refusal, misfit
 DEEPEST = 32
 """How many objects and lists may stand inside one another; the API's own bodies need eight."""
 
-
 def malformed(detail: str, at: str | None = None) -> Refusal:
     """Return the refusal of a request that cannot be read; `at` names the place."""
     if at is None:
@@ -26,14 +26,31 @@ def malformed(detail: str, at: str | None = None) -> Refusal:
 
 def body_bytes() -> bytes:
     """Return the body as it was sent; raises `too-large`, where it has a length through Flask."""
+    check_encoding()
+    body = request.get_data(cache=True)
+    _check_size(len(body))
+    return body
+
+
+def copy_body(file: IO[bytes]) -> None:
+    """Write the body as it was sent into a file, and go back to its beginning."""
+    check_encoding()
+    shutil.copyfileobj(request.stream, file)
+    _check_size(file.tell())
+    file.seek(0)
+
+
+def check_encoding() -> None:
+    """Raise `unsupported-media-type` for a body that would have to be unpacked first."""
     if request.content_encoding not in (None, "", "identity"):
         raise Refusal("unsupported-media-type", "bodies are read without a content encoding")
-    body = request.get_data(cache=True)
+
+
+def _check_size(size: int) -> None:
+    """A body without a length is cut off at the limit, and what is left could be taken for it."""
     limit = request.max_content_length
-    # A body without a length is cut off at the limit, and what is left could be taken for it.
-    if request.content_length is None and limit is not None and len(body) >= limit:
+    if request.content_length is None and limit is not None and size >= limit:
         raise Refusal("too-large", "the body is larger than this call reads")
-    return body
 
 
 def json_body(*, required: bool) -> Any:

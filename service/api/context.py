@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
+from uuid import UUID
 
 from flask import Flask, current_app
 
@@ -23,6 +25,7 @@ class Context:
     settings: Settings
     waiting: Waiting
     uploads: Places  # to verify what is sent
+    count_player: Callable[[UUID], None]  # a call; refuses one too many
 
 
 def install(app: Flask, context: Context) -> None:

@@ -35,7 +35,13 @@ SAFE = {
 }
 """What every answer tells browsers."""
 
-_IF_MATCH = re.compile(r'"v([0-9]{1,9})"')
+_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+"""A list of ETags (RFC 9110, 8.8.3 and 5.6.1): elements of it may be empty."""
+
+_OURS = re.compile(r'(?<!W/)"v(0|[1-9][0-9]{0,8})"')
+"""An ETag of ours that is strong: If-Match asks for no less."""
+
 IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -81,8 +87,8 @@ def accepted(produces: tuple[str, ...]) -> str:
     return best
 
 
-def idempotency(*, allowed: bool) -> Idempotency | None:
-    """Return what a repeated request is known by, None where it brings no key."""
+def idempotency_key(*, allowed: bool) -> str | None:
+    """Return the key of a request that may be repeated, None where it brings none."""
     name = "Idempotency-Key"
     key = request.headers.get(name)
     if key is None:
@@ -91,21 +97,29 @@ def idempotency(*, allowed: bool) -> Idempotency | None:
         raise malformed("is not for calls that answer with a token", name)
     if not re.fullmatch(IDEMPOTENCY_KEY, key):
         raise malformed("is not 1 to 255 visible ASCII characters", name)
+    return key
+
+
+def repetition(key: str | None) -> Idempotency | None:
+    """Return what a request with this key is known by; its body is read for that."""
+    if key is None:
+        return None
     return Idempotency(key=key, path=request.path, body_hash=hashlib.sha256(body_bytes()).digest())
 
 
-def expected_version() -> int | None:
+def expected_versions() -> tuple[int, ...] | None:
     """
-    Return the version that If-Match names, None where there is no such header.
+    Return the versions that If-Match names, None where it asks for none in particular.
 
-    An ETag that is none of ours matches no version (RFC 9110, 13.1.1); 0 says so,
-    for nobody has ever seen a game without an event.
+    One of them that holds is enough. An ETag that is weak or none of ours matches no
+    version (RFC 9110, 13.1.1), and neither does what is no list of ETags.
     """
     header = request.headers.get("If-Match")
     if header is None or header.strip() == "*":
         return None
-    match = _IF_MATCH.fullmatch(header.strip())
-    return int(match[1]) if match else 0
+    if not _TAGS.fullmatch(header):
+        return ()
+    return tuple(int(version) for version in _OURS.findall(header))
 
 
 def etag(version: int) -> str:
@@ -119,16 +133,16 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(body, status=status, content_type=JSON)
 
 
-def text_response(text: str | bytes, media_type: str = PLAIN) -> Response:
+def text_response(text: str | bytes) -> Response:
     """Return an answer that is text."""
-    return Response(text, content_type=f"{media_type}; charset=utf-8")
+    return Response(text, content_type=f"{PLAIN}; charset=utf-8")
 
 
 def answered(answer: Answered, status: int = 201) -> Response:
     """Return the answer to a request that changed something, or did so before."""
     response = own(json_response(answer.body, status))
     if answer.version is not None:
-        response.headers["ETag"] = etag(answer.version)
+        tagged(response, answer.version)
     if answer.replayed:
         response.headers["Idempotency-Replayed"] = "true"
     return response
@@ -141,12 +155,17 @@ def located(response: Response, location: str | None) -> Response:
     return response
 
 
+def tagged(response: Response, version: int) -> Response:
+    """Return the answer with the ETag of a version."""
+    response.headers["ETag"] = etag(version)
+    return response
+
+
 def versioned(response: Response, version: int) -> Response:
     """Return the answer with its ETag, or 304 where the caller has that version."""
-    tag = etag(version)
-    response.headers["ETag"] = tag
+    tagged(response, version)
     known = request.headers.get("If-None-Match", "")
-    if known.strip() == "*" or tag in re.findall(r'"[^"]*"', known):
+    if known.strip() == "*" or etag(version) in re.findall(r'"[^"]*"', known):
         response.status_code = 304
         response.set_data(b"")
         del response.headers["Content-Type"]

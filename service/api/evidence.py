@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import SpooledTemporaryFile
+from typing import IO
 from uuid import UUID
 
 from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from schemas.audit_schema import AuditSchema, ServerKeysSchema
-from schemas.games_schema import ProfileQuery
+from schemas.games_schema import AsQuery, ProfileQuery
 from service.api.auth import required
 from service.api.blueprint import Blueprint, Call, Token, operation
-from service.api.bodies import body_bytes, malformed
+from service.api.bodies import check_encoding, copy_body, malformed
 from service.api.context import context, services
-from service.api.conventions import NDJSON, ZIP, json_response, own, page, shared
+from service.api.conventions import (
+    NDJSON,
+    OCTETS,
+    ZIP,
+    json_response,
+    own,
+    page,
+    shared,
+    unchanging,
+)
 from service.api.headers import InviteHeaders
 from service.api.limits import caller_address
+from service.api.places import Places
 from service.application.errors import Refusal, invalid
 
 evidence = Blueprint("evidence", __name__, "What can be checked, and with what.")
@@ -23,6 +37,9 @@ evidence = Blueprint("evidence", __name__, "What can be checked, and with what."
 GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
 MOST_PARTS = 200
+IN_MEMORY = 1 << 19
+"""Bytes of an upload that are kept in memory while it comes in."""
+
 PARTS = ("file", "receipt", "key", "seat_key", "key_change", "proof")
 VERIFIER_KEYS = r"^[!-~]{1,9000}$"
 SEAT_KEY = r"^(0|[1-9][0-9]?)=[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"
@@ -72,13 +89,25 @@ _UPLOAD = {
     evidence,
     "GET",
     f"{GAME}/audit",
+    query=AsQuery,
     answer=AuditSchema,
-    refuses=("not-found",),
+    refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
 )
 def audit(call: Call, game_id: UUID) -> Response:
-    """The checks of SHX/1 on a game; before the seal worked out from the public log alone."""
-    return own(json_response(services().verifying.audit(call.caller, game_id)))
+    """
+    The checks of SHX/1 on a game; before the seal worked out from the public log alone.
+
+    They are the same for everybody: with `as` the answer may be kept for ever, once the
+    game is sealed and the public log has it, with all the witnesses that are asked for.
+    """
+    entry = services().games.entry(call.caller, game_id)
+    services().games.viewer(entry, call.caller, call.query["as_"])
+    found = services().verifying.audit(call.caller, game_id)
+    response = json_response(found)
+    if call.query["as_"] is not None and services().verifying.is_final(found):
+        return unchanging(response, public=entry.public)
+    return own(response)
 
 
 @operation(
@@ -119,23 +148,50 @@ def verify(_call: Call) -> Response:
     as `key`, keys of seats as `seat_key`, signed changes of these as `key_change`, a
     proof of the public log as `proof`.
     """
-    request.max_content_length = context().settings.max_bundle_bytes
-    with context().uploads.place(caller_address()) as free:
+    # Who sends slowly holds one of the places of those who wait, and none of the few to verify in.
+    with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
+        with _place(context().waiting.places):
+            is_whole = _received(file)
+        with _place(context().uploads):
+            found = _verify_whole(file.read()) if is_whole else _verify_parts()
+    return own(json_response(found))
+
+
+@contextmanager
+def _place(places: Places) -> Iterator[None]:
+    """Hold a place for the caller's address; raises `unavailable` where there is none."""
+    with places.place(caller_address()) as free:
         if not free:
             raise Refusal("unavailable", "too many logs are being verified", retry_after=5)
-        return own(json_response(_verify_whole()))
+        yield
 
 
-def _verify_whole() -> object:
-    """Verify what came, whole or in parts."""
-    if request.mimetype in (ZIP, NDJSON, "application/octet-stream"):
-        raw = body_bytes()
-        if not raw:
-            raise malformed("the body is empty")
-        return services().verifying.verify(raw)
+def _received(file: IO[bytes]) -> bool:
+    """Read what is sent to its end; return whether it came as one, in `file`, or else in parts."""
+    request.max_content_length = context().settings.max_bundle_bytes
+    if request.mimetype in (ZIP, NDJSON, OCTETS):
+        copy_body(file)
+        return True
     if request.mimetype != MULTIPART:
         raise Refusal("unsupported-media-type", f"send {ZIP}, {NDJSON} or {MULTIPART}")
-    return _verify_parts()
+    check_encoding()
+    request.max_form_memory_size = context().settings.max_bundle_bytes
+    request.max_form_parts = MOST_PARTS
+    try:
+        _ = request.files  # which reads all parts; large files go to the disk
+    except RequestEntityTooLarge:
+        whole = request.content_length
+        if whole is not None and whole <= context().settings.max_bundle_bytes:
+            raise Refusal("too-large", f"there are more than {MOST_PARTS} parts") from None
+        raise
+    return False
+
+
+def _verify_whole(raw: bytes) -> object:
+    """Verify what came as one."""
+    if not raw:
+        raise malformed("the body is empty")
+    return services().verifying.verify(raw)
 
 
 @operation(evidence, "GET", "/keys", answer=ServerKeysSchema, token=Token.IGNORED)
@@ -146,18 +202,6 @@ def keys(_call: Call) -> Response:
 
 def _parts() -> dict[str, list[bytes]]:
     """Return what came in parts, by name; any other part than those documented is refused."""
-    request.max_form_memory_size = context().settings.max_bundle_bytes
-    request.max_form_parts = MOST_PARTS
-    try:
-        return _sorted_parts()
-    except RequestEntityTooLarge:
-        whole = request.content_length
-        if whole is not None and whole <= context().settings.max_bundle_bytes:
-            raise Refusal("too-large", f"there are more than {MOST_PARTS} parts") from None
-        raise
-
-
-def _sorted_parts() -> dict[str, list[bytes]]:
     parts: dict[str, list[bytes]] = {name: [] for name in PARTS}
     for name, text in request.form.items(multi=True):
         parts.setdefault(name, []).append(text.encode())

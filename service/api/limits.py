@@ -1,21 +1,23 @@
-"""How often one address, and one token, may call; what is dear is limited more narrowly."""
+"""How often one address, and one player, may call; what is dear is limited more narrowly."""
 
 from __future__ import annotations
 
 import time
-from hashlib import sha256
+from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from typing import Any
+from uuid import UUID
 
 from flask import Flask, Response, request
 from flask_limiter import Limiter, RateLimitExceeded
-from limits import RateLimitItem, RateLimitItemPerMinute
+from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from service.api.problems import problem
+from service.application.errors import Refusal
 from service.config import Settings
 
 LIMITS = {
@@ -33,7 +35,7 @@ def register(app: Flask, settings: Settings) -> None:
     """Put the limits before the calls, unless they are switched off."""
     if not settings.rate_limits:
         return
-    _limit_everything(app, settings)
+    _limit_addresses(app, settings)
     limiter = Limiter(
         caller_address,
         app=app,
@@ -50,9 +52,29 @@ def register(app: Flask, settings: Settings) -> None:
 
     def refuse(_error: RateLimitExceeded) -> Response:
         current = limiter.current_limit
-        return _refused(current.reset_at if current else time.time() + 60, "address")
+        return _refused(current.reset_at if current else time.time() + 60)
 
     app.register_error_handler(RateLimitExceeded, refuse)
+
+
+def player_counter(settings: Settings) -> Callable[[UUID], None]:
+    """
+    Return what counts a call of a player, and refuses one too many in a minute.
+
+    Players are counted once their token has been found to hold: whatever is made up costs
+    its address, and leaves nothing behind. Counted in this process alone, like addresses.
+    """
+    if not settings.rate_limits:
+        return lambda _player: None
+    counter = FixedWindowRateLimiter(MemoryStorage())
+    limit = RateLimitItemPerMinute(settings.calls_per_token)
+
+    def count(player: UUID) -> None:
+        if not counter.hit(limit, str(player)):
+            left = _left(counter.get_window_stats(limit, str(player)).reset_time)
+            raise Refusal("rate-limited", "too many calls with this token", retry_after=left)
+
+    return count
 
 
 def caller_address() -> str:
@@ -73,41 +95,34 @@ def caller_address() -> str:
     return str(address)
 
 
-def _limit_everything(app: Flask, settings: Settings) -> None:
+def _limit_addresses(app: Flask, settings: Settings) -> None:
     """
-    Count all calls by address and by token, in this process alone.
+    Count all calls by address, in this process alone.
 
     That costs a call some microseconds where a round trip to Redis would cost a quarter
     of a move; what it keeps off is one caller who never stops.
     """
     counter = FixedWindowRateLimiter(MemoryStorage())
-    by_address = RateLimitItemPerMinute(settings.calls_per_address)
-    by_token = RateLimitItemPerMinute(settings.calls_per_token)
+    limit = RateLimitItemPerMinute(settings.calls_per_address)
 
     @app.before_request
     def count() -> Response | None:
         if request.endpoint in FREE:
             return None
         address = caller_address()
-        if not counter.hit(by_address, "address", address):
-            return _refused(_reset(counter, by_address, "address", address), "address")
-        token = request.headers.get("Authorization")
-        if token is None:
+        if counter.hit(limit, address):
             return None
-        # Whatever keeps a token keeps its hash alone.
-        name = sha256(token.encode("utf-8", "replace")).hexdigest()
-        if not counter.hit(by_token, "token", name):
-            return _refused(_reset(counter, by_token, "token", name), "token")
-        return None
+        return _refused(counter.get_window_stats(limit, address).reset_time)
 
 
-def _reset(counter: FixedWindowRateLimiter, limit: RateLimitItem, *name: str) -> float:
-    return counter.get_window_stats(limit, *name).reset_time
+def _refused(reset_at: float) -> Response:
+    more = {"retry_after": _left(reset_at)}
+    return problem("rate-limited", "too many calls from this address", more)
 
 
-def _refused(reset_at: float, whose: str) -> Response:
-    left = max(1, int(reset_at - time.time()) + 1)
-    return problem("rate-limited", f"too many calls from this {whose}", {"retry_after": left})
+def _left(reset_at: float) -> int:
+    """Return how many whole seconds to wait until a time."""
+    return max(1, int(reset_at - time.time()) + 1)
 
 
 def _storage(redis_url: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from service.record.key_changes import KeyChange, read_key_changes
 from service.record.notes import NoteVerifier, parse_key, parse_verifier
 from service.record.server_keys import read_keys
 from service.record.weak_keys import is_weak
+from service.verify.finding import Check, Result
 from service.verify.report import audit_object
 from service.verify.verify import Given, verify_bundle
 
@@ -56,6 +57,17 @@ class Verifying:
         files = {} if proof is None else {PROOF: proof}
         own = Given(server_keys=tuple(self._server_keys()), witness_keys=self._witnesses)
         return audit_object(verify_bundle(Bundle(lines=lines, files=files), own))
+
+    def is_final(self, audit: Mapping[str, Any]) -> bool:
+        """
+        Return whether the audit object of a stored game will always say the same.
+
+        After the seal the public log still has to take the game up, and witnesses to see it.
+        """
+        [anchored] = [c["result"] for c in audit["checks"] if c["check"] == Check.ANCHOR.value]
+        published = anchored == Result.PASS.value
+        seen = audit["witnessed"] or not self._witnesses
+        return bool(audit["sealed"] and published and seen)
 
     def verify(
         self,

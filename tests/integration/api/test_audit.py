@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from schemas.audit_decision_schema import CustodySchema, DecisionSchema, KnowledgeSchema
+from service.event_store.database import Database
 from tests.api_world import Person, World, problem_of
+from tests.releases.make import grow_log
 
 
 @pytest.fixture
@@ -117,6 +119,27 @@ def test_what_is_not_there_is_not_found(world: World, ada: Person, bob: Person) 
     assert problem_of(ada.get(f"{game}/audit/moves/-1")) == "not-found"
     for path in ("moves/1", "cards/Th", "knowledge?seat=0", "readings"):
         assert problem_of(bob.get(f"{game}/audit/{path}")) == "not-found"
+
+
+def test_an_audit_asked_for_by_name_is_kept_once_it_cannot_change(
+    world: World, ada: Person, bob: Person, database_url: str
+) -> None:
+    """It is the same for everybody, but after the seal the public log has yet to take it up."""
+    game = ada.game()
+    path = f"{game}/audit"
+    for viewer, refusal in (("all", "sealed"), ("1", "sealed"), ("9", "malformed")):
+        assert problem_of(bob.get(f"{path}?as={viewer}")) == refusal
+    assert ada.get(f"{path}?as=0").json == ada.get(path).json == bob.get(f"{path}?as=public").json
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    assert ada.get(f"{path}?as=all").headers["Cache-Control"] == "private, no-store"
+    database = Database(database_url, size=1)
+    grow_log(database, world.services.keyring.present)
+    database.close()
+    final = bob.get(f"{path}?as=all")
+    [anchor] = [c for c in final.json["checks"] if c["check"] == "anchor"]
+    assert anchor["result"] == "pass"
+    assert final.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert ada.get(path).headers["Cache-Control"] == "private, no-store"
 
 
 def test_who_reads_what_is_anothers_in_a_private_game_is_noted(

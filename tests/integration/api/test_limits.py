@@ -45,6 +45,14 @@ def test_a_token_is_counted_wherever_it_comes_from(database_url: str) -> None:
         assert bob.get("/v1/players/me").status_code == 200
 
 
+def test_a_made_up_token_is_counted_by_its_address_alone(database_url: str) -> None:
+    """Else whoever makes up tokens makes up counters."""
+    with limited(database_url, calls_per_token=1, calls_per_address=5) as world:
+        made_up = {"Authorization": "Bearer " + "0" * 43}
+        assert calls(world, 3, path="/v1/tables", headers=made_up) == [401] * 3
+        assert calls(world, 3, path="/v1/tables") == [200, 200, 429]
+
+
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Client-IP"])
 def test_without_a_trusted_proxy_a_made_up_address_counts_as_the_real_one(
     database_url: str, header: str

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
+from service.api.places import Places
 from service.application import quotas
-from tests.api_world import Person, World, problem_of
+from tests.api_world import Person, World, make_world, problem_of
 
 OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
 DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
@@ -75,3 +77,70 @@ def test_no_more_logs_are_verified_at_a_time_than_a_process_can_bear(world: Worl
     uploads.leave("10.0.0.0")
     for _ in range(9):
         assert world.client.post("/v1/verify", **sent).status_code == 200
+
+
+class Slow(io.BytesIO):
+    """A body on its way; `seen` says how many places to verify were free while it came."""
+
+    def __init__(self, raw: bytes, uploads: Places) -> None:
+        super().__init__(raw)
+        self._uploads = uploads
+        self.seen: list[int] = []
+
+    def read(self, size: int | None = -1) -> bytes:
+        self._look()
+        return super().read(size)
+
+    def readinto(self, buffer: Any) -> int:
+        self._look()
+        return super().readinto(buffer)
+
+    def _look(self) -> None:
+        taken = [name for name in "abcd" if self._uploads.take(name)]
+        for name in taken:
+            self._uploads.leave(name)
+        self.seen.append(len(taken))
+
+
+@pytest.mark.parametrize("kind", ["application/zip", "multipart/form-data; boundary=b"])
+def test_an_upload_that_comes_slowly_holds_no_place_to_verify(world: World, kind: str) -> None:
+    part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
+    raw = b"x" * 100_000 if kind == "application/zip" else part + b"x" * 100_000 + b"\r\n--b--\r\n"
+    body = Slow(raw, world.app.extensions["shithead"].uploads)
+    answer = world.client.post(
+        "/v1/verify", input_stream=body, content_type=kind, content_length=len(raw)
+    )
+    assert problem_of(answer) == "not-a-bundle"
+    assert body.seen
+    assert set(body.seen) == {4}
+
+
+def test_uploads_are_read_where_there_is_room_to_wait(database_url: str) -> None:
+    """Those on their way hold threads: as many as readers may, and no more."""
+    world = make_world(database_url, api_threads=2)
+    waiting = world.app.extensions["shithead"].waiting
+    assert waiting.places.take("10.0.0.9")
+    sent = {"data": b"{}", "content_type": "application/x-ndjson"}
+    refused = world.client.post("/v1/verify", **sent)
+    assert (problem_of(refused), refused.headers["Retry-After"]) == ("unavailable", "5")
+    waiting.places.leave("10.0.0.9")
+    assert world.client.post("/v1/verify", **sent).status_code == 200
+    world.services.close()
+
+
+def test_a_large_upload_may_bring_a_key_for_repetitions(world: World) -> None:
+    """Nothing is kept for it: to verify again says the same again."""
+    large = {"data": b"x" * 2**21, "content_type": "application/zip"}
+    for _ in range(2):
+        answer = world.client.post("/v1/verify", headers={"Idempotency-Key": "once"}, **large)
+        assert problem_of(answer) == "not-a-bundle"
+    answer = world.client.post("/v1/verify", headers={"Idempotency-Key": "two words"}, **large)
+    assert problem_of(answer) == "malformed"
+
+
+@pytest.mark.parametrize("kind", ["application/zip", "multipart/form-data; boundary=b"])
+def test_an_upload_is_not_unpacked_first(world: World, kind: str) -> None:
+    answer = world.client.post(
+        "/v1/verify", data=b"x", content_type=kind, headers={"Content-Encoding": "gzip"}
+    )
+    assert problem_of(answer) == "unsupported-media-type"
