@@ -139,9 +139,10 @@ class OpeningSchema(Closed):
 
 
 class OpeningsSchema(Closed):
-    """The openings that the caller may have, in order of p."""
+    """The openings that the caller may have, in order of p; all at once, so `next` is null."""
 
     items = fields.List(fields.Nested(OpeningSchema), required=True)
+    next = fields.String(required=True, allow_none=True)
 
 
 class GameSeatSchema(Closed):

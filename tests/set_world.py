@@ -182,7 +182,11 @@ def post(
 ) -> Answered:
     """Make a move for a player."""
     return services.moves.move(
-        Caller(player=player.id), game, move, expected=expected, request=request
+        Caller(player=player.id),
+        game,
+        move,
+        expected=None if expected is None else (expected,),
+        request=request,
     )
 
 

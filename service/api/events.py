@@ -15,6 +15,7 @@ from service.api.conventions import (
     PLAIN,
     json_response,
     own,
+    page,
     shared,
     text_response,
     unchanging,
@@ -56,7 +57,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
     # What stands below the version never changes; the JSON tells the version itself as well.
     fixed = entry.record.sealed or (lines_only and more)
     if lines_only:
-        response = text_response(b"".join(line + b"\n" for line in lines), NDJSON)
+        response = Response(b"".join(line + b"\n" for line in lines), content_type=NDJSON)
     else:
         next_ = reached if more else None
         body = b'{"items":[%b],"version":%d,"next":%b}'
@@ -79,7 +80,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
 def openings(call: Call, game_id: UUID) -> Response:
     """Openings of the cards dealt to the caller or drawn, in order of p; all after the seal."""
     items = services().games.openings(call.caller, game_id)
-    return own(json_response({"items": items}))
+    return own(json_response(page(items, None)))
 
 
 @operation(

@@ -14,14 +14,14 @@ from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import context, services
 from service.api.conventions import (
     answered,
-    expected_version,
+    expected_versions,
     json_response,
     own,
     page,
     unchanging,
     versioned,
 )
-from service.api.headers import InviteHeaders, MoveHeaders, VersionHeaders
+from service.api.headers import InviteHeaders, MatchHeaders, VersionHeaders
 from service.api.limits import caller_address
 
 games = Blueprint("games", __name__, "One hand each, from shuffle to shithead.")
@@ -72,7 +72,8 @@ def game(call: Call, game_id: UUID) -> Response:
     entry = services().games.entry(call.caller, game_id)
     seat = entry.seat_of(call.caller.player)
     if as_ not in (None, "public", str(seat)):
-        return _past(call, game_id, None)
+        body, version = services().games.view_as(call.caller, game_id, as_)
+        return versioned(own(json_response(body)), version)
     _wait(call, game_id, entry.record.version)
     body, version = services().games.view(call.caller, game_id, public=as_ == "public")
     return versioned(own(json_response(body)), version)
@@ -87,7 +88,7 @@ def game(call: Call, game_id: UUID) -> Response:
     status=201,
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
-    headers=(MoveHeaders,),
+    headers=(InviteHeaders, MatchHeaders),
     refuses=(
         *MOVING,
         *("bad-signature", "signature-required", "nonce-reused", "stale-version"),
@@ -98,7 +99,7 @@ def move(call: Call, game_id: UUID) -> Response:
     """Make a move; `If-Match` refuses it where somebody acted since that version."""
     return answered(
         services().moves.move(
-            call.caller, game_id, call.body, expected=expected_version(), request=call.repeat
+            call.caller, game_id, call.body, expected=expected_versions(), request=call.repeat
         )
     )
 
@@ -113,6 +114,7 @@ def move(call: Call, game_id: UUID) -> Response:
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
     refuses=(*MOVING, "entropy-refused"),
+    headers=(InviteHeaders,),
 )
 def entropy(call: Call, game_id: UUID) -> Response:
     """Commit to the caller's share of the shuffle, or reveal it."""
@@ -136,22 +138,21 @@ def entropy(call: Call, game_id: UUID) -> Response:
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
     refuses=MOVING,
+    headers=(InviteHeaders,),
 )
 def back(call: Call, game_id: UUID) -> Response:
     """Play for oneself again after a bot stood in; any move does the same."""
     return answered(services().stand_ins.back(call.caller, game_id, call.repeat), 200)
 
 
-def _past(call: Call, game_id: UUID, at: int | None) -> Response:
+def _past(call: Call, game_id: UUID, at: int) -> Response:
     """Return a view of a version of the past; after the seal it never changes."""
     entry = services().games.entry(call.caller, game_id)
-    version = entry.record.version if at is None else at
     as_ = call.query["as_"]
-    body = services().games.view_at(call.caller, game_id, version, as_)
-    response = json_response(body)
-    fixed = at is not None and as_ is not None and entry.record.sealed
+    response = json_response(services().games.view_at(call.caller, game_id, at, as_))
+    fixed = as_ is not None and entry.record.sealed
     marked = unchanging(response, public=entry.public) if fixed else own(response)
-    return versioned(marked, version)
+    return versioned(marked, at)
 
 
 def _wait(call: Call, game_id: UUID, version: int) -> None:

@@ -8,13 +8,14 @@ from service.api.auth import INVITE_HEADER
 from service.api.conventions import IDEMPOTENCY_KEY
 
 
-class MoveHeaders(Schema):
-    """The version that a move was decided on."""
+class MatchHeaders(Schema):
+    """The version that a change was decided on."""
 
     if_match = fields.String(
         data_key="If-Match",
         metadata={
-            "description": 'the version the move was decided on: "v<version>"',
+            "description": 'the version it was decided on: "v<version>"; of several, one '
+            "that holds is enough",
             "example": '"v17"',
         },
     )

@@ -22,8 +22,16 @@ from schemas.tables_schema import (
 from service.api.auth import required
 from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import context, services
-from service.api.conventions import answered, json_response, own, page, versioned
-from service.api.headers import InviteHeaders, VersionHeaders
+from service.api.conventions import (
+    answered,
+    expected_versions,
+    json_response,
+    own,
+    page,
+    tagged,
+    versioned,
+)
+from service.api.headers import InviteHeaders, MatchHeaders, VersionHeaders
 from service.api.limits import caller_address
 from service.application.table_requests import TableRequest
 from service.domain.events import Clock, Entropy
@@ -150,7 +158,7 @@ def change_seat(call: Call, table_id: UUID) -> Response:
     found, version = services().tables.change_seat(
         call.by, table_id, changes=call.body, invite=call.caller.invite
     )
-    return versioned(own(json_response(found)), version)
+    return tagged(own(json_response(found)), version)
 
 
 @operation(
@@ -194,12 +202,12 @@ def leave(call: Call, table_id: UUID) -> Response:
     answer=None,
     status=204,
     token=Token.NEEDED,
-    refuses=("not-found", "forbidden", "hand-running"),
-    headers=(InviteHeaders,),
+    refuses=("not-found", "forbidden", "stale-version", "hand-running"),
+    headers=(InviteHeaders, MatchHeaders),
 )
 def close(call: Call, table_id: UUID) -> Response:
-    """Close a table that the caller hosts, between hands."""
-    services().tables.close(call.by, table_id, invite=call.caller.invite)
+    """Close a table that the caller hosts, between hands; `If-Match` asks for its version."""
+    services().tables.close(call.caller, call.by, table_id, expected_versions())
     return own(Response(status=204))
 
 

@@ -69,6 +69,13 @@ class Games:
         seat = None if public else entry.seat_of(caller.player)
         return orjson.dumps(shown(entry, seat, self._names)), entry.record.version
 
+    def view_as(self, caller: Caller, game: UUID, viewer: str) -> tuple[bytes, int]:
+        """Return the present as somebody else sees it, after the seal, and the version."""
+        entry = self.entry(caller, game)
+        as_ = self.viewer(entry, caller, viewer)
+        self._readings.note(entry, caller, as_)
+        return orjson.dumps(shown(entry, as_, self._names)), entry.record.version
+
     def view_at(self, caller: Caller, game: UUID, at: int, viewer: str | None) -> bytes:
         """Return the view at a version of the past, as JSON."""
         entry = self.entry(caller, game)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -73,14 +73,14 @@ class Moves:
         game: UUID,
         body: Mapping[str, Any],
         *,
-        expected: int | None = None,
+        expected: Collection[int] | None = None,
         request: Idempotency | None = None,
     ) -> Answered:
         """
         Do what the body asks for and return the answer of api.md, section 4.
 
         `body` is a checked move, with `auth` where its player signed it; `expected`
-        is the version that If-Match names. Raises Refusal.
+        are the versions that If-Match names: one of them has to hold. Raises Refusal.
         """
         player, seat = self._seated(caller, game)
         auth = body.get("auth")
@@ -91,8 +91,8 @@ class Moves:
             if record.sealed:
                 raise Refusal("game-over", "the game is over")
             check_signature(record, seat, move, auth)
-            stale = expected is not None and not still_holds(
-                record, seat, move, seen_seq=expected - 1
+            stale = expected is not None and not any(
+                still_holds(record, seat, move, seen_seq=version - 1) for version in expected
             )
             if stale:
                 raise Refusal("stale-version", "the game has moved on", version=record.version)
@@ -281,7 +281,7 @@ def _completed(record: GameRecord, body: Mapping[str, Any], seat: Seat) -> Move:
             raise Refusal(
                 "invalid-body",
                 "say which face-up cards go along",
-                errors=[{"at": "/with", "message": "Missing data for required field."}],
+                errors=[{"at": "/with", "message": "is missing"}],
             )
         move["with"] = []
     return move_of(move, seat)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from service.domain.table import (
     SeatLeft,
     SeatTaken,
     Table,
+    TableClosed,
     TableStatus,
 )
 from service.record.moves import key_change_holds
@@ -45,16 +47,20 @@ def seat_left(table: Table, player: Player) -> SeatLeft:
 
 def changed_seat(
     identity: UUID, table: Table, player: Player, changes: dict[str, Any]
-) -> SeatChanged:
+) -> Sequence[SeatChanged]:
     """
-    Return another choice of entropy or key; what `changes` leaves out stays.
+    Return another choice of entropy or key, nothing where all stays as it is.
 
-    A signature by the old key ties the new one to it; without one the change is
-    allowed and reports call the key new.
+    What `changes` leaves out stays. A signature by the old key ties the new one to it;
+    without one the change is allowed and reports call the key new. Asking again for what
+    has been changed changes nothing: the key that signed it is gone by then.
     """
     seat = _own_seat(table, player)
     state = table.seats[seat]
     key, sig = changes.get("key", state.key), changes.get("sig")
+    entropy = Entropy(changes.get("entropy", state.entropy))
+    if (entropy, key) == (state.entropy, state.key) and sig in (None, state.key_sig):
+        return []
     if sig is not None:
         signed = (
             state.key is not None
@@ -65,8 +71,19 @@ def changed_seat(
         )
         if not signed:
             raise Refusal("bad-signature", "the new key is not signed by the old one")
-    entropy = Entropy(changes.get("entropy", state.entropy))
-    return SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig)
+    return [SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig)]
+
+
+def table_closed(table: Table, expected: Collection[int] | None = None) -> Sequence[TableClosed]:
+    """
+    Return that a table is closed, nothing where it is; raises Refusal during a hand.
+
+    `expected` are the versions that the caller saw, None for whatever there is.
+    """
+    if expected is not None and table.version not in expected:
+        raise Refusal("stale-version", "the table has changed", version=table.version)
+    not_playing(table)
+    return [] if table.closed else [TableClosed()]
 
 
 def _own_seat(table: Table, player: Player) -> Seat:

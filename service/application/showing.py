@@ -12,14 +12,14 @@ from service.application.wake import WakeKind, entropy_time, next_wake, stands_i
 from service.domain.commands import Move, Seat
 from service.domain.game import Status
 from service.domain.legal import legal_moves
-from service.domain.view import seen_by
+from service.domain.view import Viewer, seen_by
 from service.record.times import format_time, parse_time
 
 
-def shown(entry: GameEntry, viewer: Seat | None, names: Names) -> dict[str, Any]:
-    """Return the view of the present for a seat, or for the public (None)."""
+def shown(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
+    """Return the view of the present for a seat, for the public (None), or of everything."""
     record, game = entry.record, entry.record.game
-    moves: tuple[Move, ...] = () if viewer is None else legal_moves(game, viewer)
+    moves: tuple[Move, ...] = legal_moves(game, viewer) if isinstance(viewer, int) else ()
     window = window_until(record, window_seconds=entry.window_seconds)
     facts = Facts(
         id=str(record.identity),

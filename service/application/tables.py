@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
@@ -23,10 +23,10 @@ from service.application.readings import Readings
 from service.application.rulebook import Rulebook
 from service.application.seating import (
     changed_seat,
-    not_playing,
     ready_to_deal,
     seat_left,
     seat_taken,
+    table_closed,
 )
 from service.application.showing import shown
 from service.application.summaries import new_table_summary, table_summary
@@ -34,7 +34,7 @@ from service.application.table_record import TableRecord, open_table, write_tabl
 from service.application.table_requests import TableRequest, opened_by
 from service.application.table_view import table_json
 from service.domain.events import Entropy
-from service.domain.table import TableClosed, TableEvent, TableStatus
+from service.domain.table import TableEvent, TableStatus
 from service.event_store.directory import Directory
 from service.event_store.protocol import (
     AnswerConflict,
@@ -153,14 +153,14 @@ class Tables:
         visible_table(self._directory.table(identity), caller, self._directory)
         self._change(caller, player, identity, lambda r: [seat_left(r.table, player)], None)
 
-    def close(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
+    def close(
+        self, caller: Caller, player: Player, identity: UUID, expected: Collection[int] | None
+    ) -> None:
         """Close a table that one hosts, between hands; closing it again changes nothing."""
-        caller = Caller(player=player.id, invite=invite)
         row = visible_table(self._directory.table(identity), caller, self._directory)
         if row.host != player.id:
             raise Refusal("forbidden", "only its host closes a table")
-
-        self._change(caller, player, identity, _closing, None)
+        self._change(caller, player, identity, lambda r: table_closed(r.table, expected), None)
 
     def shut(self, identity: UUID) -> None:
         """Close a table, between hands, for whoever runs the server."""
@@ -168,7 +168,7 @@ class Tables:
         if row is None:
             raise not_found("table")
         host = Player(id=row.host, name="")
-        self._change(Caller(player=host.id), host, identity, _closing, None)
+        self._change(Caller(player=host.id), host, identity, lambda r: table_closed(r.table), None)
 
     def change_seat(
         self,
@@ -185,7 +185,7 @@ class Tables:
             caller,
             player,
             identity,
-            lambda r: [changed_seat(r.identity, r.table, player, changes)],
+            lambda r: changed_seat(r.identity, r.table, player, changes),
             None,
         )
         return self.view(caller, identity)
@@ -208,12 +208,12 @@ class Tables:
         self, caller: Caller, player: Player, identity: UUID, request: Idempotency | None
     ) -> Answered:
         row = visible_table(self._directory.table(identity), caller, self._directory)
-        room_for_game(self._directory, player.id)
         for _ in range(ATTEMPTS):
             record = self._record(identity)
             if player.id != row.host and record.table.seat_of(str(player.id)) is None:
                 raise Refusal("not-seated", "only those who sit at the table, or host it, deal")
             ready_to_deal(record.table)
+            room_for_game(self._directory, player.id)
             dealt = self._hand(record)
             done, lines = write_table(record, dealt.events, at=dealt.record.created_at)
             entry = dealt.entry
@@ -293,8 +293,3 @@ class Tables:
         if record is None:
             raise not_found("table")
         return record
-
-
-def _closing(record: TableRecord) -> Sequence[TableEvent]:
-    not_playing(record.table)
-    return [] if record.table.closed else [TableClosed()]

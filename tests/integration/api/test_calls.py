@@ -130,7 +130,10 @@ def test_other_seats_are_shown_after_the_seal(ada: Person, bob: Person) -> None:
     assert problem_of(ada.get(f"{game}/replay?as=1")) == "sealed"
     ada.post(f"{game}/moves", {"type": "forfeit"})
     assert bob.get(f"{game}?as=1").json["seats"][1]["hand"]["cards"]
-    assert bob.get(f"{game}?as=all").json["as"] == "all"
+    whole = bob.get(f"{game}?as=all").json
+    assert whole["as"] == "all"
+    assert whole["seats"][0]["name"] == "Ada", "it is a view of the present"
+    assert bob.get(f"{game}?at=2&as=all").json["seats"][0]["name"] is None
     frames = bob.get(f"{game}/replay?as=all&from=2&to=3").json
     assert [frame["version"] for frame in frames["items"]] == [2, 3]
 

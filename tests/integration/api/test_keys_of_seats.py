@@ -92,6 +92,10 @@ def test_a_table_shows_the_changes_of_keys_that_were_signed(
     sig = sign_key_change(old, table=UUID(table["id"]), seat=0, key=public)
     body = {"key": text(public), "sig": sig}
     assert ada.call("PATCH", f"{path}/seats/me", json=body).status_code == 200
+    version = ada.get(path).json["version"]
+    for again in (body, {"key": text(public)}, {}):
+        answer = ada.call("PATCH", f"{path}/seats/me", json=again)
+        assert (answer.status_code, answer.json["version"]) == (200, version), again
     third = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     assert ada.call("PATCH", f"{path}/seats/me", json={"key": text(third)}).status_code == 200
     answer = world.get(f"{path}/keys")

@@ -1,0 +1,118 @@
+"""Headers that requests bring and answers have, to the letter of HTTP (RFC 9110)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api_world import Person, World, problem_of
+
+READY = {"type": "ready"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "status"),
+    [
+        ("*", 201),
+        (' "v{version}" ', 201),
+        ('"v{version}", "v999"', 201),
+        ('"other","v{version}"', 201),
+        (', "v{version}",', 201),
+        ('"v999", "other"', 412),
+        ('W/"v{version}"', 412),
+        ('W/"v{version}", "v0"', 412),
+        ('"v0{version}"', 412),
+        ("v{version}", 412),
+        ('"v{version}" "v{version}"', 412),
+        ('"v{version}', 412),
+        ("", 412),
+        ('*, "v{version}"', 412),
+        ('"v99999999999999999999"', 412),
+    ],
+)
+def test_if_match_takes_a_list_of_strong_tags(ada: Person, tags: str, status: int) -> None:
+    """One of them that holds is enough; what is weak, or no list, holds never."""
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    answer = ada.post(f"{game}/moves", READY, headers={"If-Match": tags.format(version=version)})
+    assert answer.status_code == status, answer.text
+    if status == 412:
+        assert problem_of(answer) == "stale-version"
+        assert answer.json["version"] == version
+
+
+def test_a_table_that_changed_meanwhile_is_not_closed(ada: Person, bob: Person) -> None:
+    table = ada.table("open", "open", deal=False)
+    path = f"/v1/tables/{table['id']}"
+    seen = ada.get(path).headers["ETag"]
+    assert bob.post(f"{path}/seats").status_code == 201
+    refused = ada.call("DELETE", path, headers={"If-Match": seen})
+    assert problem_of(refused) == "stale-version"
+    assert refused.json["version"] == ada.get(path).json["version"]
+    assert problem_of(bob.call("DELETE", path, headers={"If-Match": seen})) == "forbidden"
+    seen = ada.get(path).headers["ETag"]
+    assert ada.call("DELETE", path, headers={"If-Match": seen}).status_code == 204
+    assert ada.call("DELETE", path).status_code == 204
+    assert ada.get(path).json["status"] == "closed"
+
+
+def test_a_change_is_made_and_answered_whatever_the_caller_has(ada: Person) -> None:
+    """If-None-Match spares an answer to GET; a change has one of its own."""
+    table = ada.table("open", deal=False)
+    path = f"/v1/tables/{table['id']}/seats/me"
+    known = {"If-None-Match": '"v2"'}
+    answer = ada.call("PATCH", path, json={"entropy": "value"}, headers=known)
+    assert (answer.status_code, answer.headers["ETag"]) == (200, '"v2"')
+    assert answer.json["seats"][0]["entropy"] == "value"
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/zip", "application/json;q=0"])
+def test_an_answer_without_a_body_suits_everybody(ada: Person, accept: str) -> None:
+    table = ada.table("open", deal=False)
+    path = f"/v1/tables/{table['id']}"
+    headers = {"Accept": accept}
+    assert problem_of(ada.get(path, headers=headers)) == "not-acceptable"
+    for done in (f"{path}/seats/me", path):
+        assert ada.call("DELETE", done, headers=headers).status_code == 204
+
+
+def test_the_lines_of_a_log_have_their_type_and_no_other_word(ada: Person) -> None:
+    """JSON, and so lines of it, is UTF-8 and nothing else: its types know no charset."""
+    game = ada.game()
+    for accept, told in (
+        ("application/x-ndjson", "application/x-ndjson"),
+        ("application/json;q=0.4, application/x-ndjson;q=0.5", "application/x-ndjson"),
+        ("application/json;q=0.5, application/x-ndjson;q=0.4", "application/json"),
+        ("application/*", "application/json"),
+    ):
+        answer = ada.get(f"{game}/events", headers={"Accept": accept})
+        assert answer.headers["Content-Type"] == told, accept
+        assert "Accept" in answer.headers["Vary"]
+
+
+def test_a_refusal_that_depends_on_the_token_is_kept_by_nobody(
+    world: World, ada: Person, bob: Person
+) -> None:
+    game = ada.game(visibility="private")
+    answers: list[Any] = [bob.get(game), world.get(game), bob.get("/v1/games?cursor=x")]
+    answers.append(ada.post(f"{game}/moves", {"type": "pass"}))
+    for answer in answers:
+        assert problem_of(answer)
+        assert answer.headers["Cache-Control"] == "private, no-store"
+        assert "Authorization" in answer.headers["Vary"]
+
+
+def test_a_dispute_says_where_it_stands(ada: Person, bob: Person) -> None:
+    table = ada.table("open")
+    game = bob.post(f"/v1/tables/{table['id']}/seats").json["game"]
+    accusation = {"accused": 1, "seq": 0, "charge": "other", "statement": "It was not so."}
+    made = ada.post(f"/v1/games/{game}/disputes", accusation)
+    assert made.headers["Location"] == f"/v1/disputes/{made.json['id']}"
+    assert ada.get(made.headers["Location"]).json["id"] == made.json["id"]
+
+
+def test_two_tokens_are_none(world: World, ada: Person, bob: Person) -> None:
+    both = [("Authorization", f"Bearer {person.token}") for person in (ada, bob)]
+    for path in ("/v1/players/me", "/v1/tables"):
+        assert problem_of(world.get(path, headers=both)) == "unauthorized"
