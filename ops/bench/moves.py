@@ -74,7 +74,7 @@ def measure(database: Database, asked: argparse.Namespace) -> dict[str, object]:
     moves: list[float] = []
     reads: list[float] = []
     for game in range(asked.games):
-        bare += [_timed(commit) for commit in _commits(store, 30)]
+        bare += [timed(commit) for commit in bare_commits(store, 30)]
         if profile:
             profile.enable()
         _play(services, players, asked.ruleset, random.Random(game), moves, reads)
@@ -147,7 +147,7 @@ def _player(services: Services, number: int) -> Player:
     return Player(id=UUID(registered["id"]), name=registered["name"])
 
 
-def _commits(store: PostgresStore, count: int) -> list[Callable[[], object]]:
+def bare_commits(store: PostgresStore, count: int) -> list[Callable[[], object]]:
     """Return bare appends of two events each, the size of a play and its draw."""
     stream, at = uuid4(), "2026-01-01T00:00:00.000000Z"
     previous = genesis(stream)
@@ -182,7 +182,8 @@ def _commits(store: PostgresStore, count: int) -> list[Callable[[], object]]:
     return commits
 
 
-def _timed(act: Callable[[], object]) -> float:
+def timed(act: Callable[[], object]) -> float:
+    """Return how many seconds `act` took."""
     started = time.perf_counter()
     act()
     return time.perf_counter() - started

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 
 from tests.api_world import Person, World, problem_of
 
+NOBODY = UUID("00000000-0000-4000-8000-000000000000")
 JSON = "application/json"
 
 NOT_JSON = [
@@ -104,9 +105,9 @@ def test_an_answer_in_another_form_is_not_acceptable(world: World) -> None:
         "/v1/nothing",
         "/v1/games/7",
         "/v1/games/%00",
-        f"/v1/games/{uuid4()}",
-        f"/v1/tables/{uuid4()}",
-        f"/v1/players/{uuid4()}",
+        f"/v1/games/{NOBODY}",
+        f"/v1/tables/{NOBODY}",
+        f"/v1/players/{NOBODY}",
         "/v1/rulesets/none",
         "/v1/rulesets/%00",
         "/v1//games",
@@ -172,7 +173,7 @@ def test_a_fault_of_ours_tells_nothing_of_itself(
         raise RuntimeError("password=hunter2")
 
     monkeypatch.setattr(type(world.services.players), "public", broken)
-    answer = world.get(f"/v1/players/{uuid4()}")
+    answer = world.get(f"/v1/players/{NOBODY}")
     assert answer.status_code == 500
     assert answer.json["type"] == "about:blank"
     assert "hunter2" not in answer.text
