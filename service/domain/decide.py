@@ -167,9 +167,9 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
 
 def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
     """The top card of the stock as a play where it fits, else it and the pile go to the hand."""
-    seat, ruleset = command.seat, game.ruleset
+    seat = command.seat
     if not may_try(game, seat):
-        raise RuleRefused(ruleset.cite("turn.try_stock"), _no_try(game, seat))
+        raise _no_try(game, seat)
     position = game.stock[0]
     opening = Opening(p=position, card=game.deck[position])
     if _lands(game, opening.card):
@@ -339,16 +339,19 @@ def _lands(game: Game, card: Card) -> bool:
     return fits(ruleset, rank, demand_of(ruleset, game.pile))
 
 
-def _no_try(game: Game, seat: Seat) -> str:
-    if game.ruleset.turn.try_stock is Trying.NEVER:
-        return "cards of the stock are not tried here"
+def _no_try(game: Game, seat: Seat) -> RuleRefused:
+    ruleset = game.ruleset
+    rule = ruleset.cite("turn.try_stock")
+    if ruleset.turn.try_stock is Trying.NEVER:
+        return RuleRefused(rule, "cards of the stock are not tried here")
     if not game.stock:
-        return "the stock is empty"
+        return RuleRefused(rule, "the stock is empty")
     if game.covering:
-        return "your own card has to be covered"
+        return RuleRefused(_cover_rule(game), "your own card has to be covered")
     if game.seats[seat].zone is Zone.DOWN:
-        return "only face-down cards are left: turn one of them"
-    return "whoever can play does not try the stock"
+        blind = ruleset.cite("model.blind")
+        return RuleRefused(blind, "only face-down cards are left: turn one of them")
+    return RuleRefused(rule, "whoever can play does not try the stock")
 
 
 def _cover_rule(game: Game) -> str:

@@ -50,8 +50,7 @@ def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, .
         raise RuleRefused(rule, "a stack of face-up cards is played whole")
     laid = _in_laying_order(ruleset, cards)
     if laid is None:
-        rule = ruleset.cite("model.normal_play")
-        raise RuleRefused(rule, "a play is one or more cards of one rank")
+        raise _no_play(ruleset, cards)
     refusal = opening_refusal(game, laid) or _unfitting(game, laid, _demand_now(game))
     if refusal is not None:
         raise refusal
@@ -241,6 +240,21 @@ def _fits_here(game: Game, rank: Rank, demand: Demand) -> bool:
     if game.covering:
         return game.ruleset.rank(rank).plays is not Plays.WITH_COMPANION
     return fits(game.ruleset, rank, demand)
+
+
+def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> RuleRefused:
+    """Return why cards of several ranks are no play together, by the statement closest to it."""
+    ranks = sorted({rank_of(card) for card in cards})
+    for rank in ranks:
+        if ruleset.rank(rank).plays is Plays.WITH_COMPANION:
+            rule = ruleset.cite(f"ranks.{rank}.plays", "model.normal_play")
+            return RuleRefused(rule, f"{rank} goes together with cards of one higher rank")
+    settings = ("model.jokers",) if JOKER in ranks else ()
+    if ruleset.turn.runs:
+        rule = ruleset.cite(*settings, "turn.runs", "model.normal_play")
+        return RuleRefused(rule, "a play is cards of one rank, or a run of one suit")
+    rule = ruleset.cite(*settings, "model.normal_play")
+    return RuleRefused(rule, "a play is one or more cards of one rank")
 
 
 def _unfitting(game: Game, laid: tuple[Card, ...], demand: Demand) -> RuleRefused | None:

@@ -29,6 +29,7 @@ SHITHEAD, LEEDS, KARMA = rules("shithead"), rules("leeds"), rules("karma-radford
 QUEEN, BOOT, MOREHEAD = rules("covered-queen"), rules("shit-boot"), rules("morehead")
 KEEP, LAYOUT = rules("shithead-keep-table"), rules("shithead-layout")
 EGILSSON = rules("egilsson")
+SIX, NO_SWITCHES = rules("shithead-six"), rules("guarducci", switches=[])
 
 
 def words_for(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
@@ -155,13 +156,69 @@ def test_cards_that_are_not_in_the_game_are_unknown_wherever_they_are_named() ->
 
 
 def test_every_card_is_named_once_in_what_goes_along() -> None:
-    """S7: one table card, or several of one rank."""
+    """S7: one table card, or several of one rank; a play's statement has no say in it."""
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
-    scenario(QUEEN, given=up, when=take(0, "5c 5c"), then=refused())
+    scenario(QUEEN, given=up, when=take(0, "5c 5c"), then=refused("S7"))
+    scenario(SHITHEAD, given=up, when=take(0, "5c 5c"), then=refused("P14"))
     stacked = table(pile="Kc", hands=["", "9d"], up=["7d+7c 8c"], down=["6c 6d"])
     for along in ("7c 7d", "7d 7c"):
         after = scenario(KARMA, given=stacked, when=take(0, along))
         assert set(after.seats[0].hand) == {"Kc", "7c", "7d"}
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "hand", "laid", "rule"),
+    [
+        (LEEDS, "6c 9c", "6c 9c", "L8"),
+        (LEEDS, "5c 4c", "5c 4c", "L17"),  # higher than five
+        (LEEDS, "2c 5c", "2c 5c", "L17"),  # not two
+        (LEEDS, "5c 6c 9c", "5c 6c 9c", "L17"),  # of one rank
+        (SIX, "X1 9c", "X1 9c", "P20"),  # never with other cards
+        (SIX, "8c 9c", "8c 9c", "P7"),
+        (rules("guarducci"), "4c 6c", "4c 6c", "P34"),  # no run
+        (rules("guarducci"), "X1 6c", "X1 6c", "P34"),
+        (NO_SWITCHES, "4c 5c", "4c 5c", "P7"),  # a run, where there are none
+    ],
+)
+def test_cards_of_several_ranks_are_refused_by_the_statement_closest_to_them(
+    ruleset: Ruleset, hand: str, laid: str, rule: str
+) -> None:
+    """L8, P7: one or more cards of one rank; but fives, jokers and runs have their own."""
+    others = ["9s", "8s", "7s", "6s", "Ks"][: ruleset.seats_min - 1]
+    given = table(pile="3d", hands=[hand, *others])
+    scenario(ruleset, given=given, when=play(0, laid), then=refused(rule))
+
+
+@pytest.mark.parametrize(
+    ("switches", "pile", "card", "rule"),
+    [
+        ([], "8c", "7d", "P7"),
+        ([2], "8c", "9d", "P34"),
+        ([2], "7c", "4d", "P7"),
+        ([1], "7c", "4d", "P34"),  # glass alone
+        ([1], "9c 7c", "4d", "P7"),  # the nine is seen, and asks as any card does
+        ([3], "8c", "4d", "P7"),
+        ([3], "8c", "Td", "P34"),
+    ],
+)
+def test_a_switch_that_is_off_is_not_cited(
+    switches: list[int], pile: str, card: str, rule: str
+) -> None:
+    """P34: each switch is usable alone; a rank that no switch makes special goes by P7."""
+    given = table(pile=pile, hands=[f"{card} Kc", "9s"])
+    ruleset = rules("guarducci", switches=switches)
+    scenario(ruleset, given=given, when=play(0, card), then=refused(rule))
+
+
+def test_whoever_must_turn_or_cover_is_told_so_when_trying_the_stock() -> None:
+    """P15: turning is all that is left; S13: the cover comes first; P37: else the try itself."""
+    turning = table(pile="Kc", hands=["", "9d"], down=["4c"], stock="6c")
+    scenario(EGILSSON, given=turning, when=try_stock(0), then=refused("P15"))
+    none_left = table(pile="Kc", hands=["4c", "9d"])
+    scenario(EGILSSON, given=none_left, when=try_stock(0), then=refused("P37"))
+    trying = replace(QUEEN, turn=EGILSSON.turn)
+    covering = table(pile="Qc", hands=["4c", "9d"], stock="6c", covering=True)
+    scenario(trying, given=covering, when=try_stock(0), then=refused("S13"))
 
 
 @pytest.mark.parametrize("command", [swap(0, "9c", "Kc"), lay(0, "9c"), ready(0)])
