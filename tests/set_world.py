@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -126,6 +127,7 @@ def open_game(
     seats: tuple[Any, ...],
     *,
     ruleset: str = "shithead",
+    options: Mapping[str, Any] = MappingProxyType({}),
     clock: Clock | None = None,
     window_seconds: int = 3,
     entropy: Entropy = Entropy.NONE,
@@ -136,7 +138,7 @@ def open_game(
     request = TableRequest(
         ruleset=ruleset,
         seats=seats,
-        options={},
+        options=dict(options),
         clock=clock,
         window_seconds=window_seconds,
         public=True,

@@ -97,9 +97,10 @@ class Attendance:
             version = entry.record.version
         if dispute.found_at >= version:
             return (), {}
-        definition = self._rulebook.find(entry.record.created["ruleset"]["id"])
+        pinned = entry.record.created["ruleset"]
+        definition = self._rulebook.find(pinned["id"])
         lines = self._entries.lines(record.game, limit=version)
-        cites = definition.cites if definition else {}
+        cites = definition.cites_of(pinned["options"]) if definition else {}
         made = canonical(
             findings_on(record.game, lines, opened.seq, opened.charge, cites=cites)
         )

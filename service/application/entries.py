@@ -131,8 +131,9 @@ class Entries:
             lines = self.lines(game)
             seed = self._seed(game, lines[-1])
         record = load(game, lines, seed=seed)
-        if definition := self._rulebook.find(record.created["ruleset"]["id"]):
-            record = with_cites(record, definition.cites)
+        pinned = record.created["ruleset"]
+        if definition := self._rulebook.find(pinned["id"]):
+            record = with_cites(record, definition.cites_of(pinned["options"]))
         table_id = UUID(record.created["table"])
         table, row = self.table(table_id), self._directory.table(table_id)
         seats = self._directory.game(game)

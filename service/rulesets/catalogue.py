@@ -12,7 +12,14 @@ from typing import Any
 from schemas.settings import Tree, check_changes, full_tree, merged, ruleset_of
 from service.domain.ruleset import Ruleset
 from service.rulesets.known import KNOWN
-from service.rulesets.options import Option, OptionError, applied, canonical_value, with_default
+from service.rulesets.options import (
+    Option,
+    OptionError,
+    applied,
+    canonical_value,
+    unchosen_settings,
+    with_default,
+)
 from service.rulesets.statements import (
     MODEL,
     Statement,
@@ -100,7 +107,18 @@ class Definition:
     def ruleset(self, chosen: Mapping[str, Any], *, hand: int = 1) -> Ruleset:
         """Return the ruleset as one hand of a table with these options is played by it."""
         settings = self.settings(chosen)
-        return ruleset_of(self.id, chosen, settings, hand=hand, cites=self.cites)
+        return ruleset_of(self.id, chosen, settings, hand=hand, cites=self.cites_of(chosen))
+
+    def cites_of(self, chosen: Mapping[str, Any]) -> dict[str, str]:
+        """
+        Return the statements behind the settings of a table with these options.
+
+        A rank that an option would make special, and does not as chosen, is a plain
+        one there: it rests on what is said of all ranks, not on the option.
+        """
+        unchosen = unchosen_settings(self.options.values(), chosen)
+        plain = {path for path in unchosen if path.startswith("ranks.")}
+        return {path: rule for path, rule in self.cites.items() if path not in plain}
 
     def rule_of(self, setting: str) -> str:
         """Return the id of the statement that a setting, given by its dotted path, rests on."""

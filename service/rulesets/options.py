@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from schemas.settings import Tree, merged
+from schemas.settings import Tree, leaves, merged
 from service.domain.cards import RANKS
 
 
@@ -68,6 +68,20 @@ def applied(tree: Tree, option: Option, value: Any) -> Tree:
         if option.kind != "ranks" and str(one) in option.changes:
             tree = merged(tree, option.changes[str(one)])
     return tree
+
+
+def unchosen_settings(options: Iterable[Option], chosen: Mapping[str, Any]) -> frozenset[str]:
+    """Return the paths of settings that the options could change and, as chosen, do not."""
+    taken: set[str] = set()
+    able: set[str] = set()
+    for option in options:
+        value = chosen.get(option.name, option.default)
+        picked = {str(one) for one in (value if option.kind == "set" else [value])}
+        for name, tree in option.changes.items():
+            paths = [path for path, _ in leaves(tree)]
+            able.update(paths)
+            taken.update(paths if name in picked else ())
+    return frozenset(able - taken)
 
 
 def options_of_own(tree: Tree) -> dict[str, Option]:

@@ -13,6 +13,7 @@ from service.application.moves import ATTEMPTS
 from service.bootstrap import Services
 from tests.set_world import (
     assert_sound,
+    entry_of,
     legal,
     lines_of,
     open_game,
@@ -101,6 +102,24 @@ def test_a_refusal_by_a_rule_is_kept_once_and_changes_nothing(
     assert refused.value.extra["legal"] == legal(services, game, 0)
     assert refused_moves(services, game) == [0]
     assert lines_of(services, game) == before
+
+
+def test_a_refusal_cites_the_rules_as_the_table_chose_them(
+    services: Services, ada: Player, bob: Player
+) -> None:
+    """P34: a switch that is off makes no rank special, so an eight is a card like any other."""
+    for switches, rule in (([], None), ([2], "P34")):
+        game = open_game(
+            services,
+            ada,
+            ("me", "open"),
+            ruleset="guarducci",
+            options={"switches": switches},
+            guests=(bob,),
+        )
+        cites = entry_of(services, game).record.game.ruleset.cites
+        assert cites.get("ranks.8.asks") == rule
+        assert cites["ranks.T.burns"] == "P34"
 
 
 def test_what_no_rule_refused_is_not_kept(services: Services, ada: Player, game: UUID) -> None:
