@@ -199,7 +199,8 @@ def _failed(game: Game, event: PilePickedUp | BlindFailed | StockFailed) -> Iter
     yield from ("pick_up.after", "pick_up.taker")
     if isinstance(event, PilePickedUp) and event.along:
         yield "pick_up.along"
-    if pick_up.taker is Taker.PREVIOUS or pick_up.after is not After.NEXT:
+    few = pick_up.after is After.PREVIOUS_ABOVE_TWO and len(game.in_play()) <= 2
+    if pick_up.taker is Taker.PREVIOUS or (pick_up.after is not After.NEXT and not few):
         yield "model.previous"
 
 
@@ -279,6 +280,8 @@ def _answering(game: Game, rank: Rank) -> Iterator[str]:
     elif rule.plays is Plays.ANYTHING:
         yield f"ranks.{rank}.plays"
     else:
+        if f"ranks.{rank}.plays" in ruleset.cites:  # a ruleset may say that a rank is plain
+            yield f"ranks.{rank}.plays"
         demand = demand_of(ruleset, game.pile)
         asker = demand.asked_by
         plain = replace(demand, asked_by=None)
