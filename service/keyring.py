@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
 import stat
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from service.record.server_keys import endorse
 from service.record.times import format_time, parse_time
+from service.whole_files import folder_lock, write_whole
 
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
@@ -181,19 +181,19 @@ def load_or_create(path: Path) -> Keyring:
     """
     Return the keys of a file, made first where there is none.
 
-    Two processes may start at once: each writes a file of its own and links it
-    to the name, which works for one; the other reads what that one wrote.
+    Of processes that start at once one gives the file its name; the others read what
+    that one wrote.
     """
     if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = _draft(path, Keyring.generate())
-        try:
-            with suppress(FileExistsError):
-                os.link(draft, path)
-        finally:
-            draft.unlink()
-        _sync_folder(path)
+        with suppress(FileExistsError):
+            save_new(Keyring.generate(), path)
     return load(path)
+
+
+def save_new(keyring: Keyring, path: Path) -> None:
+    """Write keys to a file that is not there yet, and its folder; else FileExistsError."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_whole(path, keyring.to_text().encode(), new=True)
 
 
 def load(path: Path) -> Keyring:
@@ -215,41 +215,10 @@ def load(path: Path) -> Keyring:
 
 def rotate(path: Path, change: Callable[[Keyring], Keyring] = Keyring.rotated) -> Keyring:
     """Put a new current key into the file and return the keys; running processes load again."""
-    with _locked(path):
+    with folder_lock(path.parent):
         keyring = change(load(path))
-        _draft(path, keyring).replace(path)
-        _sync_folder(path)
+        write_whole(path, keyring.to_text().encode())
     return keyring
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold off another rotation: of two at once, one would lose the other's key."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
-
-
-def _draft(path: Path, keyring: Keyring) -> Path:
-    """Write the keys beside `path`, safely on disk before anything is called by its name."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(keyring.to_text())
-        file.flush()
-        os.fsync(file.fileno())
-    return draft
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _new_key() -> tuple[str, bytes]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from base64 import b64decode, b64encode
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.record.canonical import RecordError
 from service.record.notes import NoteVerifier, parse_verifier
+from service.whole_files import write_whole
 
 
 class BadFile(Exception):
@@ -77,15 +76,9 @@ def keep_seat_key(path: Path, key: Ed25519PrivateKey) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
+    """Write a file that only its owner may read, in a folder that is made where it is missing."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    write_whole(path, content)
 
 
 def _secret(path: Path) -> str:

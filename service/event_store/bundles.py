@@ -6,11 +6,13 @@ import os
 import threading
 from collections import OrderedDict
 from pathlib import Path
+from typing import BinaryIO
 from uuid import UUID
 
 from service.event_store.protocol import StreamArchived
 from service.record.bundle import Bundle, NotABundle, read_bundle
 from service.record.hashing import sha256
+from service.whole_files import whole_file
 
 _KEPT = 32
 """Bundles kept in memory once they were read; one has some hundred kilobytes."""
@@ -62,14 +64,9 @@ class Bundles:
         """
         path = self.path(game)
         path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        try:
-            _write(partial, data)
-            partial.replace(path)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
+        with whole_file(path, mode=_MODE) as file:
+            _hand_over(file, path.parent)
+            file.write(data)
         if path.read_bytes() != data:
             raise OSError(f"{path} does not read back as it was written")
         return path
@@ -88,21 +85,8 @@ def _read(game: UUID, data: bytes) -> Bundle:
         raise StreamArchived(f"the bundle of game {game} cannot be read: {error}") from error
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file for whoever the folder belongs to, though root may be at work."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
-    with os.fdopen(handle, "wb") as file:
-        owner = path.parent.stat()
-        if os.geteuid() == 0:
-            os.fchown(handle, owner.st_uid, owner.st_gid)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _hand_over(file: BinaryIO, folder: Path) -> None:
+    """Make a file whoever's the folder is, though root may be at work."""
+    owner = folder.stat()
+    if os.geteuid() == 0:
+        os.fchown(file.fileno(), owner.st_uid, owner.st_gid)

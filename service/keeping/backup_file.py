@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from service.whole_files import whole_file
 
 MANIFEST: Final = "manifest.json"
 MOST_MANIFEST: Final = 1 << 20  # bytes
@@ -104,22 +105,8 @@ def new_backup(path: Path) -> Iterator[Writer]:
     """
     if path.exists():
         raise BackupError(f"{path} is there already")
-    partial = path.with_name(f".{path.name}.partial")
-    handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(handle, "w+b") as file:
-            with zipfile.ZipFile(file, "w") as packed:
-                yield Writer(packed)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with whole_file(path, new=True) as file, zipfile.ZipFile(file, "w") as packed:
+        yield Writer(packed)
 
 
 class Backup:

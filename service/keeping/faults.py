@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.record.tiles import EMPTY, Edge
+from service.whole_files import write_whole
 
 MOST_FAULTS: Final = 1000
 """That are listed; of the others it is told how many. A lost folder is one fault a game."""
@@ -83,12 +83,7 @@ def save_progress(path: Path, progress: Progress) -> None:
         "faults": [asdict(fault) for fault in progress.faults],
         "unlisted": progress.unlisted,
     }
-    draft = path.with_name(f".{path.name}.new")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    write_whole(path, json.dumps(value).encode())
 
 
 def _decoded(value: Mapping[str, Any]) -> Progress:

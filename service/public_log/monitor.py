@@ -22,13 +22,13 @@ from service.public_log.monitor_games import (
     unsealed,
 )
 from service.public_log.monitor_memory import MOST_FINDINGS, forget
-from service.public_log.witness import replace_file
 from service.record.canonical import RecordError
 from service.record.checkpoint import Checkpoint, open_checkpoint
 from service.record.notes import NoteVerifier
 from service.record.receipts import parse_receipt_body
 from service.record.tiles import EMPTY, WIDTH, Edge, entry_tiles, grow
 from service.record.tree import leaf_hash
+from service.whole_files import write_whole
 
 
 @dataclass(slots=True, kw_only=True)
@@ -201,7 +201,7 @@ def save_state(path: Path, state: MonitorState) -> None:
         "findings": state.findings,
         "more": state.more,
     }
-    replace_file(path, json.dumps(said).encode() + b"\n")
+    write_whole(path, json.dumps(said).encode() + b"\n")
 
 
 def _text(data: bytes) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import Protocol
 
 from service.record.checkpoint import Checkpoint, parse_checkpoint
 from service.record.notes import parse_note
+from service.whole_files import PUBLIC, folder_lock, write_whole
 
 
 class Signed(Protocol):
@@ -56,23 +55,11 @@ class SignedFile:
 
         Raises OSError, or RecordError where `note` is none.
         """
-        last, size = self.last(), parse_checkpoint(parse_note(note).text).size
-        if last is not None and last.size > size:
-            return
-        draft = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}")
-        try:
-            with draft.open("xb") as file:
-                file.write(note)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._path)
-        finally:
-            draft.unlink(missing_ok=True)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        size = parse_checkpoint(parse_note(note).text).size
+        with folder_lock(self._path.parent):
+            last = self.last()
+            if last is None or last.size <= size:
+                write_whole(self._path, note, mode=PUBLIC)
 
 
 def beside(key_file: Path | None) -> Signed:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +18,7 @@ from service.record.hashing import sha256
 from service.record.notes import NoteVerifier, parse_note
 from service.record.shapes import decode_base64
 from service.record.tree import consistency_holds, root
+from service.whole_files import write_whole
 
 MAX_REQUEST: Final = 1 << 17  # bytes
 MAX_PROOF: Final = 63
@@ -71,7 +70,7 @@ class WitnessState:
                 for name, one in known.items()
             },
         }
-        replace_file(self._path, json.dumps(said, indent=1).encode() + b"\n")
+        write_whole(self._path, json.dumps(said, indent=1).encode() + b"\n")
         self._seen = known
 
     def keep_evidence(self, note: bytes) -> Path:
@@ -83,7 +82,7 @@ def keep_evidence(beside: Path, note: bytes) -> Path:
     """Keep a signed note beside a file, once, and no more than a disk can bear; return where."""
     path = beside.with_name(f"{beside.name}.refused-{sha256(note).hex()[:12]}.note")
     if len(list(beside.parent.glob(f"{beside.name}.refused-*.note"))) < MOST_EVIDENCE:
-        replace_file(path, note)
+        write_whole(path, note)
     return path
 
 
@@ -184,7 +183,7 @@ def load_cosigner(path: Path, name: str | None) -> Cosigner:
         made = Cosigner(name=name, key=Ed25519PrivateKey.generate())
         str(made.verifier)  # refuses a name that no key may have
         private = b64encode(made.key.private_bytes_raw()).decode("ascii")
-        replace_file(path, json.dumps({"v": 1, "name": name, "key": private}).encode() + b"\n")
+        write_whole(path, json.dumps({"v": 1, "name": name, "key": private}).encode() + b"\n")
         return made
     try:
         value = json.loads(path.read_bytes())
@@ -227,19 +226,3 @@ def _read(path: Path) -> dict[str, Seen]:
     except (ValueError, TypeError, KeyError, AttributeError):
         # Beginning anew would forget what was seen, which is all that a witness is for.
         raise RecordError("bad_witness", f"{path} is not the state of a witness") from None
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file of its owner's, safely on disk before it goes by its name."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -190,7 +190,7 @@ def test_nothing_is_answered_that_is_not_on_disk(
     def full(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("service.public_log.witness.replace_file", full)
+    monkeypatch.setattr("service.public_log.witness.write_whole", full)
     with pytest.raises(OSError, match="disk full"):
         asked(witness, 0, 7)
     assert witness.seen(LOG.name).size == 0
