@@ -1,4 +1,4 @@
-"""The composition root: the settings become the services that API, workers and commands use."""
+"""The composition root: the parts of the service, each put together once, in their order."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from redis import Redis
-
 from service.application.answers import Answers
 from service.application.attendance import Attendance
 from service.application.auditing import Auditing
-from service.application.beat import Beat, Rest, no_beat
+from service.application.beat import Rest, no_beat
 from service.application.dispute_files import DisputeFiles
 from service.application.disputes import Disputes
 from service.application.docket import Docket
@@ -31,7 +29,7 @@ from service.application.readiness import ALWAYS, Readiness
 from service.application.readings import Readings
 from service.application.receipts import Receipts
 from service.application.refusals import Refusals
-from service.application.retention import KEPT, Purging, Retention, retention_of
+from service.application.retention import KEPT, Purging, Retention
 from service.application.rulebook import Rulebook
 from service.application.rulemaking import Rulemaking, Trials
 from service.application.ruleset_pages import RulesetPages
@@ -41,27 +39,17 @@ from service.application.statistics import Statistics
 from service.application.tables import Tables
 from service.application.turns import Turns
 from service.application.verifying import Verifying
-from service.config import Settings
-from service.event_store.bundles import Bundles
-from service.event_store.database import Database
 from service.event_store.directory import Directory
-from service.event_store.migrate import check as check_migrated
-from service.event_store.postgres import PostgresStore
-from service.event_store.postgres_directory import PostgresDirectory
 from service.event_store.protocol import EventStore
-from service.key_file import KeyFile, Keys
-from service.keyring import Keyring, KeyringError
+from service.key_file import Keys
 from service.public_log.memory_log import MemoryLog
-from service.public_log.postgres_log import PostgresLog
 from service.public_log.published import PublicLog
 from service.public_log.sequencer import Sequencer
-from service.public_log.signed import Signed, beside
+from service.public_log.signed import Signed
 from service.public_log.store import LogStore
-from service.public_log.witnesses import RemoteWitness, parse_witnesses
+from service.public_log.witnesses import RemoteWitness
 from service.record.notes import NoteSigner, NoteVerifier
-from service.starting import check_clock
-from service.trying import NO_TRIALS, QueuedTrials
-from service.wakeups import RedisBell, connect
+from service.trying import NO_TRIALS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,53 +250,3 @@ def compose(
         readiness=readiness,
         close=close,
     )
-
-
-def services_from(settings: Settings) -> Services:
-    """Return the services that the settings describe; connections open at their first use."""
-    database = Database.of(settings)
-    redis = connect(settings.redis_url) if settings.redis_url else None
-    bell = RedisBell(redis) if redis else None
-    keyring = _keyring(settings)
-    return compose(
-        store=PostgresStore(database, Bundles(settings.archive)),
-        directory=PostgresDirectory(database),
-        keyring=keyring,
-        origin=settings.origin,
-        bell=bell,
-        ask_findings=bell.look_into if bell else lambda _dispute: None,
-        readiness=Readiness(
-            needed={
-                "database": database.reach,
-                "migrations": lambda: check_migrated(settings.database_url),
-                "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
-            },
-            wanted={
-                "redis": lambda: _check_redis(redis),
-                "clock": lambda: check_clock(database),
-            },
-        ),
-        trials=QueuedTrials(redis),
-        begin_beat=Beat().begin,
-        log_store=PostgresLog(database),
-        witnesses=parse_witnesses(settings.witnesses or ""),
-        kept=retention_of(settings),
-        idle_after=timedelta(days=settings.idle_days) if settings.idle_days else None,
-        signed=beside(settings.key_file),
-        close=database.close,
-    )
-
-
-def _keyring(settings: Settings) -> Keyring | KeyFile:
-    if settings.keys is not None:
-        return Keyring.from_text(settings.keys)
-    if settings.key_file is None:
-        raise KeyringError("neither a key file nor keys are set")
-    return KeyFile(settings.key_file)
-
-
-def _check_redis(redis: Redis | None) -> None:
-    """Raise where Redis is down, or there is none: bots then wait for it."""
-    if redis is None:
-        raise ConnectionError("no address is set")
-    redis.ping()

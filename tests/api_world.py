@@ -8,8 +8,9 @@ from typing import Any
 from flask import Flask
 
 from service.api.app import create_app
-from service.bootstrap import Services, services_from
+from service.bootstrap import Services
 from service.config import Settings
+from service.configured import services_from
 from service.keyring import Keyring
 
 PROBLEM = "application/problem+json"

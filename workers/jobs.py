@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from service.bootstrap import Services, services_from
+from service.bootstrap import Services
 from service.config import settings_from
+from service.configured import services_from
 from service.measures import JOBS
 from service.rulesets.trials import play_trials
 

@@ -14,8 +14,9 @@ import structlog
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
-from service.bootstrap import Services, services_from
+from service.bootstrap import Services
 from service.config import ConfigError, Settings, settings_from
+from service.configured import services_from
 from service.logs import configure_logs
 from service.starting import CannotStart, check_start
 from service.wakeups import QUEUE
@@ -74,7 +75,7 @@ def work(settings: Settings) -> int:
         try:
             client = redis.Redis.from_url(settings.redis_url)
             queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
-            worker = _Worker([queue], connection=client, serializer=JSONSerializer)
+            worker = Worker([queue], connection=client, serializer=JSONSerializer)
             worker.stopping = stopping
             worker.work(logging_level="WARNING", with_scheduler=False)
             return 0
@@ -84,7 +85,7 @@ def work(settings: Settings) -> int:
     return 0
 
 
-class _Worker(SimpleWorker):
+class Worker(SimpleWorker):
     """RQ takes the signals over; this one passes on that it was told to stop."""
 
     stopping: threading.Event

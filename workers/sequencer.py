@@ -34,10 +34,11 @@ class LogSequencer:
         asking = threading.Thread(target=self._ask, args=(stopped,), daemon=True)
         asking.start()
         while not stopped():
-            if self._round() < BATCH:
+            if self.one_round() < BATCH:
                 time.sleep(INTERVAL)
 
-    def _round(self) -> int:
+    def one_round(self) -> int:
+        """Add and sign what there is; return how many leaves were added, 0 also where it failed."""
         try:
             if not self._confirmed:
                 self._sequencer.confirm()

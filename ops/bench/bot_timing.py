@@ -25,17 +25,17 @@ from uuid import UUID
 
 import orjson
 
+from ops.bench.requests import plain_table
 from service.application.beat import BEAT_SECONDS, Beat, Rest, at_once, no_beat
 from service.application.callers import Caller, Player
 from service.application.entries import GameEntry
 from service.application.game_record import write
 from service.application.moves import Moves
-from service.application.table_requests import TableRequest
+from service.application.names import Names
 from service.application.turns import Turns
 from service.bootstrap import Services, compose
 from service.domain.commands import Command
 from service.domain.decide import decide
-from service.domain.events import Entropy
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
 from service.event_store.memory import MemoryStore
@@ -125,10 +125,10 @@ def measured(
         turns = Turns(
             entries=services.entries,
             moves=cast("Moves", timed),
-            names=services.turns._names,  # noqa: SLF001 -- the parts of a worker, put together anew
+            names=Names(services.directory),
             directory=services.directory,
             world=services.world,
-            idle=services.turns._idle,  # noqa: SLF001 -- as above
+            idle=services.idle,
             bot_secret=bytes(32),
             begin_beat=begin,
         )
@@ -139,7 +139,7 @@ def measured(
 
 def _answered(turns: Turns, timed: Timed, entry: GameEntry) -> Answered:
     begun = time.perf_counter()
-    turns._once(entry)  # noqa: SLF001 -- one move of a job, without the store before and after it
+    turns.once(entry)
     seconds = timed.at - begun
     return Answered(seconds=seconds, moves=len(legal_moves(entry.record.game, 1)))
 
@@ -226,18 +226,7 @@ def _services() -> Services:
 
 
 def _dealt(services: Services, ada: Player, ruleset: str) -> UUID:
-    request = TableRequest(
-        ruleset=ruleset,
-        seats=("me", {"bot": "greedy"}),
-        options={},
-        clock=None,
-        window_seconds=0,
-        public=True,
-        entropy=Entropy.NONE,
-        key=None,
-        turn_limit=None,
-        deal=True,
-    )
+    request = plain_table(ruleset, ("me", {"bot": "greedy"}))
     return UUID(orjson.loads(services.tables.open(ada, request).body)["game"])
 
 

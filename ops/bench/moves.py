@@ -23,8 +23,8 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from ops.bench.requests import plain_table
 from service.application.callers import Caller, Player
-from service.application.table_requests import TableRequest
 from service.bootstrap import Services, compose
 from service.domain.events import Entropy
 from service.embedded_postgres import EmbeddedPostgres
@@ -121,18 +121,7 @@ def _play(
 
 
 def _table(services: Services, players: list[Player], ruleset: str) -> UUID:
-    wanted = TableRequest(
-        ruleset=ruleset,
-        seats=("me", *["open"] * (len(players) - 1)),
-        options={},
-        clock=None,
-        window_seconds=0,
-        public=True,
-        entropy=Entropy.NONE,
-        key=None,
-        turn_limit=None,
-        deal=True,
-    )
+    wanted = plain_table(ruleset, ("me", *["open"] * (len(players) - 1)))
     table = orjson.loads(services.tables.open(players[0], wanted).body)
     for player in players[1:]:
         answer = services.tables.sit(

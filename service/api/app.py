@@ -27,8 +27,9 @@ from service.api.statistics import statistics
 from service.api.stream import stream
 from service.api.tables import tables
 from service.api.waiting import Waiting
-from service.bootstrap import Services, services_from
+from service.bootstrap import Services
 from service.config import Settings, settings_from
+from service.configured import services_from
 from service.logs import configure_logs
 from service.starting import check_start
 

@@ -96,7 +96,7 @@ class Turns:
                 return "again"
             step()
             try:
-                after = self._once(entry)
+                after = self.once(entry)
             except StreamConflict:
                 return "stale"
             if after is None:
@@ -104,7 +104,7 @@ class Turns:
             entry = after
         return "again"
 
-    def _once(self, entry: GameEntry) -> GameEntry | None:
+    def once(self, entry: GameEntry) -> GameEntry | None:
         """
         Make one move that is due, and return the game after it; None where none is.
 

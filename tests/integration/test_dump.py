@@ -17,7 +17,8 @@ import redis
 from psycopg import sql
 
 from service.application.entries import GameEntry
-from service.bootstrap import Services, services_from
+from service.bootstrap import Services
+from service.configured import services_from
 from service.domain.cards import Card
 from tests.client import Client, play_on
 from tests.running import Running, running

@@ -26,7 +26,7 @@ from ops.bench.faults.steps import Steps
 from service.api.app import create_app
 from service.config import Settings, settings_from
 from workers import jobs
-from workers import main as worker_main
+from workers.main import Worker, work
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
@@ -95,9 +95,8 @@ def _live(
             _serve(steps, app, listening)
         case "worker":
             listening.close()
-            worker = worker_main._Worker  # noqa: SLF001 - the one that runs, watched from outside
-            _wrap(worker, "execute_job", worker.execute_job, steps)
-            worker_main.work(settings)
+            _wrap(Worker, "execute_job", Worker.execute_job, steps)
+            work(settings)
         case "relay":
             listening.close()
             _wrap(Relay, "pass_on", Relay.pass_on, steps)
@@ -109,8 +108,7 @@ def _live(
             Sweeper(jobs.services()).run(lambda: False)
         case "sequencer":
             listening.close()
-            done = LogSequencer._round  # noqa: SLF001 - as above
-            _wrap(LogSequencer, "_round", done, steps)
+            _wrap(LogSequencer, "one_round", LogSequencer.one_round, steps)
             LogSequencer(jobs.services()).run(lambda: False)
 
 
