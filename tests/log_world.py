@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -12,14 +14,18 @@ from service.public_log.published import PublicLog
 from service.public_log.sequencer import Sequencer, Step
 from service.public_log.signed import Signed
 from service.public_log.store import LogStore
+from service.public_log.witness import Witness
+from service.public_log.witness_server import witness_server
 from service.public_log.witnesses import RemoteWitness
 from service.record.checkpoint import Checkpoint, open_checkpoint
+from service.record.cosignature import Cosigner
 from service.record.notes import NoteSigner
 from service.record.tiles import EMPTY, TiledTree, entry_tiles, grow, read_entries
 from service.record.tree import leaf_hash
 
 ORIGIN = "tests.example"
 SIGNER = NoteSigner(name=ORIGIN, key=Ed25519PrivateKey.from_private_bytes(b"s" * 32))
+WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
 
 
 @dataclass(kw_only=True)
@@ -68,6 +74,17 @@ def sequencer_of(
         signed=signed,
         witnesses=witnesses,
     )
+
+
+@contextmanager
+def answering(witness: Witness) -> Iterator[RemoteWitness]:
+    """Give WITNESS as the log sees it, over HTTP, while the context lasts."""
+    with witness_server(witness, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield RemoteWitness(
+            url=f"http://127.0.0.1:{server.server_port}", verifier=WITNESS.verifier
+        )
+        server.shutdown()
 
 
 class Reader:

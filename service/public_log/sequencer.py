@@ -9,7 +9,13 @@ from typing import Final
 
 from service.public_log.signed import Forgetful, Signed
 from service.public_log.store import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, Waiting
-from service.public_log.witnesses import RemoteWitness, Unheard, WitnessRefused, ask_witness
+from service.public_log.witnesses import (
+    RemoteWitness,
+    SeenMore,
+    Unheard,
+    WitnessRefused,
+    ask_witness,
+)
 from service.record.canonical import RecordError
 from service.record.checkpoint import Checkpoint, sign_checkpoint
 from service.record.notes import NoteSigner, parse_note, signature_line
@@ -89,7 +95,8 @@ class Sequencer:
 
     def publish(self) -> bool:
         """Sign the newest head where that is still to be done; return whether it was."""
-        # In this order: another sequencer may sign a newer head between the two looks.
+        # In this order: another sequencer may sign a newer head between two of the looks.
+        remembered = self._remembered()
         published = self._store.published()
         head = self._store.head()
         signers = self._signers(self._now())
@@ -97,7 +104,7 @@ class Sequencer:
         if note == head.note:
             return False
         self._check(head, published)
-        self._check_memory(head)
+        self._check_memory(head, remembered)
         self._step("checked")
         try:
             self._memory.keep(note)
@@ -122,7 +129,8 @@ class Sequencer:
             try:
                 ask_witness(witness, published.note, tree, published.size)
             except WitnessRefused as reason:
-                raise LogBroken(f"{witness.verifier.name}: {reason}") from None
+                if not self._overtaken(reason):
+                    raise LogBroken(f"{witness.verifier.name}: {reason}") from None
             except Unheard:
                 continue
 
@@ -158,11 +166,21 @@ class Sequencer:
             try:
                 line = ask_witness(witness, published.note, tree, known)
             except Unheard as reason:
-                unheard.append((witness, reason))
+                if not self._overtaken(reason):
+                    unheard.append((witness, reason))
                 continue
             self._step("cosigned")
             self._store.keep_cosignature(published.size, name, line)
         return unheard
+
+    def _overtaken(self, reason: Unheard) -> bool:
+        """Return whether a witness saw more because another sequencer has published it since."""
+        published = self._store.published()
+        return (
+            isinstance(reason, SeenMore)
+            and published is not None
+            and reason.size <= published.size
+        )
 
     def _batch(self, head: Head, waiting: Sequence[Waiting], now: datetime) -> Batch:
         leaves: list[Leaf] = []
@@ -193,12 +211,14 @@ class Sequencer:
         if published is not None and tree.root(published.size) != published.root:
             raise LogBroken(f"the tree of {published.size} leaves that was signed is not there")
 
-    def _check_memory(self, head: Head) -> None:
-        """Raise unless this tree goes on from the last one signed, whatever the database says."""
+    def _remembered(self) -> Checkpoint | None:
         try:
-            last = self._memory.last()
+            return self._memory.last()
         except (OSError, RecordError) as error:
             raise LogBroken(f"what was signed last cannot be read: {error}") from None
+
+    def _check_memory(self, head: Head, last: Checkpoint | None) -> None:
+        """Raise unless this tree goes on from the last one signed, whatever the database says."""
         if last is None:
             return
         if last.size > head.size:

@@ -38,6 +38,14 @@ class WitnessRefused(Unheard):
     """A witness holds that this log is not the one it saw before: the gravest thing it can say."""
 
 
+class SeenMore(WitnessRefused):
+    """A witness has seen a larger tree than it is shown."""
+
+    def __init__(self, size: int, shown: int) -> None:
+        super().__init__(f"it has seen {size} leaves, and the tree has {shown}")
+        self.size = size
+
+
 def parse_witnesses(text: str) -> tuple[RemoteWitness, ...]:
     """Return the witnesses of a setting: `name+id+key url`, one after another with commas."""
     found = []
@@ -67,7 +75,7 @@ def ask_witness(witness: RemoteWitness, checkpoint: bytes, tree: TiledTree, know
     answer = _submit(witness, checkpoint, tree, known)
     if isinstance(answer, int):
         if answer > tree.size:
-            raise WitnessRefused(f"it has seen {answer} leaves, and the tree has {tree.size}")
+            raise SeenMore(answer, tree.size)
         answer = _submit(witness, checkpoint, tree, answer)
     if isinstance(answer, int):
         raise Unheard("it moves faster than it is asked")

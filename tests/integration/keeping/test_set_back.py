@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.event_store.database import Database
 from service.keeping.restore import restore
@@ -17,15 +15,11 @@ from service.public_log.postgres_log import PostgresLog
 from service.public_log.sequencer import LogBroken
 from service.public_log.signed import SignedFile, beside
 from service.public_log.witness import Witness, WitnessState
-from service.public_log.witness_server import witness_server
-from service.public_log.witnesses import RemoteWitness
-from service.record.cosignature import Cosigner
 from tests.integration.keeping.conftest import Kept, backed_up
-from tests.log_world import ORIGIN, SIGNER, sequencer_of
+from tests.log_world import ORIGIN, SIGNER, WITNESS, answering, sequencer_of
 from tests.set_world import Court, SetWorld, open_game, person
 
 SEEDS = count(100)
-WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
 
 
 @pytest.fixture
@@ -135,14 +129,9 @@ def test_on_a_new_machine_the_witnesses_know(
         state=WitnessState(tmp_path / "witness.state"),
         now=time.time,
     )
-    with witness_server(witness, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        here = RemoteWitness(
-            url=f"http://127.0.0.1:{server.server_port}", verifier=WITNESS.verifier
-        )
+    with answering(witness) as here:
         assert sequencer_of(kept.log, witnesses=[here]).ask_witnesses() == []
         sequencer_of(kept.log, witnesses=[here]).confirm()
         with pytest.raises(LogBroken, match="it has seen"):
             sequencer_of(older, witnesses=[here]).confirm()
-        server.shutdown()
     sequencer_of(older, witnesses=[here]).confirm()  # it is away: nobody waits for it

@@ -18,15 +18,14 @@ from service.public_log.log_client import LogClient, Unreachable
 from service.public_log.monitor import Monitor, MonitorState, load_state, save_state
 from service.public_log.sequencer import Sequencer
 from service.public_log.witness import Witness, WitnessState
-from service.public_log.witness_server import witness_server
 from service.public_log.witnesses import RemoteWitness, WitnessRefused
 from service.record.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
 from service.record.cosignature import Cosigner, cosignatures
 from service.record.notes import NoteSigner, parse_note
 from service.record.tree import leaf_hash, root
 from tests.api_world import Person, World
+from tests.log_world import WITNESS, answering
 
-WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
 Answer = Callable[[str], bytes | None]
 
 
@@ -313,11 +312,7 @@ def test_the_log_asks_its_witnesses_and_shows_their_cosignatures(
     world: World, ada: Person, witness: Witness
 ) -> None:
     """From the setting to the served checkpoint; a witness that is away harms nothing."""
-    with witness_server(witness, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        here = RemoteWitness(
-            url=f"http://127.0.0.1:{server.server_address[1]}", verifier=WITNESS.verifier
-        )
+    with answering(witness) as here:
         away = RemoteWitness(
             url="http://127.0.0.1:9",
             verifier=Cosigner(name="w.example/9", key=Ed25519PrivateKey.generate()).verifier,
@@ -338,7 +333,6 @@ def test_the_log_asks_its_witnesses_and_shows_their_cosignatures(
             _, note, _ = open_checkpoint(data, [world.services.verifier])
             assert len(cosignatures(note, [WITNESS.verifier])) == 1
         assert witness.seen("tests.example").size == 4
-        server.shutdown()
 
 
 def test_a_database_restored_from_an_old_backup_is_noticed_by_the_witnesses(
@@ -350,13 +344,8 @@ def test_a_database_restored_from_an_old_backup_is_noticed_by_the_witnesses(
     play(ada)
     world.services.sequencer.run_once()
     witness._state.keep("tests.example", Seen(size=99, root=bytes(32)))
-    with witness_server(witness, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        here = RemoteWitness(
-            url=f"http://127.0.0.1:{server.server_address[1]}", verifier=WITNESS.verifier
-        )
+    with answering(witness) as here:
         sequencer = world.services.sequencer
         sequencer._witnesses = (here,)
         [(_, reason)] = sequencer.ask_witnesses()
         assert isinstance(reason, WitnessRefused)
-        server.shutdown()
