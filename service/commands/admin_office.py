@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import click
+
+from service.commands.keys import keys_at_hand, opening
 
 if TYPE_CHECKING:
     from service.application.archiving import Archiving
@@ -89,9 +90,11 @@ def office(desk: Desk, *, archive: Path | None = None) -> Iterator[Office]:
     from service.event_store.together import Together
     from service.keyring import KeyringError
 
-    database = Together(_address(desk))
+    address = _address(desk)
+    keyring = opening(keys_at_hand(desk.key_file, desk.data), needed=())
+    database = Together(address)
     try:
-        yield _opened(database, _keys(desk), desk.operator, archive)
+        yield _opened(database, keyring, desk.operator, archive)
     except KeyringError as error:
         raise click.ClickException(f"the keys: {error}") from None
     except psycopg.Error as error:
@@ -131,14 +134,6 @@ def _address(desk: Desk) -> str:
             "or --database-url"
         )
     return address
-
-
-def _keys(desk: Desk) -> Keyring:
-    from service.keyring import Keyring, load
-
-    if desk.key_file is None and "SHITHEAD_KEYS" in os.environ:
-        return Keyring.from_text(os.environ["SHITHEAD_KEYS"])
-    return load(desk.key_file or desk.data / "keys.json")
 
 
 def _opened(database: Together, keys: Keyring, operator: str, archive: Path | None) -> Office:

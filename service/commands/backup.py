@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from service.commands.keeping import database_of, keys_of, of_a_service, read_keys, write_keys
+from service.commands.keeping import database_of, of_a_service
+from service.commands.keys import (
+    KeysAtHand,
+    closed,
+    key_file_of,
+    keys_at_hand,
+    opening,
+    read_keys,
+    write_keys,
+)
 
 if TYPE_CHECKING:
     from service.keeping.backup_file import Manifest
@@ -48,7 +57,7 @@ def backup(
     Exit status: 0 all that was asked for is whole and on disk, 1 something is not and why.
     """
     from service.keeping.back_up import back_up
-    from service.keeping.backup_file import BackupError
+    from service.keeping.backup_file import BackupError, described
 
     if keys is not None and keys.exists():
         raise click.ClickException(f"{keys} is there already: name a new file for the keys")
@@ -60,8 +69,8 @@ def backup(
     except BackupError as error:
         raise click.ClickException(str(error)) from None
     if keys is not None:
-        write_keys(read_keys(keys_of(key_file, data), manifest.keys), keys)
-    _tell(manifest, path, as_json=as_json)
+        write_keys(opening(keys_at_hand(key_file, data), manifest.keys), keys)
+    _tell(described(manifest), path, as_json=as_json)
     if keys is None and not as_json:
         click.echo("the keys are not in it: see --keys", err=True)
     return 0
@@ -107,28 +116,35 @@ def restore(
     Where none is given, the log's process asks the witnesses and log.checkpoint before
     it signs anything, and signs nothing if they know more. Run `shithead check` next.
 
+    Cards of running games come back only with the keys that sealed them. Give the
+    backup of the keys with --keys, or have them where the service looks for them; where
+    they are not, that is said, and the games are back all the same.
+
     Exit status: 0 the backup is back, 1 nothing was changed and why.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     from service.keeping import restore as restoring
-    from service.keeping.backup_file import Backup, BackupError
+    from service.keeping.backup_file import Backup, BackupError, described
     from service.public_log.signed import beside
 
-    place = keys_of(key_file, data)
+    place, at_hand = key_file_of(key_file, data), keys_at_hand(key_file, data)
+    given = None if keys is None else KeysAtHand(where=str(keys), keyring=read_keys(keys))
     newest = None if checkpoint is None else checkpoint.read_bytes()
     try:
-        needed = Backup(source).manifest.keys
-        keyring = None if keys is None else read_keys(keys, needed)
-        if keyring is not None:
-            _refuse_other_keys(place, keyring)
+        if given is not None:
+            _refuse_other_keys(at_hand, opening(given, Backup(source).manifest.keys))
         with database_of(database_url, data, new=True) as url:
             manifest = restoring.restore(url, source, checkpoint=newest)
     except BackupError as error:
         raise click.ClickException(str(error)) from None
-    if keyring is not None and not place.exists():
-        write_keys(keyring, place)
+    if at_hand.keyring is None and given is not None and given.keyring is not None:
+        write_keys(given.keyring, place)
+        at_hand = given
     if newest is not None:
         _remember(beside(place), newest)
-    _tell(manifest, source, as_json=as_json)
+    lost = at_hand.lacking(manifest.keys)
+    _tell({**described(manifest), "lacking": lost}, source, as_json=as_json)
+    if lost:
+        click.echo(f"{closed(at_hand, lost)}: put them there before the service starts", err=True)
     if newest is None and not as_json:
         click.echo(_warned(manifest), err=True)
     return 0
@@ -144,25 +160,22 @@ def _remember(memory: Signed, newest: bytes) -> None:
         click.echo(f"log.checkpoint beside the keys was not written: {error}", err=True)
 
 
-def _refuse_other_keys(place: Path, keyring: Keyring) -> None:
-    if place.exists() and read_keys(place, ()).to_text() != keyring.to_text():
-        raise click.ClickException(f"{place} is there already, and holds other keys")
+def _refuse_other_keys(at_hand: KeysAtHand, keyring: Keyring) -> None:
+    if at_hand.keyring is not None and at_hand.keyring.to_text() != keyring.to_text():
+        raise click.ClickException(f"{at_hand.where} is there already, and holds other keys")
 
 
-def _tell(manifest: Manifest, path: Path, *, as_json: bool) -> None:
-    from service.keeping.backup_file import described
-
-    told: dict[str, Any] = {"file": str(path), **described(manifest)}
+def _tell(told: dict[str, Any], path: Path, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps({"file": str(path), **told}))
         return
-    click.echo(f"{path}: of {manifest.made_at}, written by {manifest.engine}")
+    click.echo(f"{path}: of {told['made_at']}, written by {told['engine']}")
     click.echo(
-        f"{told['rows']} rows, {manifest.games} games, {manifest.running} of them running, "
-        f"{manifest.leaves} leaves of the public log"
+        f"{told['rows']} rows, {told['games']} games, {told['running']} of them running, "
+        f"{told['leaves']} leaves of the public log"
     )
-    if manifest.keys:
-        click.echo(f"its running games need the keys {', '.join(manifest.keys)}")
+    if told["keys"]:
+        click.echo(f"its running games need the keys {', '.join(told['keys'])}")
 
 
 def _warned(manifest: Manifest) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from service.commands.keeping import database_of, keys_of, of_a_service
+from service.commands.keeping import database_of, of_a_service
+from service.commands.keys import closed, keys_at_hand
 
 if TYPE_CHECKING:
     from service.keeping.faults import Progress
@@ -71,27 +73,33 @@ def check(
       bundle             an archived game whose bundle is not there, or not the one recorded
       leaf, tile, root   a public log that its games, or its own leaves, contradict
       signature          a checkpoint that no key of the service signed, or of another tree
+    With the keys at hand it also says which of them are lacking to go on with running games.
     With --deep also the checks of `shithead verify`, on every game, sealed or not.
 
     The service may run meanwhile. Any role that may read everything will do.
 
     Exit status: 0 all fits, 1 something does not, or the check could not be made.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    from service.application.server_keys import verifiers_of
     from service.event_store.protocol import StoreUnavailable
     from service.keeping.faults import StateError, load_progress
 
-    keys = _keys(keys_of(key_file, data), origin)
+    at_hand = keys_at_hand(key_file, data)
+    keys = None if at_hand.keyring is None else verifiers_of(at_hand.keyring, origin)
     try:
         progress = None if state is None else load_progress(state, deep=deep)
         with database_of(database_url, data) as url:
             folder = data / "archive" if archive is None and database_url is None else archive
             done = _run(url, folder, keys, progress, state, deep=deep)
+            lost = at_hand.lacking(_needed(url)) if at_hand.keyring else []
     except (StateError, StoreUnavailable) as error:
         raise click.ClickException(str(error)) from None
     if state is not None:
         state.unlink(missing_ok=True)
-    _tell(done, signatures=keys is not None, as_json=as_json)
-    return FOUND if done.faults else 0
+    _tell(done, lost, signatures=keys is not None, as_json=as_json)
+    if lost:
+        click.echo(closed(at_hand, lost), err=True)
+    return FOUND if done.faults or lost else 0
 
 
 def _run(
@@ -138,26 +146,23 @@ def _bars() -> Bars:
     )
 
 
-def _keys(key_file: Path, origin: str) -> tuple[NoteVerifier, ...] | None:
-    """Return what checks the service's signatures; None where its keys are not at hand."""
-    from service.application.server_keys import verifiers_of
-    from service.keyring import KeyringError, load
+def _needed(url: str) -> Sequence[str]:
+    """Return which keys the running games are sealed with."""
+    from service.event_store.database import Database
 
-    if not key_file.exists():
-        return None
-    try:
-        return verifiers_of(load(key_file), origin)
-    except KeyringError as error:
-        raise click.ClickException(str(error)) from None
+    with closing(Database(url, size=1)) as database:
+        [(_, _, _, _, keys)] = database.fetch("backup_facts")
+    return tuple(keys)
 
 
-def _tell(done: Progress, *, signatures: bool, as_json: bool) -> None:
+def _tell(done: Progress, lost: list[str], *, signatures: bool, as_json: bool) -> None:
     if as_json:
         told = {
             "streams": done.streams,
             "leaves": done.edge.size,
             "deep": done.deep,
             "signatures": signatures,
+            "lacking": lost,
             "faults": [asdict(fault) for fault in done.faults],
             "unlisted": done.unlisted,
         }
@@ -172,4 +177,4 @@ def _tell(done: Progress, *, signatures: bool, as_json: bool) -> None:
     result = f"{count} faults" if count else "all fits"
     click.echo(f"{done.streams} streams, {done.edge.size} leaves: {result}")
     if not signatures:
-        click.echo("signatures of checkpoints were not looked at: no key file", err=True)
+        click.echo("signatures of checkpoints were not looked at: no keys", err=True)

@@ -1,17 +1,13 @@
-"""What the commands that keep the record share: which database is meant, and the keys beside it."""
+"""What the commands that keep the record share: the options that say which service is meant."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from service.keyring import Keyring
 
 
 def of_a_service(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +31,7 @@ def of_a_service(command: Callable[..., Any]) -> Callable[..., Any]:
         envvar="SHITHEAD_KEY_FILE",
         show_envvar=True,
         type=click.Path(path_type=Path),
-        help="The file that holds the keys; without it, keys.json in --data.",
+        help="The file that holds the keys; without it SHITHEAD_KEYS, or keys.json in --data.",
     )
     return url(data(key_file(command)))
 
@@ -71,36 +67,3 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
             yield server.start()
     except (EmbeddedError, StartError) as error:
         raise click.ClickException(str(error)) from None
-
-
-def keys_of(key_file: Path | None, data: Path) -> Path:
-    """Return where the keys of a service lie."""
-    return key_file if key_file is not None else data / "keys.json"
-
-
-def read_keys(path: Path, needed: Iterable[str]) -> Keyring:
-    """Return the keys of a file; an error where one is missing that running games need."""
-    from service.keyring import KeyringError, load
-
-    try:
-        keyring = load(path)
-    except KeyringError as error:
-        raise click.ClickException(str(error)) from None
-    if lost := sorted(set(needed) - set(keyring.keys)):
-        raise click.ClickException(
-            f"{path} has no key {', '.join(lost)}, which running games of this backup need"
-        )
-    return keyring
-
-
-def write_keys(keyring: Keyring, path: Path) -> None:
-    """Write keys to a new file that its owner alone may read."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(keyring.to_text())
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}") from None
