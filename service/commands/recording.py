@@ -51,15 +51,16 @@ class Recording:
     deck: tuple[Card, ...] | None
     owner: Seat | None  # whose openings the bundle holds
     failed: tuple[Finding, ...]  # the checks that say something against the log
-    wording: str
+    wording: str  # what they come to
 
     @property
     def fault(self) -> str | None:
         """Return what is wrong with the log: the first check that fails, why, by which rule."""
-        for finding in self.failed:
-            rule = f" [{finding.rule}]" if finding.rule else ""
-            return f"{self.wording}: {finding.reason or 'no reason'}{rule}"
-        return None
+        if not self.failed:
+            return None
+        first = self.failed[0]
+        rule = f" [{first.rule}]" if first.rule else ""
+        return f"{self.wording}: {first.reason or 'no reason'}{rule}"
 
     @property
     def sealed(self) -> bool:
