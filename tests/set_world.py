@@ -132,6 +132,7 @@ def open_game(
     window_seconds: int = 3,
     entropy: Entropy = Entropy.NONE,
     turn_limit: int | None = None,
+    key: str | None = None,
     guests: tuple[Player, ...] = (),
 ) -> UUID:
     """Open a public table, let guests take its open seats, and return the game that is dealt."""
@@ -143,7 +144,7 @@ def open_game(
         window_seconds=window_seconds,
         public=True,
         entropy=entropy,
-        key=None,
+        key=key,
         turn_limit=turn_limit,
         deal=True,
     )

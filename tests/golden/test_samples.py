@@ -12,41 +12,22 @@ import pytest
 
 from schemas.events import event_of
 from schemas.moves import move_json
+from service.domain.asked import move_behind
 from service.domain.cards import Card
-from service.domain.commands import (
-    Forfeit,
-    Lay,
-    Move,
-    Pass,
-    PickUp,
-    Play,
-    PlayBlind,
-    Ready,
-    Swap,
-    TimeOut,
-    TryStock,
-)
+from service.domain.commands import Move, TimeOut
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.events import (
-    BlindFailed,
     CardsDealt,
-    CardsPlayed,
-    CardsSwapped,
     DeckCommitted,
     EntropyCommitted,
     EntropyRevealed,
     Event,
     GameAborted,
     GameCreated,
-    GameEnded,
-    PilePickedUp,
     SeatReady,
-    StockFailed,
     TableLaid,
-    TurnPassed,
     TurnTimedOut,
-    Zone,
 )
 from service.domain.evolve import evolve, fold
 from service.domain.game import Game, new_game
@@ -152,27 +133,9 @@ def _command(group: Sequence[Event], game: Game) -> Move | TimeOut:
 
 
 def _move(event: Event) -> Move:
-    match event:
-        case CardsPlayed(zone=Zone.DOWN, slot=int(slot)) | BlindFailed(slot=slot):
-            return PlayBlind(seat=event.seat, slot=slot)
-        case CardsPlayed(zone=Zone.STOCK) | StockFailed():
-            return TryStock(seat=event.seat)
-        case CardsPlayed():
-            return Play(seat=event.seat, cards=event.cards)
-        case PilePickedUp():
-            return PickUp(seat=event.seat, along=event.along)
-        case TurnPassed():
-            return Pass(seat=event.seat)
-        case CardsSwapped():
-            return Swap(seat=event.seat, up=event.up, hand=event.hand)
-        case TableLaid():
-            return Lay(seat=event.seat, stacks=event.stacks)
-        case SeatReady():
-            return Ready(seat=event.seat)
-        case GameEnded(shithead=int(seat)):
-            return Forfeit(seat=seat)
-        case _:
-            raise AssertionError(f"no move begins with {event}")
+    move = move_behind(event)
+    assert move is not None, f"no move begins with {event}"
+    return move
 
 
 def _key(move: Mapping[str, Any]) -> str:

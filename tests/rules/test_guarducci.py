@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.ruleset import Ruleset, deck_of
+from service.domain.ruleset import deck_of
+from tests.rules.guarducci import ALL, NONE, only
 from tests.rules.phrases import (
     burned,
     ended,
@@ -17,20 +18,6 @@ from tests.rules.phrases import (
 )
 from tests.rules.scenario import moves, refused, scenario
 from tests.rules.tables import rules, table
-
-ALL = rules("guarducci")
-NONE = rules("guarducci", switches=[])
-
-
-def only(*switches: int, joker: str = "glass") -> Ruleset:
-    """Return the ruleset with these switches and no others."""
-    return rules("guarducci", switches=list(switches), joker=joker)
-
-
-def after_run(ruleset: Ruleset, pile: str, hand: str) -> set[str]:
-    """Return the runs that may be played onto a pile."""
-    plays = moves(ruleset, table(pile=pile, hands=[hand, "9s"])) - {"take"}
-    return {p for p in plays if len({c[0] for c in p.split()}) > 1}
 
 
 def test_p34_without_switches_it_is_shithead() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.domain.ruleset import Ruleset
+from tests.rules.guarducci import ALL, NONE, after_run, only
 from tests.rules.phrases import (
     burned,
     failed,
@@ -14,21 +14,7 @@ from tests.rules.phrases import (
     turn_over,
 )
 from tests.rules.scenario import moves, refused, scenario
-from tests.rules.tables import rules, table
-
-ALL = rules("guarducci")
-NONE = rules("guarducci", switches=[])
-
-
-def only(*switches: int, joker: str = "glass") -> Ruleset:
-    """Return the ruleset with these switches and no others."""
-    return rules("guarducci", switches=list(switches), joker=joker)
-
-
-def after_run(ruleset: Ruleset, pile: str, hand: str) -> set[str]:
-    """Return the runs that may be played onto a pile."""
-    plays = moves(ruleset, table(pile=pile, hands=[hand, "9s"])) - {"take"}
-    return {p for p in plays if len({c[0] for c in p.split()}) > 1}
+from tests.rules.tables import table
 
 
 def test_p34_5_runs_of_one_suit() -> None:

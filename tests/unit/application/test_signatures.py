@@ -13,12 +13,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.application.callers import Player
 from service.application.errors import Refusal
-from service.application.table_requests import TableRequest
 from service.bootstrap import Services
-from service.domain.events import Entropy
 from service.record.moves import intent, sign_intent
 from tests.made_games import private_key, public_text
-from tests.set_world import entry_of, legal, lines_of, post
+from tests.set_world import entry_of, legal, lines_of, open_game, post
 
 KEY = private_key("ada")
 READY = {"type": "ready"}
@@ -28,19 +26,12 @@ NONCE = "0" * 32
 @pytest.fixture
 def game(services: Services, ada: Player) -> UUID:
     """Return a game of Ada, who signs, against a bot."""
-    request = TableRequest(
-        ruleset="leeds",
-        seats=("me", {"bot": "lowest"}),
-        options={},
-        clock=None,
-        window_seconds=0,
-        public=True,
-        entropy=Entropy.NONE,
-        key=public_text(KEY),
-        turn_limit=None,
-        deal=True,
-    )
-    return UUID(orjson.loads(services.tables.open(ada, request).body)["game"])
+    return opened(services, ada, key=public_text(KEY))
+
+
+def opened(services: Services, host: Player, *, key: str | None) -> UUID:
+    seats = ("me", {"bot": "lowest"})
+    return open_game(services, host, seats, ruleset="leeds", window_seconds=0, key=key)
 
 
 def auth(
@@ -111,19 +102,7 @@ def test_what_has_not_the_shape_of_a_signature_is_none(
 
 
 def test_a_seat_without_a_key_signs_nothing(services: Services, bob: Player, game: UUID) -> None:
-    request = TableRequest(
-        ruleset="leeds",
-        seats=("me", {"bot": "lowest"}),
-        options={},
-        clock=None,
-        window_seconds=0,
-        public=True,
-        entropy=Entropy.NONE,
-        key=None,
-        turn_limit=None,
-        deal=True,
-    )
-    other = UUID(orjson.loads(services.tables.open(bob, request).body)["game"])
+    other = opened(services, bob, key=None)
     body = {**READY, "auth": auth(services, other, READY)}
     assert refused(services, bob, other, body) == "bad-signature"
 

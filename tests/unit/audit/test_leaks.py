@@ -14,32 +14,12 @@ from service.audit.knowledge import knowledge
 from service.audit.story import Story
 from service.domain.cards import Card
 from service.domain.evolve import fold
-from service.domain.game import Game
 from service.domain.view import Viewer
 from tests.unit.audit.stories import AT, Line
+from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 
 REFUSED = [{"at": AT, "seat": seat, "move": {"type": "pass"}, "rule": "x"} for seat in range(5)]
-
-
-def unknown_to(game: Game, viewer: Viewer) -> list[int]:
-    """Return the positions of the deck of which `viewer` cannot know the card."""
-    place = {card: p for p, card in enumerate(game.deck)}
-    unknown = list(game.stock) + [p for s in game.seats for p in s.down if p is not None]
-    for seat, state in enumerate(game.seats):
-        if seat != viewer:
-            unknown += [place[card] for card in state.hand if card not in state.known]
-    return unknown
-
-
-def another_deck(game: Game, viewer: Viewer, rng: random.Random) -> tuple[Card, ...]:
-    """Return a deck that the viewer cannot tell from that of `game`."""
-    positions = unknown_to(game, viewer)
-    cards = [game.deck[p] for p in rng.sample(positions, len(positions))]
-    deck = list(game.deck)
-    for p, card in zip(positions, cards, strict=True):
-        deck[p] = card
-    return tuple(deck)
 
 
 def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:

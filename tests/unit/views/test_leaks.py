@@ -14,38 +14,17 @@ from service.bots.registry import bots
 from service.bots.seeding import bot_rng
 from service.domain.cards import Card
 from service.domain.evolve import fold
-from service.domain.game import Game
 from service.domain.legal import legal_moves
 from service.domain.view import Viewer, seen_by
 from service.replay.frames import frames
 from service.replay.transcript import transcript
+from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 
 FACTS = Facts(
     id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32
 )
 BEFORE_DECK = 2
-
-
-def _unknown(game: Game, viewer: Viewer) -> list[int]:
-    """Return the positions of the deck of which `viewer` cannot know the card."""
-    place = {card: p for p, card in enumerate(game.deck)}
-    unknown = list(game.stock)
-    for seat, state in enumerate(game.seats):
-        unknown += [p for p in state.down if p is not None]
-        if seat != viewer:
-            unknown += [place[card] for card in state.hand if card not in state.known]
-    return unknown
-
-
-def _another_deck(game: Game, viewer: Viewer, rng: random.Random) -> tuple[Card, ...]:
-    """Return a deck that the viewer cannot tell from the one of `game`."""
-    positions = _unknown(game, viewer)
-    cards = [game.deck[p] for p in rng.sample(positions, len(positions))]
-    deck = list(game.deck)
-    for p, card in zip(positions, cards, strict=True):
-        deck[p] = card
-    return tuple(deck)
 
 
 def _sight(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
@@ -76,7 +55,7 @@ def test_a_viewer_is_shown_the_same_whatever_it_cannot_know(stop: tuple[Played, 
     full = fold(game.events[:version], game.deck)
     viewers: tuple[Viewer, ...] = (None, *range(len(full.seats)))
     for viewer in viewers:
-        other = _another_deck(full, viewer, random.Random(seed))
+        other = another_deck(full, viewer, random.Random(seed))
         assert _sight(game, other, version, viewer) == _sight(game, game.deck, version, viewer)
 
 
@@ -89,7 +68,7 @@ def test_every_ruleset_shows_a_viewer_the_same_whatever_it_cannot_know(identity:
         full = fold(game.events[:version], game.deck)
         viewers: tuple[Viewer, ...] = (None, 0, full.turn or 1)
         for viewer in viewers:
-            other = _another_deck(full, viewer, rng)
+            other = another_deck(full, viewer, rng)
             assert other != game.deck
             assert _sight(game, other, version, viewer) == _sight(game, game.deck, version, viewer)
 
@@ -103,7 +82,7 @@ def test_moves_and_bots_depend_only_on_what_a_seat_knows(stop: tuple[Played, int
     if full.opening:
         return
     for seat in range(len(full.seats)):
-        other = _another_deck(full, seat, random.Random(seed))
+        other = another_deck(full, seat, random.Random(seed))
         twin = fold(game.events[:version], other)
         moves = legal_moves(full, seat)
         assert moves == legal_moves(twin, seat)
