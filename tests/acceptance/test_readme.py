@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import shithead
 from service.config import variable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,19 +87,6 @@ def test_the_session_ends_as_it_says(address: str, folder: Path) -> None:
     assert re.fullmatch(r'\["\w\w", "\w\w", "\w\w"\]', lines[0]), "her hand"
     assert lines[1] == "play begins when every seat is ready"
     assert re.match(r" +\d+  The hand (is over|ends)", lines[2])
-
-
-def test_every_file_and_folder_it_names_is_there() -> None:
-    named = re.findall(r"`((?:service|schemas|sql|workers|ops|tests)/[\w./-]*)`", README)
-    linked = re.findall(r"\]\((?!http)([^)]+)\)", README)
-    assert len(named) > 15
-    assert [name for name in (*named, *linked) if not (ROOT / name).exists()] == []
-
-
-def test_every_command_it_names_exists() -> None:
-    named = set(re.findall(r"`?shithead (verify|replay|simulate|rulesets|migrate|up)\b", README))
-    assert named <= set(shithead.commands)
-    assert {"verify", "replay", "simulate", "rulesets"} <= named
 
 
 def test_the_ruleset_it_shows_is_the_file() -> None:

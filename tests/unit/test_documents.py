@@ -1,0 +1,124 @@
+"""The documents name nothing that is not there: files, links, commands, options, settings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+
+from service.cli import shithead
+from service.config import Settings, variable
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = ("README.md", "ops/*.md", "ops/decisions/*.md")  # results of measurements stay
+NAMES = [str(p.relative_to(ROOT)) for place in DOCUMENTS for p in sorted(ROOT.glob(place))]
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"(?:\.venv/bin/)?((?:shithead [a-z]|ops/up\b)[^#|]*)")
+FOLDER = r"(?:service|schemas|sql|workers|ops|tests)/"
+FILE = re.compile(FOLDER + r"[\w./*<>-]*|[\w*]+\.(?:py|sql|toml|md)")
+OF_TESTS = "SHITHEAD_TEST_"
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def quoted(text: str) -> list[str]:
+    """Return what stands between backticks, fences apart."""
+    return [" ".join(words.split()) for words in re.findall(r"`([^`]+)`", FENCE.sub("", text))]
+
+
+def files(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a text names as a file, with the folder of the one before for a bare name."""
+    folder = ""
+    for name in quoted(text):
+        if FILE.fullmatch(name):
+            if "/" in name:
+                folder = name.rpartition("/")[0]
+            yield folder, name
+
+
+def is_there(folder: str, name: str) -> bool:
+    pattern = re.sub(r"<[^>]+>", "*", name if "/" in name else f"{folder}/{name}")
+    return any(ROOT.glob(pattern.rstrip("/")))
+
+
+def commands(text: str) -> list[str]:
+    """Return every command line in a text, and what of one is named in a sentence."""
+    blocks = [*FENCE.findall(text), *re.findall(r"^    \S.*$", text, re.MULTILINE)]
+    lines = [line.strip() for line in "\n".join(blocks).splitlines()]
+    found = [COMMAND.match(words) for words in (*lines, *quoted(text))]
+    return sorted({match[1].strip() for match in found if match})
+
+
+def parsed(line: str) -> tuple[click.Command, dict[str, object], list[str]]:
+    """Return the command of a line, its options and what is left; raises click.UsageError."""
+    words = shlex.split(line)
+    if words[0] == "ops/up":
+        words = ["shithead", "up", *words[1:]]
+    command: click.Command = shithead
+    given: dict[str, object] = {}
+    context, rest = click.Context(shithead), words[1:]
+    while True:
+        options, rest, _ = command.make_parser(context).parse_args(args=list(rest))
+        given |= options
+        if not isinstance(command, click.Group) or not rest:
+            return command, given, rest
+        name, *rest = rest
+        found = command.get_command(context, name)
+        if found is None:
+            raise click.UsageError(f"there is no command {name}")
+        command, context = found, click.Context(found, parent=context, info_name=name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_is_there(name: str) -> None:
+    named = list(files(text_of(name)))
+    assert [file for folder, file in named if not is_there(folder, file)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_leads_somewhere(name: str) -> None:
+    linked = re.findall(r"\]\((?!https?:)([^)#]+)\)", text_of(name))
+    assert [link for link in linked if not (ROOT / name).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "line", sorted({line for name in NAMES for line in commands(text_of(name))})
+)
+def test_every_command_is_there_with_its_options(line: str) -> None:
+    parsed(line)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_is_there(name: str) -> None:
+    named = {n for n in re.findall(r"\bSHITHEAD_[A-Z_]+", text_of(name)) if n.strip("_") == n}
+    known = {variable(setting.name) for setting in fields(Settings)}
+    assert {n for n in named - known if not n.startswith(OF_TESTS)} == set()
+
+
+def test_what_the_documents_name_is_found() -> None:
+    """Documents that were laid out anew must not leave these tests with nothing to look at."""
+    assert len(list(files(text_of("README.md")))) > 40
+    of_readme = {parsed(line)[0].name for line in commands(text_of("README.md"))}
+    assert of_readme >= {"play", "verify", "replay", "simulate", "rulesets"}
+    of_runbook = {parsed(line)[0].name for line in commands(text_of("ops/runbook.md"))}
+    kept = {"backup", "restore", "check", "migrate", "monitor", "witness", "rotate-keys", "up"}
+    acts = {"stuck", "abort", "archive", "revoke-token", "erase", "close", "trail"}
+    assert of_runbook >= kept | acts
+
+
+@pytest.mark.parametrize("line", ["shithead chekc", "shithead check --depe", "ops/up --porte 1"])
+def test_a_command_that_is_not_there_is_seen(line: str) -> None:
+    with pytest.raises(click.UsageError):
+        parsed(line)
+
+
+def test_a_file_that_is_not_there_is_seen() -> None:
+    text = "`service/domain/plays.py`, `demand.py`, `gone.py`, `service/rulesets/<id>.toml`"
+    assert [is_there(*file) for file in files(text)] == [True, True, False, True]
