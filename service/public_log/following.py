@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.public_log.log_client import LogClient, Unreachable
+from service.public_log.log_client import LogClient, NotThere, Unreachable
 from service.public_log.witness import Answer, Seen, Witness
 from service.public_log.witnesses import write_request
 from service.record.canonical import RecordError
@@ -23,17 +23,17 @@ def follow(client: LogClient, witness: Witness) -> tuple[bytes, Answer]:
         checkpoint = parse_checkpoint(parse_note(note).text)
         seen = witness.seen(checkpoint.origin)
         if checkpoint.size < seen.size:
-            return note, _older(client, checkpoint, seen)
+            return note, witness.older(note, begins=_begins(client, checkpoint, seen))
         proof = TiledTree(checkpoint.size, client.hashes).consistency_proof(seen.size)
     except RecordError as error:
         raise Unreachable(f"the log cannot be read: {error.detail}") from None
     return note, witness.add_checkpoint(write_request(seen.size, proof, note))
 
 
-def _older(client: LogClient, checkpoint: Checkpoint, seen: Seen) -> Answer:
-    """An older tree may come out of a cache; it must still be the beginning of the one seen."""
+def _begins(client: LogClient, checkpoint: Checkpoint, seen: Seen) -> bool:
+    """Return whether the log still shows the tree seen, and an older one is its beginning."""
     tree = TiledTree(seen.size, client.hashes)
-    if tree.root() == seen.root and tree.root(checkpoint.size) == checkpoint.root:
-        return Answer(status=409, body=f"{seen.size}\n".encode())
-    said = f"{checkpoint.size} leaves are shown that do not begin the {seen.size} seen\n"
-    return Answer(status=422, body=said.encode())
+    try:
+        return tree.root() == seen.root and tree.root(checkpoint.size) == checkpoint.root
+    except NotThere:
+        return False  # tiles of what it signed are gone: it was set back

@@ -112,17 +112,30 @@ class Witness:
             origin = parse_checkpoint(parse_note(note).text).origin
         except RecordError as error:
             return _refused(400, error.detail)
-        keys = self._logs.get(origin)
-        if keys is None:
-            return _refused(404, "this log is not known here")
-        try:
-            checkpoint, _, _ = open_checkpoint(note, keys)
-        except RecordError as error:
-            return _refused(403, error.detail)
+        checkpoint = self._signed(origin, note)
+        if isinstance(checkpoint, Answer):
+            return checkpoint
         if old_size > checkpoint.size:
             return _refused(400, "the old size is greater than the new one")
         with self._lock:
             return self._continue(checkpoint, old_size, proof, note)
+
+    def older(self, note: bytes, *, begins: bool) -> Answer:
+        """
+        Return the answer to a checkpoint of fewer leaves than were seen, met on an own look.
+
+        One that `begins` the tree seen may come out of a cache. Of any other the log was
+        set back, or lost leaves that it signed; the checkpoint is kept, nothing cosigned.
+        """
+        origin = parse_checkpoint(parse_note(note).text).origin
+        checkpoint = self._signed(origin, note)
+        if isinstance(checkpoint, Answer):
+            return checkpoint
+        seen = self.seen(origin)
+        if begins:
+            return Answer(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
+        said = f"{checkpoint.size} leaves that do not begin the {seen.size} seen, or hide them"
+        return self._contradicted(422, said, note)
 
     def seen(self, origin: str) -> Seen:
         """Return the last tree of a log that was cosigned."""
@@ -139,6 +152,16 @@ class Witness:
             if new:
                 self._logs[origin] = [*known, *new]
                 self._tell(f"{origin} has a new key, signed by the one before")
+
+    def _signed(self, origin: str, note: bytes) -> Checkpoint | Answer:
+        """Return a checkpoint that a key of a known log signed, else what to answer."""
+        keys = self._logs.get(origin)
+        if keys is None:
+            return _refused(404, "this log is not known here")
+        try:
+            return open_checkpoint(note, keys)[0]
+        except RecordError as error:
+            return _refused(403, error.detail)
 
     def _continue(
         self, checkpoint: Checkpoint, old_size: int, proof: Sequence[bytes], note: bytes

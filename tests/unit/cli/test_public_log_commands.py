@@ -101,6 +101,22 @@ def test_a_witness_refuses_a_log_that_began_anew(
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
+def test_a_witness_refuses_a_log_that_was_set_back_and_keeps_the_proof(
+    asked: Shithead, url: str, log: MemoryLog, services: Services
+) -> None:
+    """It shows fewer leaves than it signed, and what they were is gone: that is no failed call."""
+    words = ("witness", "--log", url, "--once", "--name", "w.example/1")
+    for number in (1, 2, 3):
+        grow(log, services, number)
+    assert asked(*words)[0] == 0
+    log.__init__()  # type: ignore[misc] # an older copy of the log
+    grow(log, services, 1)
+    status, out, err = asked(*words)
+    assert (status, out) == (1, "")
+    assert "do not begin the 3 seen" in err
+    assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
+
+
 def test_two_witnesses_do_not_share_a_state(asked: Shithead, url: str) -> None:
     import fcntl
 
