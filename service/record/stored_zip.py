@@ -20,9 +20,13 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _UNIX: Final = 3
 
+_OTHER_READINGS: Final = frozenset({0x0001, 0x554E, 0x7075})
+"""Extra fields by which some readers take another size or name: ZIP64, names in Unicode."""
+
 _END: Final = struct.Struct("<4s4H2IH")  # the last record: where the directory is
 _ENTRY: Final = struct.Struct("<4s6H3I5H2I")  # an entry of the directory
 _LOCAL: Final = struct.Struct("<4s5H3I2H")  # what stands before an entry's bytes
+_EXTRA: Final = struct.Struct("<2H")  # what stands before the bytes of an extra field
 
 
 class NotABundle(ValueError):
@@ -117,6 +121,7 @@ def _entry(data: bytes, at: int, end: int) -> tuple[_Entry, int]:
     mode = attributes >> 16
     if disk or (made_by >> 8 == _UNIX and mode and not _is_regular(mode)) or attributes & 0x10:
         raise NotABundle(f"{name}: not a plain file")
+    _check_extra(name, data[begin + long : begin + long + extra])
     return _Entry(name=name, flags=flags, crc=crc, size=size, offset=offset), after
 
 
@@ -140,6 +145,7 @@ def _content(data: bytes, entry: _Entry, directory: int) -> tuple[bytes, int]:
     ):
         raise NotABundle(f"{entry.name}: its header and the directory differ")
     start = begin + long + extra
+    _check_extra(entry.name, data[begin + long : start])
     end = start + entry.size
     if end > directory:
         raise NotABundle(f"{entry.name}: runs into the directory")
@@ -147,6 +153,17 @@ def _content(data: bytes, entry: _Entry, directory: int) -> tuple[bytes, int]:
     if zlib.crc32(content) != entry.crc:
         raise NotABundle(f"{entry.name}: damaged")
     return content, end
+
+
+def _check_extra(name: str, fields: bytes) -> None:
+    """Refuse fields that not every reader understands alike; times and owners change nothing."""
+    at = 0
+    while at < len(fields):
+        head = fields[at : at + _EXTRA.size]
+        kind, size = _EXTRA.unpack(head) if len(head) == _EXTRA.size else (0, len(fields))
+        at += _EXTRA.size + size
+        if at > len(fields) or kind in _OTHER_READINGS:
+            raise NotABundle(f"{name}: an extra field that gives it another size or name")
 
 
 def _name(raw: bytes) -> str:

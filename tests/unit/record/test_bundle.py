@@ -8,6 +8,7 @@ import stat
 import struct
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,37 @@ def test_a_header_that_tells_another_story_than_the_directory_is_refused() -> No
     good = write_bundle(LINES)
     refused(good.replace(b"events.jsonl", b"events.jsonX", 1), "differ")
     refused(good[:14] + b"\0\0\0\0" + good[18:], "differ")
+
+
+def with_extra(field: bytes) -> bytes:
+    """Return a good archive but for an extra field of its log."""
+    out = io.BytesIO()
+    info = zipfile.ZipInfo("events.jsonl")
+    info.extra = field
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(info, LOG)
+        archive.writestr("manifest.json", manifest({"events.jsonl": LOG}))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", [0x0001, 0x7075, 0x554E], ids=["zip64", "name", "other name"])
+def test_an_extra_field_by_which_some_readers_take_another_name_or_size_is_refused(
+    kind: int,
+) -> None:
+    """Info-ZIP takes the name in field 0x7075 for the file's; this reader would not."""
+    other = b"\x01" + struct.pack("<I", zlib.crc32(b"events.jsonl")) + b"another.jsonl"
+    refused(with_extra(struct.pack("<2H", kind, len(other)) + other), "extra field")
+
+
+@pytest.mark.parametrize("field", [b"UT", b"UT\x05\x00\x01", b"UT\xff\xff\x01\x00\x00\x00\x00"])
+def test_an_extra_field_that_ends_elsewhere_is_refused(field: bytes) -> None:
+    refused(with_extra(field), "extra field")
+
+
+def test_times_and_owners_in_extra_fields_change_nothing() -> None:
+    """What ordinary programs write beside a file."""
+    time = struct.pack("<2HBI", 0x5455, 5, 1, 0)
+    assert read_bundle(with_extra(time)).lines == LINES
 
 
 def test_damage_is_seen() -> None:
