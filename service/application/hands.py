@@ -26,15 +26,17 @@ ENGINE = {"name": "shithead", "version": VERSION}
 
 
 def new_hand(
-    table_id: UUID, table: Table, world: World
+    table_id: UUID, table: Table, world: World, *, not_before: str = ""
 ) -> tuple[GameRecord, tuple[bytes, ...]]:
     """
     Return the next hand of a table, as far as it goes without its players.
 
-    Where no seat contributes entropy the deck is fixed and dealt at once.
+    Where no seat contributes entropy the deck is fixed and dealt at once. It begins no
+    earlier than `not_before`, the time of the table's last event: a clock that was set
+    back must not make it look as if it had been dealt while the hand before was played.
     """
     identity, seed = world.identity(), world.random(32)
-    at = format_time(world.now())
+    at = max(format_time(world.now()), not_before)
     line = encode_event(
         game=identity,
         seq=0,

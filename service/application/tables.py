@@ -284,7 +284,7 @@ class Tables:
         return self._hand(record) if full and not table.hand else None
 
     def _hand(self, record: TableRecord) -> DealtHand:
-        game, lines = new_hand(record.identity, record.table, self._world)
+        game, lines = new_hand(record.identity, record.table, self._world, not_before=record.at)
         row = self._directory.table(record.identity)
         return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)
 

@@ -1,0 +1,29 @@
+"""A server's clock that goes back between two hands does not make their order look wrong."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+
+from service.record.bundle import Bundle
+from service.verify.command import verify_all
+from service.verify.finding import Check, Result
+from service.verify.verify import Given
+from tests.set_world import lines_of, open_game, person, post
+from tests.unit.application.conftest import House
+
+
+def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(house: House) -> None:
+    services = house.process()
+    host = person(services)
+    first = open_game(services, host, ("me", {"bot": "lowest"}))
+    house.world.wait(60)
+    post(services, host, first, {"type": "forfeit"})
+    house.world.wait(-30)
+    table = UUID(orjson.loads(lines_of(services, first)[0])["data"]["table"])
+    second = UUID(orjson.loads(services.tables.deal(host, table, None).body)["game"]["id"])
+    bundles = [Bundle(lines=lines_of(services, game)) for game in (first, second)]
+    for report in verify_all(bundles, Given()):
+        found = {finding.check: finding.result for finding in report.findings}
+        assert found[Check.SEQUENCE] is Result.PASS
