@@ -82,11 +82,13 @@ def _about(
 ) -> dict[str, Any]:
     """Return what the record says of the one event that the dispute is about."""
     failed = [f for f in findings if f.result is Result.FAIL]
-    here = next((f for f in failed if f.seq == seq), None)
+    every = ((f.check, one) for f in failed for one in f.objections)
+    here = next(((check, one) for check, one in every if one.seq == seq), None)
     about: dict[str, Any] = {"check": "event", "seq": seq}
     if here is not None:
-        said = f"{here.check} fails here: {here.reason}"
-        return {**about, "result": "fail", "text": said, "rule": here.rule}
+        check, one = here
+        said = f"{check} fails here: {one.reason}"
+        return {**about, "result": "fail", "text": said, "rule": one.rule}
     earlier = [f for f in failed if f.seq is None or f.seq < seq]
     if earlier:
         said = "the record breaks off before this event, so it cannot be judged"

@@ -20,7 +20,7 @@ from service.record.canonical import RecordError
 from service.record.cosignature import COSIGNATURE, CosignatureVerifier, parse_cosigner
 from service.record.key_changes import KeyChange, read_key_changes
 from service.record.notes import NoteVerifier, parse_key, parse_verifier
-from service.record.server_keys import read_keys
+from service.record.server_keys import ListedKey, read_keys
 from service.record.weak_keys import is_weak
 from service.verify.finding import Check, Result
 from service.verify.report import audit_object
@@ -92,10 +92,11 @@ class Verifying:
             bundle = read_log(data)
         except (NotABundle, RecordError) as error:
             raise Refusal("not-a-bundle", str(error)) from None
-        server, witnesses = _verifiers(keys)
+        server, listed, witnesses = _verifiers(keys)
         given = Given(
             receipts=tuple(receipts),
             server_keys=server,
+            listed=listed,
             witness_keys=witnesses,
             witnessed=bool(witnesses),
             seat_keys=_seat_keys(seat_keys),
@@ -106,26 +107,25 @@ class Verifying:
 
 
 def _verifiers(
-    keys: Sequence[str],
-) -> tuple[tuple[NoteVerifier, ...], tuple[CosignatureVerifier, ...]]:
-    """Return the keys of servers, and those of witnesses."""
+    words: Sequence[str],
+) -> tuple[tuple[NoteVerifier, ...], tuple[ListedKey, ...], tuple[CosignatureVerifier, ...]]:
+    """Return the keys of servers, those of them whose dates are known, and those of witnesses."""
     try:
-        known = [(key, parse_key(key)[1]) for word in keys for key in _listed(word)]
+        listed = [key for word in words if word.startswith("{") for key in _listed(word)]
+        known = [(word, parse_key(word)[1]) for word in words if not word.startswith("{")]
         witnesses = tuple(parse_cosigner(key) for key, kind in known if kind == COSIGNATURE)
-        return tuple(parse_verifier(key) for key, kind in known if kind != COSIGNATURE), witnesses
+        single = (parse_verifier(key) for key, kind in known if kind != COSIGNATURE)
+        return (*single, *(key.verifier for key in listed)), tuple(listed), witnesses
     except RecordError as error:
         raise invalid("/key", error.detail) from None
 
 
-def _listed(word: str) -> list[str]:
-    """Return the one key that a word is, or those of a saved answer of `/v1/keys`."""
-    if not word.startswith("{"):
-        return [word]
+def _listed(word: str) -> list[ListedKey]:
+    """Return the keys of a saved answer of `/v1/keys`."""
     try:
-        items = orjson.loads(word)["items"]
+        return read_keys(orjson.loads(word)["items"])
     except (orjson.JSONDecodeError, KeyError):
         raise RecordError("bad_keys", "neither name+id+key nor an answer of /v1/keys") from None
-    return [str(key.verifier) for key in read_keys(items)]
 
 
 def _seat_keys(words: Sequence[str]) -> dict[int, str]:

@@ -144,7 +144,7 @@ def tell_report(hand: Hand, report: Report) -> bool:
     for finding in report.findings:
         if finding.result is Result.FAIL:
             where = "" if finding.seq is None else f"seq {finding.seq}: "
-            click.echo(printable(f"{finding.check} fails: {where}{finding.reason}"))
+            click.echo(printable(f"{finding.check} fails: {where}{finding.said}"))
     click.echo(f"from outside: {'; '.join(report.outside) or 'nothing'}")
     for said in (*report.unproven, *report.missing):
         click.echo(printable(f"not shown: {said}"))

@@ -26,7 +26,9 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
         case AbortCause.NO_ENTROPY:
             _check_silence(game, abort.seat, seq)
         case AbortCause.LEFT:
-            if abort.seat is None or game.status is not Status.SHUFFLING:
+            if abort.seat is None:
+                raise Failed(seq, "aborted because somebody left, and nobody is named")
+            if game.status is not Status.SHUFFLING:
                 rule = game.ruleset.cite("model.forfeit")
                 raise Failed(seq, "who leaves after the deal forfeits the hand", rule)
         case AbortCause.IDLE | AbortCause.OPERATOR:

@@ -14,6 +14,7 @@ from service.record.canonical import RecordError
 from service.record.cosignature import parse_cosigner
 from service.record.key_changes import KeyChange, read_key_changes
 from service.record.notes import parse_verifier
+from service.record.server_keys import ListedKey
 from service.verify.finding import Result
 from service.verify.html import report_html
 from service.verify.log import Log
@@ -42,6 +43,7 @@ class Asked:
     quorum: int | None = None
     receipts: Sequence[Path] = ()
     server_keys: Sequence[str] = ()  # as name+id+key
+    listed: Sequence[ListedKey] = ()  # those of the server keys whose dates are known
     seat_keys: Mapping[int, str] = field(default_factory=dict)
     key_changes: Sequence[Path] = ()
     proofs: Sequence[Path] = ()  # of the public log; of a game's several the last counts
@@ -66,8 +68,7 @@ def main_verify(
     out, errors = out or sys.stdout, errors or sys.stderr
     try:
         bundles = [_bundle(path) for path in paths]
-        given = _given(asked)
-        proofs = [path.read_bytes() for path in asked.proofs]
+        given, proofs = evidence_of(asked)
     except (NotABundle, RecordError, OSError) as error:
         print(f"shithead verify: {error}", file=errors)
         return NOT_A_BUNDLE
@@ -140,16 +141,23 @@ def _bundle(path: Path) -> Bundle:
         raise NotABundle(f"{path}: {error}") from None
 
 
-def _given(asked: Asked) -> Given:
-    return Given(
+def evidence_of(asked: Asked) -> tuple[Given, list[bytes]]:
+    """
+    Return what was brought from outside, read from its files, and the proofs of a public log.
+
+    Raises RecordError, NotABundle or OSError for a file that is none of that.
+    """
+    given = Given(
         receipts=tuple(path.read_bytes() for path in _notes(asked.receipts)),
         server_keys=tuple(parse_verifier(key) for key in asked.server_keys),
+        listed=tuple(asked.listed),
         seat_keys=asked.seat_keys,
         key_changes=tuple(_changes(asked.key_changes)),
         witnessed=asked.witnessed or bool(asked.witness_keys),
         witness_keys=tuple(parse_cosigner(key) for key in asked.witness_keys),
         quorum=asked.quorum,
     )
+    return given, [path.read_bytes() for path in asked.proofs]
 
 
 def _notes(paths: Sequence[Path]) -> Iterator[Path]:

@@ -17,15 +17,18 @@ def check_deal(log: Log, cursor: Cursor) -> None:
     cursor.seq = 0
     ruleset = _ruleset(log)
     if ruleset is not None:
-        _check_deck(log, ruleset)
+        with cursor.going_on():
+            _check_deck(log, ruleset)
     dealt = _deal_of(log)
     if dealt is None:
         raise not_applicable("nothing was dealt")
     seq, data = dealt
     if ruleset is not None:
         cursor.seq = seq
-        _check_counts(seq, data, ruleset)
-        _check_starter(seq, data, ruleset)
+        with cursor.going_on():
+            _check_counts(seq, data, ruleset)
+        with cursor.going_on():
+            _check_starter(seq, data, ruleset)
     try:
         for _ in _followed(log, cursor):
             pass

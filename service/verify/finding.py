@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+MOST_SEQS: Final = 20
+"""Of the further events that fail a check, so many are named; how many there are is said."""
 
 
 class Check(StrEnum):
@@ -37,6 +43,15 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """One place at which a check fails, and why."""
+
+    seq: int | None
+    reason: str
+    rule: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The answer of one check: for a fail, the first event that fails and why."""
 
@@ -45,6 +60,39 @@ class Finding:
     seq: int | None = None
     reason: str | None = None
     rule: str | None = None  # the statement that decides it, where one does
+    further: tuple[Objection, ...] = ()  # after the first, as far as the check could go on
+
+    @property
+    def objections(self) -> tuple[Objection, ...]:
+        """Return every place at which the check fails, the first included."""
+        if self.result is not Result.FAIL:
+            return ()
+        first = Objection(seq=self.seq, reason=self.reason or "", rule=self.rule)
+        return (first, *self.further)
+
+    @property
+    def others(self) -> str | None:
+        """Return in words how often else the check fails, and at which events."""
+        if not self.further:
+            return None
+        found = (one.seq for one in self.further if one.seq is not None)
+        seqs = list(dict.fromkeys(found))
+        named = ", ".join(map(str, seqs[:MOST_SEQS]))
+        beyond = f" and {len(seqs) - MOST_SEQS} other events" if len(seqs) > MOST_SEQS else ""
+        return f"{len(self.further)} more" + (f", at seq {named}{beyond}" if seqs else "")
+
+    @property
+    def said(self) -> str | None:
+        """Return the reason, with how often else it fails."""
+        return f"{self.reason}; {self.others}" if self.further else self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a check that passes found beside: how far it reaches, and what a reader should know."""
+
+    reach: int | None = None
+    said: str | None = None
 
 
 class Failed(Exception):
@@ -67,12 +115,30 @@ class Unanswered(Exception):
 
 
 class Cursor:
-    """Where in the log a check is reading, so that malformed content is reported with its seq."""
+    """
+    Where in the log a check is reading, and the failures that it could go on after.
 
-    __slots__ = ("seq",)
+    So malformed content is reported with its seq, and who settles a case is told of
+    every event that fails, not of the first alone.
+    """
+
+    __slots__ = ("failures", "seq")
 
     def __init__(self) -> None:
         self.seq: int | None = None
+        self.failures: list[Objection] = []
+
+    def note(self, seq: int | None, reason: str, rule: str | None = None) -> None:
+        """Keep a failure that the check can go on after."""
+        self.failures.append(Objection(seq=seq, reason=reason, rule=rule))
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Keep a failure within: what comes after it can be judged without it."""
+        try:
+            yield
+        except Failed as failed:
+            self.note(failed.seq, failed.reason, failed.rule)
 
 
 def missing(reason: str) -> Unanswered:
@@ -83,3 +149,18 @@ def missing(reason: str) -> Unanswered:
 def not_applicable(reason: str) -> Unanswered:
     """Return the answer of a check that has nothing to look at."""
     return Unanswered(Result.NOT_APPLICABLE, reason)
+
+
+def finding_of(check: Check, failures: Sequence[Objection]) -> Finding:
+    """Return the finding of a check that failed: the first event that fails, then the others."""
+    in_order = sorted(failures, key=lambda one: (one.seq is None, one.seq or 0))
+    first, *others = in_order
+    return Finding(
+        check=check,
+        result=Result.FAIL,
+        seq=first.seq,
+        reason=first.reason,
+        rule=first.rule,
+        further=tuple(others),
+    )
+

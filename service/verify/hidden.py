@@ -36,5 +36,8 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
             if position is not None and lands(game, game.deck[position]):
                 rule = game.ruleset.cite("model.blind")
                 reason = f"{game.deck[position]} was kept hidden and would have fitted"
-                raise Failed(seq, reason, rule)
-        game = evolve(game, event)
+                cursor.note(seq, reason, rule)
+        try:
+            game = evolve(game, event)
+        except (ValueError, IndexError) as error:
+            raise missing(f"from seq {seq} on the game cannot be followed: {error}") from None

@@ -7,6 +7,7 @@ from html import escape
 from typing import Final
 
 from service.verify.asks import ASKS
+from service.verify.claims import CLAIMS
 from service.verify.finding import Finding, Result
 from service.verify.report import LEVELS, Report
 from service.verify.text import printable
@@ -55,6 +56,7 @@ p{margin:.3em 0}ul{margin:0;padding-left:1.2em}
 font-weight:600}
 .pass{color:var(--pass)}.fail{color:var(--fail)}.missing{color:var(--missing)}
 .na{color:var(--faint)}.said.na{color:var(--ink)}
+ul.claims{margin:.5em 0}
 ol.levels{display:flex;gap:.5em;list-style:none;margin:0;padding:0}
 ol.levels li{flex:1;border:1px solid var(--line);border-radius:6px;padding:.4em .6em;
 color:var(--faint)}
@@ -101,11 +103,21 @@ def _section(name: str, report: Report) -> str:
         f'<p class="game faint">{_text(_short(name))}<br>game {game}, '
         f"{report.version} events, {sealed}</p>\n"
         f'<p class="verdict {_CLASSES[report.result]}">{_SIGNS[report.result]} '
-        f"{_text(report.wording)}</p>\n{_levels(report)}"
+        f"{_text(report.wording)}</p>\n{_claims(report)}{_levels(report)}"
         "<table>\n<tr><th>check</th><th>result</th><th>what it asks, and what was found</th></tr>\n"
         f"{checks}</table>\n{_lists(report)}"
         f'<p class="faint">{escape(_NEVER)}</p>\n</section>\n'
     )
+
+
+def _claims(report: Report) -> str:
+    """Return the three things that are proved apart, and how each stands."""
+    items = "".join(
+        f'<li>{escape(CLAIMS[one.claim])}: <span class="said {_CLASSES[one.result]}">'
+        f"{_text(one.said)}</span></li>\n"
+        for one in report.claims
+    )
+    return f'<ul class="claims">\n{items}</ul>\n'
 
 
 def _levels(report: Report) -> str:
@@ -123,7 +135,8 @@ def _levels(report: Report) -> str:
 def _row(finding: Finding) -> str:
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
-    said = _text(_short(f"{where}{finding.reason or ''}{rule}"))
+    further = f"; {finding.others}" if finding.further else ""
+    said = _text(_short(f"{where}{finding.reason or ''}{rule}") + _short(further))
     kind = _CLASSES[finding.result]
     reason = f' <span class="said {kind}">{said}</span>' if said else ""
     return (

@@ -20,7 +20,7 @@ from service.domain.replacing import replace
 from service.domain.ruleset import Ruleset
 from service.rulesets.citing import rules_behind
 from service.verify.aborting import check_abort, hasty
-from service.verify.finding import Cursor, Failed
+from service.verify.finding import Answer, Cursor, Failed
 from service.verify.log import Log
 from service.verify.moves import Kind, Move
 from service.verify.public import (
@@ -34,22 +34,27 @@ from service.verify.timing import Turns
 MAX_TURN_LIMIT: Final = 19_000
 
 
-def check_legality(log: Log, cursor: Cursor) -> str | None:
+def check_legality(log: Log, cursor: Cursor) -> Answer:
     """
     The rules allow each action and give just these outcomes.
 
     With the deck every move is decided again as it was. Without it only what
-    follows from public facts is asked. Return in words what breaks no rule but
+    follows from public facts is asked. A move that is not allowed is believed for
+    what follows, so that each is judged by itself. Say what breaks no rule but
     should be known.
     """
     cursor.seq = 0
-    _check_table(log, log.ruleset)
+    ruleset = log.ruleset
+    with cursor.going_on():
+        _check_table(log, ruleset)
     cursor.seq = None
     judge = _Judge(log)
     for move in log.grouped[0]:
-        cursor.seq = move.first
-        judge.follow(move)
-    return hasty(log)
+        cursor.seq, before = move.first, len(cursor.failures)
+        with cursor.going_on():
+            judge.judge(move)
+        judge.believe(move, right=len(cursor.failures) == before)
+    return Answer(said=hasty(log))
 
 
 def _check_table(log: Log, ruleset: Ruleset) -> None:
@@ -77,23 +82,29 @@ class _Judge:
         self.turns = Turns(self.game)
         self.throws: list[Event] = []  # what is still to be thrown after the deal
 
-    def follow(self, move: Move) -> None:
+    def judge(self, move: Move) -> None:
+        """Raise Failed where the rules do not allow a move, or give something else."""
         if self.throws and move.kind not in (Kind.DEAL, Kind.ABORT):
+            self.throws = []
             rule = self.game.ruleset.cite("deal.throws")
             raise Failed(move.first, "a seat has not thrown what it must", rule)
-        before, at = self.game, self.log.events[move.first]["at"]
         if move.kind is Kind.DEAL:
             self._deal(move.first)
         elif move.kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT):
             if move.timed_out:
+                at = self.log.events[move.first]["at"]
                 self.turns.check_time_out(self.game, move, at, hidden=not self.open)
             self._decide(move)
         elif move.kind is Kind.ABORT:
             self._abort(move.first)
+
+    def believe(self, move: Move, *, right: bool) -> None:
+        """Go on to the game after a move, as its events say."""
+        before, at = self.game, self.log.events[move.first]["at"]
         for seq in range(move.first, move.last + 1):
             if seq:
                 self.game = evolve(self.game, self.events[seq])
-        self.turns.follow(before, self.game, move, at)
+        self.turns.follow(before, self.game, move, at, right=right)
 
     def _deal(self, seq: int) -> None:
         event = self.events[seq]
@@ -101,13 +112,12 @@ class _Judge:
             if not self.open:
                 self.game = with_dealt_open(self.game, event)
                 return
-            expected = deal(self.game, event.dealer)
-            self._compare(seq, seq, expected[:1])
-            self.throws = list(expected[1:])
+            expected, *throws = deal(self.game, event.dealer)
+            self.throws = list(throws)
+            self._compare(seq, seq, (expected,))
         elif self.open:
-            expected_throw = tuple(self.throws[:1])
+            expected_throw, self.throws = tuple(self.throws[:1]), self.throws[1:]
             self._compare(seq, seq, expected_throw)
-            self.throws = self.throws[1:]
         else:
             check_throw(self.game, event, seq)
 

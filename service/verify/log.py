@@ -16,7 +16,7 @@ from service.record.chain import decode_event, head
 from service.record.shapes import MAX_EVENTS
 from service.record.shuffle import Shuffle, deck_codes, derive
 from service.verify.finding import Failed
-from service.verify.moves import Move, moves_of
+from service.verify.moves import Kind, Move, moves_of
 from service.verify.pinned import played_by
 
 SEALS: Final = frozenset({"game_sealed", "game_aborted"})
@@ -24,7 +24,7 @@ SEALS: Final = frozenset({"game_sealed", "game_aborted"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """The first line of a log that is not an event, and why."""
+    """A line of a log that is not an event, and why."""
 
     seq: int
     reason: str
@@ -34,6 +34,7 @@ class Log:
     """
     The events of a log up to the first line that cannot be read as one.
 
+    The move that such a line cuts in two is left out; heads there are of every line.
     The properties are what several checks need. Those that can fail on
     malformed content raise Failed, so that each check which needs them says so.
     """
@@ -41,8 +42,13 @@ class Log:
     def __init__(self, lines: Sequence[bytes]) -> None:
         self.count = len(lines)
         self.events: tuple[Mapping[str, Any], ...]
-        self.events, self.broken = _read(lines)
-        self.heads = tuple(head(line) for line in lines[: len(self.events)])
+        self.events, self.unreadable = _read(lines)
+        self.heads = tuple(head(line) for line in lines[:MAX_EVENTS])
+
+    @property
+    def broken(self) -> Broken | None:
+        """Return the first line that is no event; nothing from there on is believed."""
+        return self.unreadable[0] if self.unreadable else None
 
     @cached_property
     def created(self) -> Mapping[str, Any]:
@@ -51,6 +57,11 @@ class Log:
             raise Failed(0, "the log does not begin with game_created")
         data: Mapping[str, Any] = self.events[0]["data"]
         return data
+
+    @property
+    def begins(self) -> bool:
+        """Return whether its beginning can be read; else it says of no table that it is its."""
+        return bool(self.events) and self.events[0]["type"] == "game_created"
 
     @property
     def game(self) -> UUID:
@@ -131,15 +142,44 @@ class Log:
         return None if self.shuffle is None else self.shuffle.deck
 
 
-def _read(lines: Sequence[bytes]) -> tuple[tuple[Mapping[str, Any], ...], Broken | None]:
+def _read(
+    lines: Sequence[bytes],
+) -> tuple[tuple[Mapping[str, Any], ...], tuple[Broken, ...]]:
+    """Return the events up to the first line that is none, and every such line."""
     events: list[Mapping[str, Any]] = []
-    for seq, line in enumerate(lines):
-        if seq >= MAX_EVENTS:
-            return tuple(events), Broken(seq=seq, reason=f"more than {MAX_EVENTS} events")
+    broken: list[Broken] = []
+    for seq, line in enumerate(lines[:MAX_EVENTS]):
         try:
-            events.append(decode_event(line))
+            event = decode_event(line)
         except RecordError as error:
-            return tuple(events), Broken(seq=seq, reason=str(error))
+            broken.append(Broken(seq=seq, reason=f"{error}{_likely(line)}"))
+            continue
+        if not broken:
+            events.append(event)
+    if len(lines) > MAX_EVENTS:
+        broken.append(Broken(seq=MAX_EVENTS, reason=f"more than {MAX_EVENTS} events"))
     if not lines:
-        return (), Broken(seq=0, reason="the log is empty")
-    return tuple(events), None
+        broken.append(Broken(seq=0, reason="the log is empty"))
+    return tuple(events[: _whole(events)] if broken else events), tuple(broken)
+
+
+def _whole(events: Sequence[Mapping[str, Any]]) -> int:
+    """
+    Return how many events there are before a move that an unreadable line may have cut in two.
+
+    What is missing of it stands in that line: nobody broke a rule by it.
+    """
+    moves, broken = moves_of(events)
+    if broken is None:
+        unsure = moves and moves[-1].kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT)
+        return moves[-1].first if unsure else len(events)
+    first = moves[-1].last + 1 if moves else 0
+    one_move = len({event["at"] for event in events[first:]}) == 1
+    return first if one_move else len(events)
+
+
+def _likely(line: bytes) -> str:
+    """Return in words what a program does to a log that it takes for text."""
+    return " (it ends with a carriage return, as a text editor may have put it)" * (
+        line.endswith(b"\r")
+    )

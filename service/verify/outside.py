@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from service.record.canonical import RecordError
 from service.record.checkpoint import open_checkpoint, parse_checkpoint
 from service.record.cosignature import CosignatureVerifier, cosignatures
-from service.record.notes import NoteVerifier, parse_note
+from service.record.notes import NoteVerifier, open_note, parse_note
 from service.record.receipts import Receipt, check_receipt, parse_receipt_body, receipt_body
 from service.record.tlog_proof import TlogProof, parse_proof
-from service.verify.finding import Cursor, Failed, missing, not_applicable
+from service.verify.finding import Answer, Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
+from service.verify.trust import Trust
 
 
 def check_receipts(
     log: Log,
     given: Sequence[bytes],
     bundled: Sequence[bytes],
-    keys: Sequence[NoteVerifier],
+    trust: Trust,
     cursor: Cursor,
-) -> int | None:
+) -> Answer:
     """
     Every receipt names a head of this log. Return how far those from outside reach.
 
@@ -30,17 +31,19 @@ def check_receipts(
     what a bundle brings along is held against the log and proves nothing for it.
     """
     cursor.seq = None
-    proven: int | None = None
-    _check_together(log, [_read(note, ()) for note in bundled])
-    receipts = [_read(note, keys) for note in given]
-    _check_together(log, receipts)
-    if keys and receipts:
-        proven = max(receipt.seq for receipt in receipts)
-    if given and proven is None:
-        raise missing("the server's key, to check who signed the receipts")
+    keys = trust.keys
+    _check_together(log, _readable(bundled, lambda note: _claimed(note, keys), cursor), cursor)
+    receipts = _readable(given, lambda note: _read(note, keys), cursor)
+    _check_together(log, receipts, cursor, signed=bool(keys))
     if not given:
         raise missing("a receipt from outside")
-    return proven
+    if not keys:
+        raise missing("the server's key, to check who signed the receipts")
+    if cursor.failures:
+        return Answer()
+    by = [(one.seq, open_note(note, keys)[1]) for one, note in zip(receipts, given, strict=True)]
+    said = trust.remarks(log, [(seq, key) for seq, signers in by for key in signers])
+    return Answer(reach=max(receipt.seq for receipt in receipts), said=said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +55,7 @@ class Policy:
     asked: bool
 
 
-def check_anchor(
-    log: Log, proof: bytes | None, keys: Sequence[NoteVerifier], cursor: Cursor
-) -> int:
+def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) -> Answer:
     """
     The log proof leads to a checkpoint that a given server key signed.
 
@@ -65,16 +66,18 @@ def check_anchor(
     if proof is None:
         raise missing("the game is not anchored in a public log")
     parsed, seq = _anchored(log, proof)
-    if not keys:
+    if not trust.keys:
         raise missing("the server's key, to check who signed the checkpoint")
     try:
-        open_checkpoint(parsed.checkpoint, keys)
+        _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
     except RecordError as error:
         raise Failed(seq, f"a checkpoint that does not hold: {error.detail}") from None
-    return seq
+    said = [f"the public log has it up to seq {seq}"] if seq < log.end else []
+    remarks = trust.remarks(log, [(seq, key) for key in signers])
+    return Answer(reach=seq, said="; ".join([*said, *filter(None, [remarks])]) or None)
 
 
-def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor) -> str:
+def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor) -> Answer:
     """
     The checkpoint of the log proof carries the cosignatures that the policy asks for.
 
@@ -101,7 +104,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
         raise missing(said) if policy.asked else not_applicable(said)
     since = datetime.fromtimestamp(min(c.timestamp for c in found), UTC)
     names = ", ".join(sorted(c.verifier.name for c in found))
-    return f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}"
+    return Answer(said=f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}")
 
 
 def _anchored(log: Log, proof: bytes) -> tuple[TlogProof, int]:
@@ -154,17 +157,47 @@ def _read(note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
         raise Failed(None, f"a receipt that does not hold: {error.detail}") from None
 
 
-def _check_together(log: Log, receipts: Sequence[Receipt]) -> None:
-    """Raise Failed at the first event that a receipt contradicts, and say where one agrees last."""
+def _claimed(note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
+    """Return a receipt of a bundle; a signature that claims to be a given key's must be it."""
+    receipt = _read(note, ())
+    lines = {(line.name, line.key_id) for line in parse_note(note).signatures}
+    named = [key for key in keys if (key.name, key.key_id) in lines]
+    return _read(note, named) if named else receipt
+
+
+def _readable(
+    notes: Sequence[bytes], read: Callable[[bytes], Receipt], cursor: Cursor
+) -> list[Receipt]:
+    receipts = []
+    for note in notes:
+        with cursor.going_on():
+            receipts.append(read(note))
+    return receipts
+
+
+def _check_together(
+    log: Log, receipts: Sequence[Receipt], cursor: Cursor, *, signed: bool = True
+) -> None:
+    """Note each event that a receipt contradicts, and say where one agrees last before it."""
     agreed: int | None = None
     for receipt in sorted(receipts, key=lambda receipt: receipt.seq):
-        if receipt.game != log.game:
-            raise Failed(None, f"a receipt of another game, {receipt.game}")
-        if receipt.seq > log.end:
-            raise Failed(log.end, f"a receipt names seq {receipt.seq}, and the log ends before it")
-        if log.heads[receipt.seq] != receipt.head:
-            raise Failed(receipt.seq, _contradicted(receipt.seq, agreed))
+        try:
+            _check_receipt(log, receipt, agreed)
+        except Failed as failed:
+            unsure = "" if signed else " (without the server's key nobody knows who signed it)"
+            cursor.note(failed.seq, failed.reason + unsure)
+            continue
         agreed = receipt.seq
+
+
+def _check_receipt(log: Log, receipt: Receipt, agreed: int | None) -> None:
+    if receipt.game != log.game:
+        raise Failed(None, f"a receipt of another game, {receipt.game}")
+    if receipt.seq >= len(log.heads):
+        said = f"a receipt names seq {receipt.seq}, and the log ends before it"
+        raise Failed(len(log.heads) - 1, said)
+    if log.heads[receipt.seq] != receipt.head:
+        raise Failed(receipt.seq, _contradicted(receipt.seq, agreed))
 
 
 def _contradicted(seq: int, agreed: int | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from service.verify.claims import Standing, claims_against, standings
 from service.verify.finding import Check, Finding, Result
 
 OF_THE_LOG: Final = (
@@ -35,6 +36,7 @@ class Report:
     version: int  # the number of events
     sealed: bool
     findings: tuple[Finding, ...]  # in the order of the protocol
+    asked: tuple[Check, ...]  # the checks without which the result is not a pass
     level: str | None  # None where it cannot even be read
     up_to: int | None  # how far receipts from outside reach; None without one
     witnessed: bool
@@ -46,20 +48,23 @@ class Report:
 
     @property
     def result(self) -> Result:
-        """Return the result over all that the log itself can show and that was asked for."""
+        """Return the result over all that was asked for; a check that fails is one always."""
         results = {finding.check: finding.result for finding in self.findings}
         if Result.FAIL in results.values():
             return Result.FAIL
-        asked = (*OF_THE_LOG, Check.WITNESS)
-        return Result.MISSING if any(results[c] is Result.MISSING for c in asked) else Result.PASS
+        missing = any(results[check] is Result.MISSING for check in self.asked)
+        return Result.MISSING if missing else Result.PASS
+
+    @property
+    def claims(self) -> tuple[Standing, ...]:
+        """Return how the deck, the history and the actions stand, each by itself."""
+        return standings(self.findings, self.outside)
 
     @property
     def wording(self) -> str:
         """Return the result in one sentence, which never claims more than was checked."""
-        failed = [finding for finding in self.findings if finding.result is Result.FAIL]
-        if failed:
-            where = "" if failed[0].seq is None else f" at seq {failed[0].seq}"
-            return f"the log does not hold: {failed[0].check} fails{where}"
+        if self.result is Result.FAIL:
+            return claims_against(self.findings)
         reach = "" if self.up_to in (None, self.version - 1) else f" up to seq {self.up_to}"
         so_far = "" if self.sealed else " so far"
         witnessed = ", witnessed (+W)" if self.witnessed else ""
@@ -80,7 +85,7 @@ def audit_object(report: Report) -> dict[str, Any]:
                 "check": finding.check.value,
                 "result": finding.result.value,
                 "seq": finding.seq,
-                "reason": finding.reason,
+                "reason": finding.said,
                 "rule": finding.rule,
             }
             for finding in report.findings

@@ -9,7 +9,7 @@ from typing import Any
 from service.domain.ruleset import NextDealer
 from service.record.key_changes import KeyChange
 from service.verify.aborting import hasty
-from service.verify.finding import Cursor, Failed, missing, not_applicable
+from service.verify.finding import Answer, Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.signatures import vouched
 
@@ -23,7 +23,7 @@ def check_seal(log: Log, cursor: Cursor) -> None:
 
 def check_sequence(
     log: Log, others: Sequence[Log], changes: Sequence[KeyChange], cursor: Cursor
-) -> str | None:
+) -> Answer:
     """
     The games of this table follow one another, none left out and none twice.
 
@@ -32,7 +32,7 @@ def check_sequence(
     """
     cursor.seq = 0
     table = log.created["table"]
-    distinct = _distinct((log, *others))
+    distinct = _distinct((log, *(other for other in others if other.begins)))
     _check_seeds(distinct)
     games = [other for other in distinct if other.created["table"] == table]
     _check_first(log)
@@ -49,7 +49,7 @@ def check_sequence(
         if before.seal["type"] == "game_sealed":
             last_played = before
         _check_follows(before, after, last_played)
-    return "; ".join(notes) or None
+    return Answer(said="; ".join(notes) or None)
 
 
 def next_dealer(log: Log) -> int | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from service.record.hashing import ruleset_hash
-from service.record.shuffle import card_commitment, client_commit, server_commit
+from service.record.shuffle import Shuffle, card_commitment, client_commit, server_commit
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 
@@ -18,7 +18,7 @@ def check_commitments(log: Log, cursor: Cursor) -> None:
     cursor.seq = 0
     created = log.created
     if ruleset_hash(created["ruleset"]).hex() != created["ruleset_hash"]:
-        raise Failed(0, "ruleset_hash is not the hash of the ruleset")
+        cursor.note(0, "ruleset_hash is not the hash of the ruleset")
     committed: dict[int, str] = {}
     for seq, event in enumerate(log.events):
         cursor.seq, data = seq, event["data"]
@@ -28,7 +28,7 @@ def check_commitments(log: Log, cursor: Cursor) -> None:
             value = bytes.fromhex(data["value"])
             if client_commit(log.game, data["seat"], value).hex() != committed[data["seat"]]:
                 reason = f"seat {data['seat']} revealed another value than it committed to"
-                raise Failed(seq, reason)
+                cursor.note(seq, reason)
     if log.seal is None:
         raise missing("the seed is published at the end")
     cursor.seq = log.end
@@ -43,6 +43,8 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
     if log.commitments is not None and len(log.commitments) != len(log.codes):
         raise Failed(at["deck_committed"], f"{len(log.commitments)} cards, not {len(log.codes)}")
     if log.seal is None:
+        if "cards_dealt" in at and log.created["dealer"] is not None:
+            _check_dealer(log, at["cards_dealt"], log.created["dealer"])
         raise missing("the seed is published at the end")
     cursor.seq = log.end
     published = log.seal["data"]["deck"]
@@ -50,22 +52,27 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
         if published is not None:
             raise Failed(log.end, "a deck is published that was never committed to")
         raise not_applicable("aborted before there was a deck")
-    for p, commitment in enumerate(log.shuffle.commitments()):
-        if commitment.hex() != log.commitments[p]:
-            seq = at["deck_committed"]
-            raise Failed(seq, f"the commitment to position {p} is not that of the shuffled deck")
+    with cursor.going_on():
+        _check_commitments(log.shuffle, log.commitments, at["deck_committed"])
     if published is None or tuple(published) != log.shuffle.deck:
-        raise Failed(log.end, "the published deck is not the one that was shuffled")
+        reason = "the published deck is not the one that was shuffled"
+        cursor.note(log.end, reason)
     if "cards_dealt" in at:
-        _check_dealer(log, at["cards_dealt"], log.shuffle.dealer(log.seats))
+        named = log.created["dealer"]
+        due = log.shuffle.dealer(log.seats) if named is None else named
+        _check_dealer(log, at["cards_dealt"], due)
 
 
-def _check_dealer(log: Log, seq: int, drawn: int) -> None:
+def _check_commitments(shuffle: Shuffle, committed: Sequence[str], seq: int) -> None:
+    for p, commitment in enumerate(shuffle.commitments()):
+        if commitment.hex() != committed[p]:
+            raise Failed(seq, f"the commitment to position {p} is not that of the shuffled deck")
+
+
+def _check_dealer(log: Log, seq: int, due: int) -> None:
     dealer = log.events[seq]["data"]["dealer"]
-    named = log.created["dealer"]
-    expected = drawn if named is None else named
-    if dealer != expected:
-        raise Failed(seq, f"seat {dealer} deals, not seat {expected}")
+    if dealer != due:
+        raise Failed(seq, f"seat {dealer} deals, not seat {due}")
 
 
 def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
@@ -77,16 +84,24 @@ def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
     found = False
     for seq, opening in _openings(log, shown):
         cursor.seq, found = seq, True
-        p, card = opening["p"], opening["card"]
-        if log.commitments is None or p >= len(log.commitments):
-            raise Failed(seq, f"there is no commitment to position {p}")
-        salt = bytes.fromhex(opening["salt"])
-        if card_commitment(log.game, p, card, salt).hex() != log.commitments[p]:
-            raise Failed(seq, f"the opening of position {p} as {card} is not what was committed")
-        if log.deck is not None and log.deck[p : p + 1] != (card,):
-            raise Failed(seq, f"position {p} of the deck is not {card}")
+        with cursor.going_on():
+            _check_opening(log, seq, opening)
     if not found:
         raise not_applicable("no card was opened")
+
+
+def _check_opening(log: Log, seq: int, opening: Opening) -> None:
+    p, card = opening["p"], opening["card"]
+    if log.commitments is None or p >= len(log.commitments):
+        raise Failed(seq, f"there is no commitment to position {p}")
+    salt = bytes.fromhex(opening["salt"])
+    if card_commitment(log.game, p, card, salt).hex() != log.commitments[p]:
+        raise Failed(seq, f"the opening of position {p} as {card} is not what was committed")
+    if log.deck is not None and log.deck[p : p + 1] != (card,):
+        raise Failed(seq, f"position {p} of the deck is not {card}")
+    data = log.events[seq]["data"]
+    if data.get("opening") is opening and data.get("cards", [card]) != [card]:
+        raise Failed(seq, "the card that was opened is not the one that was played")
 
 
 def _openings(log: Log, shown: Iterable[Opening]) -> Iterator[tuple[int, Opening]]:
@@ -100,6 +115,4 @@ def _openings(log: Log, shown: Iterable[Opening]) -> Iterator[tuple[int, Opening
                 yield seq, data["starter"]
         elif data.get("opening") is not None:
             yield seq, data["opening"]
-            if data.get("cards", [data["opening"]["card"]]) != [data["opening"]["card"]]:
-                raise Failed(seq, "the card that was opened is not the one that was played")
     yield from ((log.end, opening) for opening in shown)

@@ -30,15 +30,18 @@ def check_signatures(
     keys = pinned_keys(log)
     for seat, key in sorted(keys.items()):
         if is_weak(b64decode(key)):
-            raise Failed(0, f"the key of seat {seat} is of small order: anybody can sign for it")
+            reason = f"the key of seat {seat} is of small order: anybody can sign for it"
+            cursor.note(0, reason)
     for seat, key in sorted(given.items()):
         if seat not in keys or not vouched(log, seat, key, keys[seat], changes):
-            raise Failed(0, f"the key of seat {seat} is not the one given from outside")
+            reason = f"the key of seat {seat} is not the one given from outside"
+            cursor.note(0, reason)
     nonces: set[str] = set()
     for move in log.grouped[0]:
         for seq in range(move.first, move.last + 1):
             cursor.seq = seq
-            _check_auth(log, move, seq, keys, nonces)
+            with cursor.going_on():
+                _check_auth(log, move, seq, keys, nonces)
     if not keys:
         raise not_applicable("no seat has a key")
 

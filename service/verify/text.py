@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.verify.claims import CLAIMS
 from service.verify.finding import Finding
 from service.verify.report import Report
 
@@ -16,13 +17,15 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     lines += [f"not signed: {said}" for said in report.unproven]
     lines.append(f"from outside: {'; '.join(report.outside) or 'nothing'}")
     lines += [f"for more: {said}" for said in report.missing]
+    lines += [f"{CLAIMS[one.claim]}: {one.said}" for one in report.claims]
     return "\n".join([*head, *lines, report.wording]) + "\n"
 
 
 def _line(finding: Finding) -> str:
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
-    said = f"{where}{finding.reason or ''}{rule}"
+    further = f"; {finding.others}" if finding.further else ""
+    said = f"{where}{finding.reason or ''}{rule}{further}"
     return f"{finding.check.value:<12} {finding.result.value:<8} {printable(said)}".rstrip()
 
 

@@ -21,10 +21,14 @@ class Turns:
         self.since: dict[int, str] = {}
         self.row = dict.fromkeys(range(len(game.seats)), 0)
 
-    def follow(self, before: Game, after: Game, move: Move, at: str) -> None:
-        """Take note of a move, made at `at`, that led from one game to the other."""
+    def follow(self, before: Game, after: Game, move: Move, at: str, *, right: bool = True) -> None:
+        """
+        Take note of a move, made at `at`, that led from one game to the other.
+
+        A time-out that was not `right` brings no bot nearer, and is no move of the seat's own.
+        """
         if move.kind in (Kind.EXCHANGE, Kind.PLAY) and move.seat is not None:
-            self.row[move.seat] = self.row[move.seat] + 1 if move.timed_out else 0
+            self.row[move.seat] = self.row[move.seat] + right if move.timed_out else 0
         started = after.status is not before.status
         if after.status is Status.SWAPPING and started:
             self.since = dict.fromkeys(self.row, at)

@@ -11,19 +11,30 @@ from service.record.canonical import MAX_LINE, RecordError, parse
 from service.record.cosignature import CosignatureVerifier
 from service.record.key_changes import KeyChange
 from service.record.notes import NoteVerifier
+from service.record.server_keys import ListedKey
 from service.record.shapes import OPENING, each
 from service.verify.chain import check_bytes, check_chain
 from service.verify.custody import check_custody, check_deal, positions_met
-from service.verify.finding import Check, Cursor, Failed, Finding, Result, Unanswered
+from service.verify.finding import (
+    Answer,
+    Check,
+    Cursor,
+    Failed,
+    Finding,
+    Result,
+    Unanswered,
+    finding_of,
+)
 from service.verify.hidden import check_hidden
 from service.verify.legality import check_legality
 from service.verify.log import Log
 from service.verify.order import check_order, entropy_states
 from service.verify.outside import Policy, check_anchor, check_receipts, check_witness
-from service.verify.report import Report, level_of
+from service.verify.report import OF_THE_LOG, Report, level_of
 from service.verify.sequence import check_seal, check_sequence
 from service.verify.shuffling import check_commitments, check_openings, check_shuffle
 from service.verify.signatures import check_signatures, pinned_keys, unproven
+from service.verify.trust import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +43,7 @@ class Given:
 
     receipts: tuple[bytes, ...] = ()
     server_keys: tuple[NoteVerifier, ...] = ()
+    listed: tuple[ListedKey, ...] = ()  # those of the server keys whose dates are known
     seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
     key_changes: tuple[KeyChange, ...] = ()  # of seats, between hands
     proof: bytes | None = None  # of the public log; counts instead of one in the bundle
@@ -41,7 +53,7 @@ class Given:
     others: tuple[Bundle, ...] = ()  # further logs, of the same table
 
 
-Run = Callable[[Cursor], Any]
+Run = Callable[[Cursor], Answer | None]
 
 
 def verify_bundle(bundle: Bundle, given: Given | None = None) -> Report:
@@ -59,22 +71,22 @@ def verify_bundle(bundle: Bundle, given: Given | None = None) -> Report:
 def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> Report:
     """Return the report on a bundle whose log, like those of its neighbours, was read before."""
     findings, answers = _findings(log, bundle, given, others)
-    up_to = answers.get(Check.RECEIPTS)
+    up_to = answers.get(Check.RECEIPTS, Answer()).reach
     needs = _keys_needed(log, given)
     level = level_of(findings, up_to=up_to, signed=not needs)
     seqs = enumerate(log.events)
-    readable = _readable(log)
     return Report(
         game=str(log.game) if log.events else None,
         version=log.count,
         sealed=log.seal is not None and log.broken is None,
         findings=findings,
+        asked=_asked(given),
         level=level,
         up_to=up_to,
         witnessed=_passed(findings, Check.ANCHOR) and _passed(findings, Check.WITNESS),
-        entropy=tuple(entropy_states(log)) if readable else (),
+        entropy=tuple(entropy_states(log)) if log.begins else (),
         timed_out=tuple(seq for seq, event in seqs if event["type"] == "turn_timed_out"),
-        unproven=tuple(unproven(log)) if readable else (),
+        unproven=tuple(unproven(log)) if log.begins else (),
         missing=tuple(_missing(log, level, up_to, needs)),
         outside=tuple(_outside(given, up_to, findings)),
     )
@@ -82,9 +94,10 @@ def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) ->
 
 def _findings(
     log: Log, bundle: Bundle, given: Given, others: Sequence[Log]
-) -> tuple[tuple[Finding, ...], dict[Check, Any]]:
+) -> tuple[tuple[Finding, ...], dict[Check, Answer]]:
     runs = _runs(log, bundle, given, others)
-    findings, answers = [], {}
+    findings: list[Finding] = []
+    answers: dict[Check, Answer] = {}
     for check in Check:
         if check is not Check.BYTES and not log.events:
             reason = "no event could be read"
@@ -98,6 +111,7 @@ def _findings(
 def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict[Check, Run]:
     proof = bundle.files.get(PROOF) if given.proof is None else given.proof
     policy = Policy(keys=given.witness_keys, quorum=given.quorum, asked=given.witnessed)
+    trust = Trust(keys=given.server_keys, listed=given.listed)
     return {
         Check.BYTES: lambda at: check_bytes(log, at),
         Check.CHAIN: lambda at: check_chain(log, bundle, at),
@@ -110,32 +124,37 @@ def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict
         Check.LEGALITY: lambda at: check_legality(log, at),
         Check.HIDDEN: lambda at: check_hidden(log, at),
         Check.SIGNATURES: lambda at: check_signatures(log, given.seat_keys, given.key_changes, at),
-        Check.RECEIPTS: lambda at: check_receipts(
-            log, given.receipts, bundle.receipts, given.server_keys, at
-        ),
-        Check.ANCHOR: lambda at: check_anchor(log, proof, given.server_keys, at),
+        Check.RECEIPTS: lambda at: check_receipts(log, given.receipts, bundle.receipts, trust, at),
+        Check.ANCHOR: lambda at: check_anchor(log, proof, trust, at),
         Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
         Check.SEAL: lambda at: check_seal(log, at),
         Check.SEQUENCE: lambda at: check_sequence(log, others, given.key_changes, at),
     }
 
 
-def _run(check: Check, run: Run) -> tuple[Finding, Any]:
+def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     """Return the finding of one check, and what it answered where it passed."""
-    at = Cursor()
+    at, answer, left = Cursor(), Answer(), None
     try:
-        answer = run(at)
-    except Failed as no:
-        return Finding(
-            check=check, result=Result.FAIL, seq=no.seq, reason=no.reason, rule=no.rule
-        ), None
+        answer = run(at) or answer
+    except Failed as failed:
+        at.note(failed.seq, failed.reason, failed.rule)
     except Unanswered as other:
-        return Finding(check=check, result=other.result, reason=other.reason), None
+        left = Finding(check=check, result=other.result, reason=other.reason)
     except Exception as error:  # noqa: BLE001 - malformed content is a finding, never a crash
         reason = f"cannot be followed: {type(error).__name__}: {error}"[:200]
-        return Finding(check=check, result=Result.FAIL, seq=at.seq, reason=reason), None
-    note = answer if isinstance(answer, str) else None
-    return Finding(check=check, result=Result.PASS, reason=note), answer
+        if not at.failures:  # else it comes of those
+            at.note(at.seq, reason)
+    if at.failures:
+        return finding_of(check, at.failures), Answer()
+    return left or Finding(check=check, result=Result.PASS, reason=answer.said), answer
+
+
+def _asked(given: Given) -> tuple[Check, ...]:
+    """Return the checks that were asked for, be it by bringing what they look at."""
+    receipts = (Check.RECEIPTS,) if given.receipts else ()
+    anchor = (Check.ANCHOR,) if given.witnessed or given.proof is not None else ()
+    return (*OF_THE_LOG, *receipts, *anchor, Check.WITNESS)
 
 
 def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
@@ -166,13 +185,9 @@ def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> 
         raise Failed(log.end, reason)
 
 
-def _readable(log: Log) -> bool:
-    return bool(log.events) and log.events[0]["type"] == "game_created"
-
-
 def _keys_needed(log: Log, given: Given) -> list[str]:
     """Return what is missing for L3: a key from outside for every human seat."""
-    if not _readable(log):
+    if not log.begins:
         return ["a log that can be read"]
     humans = [s for s, setup in enumerate(log.created["seats"]) if setup["kind"] == "human"]
     if not humans:

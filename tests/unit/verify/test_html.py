@@ -77,7 +77,7 @@ def test_a_failed_check_is_named_with_its_event_and_statement() -> None:
     forgery.data(seq)["cause"] = "set"
     words = Reader(page_of(report_on(forgery.lines()))).words
     assert f"seq {seq}: cause is set, the rules give rank [P12]" in words
-    assert f"the log does not hold: legality fails at seq {seq}" in words
+    assert f"the actions do not hold: legality fails at seq {seq}" in words
 
 
 @pytest.mark.parametrize(

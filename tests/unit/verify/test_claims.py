@@ -1,0 +1,189 @@
+"""Deck, history and actions are told apart, and every event that fails a check is named."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+import pytest
+
+from service.record.bundle import Bundle
+from service.record.chain import head
+from service.record.notes import NoteSigner
+from service.record.receipts import issue_receipt
+from service.verify.claims import CLAIMS, Claim
+from service.verify.finding import MOST_SEQS, Check, Finding, Result
+from service.verify.html import report_html
+from service.verify.report import Report, audit_object
+from service.verify.text import report_text
+from service.verify.verify import Given, verify_bundle
+from tests.made_games import Plan, made_game, private_key
+from tests.tamper import Forgery, failing, report_on, sample, sample_lines
+
+
+def against(report: Report) -> set[Claim]:
+    return {one.claim for one in report.claims if one.result is Result.FAIL}
+
+
+def finding(report: Report, check: Check) -> Finding:
+    return next(found for found in report.findings if found.check is check)
+
+
+def with_a_false_burn() -> Forgery:
+    forgery = sample("shithead")
+    forgery.data(forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank"))["cause"] = (
+        "set"
+    )
+    return forgery
+
+
+def with_another_seed() -> Forgery:
+    forgery = sample("shithead")
+    forgery.reseed(b"\x07" * 32, commit=False)
+    return forgery
+
+
+def without_a_line() -> Bundle:
+    lines = sample_lines("shithead")
+    return Bundle(lines=(*lines[:40], *lines[41:]))
+
+
+def test_a_broken_rule_is_no_forged_history() -> None:
+    report = report_on(with_a_false_burn().lines())
+    assert against(report) == {Claim.ACTIONS}
+    assert report.wording.endswith("; nothing against the deck or the history")
+
+
+def test_another_deck_is_told_as_one() -> None:
+    report = report_on(with_another_seed().lines())
+    assert Claim.DECK in against(report)
+    assert report.wording.startswith("the deck does not hold: commitments fails at seq ")
+
+
+def test_a_history_with_a_gap_is_told_as_one() -> None:
+    report = verify_bundle(without_a_line())
+    assert Claim.HISTORY in against(report)
+    assert "the history does not hold: chain fails at seq 40" in report.wording
+
+
+def test_text_page_and_json_say_which_of_the_three_it_is() -> None:
+    report = report_on(with_a_false_burn().lines())
+    text, page = report_text(report), report_html([("game", report)])
+    for claim in Claim:
+        assert f"{CLAIMS[claim]}: " in text
+        assert CLAIMS[claim] in page
+    assert f"{CLAIMS[Claim.ACTIONS]}: does not hold: legality fails at seq" in text
+    assert audit_object(report)["wording"] == report.wording
+
+
+def test_a_good_log_alone_says_that_nothing_from_outside_speaks_for_it() -> None:
+    report = report_on(sample_lines("shithead"))
+    said = {one.claim: (one.result, one.said) for one in report.claims}
+    nothing = (Result.PASS, "nothing against it")
+    assert said[Claim.DECK] == said[Claim.ACTIONS] == nothing
+    assert said[Claim.HISTORY] == (
+        Result.MISSING,
+        "nothing against it, and nothing from outside for it",
+    )
+
+
+def test_an_open_game_says_what_cannot_be_told_yet() -> None:
+    report = report_on(made_game(Plan(name="open", stop=9)))
+    said = {one.claim: one.said for one in report.claims}
+    assert said[Claim.DECK].endswith("not to be told yet: commitments, shuffle")
+    assert said[Claim.HISTORY].endswith("not to be told yet: seal")
+
+
+def test_of_a_log_that_cannot_be_read_whole_no_claim_stands() -> None:
+    lines = sample_lines("shithead")
+    report = report_on((*lines[:60], b"{}", *lines[60:]))
+    assert {one.result for one in report.claims} == {Result.FAIL, Result.MISSING}
+    assert report.wording.endswith("as far as the log can be read")
+
+
+def test_every_illegal_move_is_named_and_each_is_judged_by_itself() -> None:
+    forgery = sample("shithead")
+    burns = [forgery.find("pile_burned", n=n) for n in range(3)]
+    for seq in burns:
+        forgery.data(seq)["cause"] = "set" if forgery.data(seq)["cause"] == "rank" else "rank"
+    legality = finding(report_on(forgery.lines()), Check.LEGALITY)
+    assert [legality.seq, *(one.seq for one in legality.further)] == burns
+    assert legality.others == f"2 more, at seq {burns[1]}, {burns[2]}"
+    assert all(one.rule for one in legality.further)
+
+
+def test_further_failures_are_told_within_the_shape_of_the_api() -> None:
+    forgery = sample("shithead")
+    for seq in (forgery.find("pile_burned", n=n) for n in range(2)):
+        forgery.data(seq)["count"] += 1
+    report = report_on(forgery.lines())
+    checks = {check["check"]: check for check in audit_object(report)["checks"]}
+    legality = checks["legality"]
+    assert set(legality) == {"check", "result", "seq", "reason", "rule"}
+    assert "; 1 more, at seq " in legality["reason"]
+    assert "; 1 more, at seq " in report_text(report)
+    assert "; 1 more, at seq " in report_html([("game", report)])
+
+
+def test_all_lines_that_are_no_events_are_counted() -> None:
+    """As where a file went through a program that writes other ends of lines."""
+    lines = tuple(line + b"\r" for line in sample_lines("shithead"))
+    report = report_on(lines)
+    unreadable = finding(report, Check.BYTES)
+    assert unreadable.seq == 0
+    assert unreadable.reason is not None and "carriage return" in unreadable.reason
+    assert report.wording == "the history does not hold: bytes fails at seq 0"
+    assert len(unreadable.further) == len(lines) - 1
+    named = ", ".join(map(str, range(1, MOST_SEQS + 1)))
+    beyond = len(lines) - 1 - MOST_SEQS
+    assert unreadable.others == f"{len(lines) - 1} more, at seq {named} and {beyond} other events"
+
+
+def test_a_gap_in_the_numbers_is_one_failure_and_not_one_for_each_event_after_it() -> None:
+    assert finding(verify_bundle(without_a_line()), Check.CHAIN).further == ()
+
+
+def test_a_wrong_time_out_does_not_bring_the_stand_in_nearer() -> None:
+    """Time-outs of a seat, each a little too early: none of them excuses the next."""
+    clock = {"turn_seconds": 30, "swap_seconds": 60}
+    lines = made_game(Plan(name="silent", clock=clock, silent=1, stop=60))
+    assert not failing(report_on(lines))
+    forgery = Forgery(lines)
+    forgery.data(0)["clock"]["turn_seconds"] = 31
+    late = finding(report_on(forgery.lines()), Check.LEGALITY)
+    started = forgery.find("play_started")
+    turns = [
+        seq
+        for seq, event in enumerate(forgery.events)
+        if event["type"] == "turn_timed_out" and seq > started
+    ]
+    assert len(turns) > 3
+    assert [late.seq, *(one.seq for one in late.further)] == turns
+
+
+@pytest.mark.parametrize("name", ["shithead", "leeds", "threes-time-outs", "reverse"])
+def test_a_good_log_has_no_further_failures(name: str) -> None:
+    assert all(not found.further for found in report_on(sample_lines(name)).findings)
+
+
+def test_a_line_that_cannot_be_read_makes_no_rule_broken() -> None:
+    """The rest of a move stands in that line: that it is missing is nobody's fault."""
+    lines = sample_lines("shithead")
+    for kind in ("cards_drawn", "pile_burned", "play_started", "game_sealed"):
+        seq = sample("shithead").find(kind)
+        report = report_on((*lines[:seq], b"{}", *lines[seq + 1 :]))
+        assert failing(report) == {Check.BYTES: seq}
+
+
+def test_receipts_are_held_against_lines_that_cannot_be_read() -> None:
+    """A receipt for a later line still names its bytes; one for the line itself does not."""
+    lines = sample_lines("shithead")
+    signer = NoteSigner(name="example.org", key=private_key("server"))
+    game = UUID(json.loads(lines[0])["game"])
+    notes = [
+        issue_receipt(signer, game=game, seq=seq, head=head(lines[seq])) for seq in (40, 60, 80)
+    ]
+    damaged = (*lines[:60], lines[60] + b" ", *lines[61:])
+    given = Given(receipts=tuple(notes), server_keys=(signer.verifier,))
+    assert failing(report_on(damaged, given)) == {Check.BYTES: 60, Check.RECEIPTS: 60}
+    assert failing(report_on((*lines[:60], lines[60][:-1], *lines[61:]))) == {Check.BYTES: 60}
