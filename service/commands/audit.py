@@ -17,6 +17,7 @@ from service.audit.decision import decision
 from service.audit.knowledge import knowledge
 from service.audit.story import Story
 from service.audit.text import custody_text, decision_text, knowledge_text
+from service.commands.evidence_options import brought
 from service.commands.recording import Recording, read_recording, steps_of
 from service.commands.replay import NotALog, printable_lines
 from service.commands.screen import printable
@@ -26,6 +27,7 @@ from service.record.bundle import REFUSALS, NotABundle, read_log
 from service.record.canonical import RecordError, parse
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import text_of
+from service.verify.command import Asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +54,14 @@ class _Asked:
     help="With --knowledge: at this version.  [default: the end]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the object that the API gives.")
+@brought
 def audit(
     file: Path,
     move: int | None,
     card: str | None,
     knowledge: int | None,
     at: int | None,
+    outside: Asked,
     *,
     as_json: bool,
 ) -> int:
@@ -79,27 +83,32 @@ def audit(
     Before the seal a log shows what is public, and a bundle of a seat (profile=seat)
     what that seat could see itself.
 
-    The log is verified first. One that does not hold is shown as far as it can be
-    followed, with what is wrong with it: judge no case by it.
+    The log is verified first, and held against the receipts, keys and proofs that are
+    given. One that does not hold is shown as far as it can be followed, with what is
+    wrong with it: where deck or history do not hold judge no case by it; an action that
+    does not hold is the case itself.
 
     \b
-    Exit status: 0 shown, 1 the log does not hold, 3 not a bundle or log,
-                 64 the command line is wrong, or there is no such event, card or seat
+    Exit status: 0 shown, 1 the log does not hold, 2 shown, but what was given cannot be
+                 checked without --server-key, 3 not a bundle or log, or what was given
+                 cannot be read, 64 the command line is wrong, or there is no such event,
+                 card or seat
 
     \b
     Examples:
       shithead audit game.shx --move 57
       shithead audit game.shx --card Th
       shithead audit game.shx --knowledge 2 --at 57
+      shithead audit game.shx --move 57 --receipt receipts/ --server-key keys.json
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     asked = _Asked(move=move, card=card, seat=knowledge, at=at)
     if sum(one is not None for one in (move, card, knowledge)) != 1:
         raise click.UsageError("ask for one of --move, --card and --knowledge")
     if at is not None and knowledge is None:
         raise click.UsageError("--at goes with --knowledge")
-    recording, refused = _read(file)
-    if recording.fault:
-        click.echo(f"shithead audit: {printable(recording.fault)}", err=True)
+    recording, refused = _read(file, outside)
+    for said in recording.warnings:
+        click.echo(f"shithead audit: {printable(said)}", err=True)
     try:
         found, text = _answer(recording, refused, asked)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -109,13 +118,13 @@ def audit(
     warning = f"{recording.fault}\n\n" if recording.fault else ""
     shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else warning + text
     click.echo(printable_lines(shown), nl=False)
-    return 1 if recording.fault else 0
+    return recording.status
 
 
-def _read(file: Path) -> tuple[Recording, list[dict[str, Any]]]:
+def _read(file: Path, outside: Asked) -> tuple[Recording, list[dict[str, Any]]]:
     try:
         data = file.read_bytes()
-        return read_recording(data), list(_refused(data))
+        return read_recording(data, outside), list(_refused(data))
     except (NotABundle, RecordError, OSError) as error:
         raise NotALog(printable(f"{file}: {error}")) from None
 
@@ -142,7 +151,7 @@ def _answer(recording: Recording, refused: list[dict[str, Any]], asked: _Asked) 
         if asked.move >= len(story.log):
             raise click.UsageError(f"events go from 0 to {len(story.log) - 1}")
         found = decision(story, asked.move, viewer=viewer, refused=refused)
-        against = [f for f in recording.failed if f.seq in range(found["first"], found["last"] + 1)]
+        against = recording.against(found["first"], found["last"])
         return found, decision_text(found, _rule_text(story), against)
     if asked.card is not None:
         try:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import click
 
-from service.commands.verify import seat_keys_of
+from service.commands.evidence_options import seat_keys_of
 
 if TYPE_CHECKING:
     from service.client.hand import Hand

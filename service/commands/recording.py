@@ -7,7 +7,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -22,8 +22,9 @@ from service.record.chain import read_chain
 from service.replay.frames import frames
 from service.replay.items import past_view
 from service.replay.rebuild import Recorded, recorded, sealed_deck
-from service.verify.finding import Finding, Result
-from service.verify.verify import verify_bundle
+from service.verify.command import FAILED, MISSING, PASSED, Asked, evidence_of, verify_all
+from service.verify.finding import Check, Finding, Result
+from service.verify.report import Report
 
 PATIENCE: Final = 30  # seconds
 MAX_LOG: Final = 256 << 20  # bytes
@@ -51,6 +52,7 @@ class Recording:
     deck: tuple[Card, ...] | None
     owner: Seat | None  # whose openings the bundle holds
     failed: tuple[Finding, ...]  # the checks that say something against the log
+    lacking: tuple[str, ...]  # why evidence that was brought could not be held against the log
     wording: str  # what they come to
 
     @property
@@ -60,7 +62,29 @@ class Recording:
             return None
         first = self.failed[0]
         rule = f" [{first.rule}]" if first.rule else ""
-        return f"{self.wording}: {first.reason or 'no reason'}{rule}"
+        more = f"; {first.others}" if first.further else ""
+        return f"{self.wording}. {first.check}: {first.reason}{rule}{more}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return what to say before it is shown."""
+        return [*([self.fault] if self.fault else []), *self.lacking]
+
+    @property
+    def status(self) -> int:
+        """Return how a command that shows it ends: as `verify` does, but for an open game."""
+        if self.failed:
+            return FAILED
+        return MISSING if self.lacking else PASSED
+
+    def against(self, first: int, last: int) -> list[Finding]:
+        """Return what the checks say against the events `first` to `last`, a finding each."""
+        every = [
+            replace(finding, seq=one.seq, reason=one.reason, rule=one.rule, further=())
+            for finding in self.failed
+            for one in finding.objections
+        ]
+        return [one for one in every if one.seq is not None and first <= one.seq <= last]
 
     @property
     def sealed(self) -> bool:
@@ -83,23 +107,26 @@ class NotFetched(Exception):
     """The server has no such log to give, or does not answer."""
 
 
-def read_recording(data: bytes) -> Recording:
+def read_recording(data: bytes, outside: Asked | None = None) -> Recording:
     """
     Return what a bundle or log holds, also one that does not hold: as far as it can be read.
 
-    Raises NotABundle where not even its first event can be read.
+    It is held against what was brought from `outside`. Raises NotABundle where not even
+    its first event can be read, and what `evidence_of` raises.
     """
+    given, proofs = evidence_of(outside or Asked())
     bundle = read_log(data)
     log = tuple(_readable(bundle.lines))
     if not log or log[0].type != "game_created":
         raise NotABundle("its first event cannot be read")
-    report = verify_bundle(bundle)
+    report = verify_all([bundle], given, proofs)[0]
     owner = _owner(bundle)
     return Recording(
         log=log,
         deck=sealed_deck(log) or (None if owner is None else _opened(bundle, log)),
         owner=owner,
         failed=tuple(f for f in report.findings if f.result is Result.FAIL),
+        lacking=tuple(_lacking(report)),
         wording=report.wording,
     )
 
@@ -156,6 +183,14 @@ def _readable(lines: Sequence[bytes]) -> Iterator[Recorded]:
             yield recorded(line)
     except (RecordError, ValueError, KeyError, TypeError):
         return
+
+
+def _lacking(report: Report) -> Iterator[str]:
+    """Yield why evidence that was brought says nothing: the server's key was not."""
+    for finding in report.findings:
+        brought = finding.check in (Check.RECEIPTS, Check.ANCHOR) and finding.check in report.asked
+        if brought and finding.result is Result.MISSING:
+            yield f"{finding.check}: missing {finding.reason}"
 
 
 def _owner(bundle: Bundle) -> Seat | None:

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
+from service.commands.evidence_options import brought
 from service.commands.keyboard import keyboard
 from service.commands.recording import (
     NotFetched,
@@ -26,6 +27,7 @@ from service.domain.view import Viewer
 from service.record.bundle import NotABundle
 from service.record.canonical import RecordError
 from service.replay.transcript import transcript
+from service.verify.command import Asked
 
 LOOK_AGAIN = 0.5  # seconds, after which a window of another size is noticed
 
@@ -60,7 +62,10 @@ class NotALog(click.ClickException):
     help="The server to ask where GAME is an id.",
 )
 @click.option("--text", is_flag=True, help="Print the transcript, as without a terminal.")
-def replay(game: str, viewer: str | None, at: int, url: str, *, text: bool) -> int:
+@brought
+def replay(
+    game: str, viewer: str | None, at: int, url: str, outside: Asked, *, text: bool
+) -> int:
     """
     Go through a recorded game, turn by turn.
 
@@ -79,28 +84,30 @@ def replay(game: str, viewer: str | None, at: int, url: str, *, text: bool) -> i
     card lying face down. What an event moved is set off.
 
     While a game runs only its public side can be shown, or your own from a bundle
-    with profile=seat. The log is verified first: one that does not hold is shown
-    as far as it can be followed, with what is wrong with it.
+    with profile=seat. The log is verified first, and held against the receipts, keys
+    and proofs that are given: one that does not hold is shown as far as it can be
+    followed, with what is wrong with it.
 
     With --text, or where there is no terminal, it prints the game as text: equal
     games give equal text, so that two can be compared with diff.
 
     Exit status: 0 shown, 1 the server does not give it, or the log does not hold,
-    3 not a bundle or log.
+    2 shown, but what was given cannot be checked without --server-key, 3 not a bundle
+    or log, or what was given cannot be read.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    recording = _recording(game, url)
+    recording = _recording(game, url, outside)
     viewers = _viewers(recording, viewer)
-    if recording.fault:
-        click.echo(f"shithead replay: {printable(recording.fault)}", err=True)
+    for said in recording.warnings:
+        click.echo(f"shithead replay: {printable(said)}", err=True)
     if text or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _print(recording, viewers[0])
     _play(recording, viewers, at)
-    return 1 if recording.fault else 0
+    return recording.status
 
 
-def _recording(game: str, url: str) -> Recording:
+def _recording(game: str, url: str, outside: Asked) -> Recording:
     try:
-        return read_recording(_data(game, url))
+        return read_recording(_data(game, url), outside)
     except NotFetched as error:
         raise NotGiven(printable(str(error))) from None
     except (NotABundle, RecordError, OSError) as error:
@@ -138,7 +145,7 @@ def _print(recording: Recording, viewer: Viewer) -> int:
     click.echo(printable_lines(transcript(events, deck=recording.deck, viewer=viewer)), nl=False)
     if fault:
         click.echo(f"shithead replay: {printable(fault)}", err=True)
-    return 1 if fault or recording.fault else 0
+    return 1 if fault else recording.status
 
 
 def printable_lines(text: str) -> str:
@@ -171,5 +178,5 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
 
 
 def _warning(recording: Recording, fault: str | None) -> str | None:
-    said = [words for words in (recording.fault, fault) if words]
+    said = [*recording.warnings, *([fault] if fault else [])]
     return "; ".join(said) + " (shithead verify says more)" if said else None

@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import click
 
+from service.commands.evidence_options import brought
 from service.record.canonical import RecordError
 from service.record.cosignature import parse_cosigner
-from service.record.notes import NoteVerifier, parse_verifier
-from service.record.weak_keys import is_weak
 from service.verify.command import Asked, main_verify
-
-_KEY_BYTES: Final = 32
-
-
-def _server_keys(
-    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return verifier keys, read from a file where the value is the name of one."""
-    keys: list[str] = []
-    for value in values:
-        try:
-            text = Path(value).read_text("utf-8") if Path(value).is_file() else value
-            if text.startswith("{"):
-                keys += _listed(text)
-            else:
-                keys += [str(parse_verifier(line)) for line in text.split() or [""]]
-        except (RecordError, OSError, ValueError, TypeError, KeyError):
-            raise click.BadParameter(
-                f"{value!r} is neither a key of the form name+id+key nor a file that holds keys"
-            ) from None
-    return tuple(keys)
-
-
-def _listed(text: str) -> list[str]:
-    """Return the keys of a saved answer of `/v1/keys`."""
-    named = ((item["name"], item["public"]) for item in json.loads(text)["items"])
-    keys = (NoteVerifier(name=n, public=b64decode(p, validate=True)) for n, p in named)
-    return [str(parse_verifier(str(key))) for key in keys]  # read again: a key has 32 bytes
 
 
 def _witness_keys(
@@ -57,72 +26,11 @@ def _witness_keys(
         ) from None
 
 
-def seat_keys_of(
-    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
-) -> dict[int, str]:
-    """Return public keys by seat, from words like `0=<base64>`; raises BadParameter."""
-    keys: dict[int, str] = {}
-    for value in values:
-        seat, _, key = value.partition("=")
-        try:
-            right = len(b64decode(key, validate=True)) == _KEY_BYTES
-        except ValueError:
-            right = False
-        if not seat.isdecimal() or not right or int(seat) in keys:
-            raise click.BadParameter(
-                f"{value!r} is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
-            )
-        if is_weak(b64decode(key)):
-            raise click.BadParameter(f"{value!r}: a key of small order, which proves nothing")
-        keys[int(seat)] = key
-    return keys
-
-
 @click.command(short_help="Check the evidence of a game, offline.")
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
-@click.option(
-    "--receipt",
-    "receipts",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A receipt that a player kept, or a folder of them (*.note); repeat it for more. With "
-    "--server-key it makes level L2.",
-)
-@click.option(
-    "--server-key",
-    "server_keys",
-    multiple=True,
-    metavar="KEY",
-    callback=_server_keys,
-    help="The server's public key, name+id+key, or a file of it, or a saved answer of /v1/keys.",
-)
-@click.option(
-    "--seat-key",
-    "seat_keys",
-    multiple=True,
-    metavar="SEAT=KEY",
-    callback=seat_keys_of,
-    help="The public key of a player, base64, as 0=…; of every human seat it makes level L3.",
-)
-@click.option(
-    "--key-change",
-    "key_changes",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Changes of keys between hands, signed by the keys before: a saved /v1/tables/ID/keys.",
-)
-@click.option(
-    "--proof",
-    "proofs",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A proof of the public log (.tlog-proof), beside a log or in place of the bundle's own.",
-)
+@brought
 @click.option(
     "--level",
     type=click.Choice(("L1", "L2", "L3")),
@@ -153,11 +61,7 @@ def seat_keys_of(
 )
 def verify(
     files: tuple[Path, ...],
-    receipts: tuple[Path, ...],
-    server_keys: tuple[str, ...],
-    seat_keys: dict[int, str],
-    key_changes: tuple[Path, ...],
-    proofs: tuple[Path, ...],
+    outside: Asked,
     level: str,
     *,
     witnessed: bool,
@@ -176,7 +80,8 @@ def verify(
     \b
     It prints a line for each check: pass, fail, missing (the evidence for it is not
     there) or n/a; a fail names the first event (seq) and, where one decides it, the
-    rule. The last line is the result.
+    rule, and how many more there are. Then how the deck, the history and the actions
+    stand, each by itself: a broken rule is no forged log. The last line is the result.
       bytes, chain, order                  is it a log that nobody changed afterwards?
       commitments, shuffle, openings, deal was the deck fixed before, and dealt as it lay?
       custody, legality, hidden            was every card held, every move allowed?
@@ -196,6 +101,9 @@ def verify(
     leads to a checkpoint of the public log, signed with --server-key and cosigned by
     the witnesses of --witness-key.
 
+    A server key of a saved answer of /v1/keys comes with its dates: where it signed
+    something out of its time, the report says so.
+
     A key given for a seat stands for later hands as well where --key-change shows that
     it named the key of those hands. A change that no key before it signed is called a
     new key, in `sequence`.
@@ -209,7 +117,8 @@ def verify(
     \b
     Exit status, for several files the gravest:
       0   all that was asked for passes        1   a check failed
-      2   evidence is missing (an unfinished game, a level not reached)
+      2   evidence is missing (an unfinished game, a level not reached, receipts
+          or a proof without --server-key)
       3   a file is no bundle or log, or cannot be read; or the page cannot be written
       64  the command line is wrong
 
@@ -221,16 +130,12 @@ def verify(
       shithead verify game.shx --server-key keys.json --witness-key witness.key
       shithead verify events.jsonl --proof game.tlog-proof --server-key keys.json
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    asked = Asked(
+    asked = replace(
+        outside,
         level=level,
         witnessed=witnessed,
         witness_keys=witness_keys,
         quorum=quorum,
-        receipts=receipts,
-        server_keys=server_keys,
-        seat_keys=seat_keys,
-        key_changes=key_changes,
-        proofs=proofs,
         as_json=as_json,
         html=html,
     )

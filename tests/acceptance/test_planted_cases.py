@@ -81,6 +81,40 @@ def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
     assert f"they agree up to seq {case.seq - 1}: something from seq {case.seq} to" in out
 
 
+@pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])
+def test_who_looks_into_a_log_is_told_what_the_receipts_say_of_it(
+    words: tuple[str, ...], shithead: Run, tmp_path: Path
+) -> None:
+    """The log alone is in order: whoever has receipts gives them to each command."""
+    case = deleted_play()
+    _, _, *evidence = written(case, tmp_path)
+    command, *asked = words
+    status, shown, err = shithead(command, tmp_path / "game.shx", *asked)
+    assert (status, err) == (0, "")
+    status, out, err = shithead(command, tmp_path / "game.shx", *asked, *evidence)
+    assert status == 1
+    assert shown in out  # all of it is shown, for what it is worth
+    assert "the history does not hold: receipts fails at seq" in err
+    assert f"they agree up to seq {case.seq - 1}" in err
+    status, _, err = shithead(command, tmp_path / "game.shx", *asked, *evidence[2:])
+    assert status == 1, "without the key they contradict it all the same"
+    assert "nobody knows who signed it" in err
+
+
+@pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])
+def test_receipts_that_cannot_be_checked_are_told_to_be_so(
+    words: tuple[str, ...], shithead: Run, tmp_path: Path
+) -> None:
+    _, log, *key = written(deleted_play(), tmp_path)[:4]
+    command, *asked = words
+    first = ["--receipt", tmp_path / "0.note"]  # of an event that still stands there
+    status, _, err = shithead(command, log, *asked, *first)
+    assert status == 2
+    assert "receipts: missing the server's key" in err
+    assert shithead(command, log, *asked, *first, *key)[0] == 0
+    assert shithead(command, log, *asked, "--receipt", tmp_path / "none.note", *key)[0] == 3
+
+
 @pytest.mark.parametrize("case", [reneged_pick_up, substituted_draw])
 def test_the_house_made_everything_else_right(
     case: Callable[[], Case], shithead: Run, tmp_path: Path

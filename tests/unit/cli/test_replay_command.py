@@ -99,7 +99,7 @@ def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
     changed.write_bytes(LOG.read_bytes().replace(b'"seq":20,', b'"seq":21,'))
     status, out, err = shithead("replay", changed)
     assert status == 1
-    assert "the log does not hold" in err
+    assert "the history does not hold: chain fails at seq 20" in err
     assert out.splitlines()[0] == whole(None).splitlines()[0]
     assert "\n  20  " not in out
 
