@@ -14,6 +14,7 @@ _TABLE: Final = "acceptance/test_tampering_sequence.py"
 _KEPT: Final = "acceptance/test_tampering_outside.py"
 _LEAKS: Final = "acceptance/test_leaks.py"
 _BUNDLE: Final = "unit/record/test_bundle.py"
+_BROUGHT: Final = "unit/verify/test_outside.py"
 _WITNESS: Final = "unit/public_log/test_witness.py"
 _MONITOR: Final = "unit/public_log/test_monitor_games.py"
 _WATCH: Final = "integration/public_log/test_watching.py"
@@ -53,11 +54,19 @@ _HISTORY: Final = (
             (_TAMPERED, "two_lines_in_the_wrong_order_break_the_chain")),
     _attack(Family.INSERTION, "bytes", "bytes that are not those of an event",
             (_TAMPERED, "bytes_that_are_not_the_canonical_event_are_refused")),
+    _attack(Family.WRONG_DEALER, "shuffle", "a named dealer passed over, before the seal",
+            (_BROUGHT, "a_named_dealer_who_did_not_deal_is_seen_before_the_seal")),
     _attack(Family.TRUNCATION, "seal, receipts", "the end cut off, against a receipt",
             (_KEPT, "a_truncated_game_passes_so_far_and_fails_with_a_receipt"), Needs.RECEIPT),
     _attack(Family.TRUNCATION, "anchor, witness", "the end cut off, against the public log",
             (_OUTSIDE, "a_truncated_game_passes_so_far_and_fails_against_the_public_log"),
             Needs.WITNESS),
+    _attack(Family.TRUNCATION, "the witness", "a log set back, its last leaves gone",
+            ("unit/cli/test_public_log_commands.py",
+             "a_witness_refuses_a_log_that_was_set_back_and_keeps_the_proof"), Needs.WITNESS),
+    _attack(Family.BACK_DATING, "the report", "a receipt by a key younger than what it signs",
+            (_BROUGHT, "a_key_that_signed_out_of_its_time_is_remarked_and_fails_nothing"),
+            Needs.RECEIPT),
     _attack(Family.REPLACEMENT, "receipts", "a whole game made up, against a receipt",
             (_OUTSIDE, "a_game_made_up_fails_against_any_receipt_of_the_true_one"),
             Needs.RECEIPT),
@@ -166,6 +175,12 @@ _BUNDLES: Final = (
             Needs.RECEIPT),
     _attack(Family.OWN_TRUST, "receipts", "receipts of another key",
             (_KEPT, "a_receipt_that_another_key_signed_does_not_count"), Needs.RECEIPT),
+    _attack(Family.OWN_TRUST, "receipts", "a bundled receipt in the server's name, not signed",
+            (_BROUGHT, "a_bundled_receipt_with_a_false_signature_of_the_given_key_fails"),
+            Needs.RECEIPT),
+    _attack(Family.OWN_TRUST, "the exit status", "witnesses without the server's key",
+            (_BROUGHT, "what_was_brought_and_cannot_be_checked_without_the_servers_key_is_missing"),
+            Needs.WITNESS),
     _attack(Family.OWN_TRUST, "witness", "one witness that signs twice",
             (_OUTSIDE, "one_witness_that_signs_twice_is_one"), Needs.WITNESS),
     _attack(Family.OWN_TRUST, "the reader", "a file of keys in the bundle",
@@ -184,6 +199,9 @@ _BUNDLES: Final = (
             (_BUNDLE, "two_entries_over_the_same_bytes_are_refused")),
     _attack(Family.ZIP_TRICKS, "the reader", "a header against the directory",
             (_BUNDLE, "a_header_that_tells_another_story_than_the_directory_is_refused")),
+    _attack(Family.ZIP_TRICKS, "the reader", "a second name or size in an extra field",
+            (_BUNDLE,
+             "an_extra_field_by_which_some_readers_take_another_name_or_size_is_refused")),
     _attack(Family.DOWNGRADE, "signatures", "signatures stripped off",
             (_OUTSIDE, "signatures_stripped_from_a_keyed_game_do_not_make_it_a_keyless_one")),
     _attack(Family.DOWNGRADE, "the level", "receipts, keys and proofs left out",
