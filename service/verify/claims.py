@@ -91,7 +91,8 @@ def _standing(claim: Claim, findings: Sequence[Finding], outside: Sequence[str])
     if failed:
         return Standing(claim=claim, result=Result.FAIL, said=f"does not hold: {failed}")
     if far := _as_far(findings):
-        said = f"nothing against it{far}" if _was_seen(claim, findings) else "nothing was seen of it"
+        seen = _was_seen(claim, findings)
+        said = f"nothing against it{far}" if seen else "nothing was seen of it"
         return Standing(claim=claim, result=Result.MISSING, said=said)
     lacking = [f.check for f in findings if f.check in _NEEDED[claim] and _is_missing(f)]
     if lacking:
