@@ -62,7 +62,7 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     Return the seq of the event whose head is in the public log. The proof comes
     with the bundle; what makes it count is the key from outside.
     """
-    cursor.seq = log.end
+    cursor.seq = len(log.heads) - 1
     if proof is None:
         raise missing("the game is not anchored in a public log")
     parsed, seq = _anchored(log, proof)
@@ -117,15 +117,15 @@ def _anchored(log: Log, proof: bytes) -> tuple[TlogProof, int]:
     try:
         parsed = parse_proof(proof)
         checkpoint = parse_checkpoint(parse_note(parsed.checkpoint).text)
-        seq = log.end
+        seq = last = len(log.heads) - 1
         if parsed.extra is not None:
             seq = parse_receipt_body(parsed.extra.decode("utf-8", "replace")).seq
-        head = log.heads[min(seq, log.end)]
+        head = log.heads[min(seq, last)]
         body = receipt_body(checkpoint.origin, log.game, seq, head)
     except RecordError as error:
         raise Failed(None, f"a log proof that does not hold: {error.detail}") from None
-    if seq > log.end:
-        raise Failed(log.end, f"the public log names seq {seq}, and this log ends before it")
+    if seq > last:
+        raise Failed(last, f"the public log names seq {seq}, and this log ends before it")
     if parsed.extra not in (None, body.encode()):
         raise Failed(seq, "the public log has another game, or another head: this was changed")
     if not parsed.holds(body.encode(), checkpoint):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -37,11 +38,12 @@ def check_signatures(
             reason = f"the key of seat {seat} is not the one given from outside"
             cursor.note(0, reason)
     nonces: set[str] = set()
+    acts = _Acts(log)
     for move in log.grouped[0]:
         for seq in range(move.first, move.last + 1):
             cursor.seq = seq
             with cursor.going_on():
-                _check_auth(log, move, seq, keys, nonces)
+                _check_auth(log, move, seq, keys, nonces, acts)
     if not keys:
         raise not_applicable("no seat has a key")
 
@@ -72,7 +74,31 @@ def unproven(log: Log) -> list[str]:
     return said
 
 
-def _check_auth(log: Log, move: Move, seq: int, keys: Mapping[int, str], nonces: set[str]) -> None:
+class _Acts:
+    """Where the seats act, so that each move is asked only for the one that it may have missed."""
+
+    def __init__(self, log: Log) -> None:
+        self.all: list[int] = []
+        self.settling: dict[int, list[int]] = {}  # by seat, what it does in the exchange phase
+        for seq, event in enumerate(log.events):
+            if event["type"] in ACTIONS:
+                self.all.append(seq)
+            if event["type"] in EXCHANGE:
+                self.settling.setdefault(event["data"]["seat"], []).append(seq)
+
+    def between(self, seen: int, move: Move) -> int | None:
+        """Return the first action after `seen` that a seat has to know of before its move."""
+        if move.kind is Kind.FORFEIT or move.seat is None:
+            return None
+        exchanging = move.kind is Kind.EXCHANGE
+        acts = self.settling.get(move.seat, []) if exchanging else self.all
+        at = bisect_right(acts, seen)
+        return acts[at] if at < len(acts) and acts[at] < move.first else None
+
+
+def _check_auth(
+    log: Log, move: Move, seq: int, keys: Mapping[int, str], nonces: set[str], acts: _Acts
+) -> None:
     event = log.events[seq]
     made = move.kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT) and not move.timed_out
     key = keys.get(-1 if move.seat is None else move.seat)
@@ -92,25 +118,18 @@ def _check_auth(log: Log, move: Move, seq: int, keys: Mapping[int, str], nonces:
         raise Failed(seq, "the intent is of another game or seat")
     if not _same_move(intent["move"], event):
         raise Failed(seq, "the event is not the move that was signed")
-    _check_seen(log, move, intent["seen"])
+    _check_seen(log, move, intent["seen"], acts)
     if not intent_holds(b64decode(key), auth):
         raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
 
 
-def _check_seen(log: Log, move: Move, seen: Mapping[str, Any]) -> None:
+def _check_seen(log: Log, move: Move, seen: Mapping[str, Any], acts: _Acts) -> None:
     """No action lies between what the seat had seen and its move (section 5)."""
     if seen["seq"] >= move.first or log.heads[seen["seq"]].hex() != seen["head"]:
         raise Failed(move.first, "the head that was seen is not one before this move")
-    if move.kind is Kind.FORFEIT:
-        return
-    for seq in range(seen["seq"] + 1, move.first):
-        event = log.events[seq]
-        if move.kind is Kind.EXCHANGE:
-            between = event["type"] in EXCHANGE and event["data"]["seat"] == move.seat
-        else:
-            between = event["type"] in ACTIONS
-        if between:
-            raise Failed(move.first, f"the seat had not seen seq {seq}")
+    missed = acts.between(seen["seq"], move)
+    if missed is not None:
+        raise Failed(move.first, f"the seat had not seen seq {missed}")
 
 
 def _same_move(move: Mapping[str, Any], event: Event) -> bool:
