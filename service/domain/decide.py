@@ -56,7 +56,7 @@ from service.domain.game import Game, Status
 from service.domain.legal import follow_up_cards, may_act, may_go_along, may_pass, may_try
 from service.domain.plays import can_play, check_cards, check_play
 from service.domain.replacing import replace
-from service.domain.ruleset import Along, Obligation, Plays
+from service.domain.ruleset import Along, Obligation, Plays, Ruleset
 from service.domain.ruleset import TryStock as Trying
 from service.domain.silence import move_for_silent
 
@@ -214,7 +214,7 @@ def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
 def _check_pick_up(game: Game, seat: Seat) -> None:
     ruleset = game.ruleset
     if game.seats[seat].zone is Zone.DOWN:
-        raise RuleRefused(ruleset.cite("model.blind"), "only face-down cards are left: turn one")
+        raise _turn_one(ruleset)
     if game.covering:
         raise RuleRefused(_cover_rule(game), "your own card has to be covered")
     if not game.pile:
@@ -344,14 +344,19 @@ def _no_try(game: Game, seat: Seat) -> RuleRefused:
     rule = ruleset.cite("turn.try_stock")
     if ruleset.turn.try_stock is Trying.NEVER:
         return RuleRefused(rule, "cards of the stock are not tried here")
-    if not game.stock:
-        return RuleRefused(rule, "the stock is empty")
+    if game.seats[seat].zone is Zone.DOWN:
+        return _turn_one(ruleset)
     if game.covering:
         return RuleRefused(_cover_rule(game), "your own card has to be covered")
-    if game.seats[seat].zone is Zone.DOWN:
-        blind = ruleset.cite("model.blind")
-        return RuleRefused(blind, "only face-down cards are left: turn one of them")
+    if not game.stock:
+        return RuleRefused(rule, "the stock is empty")
     return RuleRefused(rule, "whoever can play does not try the stock")
+
+
+def _turn_one(ruleset: Ruleset) -> RuleRefused:
+    return RuleRefused(
+        ruleset.cite("model.blind"), "only face-down cards are left: turn one of them"
+    )
 
 
 def _cover_rule(game: Game) -> str:

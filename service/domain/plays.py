@@ -267,7 +267,7 @@ def _unfitting(game: Game, laid: tuple[Card, ...], demand: Demand) -> RuleRefuse
         rule = ruleset.cite(f"ranks.{first}.plays")
         return RuleRefused(rule, f"{first} is played only together with a higher rank")
     if not _fits_here(game, first, demand):
-        return RuleRefused(_forbids(ruleset, first, demand), f"{first} does not fit on the pile")
+        return RuleRefused(_forbids(game, first, demand), f"{first} does not fit on the pile")
     return None if first == last else _run_breaks(game, laid)
 
 
@@ -282,8 +282,16 @@ def _run_breaks(game: Game, laid: tuple[Card, ...]) -> RuleRefused | None:
     return None
 
 
-def _forbids(ruleset: Ruleset, rank: Rank, demand: Demand) -> str:
-    """Return the statement by which `rank` does not answer `demand`."""
+def _forbids(game: Game, rank: Rank, demand: Demand) -> str:
+    """
+    Return the statement by which `rank` does not answer `demand`.
+
+    Where the asking card has none of its own, and the card on top none for asking, it
+    is that of the transparent card through which the pile asks (S9, M10, T13).
+    """
+    ruleset = game.ruleset
     if demand.asked_by in ruleset.rank(rank).not_on:
         return ruleset.cite(f"ranks.{rank}.not_on", f"ranks.{rank}.plays")
-    return ruleset.cite(demand.setting, f"ranks.{rank}.plays", "model.normal_play")
+    top = rank_of(game.pile[-1])
+    settings = (demand.setting, f"ranks.{rank}.plays", f"ranks.{top}.asks")
+    return ruleset.cite(*settings, "model.normal_play")

@@ -289,4 +289,7 @@ def _answering(game: Game, rank: Rank) -> Iterator[str]:
             yield f"ranks.{asker}.besides"
         elif asker in ruleset.ranks:
             yield demand.setting
+        top = rank_of(game.pile[-1])
+        if top != asker and top in ruleset.ranks:
+            yield f"ranks.{top}.asks"  # transparent: the pile is seen through it
         yield "model.normal_play"
