@@ -158,8 +158,18 @@ def _check_follows(before: Log, after: Log, played: Log | None) -> None:
     if after.seats == before.seats and created["dealer"] != dealer:
         said = "drawn" if created["dealer"] is None else f"seat {created['dealer']}"
         due = "drawn" if dealer is None else f"seat {dealer}"
-        rule = after.ruleset.cite("end.next_dealer")
+        rule = _dealer_rule(before)
         raise Failed(0, f"the dealer of game {after.game} is {said}, not {due}", rule)
+
+
+def _dealer_rule(log: Log) -> str:
+    """Return the statement on who deals after a sealed game: where no ruleset says, the model's."""
+    ended = next((e["data"] for e in log.events if e["type"] == "game_ended"), None)
+    if ended is None or ended["reason"] in ("stalemate", "forfeit"):
+        return log.ruleset.cite("model.next_dealer")
+    rotates = log.ruleset.end.next_dealer is NextDealer.ROTATE
+    said = rotates or ended["shithead"] is not None
+    return log.ruleset.cite("end.next_dealer" if said else "model.next_dealer")
 
 
 def _notes(games: Sequence[Log]) -> list[str]:

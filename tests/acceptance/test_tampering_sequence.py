@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 
+import pytest
+
 from service.record.bundle import Bundle
 from service.verify.finding import Check, Result
 from service.verify.verify import Given
@@ -69,6 +71,54 @@ def test_a_wrong_next_dealer_is_caught() -> None:
     result, reason = sequence_of(first, wrong)
     assert result is Result.FAIL
     assert reason is not None and "the dealer of game" in reason
+
+
+@pytest.mark.parametrize(
+    ("first", "dealer", "rule"),
+    [
+        (Plan(name="one"), "shithead", "P2"),
+        (Plan(name="one", options={"next_dealer": "rotate"}), "rotates", "P2"),
+        (Plan(name="won", ruleset="shithead-winner"), "rotates", "P22"),
+        # Nobody lost, so the deal rotates all the same.
+        (
+            Plan(name="won", ruleset="shithead-winner", options={"next_dealer": "loser"}),
+            "rotates",
+            "1-next-dealer",
+        ),
+        (
+            Plan(name="given up", forfeit_by=1, options={"next_dealer": "rotate"}),
+            "shithead",
+            "1-next-dealer",
+        ),
+    ],
+)
+def test_who_deals_next_follows_from_how_the_hand_ended(
+    first: Plan, dealer: str, rule: str
+) -> None:
+    """Next dealer: the ruleset's statement is named where it decides, else the model's."""
+    lines = tuple(made_game(first))
+    dealt = next(json.loads(line) for line in lines if b'"cards_dealt"' in line)
+    due = {
+        "rotates": (dealt["data"]["dealer"] + 1) % 3,
+        "shithead": json.loads(lines[-2])["data"]["shithead"],
+    }[dealer]
+    for seat in range(3):
+        second = _next(lines, replace(first, name="next", hand=2, dealer=seat, forfeit_by=None))
+        report = report_on(lines, Given(others=(Bundle(lines=second),)))
+        finding = next(f for f in report.findings if f.check is Check.SEQUENCE)
+        right = (Result.PASS, None) if seat == due else (Result.FAIL, rule)
+        assert (finding.result, finding.rule) == right
+
+
+def test_an_attempt_that_was_broken_off_does_not_move_the_deal() -> None:
+    """Next dealer: the next attempt has the same dealer."""
+    first, aborted, second = table()
+    dealer = json.loads(second[0])["data"]["dealer"]
+    wrong = _next(aborted, Plan(name="three", hand=2, dealer=(dealer + 1) % 3))
+    others = tuple(Bundle(lines=lines) for lines in (aborted, wrong))
+    findings = report_on(first, Given(others=others)).findings
+    finding = next(f for f in findings if f.check is Check.SEQUENCE)
+    assert (finding.result, finding.rule) == (Result.FAIL, "1-next-dealer")
 
 
 def test_a_wrong_number_of_a_hand_is_caught() -> None:
