@@ -19,6 +19,8 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
     cursor.seq = 0
     if bundle.game not in (None, log.game):
         cursor.note(0, f"the manifest is of game {bundle.game}")
+    with cursor.going_on():
+        _check_profile(log, bundle)
     for seq in range(len(log.events)):
         cursor.seq = seq
         with cursor.going_on():
@@ -30,6 +32,13 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
                 cursor.note(seq, reason)
     if bundle.made_at not in (None, log.events[-1]["at"]) and log.broken is None:
         raise Failed(log.end, "the manifest is of a log that ends at another time")
+
+
+def _check_profile(log: Log, bundle: Bundle) -> None:
+    """A seat's bundle is of a seat that there is; else nobody could be shown what it saw."""
+    _, _, seat = (bundle.profile or "").partition("-")
+    if seat and log.begins and int(seat) >= log.seats:
+        raise Failed(0, f"the manifest is of seat {seat}, and there are {log.seats}")
 
 
 def _check_link(log: Log, seq: int) -> None:

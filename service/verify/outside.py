@@ -42,8 +42,7 @@ def check_receipts(
     if cursor.failures:
         return Answer()
     by = [(one.seq, open_note(note, keys)[1]) for one, note in zip(receipts, given, strict=True)]
-    said = trust.remarks(log, [(seq, key) for seq, signers in by for key in signers])
-    return Answer(reach=max(receipt.seq for receipt in receipts), said=said)
+    return Answer(reach=max(receipt.seq for receipt in receipts), said=trust.remarks(log, by))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +72,7 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     except RecordError as error:
         raise Failed(seq, f"a checkpoint that does not hold: {error.detail}") from None
     said = [f"the public log has it up to seq {seq}"] if seq < log.end else []
-    remarks = trust.remarks(log, [(seq, key) for key in signers])
+    remarks = trust.remarks(log, [(seq, signers)])
     return Answer(reach=seq, said="; ".join([*said, *filter(None, [remarks])]) or None)
 
 

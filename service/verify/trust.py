@@ -19,20 +19,21 @@ class Trust:
     keys: Sequence[NoteVerifier] = ()
     listed: Sequence[ListedKey] = ()
 
-    def remarks(self, log: Log, signed: Iterable[tuple[int, NoteVerifier]]) -> str | None:
+    def remarks(
+        self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]
+    ) -> str | None:
         """
-        Return in words where a key signed an event out of its time, None where none did.
+        Return in words which events only keys out of their time signed, None where there is none.
 
         Nothing fails by it: the last head of a game can be fetched and signed years
         later, and dates are the operator's word. But a key that is younger than what it
         signed shows the history only since the key was there.
         """
         times = {listed.verifier: listed for listed in self.listed}
-        said = [
-            remark
-            for seq, key in sorted(signed, key=lambda one: one[0])
-            if key in times and (remark := _out_of_time(log, seq, times[key]))
-        ]
+        said: list[str] = []
+        for seq, keys in sorted(signed, key=lambda one: one[0]):
+            found = [_out_of_time(log, seq, times[key]) if key in times else None for key in keys]
+            said += found if all(found) else []  # while keys overlap one in its time is enough
         return "; ".join(dict.fromkeys(said)) or None
 
 

@@ -166,7 +166,8 @@ def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
         shown = parse(data, limit=64 * MAX_LINE)
         each(OPENING)(shown, OPENINGS)
     except RecordError as error:
-        raise Failed(log.end, f"{OPENINGS}: {error.detail}") from None
+        where = "" if error.detail.startswith(OPENINGS) else f"{OPENINGS}: "
+        raise Failed(log.end, f"{where}{error.detail}") from None
     _check_own(bundle, log, shown)
     return list(shown)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -30,6 +31,7 @@ LINES = sample_lines("shithead")
 GAME = UUID(json.loads(LINES[0])["game"])
 TIMES = [json.loads(line)["at"] for line in LINES]
 LAST = len(LINES) - 1
+BODY = receipt_body(SERVER.name, GAME, LAST, head(LINES[LAST])).encode()
 LONG_AGO, LATER = "2020-01-01T00:00:00.000000Z", "2099-01-01T00:00:00.000000Z"
 
 
@@ -106,6 +108,24 @@ def test_the_key_under_the_public_log_is_remarked_as_well() -> None:
                    Check.ANCHOR)  # fmt: skip
     assert anchor.result is Result.PASS
     assert anchor.reason is not None and "ended at" in anchor.reason
+
+
+def test_while_keys_overlap_one_in_its_time_is_enough() -> None:
+    """A checkpoint of those weeks carries both signatures, of the old key and of the new one."""
+    checkpoint = Checkpoint(origin=SERVER.name, size=1, root=root([leaf_hash(BODY)]))
+    note = sign_checkpoint(checkpoint, [SERVER, THIEF])
+    both = TlogProof(index=0, hashes=(), checkpoint=note, extra=BODY).text
+    young = replace(listed(LATER), verifier=THIEF.verifier)
+    keys = (SERVER.verifier, THIEF.verifier)
+    given = Given(proof=both, server_keys=keys, listed=(listed(LONG_AGO), young))
+    assert found(given, Check.ANCHOR).reason is None
+    alone = found(replace(given, listed=(listed(LATER), young)), Check.ANCHOR)
+    assert alone.reason is not None and alone.reason.count("begins at") == 2
+
+
+def test_a_bundle_of_a_seat_that_is_not_there_is_caught() -> None:
+    bundle = Bundle(lines=LINES, profile="seat-9")
+    assert failing(verify_bundle(bundle)) == {Check.CHAIN: 0}
 
 
 def test_an_anchor_of_an_earlier_head_says_how_far_it_reaches() -> None:
