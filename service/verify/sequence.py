@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,8 +27,9 @@ def check_sequence(
     """
     The games of this table follow one another, none left out and none twice.
 
-    Return in words what a reader should know: aborted attempts, new keys and whether
-    the ones before signed for them, and whether the table's first games are among those given.
+    Return in words what a reader should know: aborted attempts, other rules or seats than
+    before, new keys and whether the ones before signed for them, and whether the table's
+    first games are among those given.
     """
     cursor.seq = 0
     table = log.created["table"]
@@ -41,7 +42,7 @@ def check_sequence(
     _check_unique(games)
     ordered = _ordered(games)
     _check_first(ordered[0])
-    notes = [*_notes(ordered), *_key_notes(ordered, changes)]
+    notes = [*_notes(ordered), *_changes_of(ordered), *_key_notes(ordered, changes)]
     last_played: Log | None = None
     for before, after in pairwise(ordered):
         if before.seal is None:
@@ -181,6 +182,17 @@ def _notes(games: Sequence[Log]) -> list[str]:
         if seal is not None and seal["type"] == "game_aborted":
             notes.append(f"aborted: {game.game} ({_why(game, seal['data'])})")
     return notes
+
+
+def _changes_of(games: Sequence[Log]) -> Iterator[str]:
+    """Yield what was not the same from one hand of the table to the next, and hardly ever is."""
+    for before, after in pairwise(games):
+        one, other, hand = before.created, after.created, after.created["hand"]
+        if one["ruleset_hash"] != other["ruleset_hash"]:
+            named = f"{one['ruleset']['id']}, then {other['ruleset']['id']}"
+            yield f"other rules than before, or other options: {named}: in hand {hand}"
+        if before.seats != after.seats:
+            yield f"{after.seats} seats instead of {before.seats}: in hand {hand}"
 
 
 def _key_notes(games: Sequence[Log], changes: Sequence[KeyChange]) -> list[str]:

@@ -147,3 +147,22 @@ def test_two_logs_of_one_game_that_part_are_caught_and_an_earlier_copy_is_not() 
     result, reason = sequence_of(first, forgery.lines())
     assert result is Result.FAIL
     assert reason is not None and "part here" in reason
+
+
+def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:
+    """A table keeps both: whoever reads of another has to ask whether it is the same table."""
+    first, aborted, _ = table()
+    dealer = json.loads(first[-2])["data"]["shithead"]
+    other = _next(aborted, Plan(name="three", hand=2, dealer=dealer, ruleset="leeds", seats=4))
+    result, said = sequence_of(first, aborted, other)
+    assert result is Result.PASS
+    assert said is not None
+    assert "other options: shithead, then leeds: in hand 2" in said
+    assert "4 seats instead of 3: in hand 2" in said
+    assert "other" not in (sequence_of(*table())[1] or "")
+
+
+def test_a_neighbour_that_cannot_be_read_says_nothing_of_the_others() -> None:
+    """Its own report says what is wrong with it."""
+    first, aborted, second = table()
+    assert sequence_of(first, aborted, second, second[3:], (b"{}",))[0] is Result.PASS
