@@ -32,8 +32,9 @@ class Trust:
         times = {listed.verifier: listed for listed in self.listed}
         said: list[str] = []
         for seq, keys in sorted(signed, key=lambda one: one[0]):
-            found = [_out_of_time(log, seq, times[key]) if key in times else None for key in keys]
-            said += found if all(found) else []  # while keys overlap one in its time is enough
+            found = [_out_of_time(log, seq, times[key]) for key in keys if key in times]
+            late = [remark for remark in found if remark is not None]
+            said += late if len(late) == len(keys) else []  # one in its time is enough
         return "; ".join(dict.fromkeys(said)) or None
 
 
