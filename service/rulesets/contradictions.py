@@ -8,6 +8,7 @@ from typing import Final
 from schemas.settings import Tree, full_tree, merged, ruleset_of
 from service.domain.cards import JOKER, RANKS
 from service.domain.ruleset import (
+    PLAIN_RANK,
     After,
     Along,
     DeckCount,
@@ -103,7 +104,7 @@ def _deck(ruleset: Ruleset) -> Iterator[Contradiction]:
         JOKER not in deck.partial
     ):
         yield "/deck/partial", "name the ranks from low to high: 2 3 4 … K A"
-    if not deck.partial or deck.decks < 1 or (by_seats and not deck.seats_per_deck):
+    if not deck.partial or _without_decks(ruleset):
         return
     seats = range(ruleset.seats_min, ruleset.seats_max + 1)
     if not any(deck_of(ruleset, count)[2] for count in seats):
@@ -124,6 +125,9 @@ def _deal(ruleset: Ruleset) -> Iterator[Contradiction]:
         yield "/deal/layout", "there are no face-down cards to lay cards on"
     if laid_out and deal.hand < deal.down:
         yield "/deal/hand", "the hand has too few cards to lay one on every slot"
+    plain = any(ruleset.rank(rank) == PLAIN_RANK for rank in RANKS)
+    if deal.starter is Starter.PLAIN and not plain:
+        yield "/deal/starter", "every rank is special, so no card could start the pile"
     if deal.exchange and not laid_out and not deal.up:
         yield "/deal/exchange", "there are no face-up cards to exchange"
     for seats in range(ruleset.seats_min, ruleset.seats_max + 1):
@@ -177,6 +181,8 @@ def _end(ruleset: Ruleset) -> Iterator[Contradiction]:
     burning = any(rule.burns for rank, rule in ruleset.ranks.items() if rank in RANKS or jokers)
     if burn.set_size == 1:
         yield "/burn/set_size", "one card is no set: two or more, or 0 where sets do not burn"
+    if burn.set_size > _most_of_a_rank(ruleset):
+        yield "/burn/set_size", "no rank has so many cards: say 0 where sets do not burn"
     if burn.flusher and not burn.set_size and not burning:
         yield "/burn/flusher", "no pile ever burns, so there is nothing to clear"
     if end.paper_bag and end.played_for is PlayedFor.WINNER:
@@ -184,12 +190,24 @@ def _end(ruleset: Ruleset) -> Iterator[Contradiction]:
 
 
 def _ever_a_stock(ruleset: Ruleset) -> bool:
-    if ruleset.deck.decks < 1 or (
-        ruleset.deck.count is DeckCount.BY_SEATS and not ruleset.deck.seats_per_deck
-    ):
+    if _without_decks(ruleset):
         return True  # told elsewhere
     seats = range(ruleset.seats_min, ruleset.seats_max + 1)
     return any(stock_left(ruleset, count) > 0 for count in seats)
+
+
+def _most_of_a_rank(ruleset: Ruleset) -> int:
+    """Return how many cards of one rank there can be in a game."""
+    if _without_decks(ruleset):
+        return ruleset.burn.set_size  # told elsewhere
+    seats = range(ruleset.seats_min, ruleset.seats_max + 1)
+    decks = (deck_of(ruleset, count) for count in seats)
+    return max(4 * (whole + bool(partial)) for whole, _, partial in decks)
+
+
+def _without_decks(ruleset: Ruleset) -> bool:
+    deck = ruleset.deck
+    return deck.decks < 1 or (deck.count is DeckCount.BY_SEATS and not deck.seats_per_deck)
 
 
 def _in_second(pointer: str, changes: Tree) -> str:

@@ -16,6 +16,7 @@ from schemas.settings import (
     leaves,
     merged,
 )
+from service.domain.ruleset import ALL_RANKS
 from service.record.canonical import canonical
 from service.rulesets.catalogue import Definition, Statement
 from service.rulesets.contradictions import Contradiction, contradictions
@@ -81,16 +82,28 @@ def plain_settings(tree: Tree) -> Tree:
     """
     Return a full tree in one spelling, so that equal rulesets have equal ids.
 
-    Every setting is written out; ranks that are not special and second hands
-    that change nothing are left out.
+    Every setting is written out; ranks that are not special are left out, and so is
+    what second hands say that first hands say as well.
     """
-    full = full_tree(tree)
+    full: Tree = _lists(full_tree(tree))
+    ranks = full["ranks"]
     plain = full_tree({**full, "ranks": {"A": {}}})["ranks"]["A"]
-    ranks = {rank: rule for rank, rule in full["ranks"].items() if rule != plain}
-    full["ranks"] = ranks
-    if not full.get("second_hand"):
-        full.pop("second_hand", None)
-    result: Tree = _lists(full)
+    full["ranks"] = {rank: rule for rank, rule in ranks.items() if rule != plain}
+    every = {**full, "ranks": {rank: ranks.get(rank, plain) for rank in ALL_RANKS}}
+    if second := _what_differs(full.pop("second_hand", {}), every):
+        full["second_hand"] = second
+    return full
+
+
+def _what_differs(changes: Mapping[str, Any], tree: Mapping[str, Any]) -> Tree:
+    """Return the changes that change something in `tree`, which has every setting."""
+    result: Tree = {}
+    for name, value in changes.items():
+        if not isinstance(value, Mapping):
+            if value != tree[name]:
+                result[name] = value
+        elif below := _what_differs(value, tree[name]):
+            result[name] = below
     return result
 
 

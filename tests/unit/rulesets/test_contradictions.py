@@ -68,6 +68,13 @@ BAD: list[tuple[str, Tree, str]] = [
     ("shithead", {"pick_up": {"taker": "previous"}}, "/pick_up/after"),
     ("shithead", {"pick_up": {"after": "same"}}, "/pick_up/after"),
     ("shithead", {"burn": {"set_size": 1}}, "/burn/set_size"),
+    ("shithead", {"burn": {"set_size": 5}}, "/burn/set_size"),
+    ("leeds", {"burn": {"set_size": 21}}, "/burn/set_size"),
+    (
+        "shit-boot",
+        {"ranks": {rank: {"skips": True} for rank in "3456789JQKA"}},
+        "/deal/starter",
+    ),
     (
         "shithead",
         {"burn": {"set_size": 0, "flusher": True}, "ranks": {"T": {"burns": False}}},
@@ -135,6 +142,7 @@ def test_a_contradiction_is_told_at_its_setting(base: str, changes: Tree, at: st
         ("leeds", {"players": {"max": 5}, **LAYOUT}),
         ("shithead", {"ranks": {"5": COMPANION}}),
         ("shithead", {"burn": {"set_size": 0}}),
+        ("leeds", {"burn": {"set_size": 20}}),
         ("shithead", {"deck": {"jokers": 2}, "ranks": {"X": {"plays": "anything"}}}),
         (
             "shithead",

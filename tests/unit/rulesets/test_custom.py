@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.settings import Tree, leaves
+from service.domain.cards import Rank
 from service.record.canonical import canonical
 from service.record.hashing import custom_ruleset_id
 from service.rulesets.catalogue import OptionError, catalogue, definition
@@ -35,6 +36,33 @@ def test_equal_rulesets_have_equal_ids_however_they_are_said() -> None:
     one = custom_definition(leeds, "One", {"ranks": {"J": jack}})
     two = custom_definition(leeds, "Two", {"ranks": {"J": jack, "9": {"burns": False}}})
     assert one.id == two.id
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"ranks": {}},
+        {"deal": {"hand": 6}},
+        {"ranks": {"9": {"burns": False}, "T": {"burns": True}}},
+        {"players": {"max": 5}, "deal": {"layout": "stacks"}},
+        {"end": {"next_dealer": "loser"}},
+    ],
+)
+def test_what_second_hands_say_as_first_hands_do_leaves_the_id_as_it_is(second: Tree) -> None:
+    """Equal rulesets have equal ids: what repeats the first hand changes nothing."""
+    reverse, changes = definition("reverse"), {"burn": {"set_size": 3}}
+    one = custom_definition(reverse, "One", changes)
+    assert custom_definition(reverse, "Two", {**changes, "second_hand": second}).id == one.id
+    with pytest.raises(RulesetRefused, match="nothing is changed"):
+        custom_definition(reverse, "Same", {"second_hand": second})
+
+
+def test_a_second_hand_that_takes_a_special_rank_back_is_kept() -> None:
+    own = custom_definition(
+        definition("reverse"), "Mine", {"second_hand": {"ranks": {"J": {"skips": False}}}}
+    )
+    assert own.settings({})["second_hand"]["ranks"]["J"] == {"skips": False}
+    assert [own.ruleset({}, hand=hand).rank(Rank("J")).skips for hand in (1, 2)] == [True, False]
 
 
 def test_accepted_settings_make_the_same_ruleset_again() -> None:
