@@ -126,7 +126,7 @@ def _before_play(
                 yield "deal.starter"
             yield "end.next_dealer"
         case CardsThrown():
-            yield from ("deal.throws", "refill.size")
+            yield "deal.throws"
         case CardsSwapped() | SeatReady():
             yield settled
         case TableLaid(count=count):
