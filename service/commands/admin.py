@@ -43,7 +43,7 @@ STUCK: Final = 2
     show_envvar=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The keys of the service; keys.json in the data folder if left out.",
+    help="The keys of the service; without it SHITHEAD_KEYS, or keys.json in the data folder.",
 )
 @click.option("--as", "operator", metavar="NAME", help="Who does it; your user name if left out.")
 @click.option("--yes", is_flag=True, help="Do not ask before what cannot be undone.")

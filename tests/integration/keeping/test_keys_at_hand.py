@@ -120,3 +120,13 @@ def test_keys_that_do_not_open_the_running_games_are_not_put_in_their_place(
     assert (status, "SHITHEAD_KEYS is there already, and holds other keys" in said) == (1, True)
     assert run(*words, "--keys", tmp_path / "own.json")[0] == 0
     assert load(data / "keys.json").to_text() == OWN.to_text()
+
+
+def test_an_operator_s_commands_take_the_same_keys(kept: Kept, tmp_path: Path, run: Run) -> None:
+    """A game whose key is not at hand is told as stuck for good, so it matters which they are."""
+    words = ("admin", "--database-url", kept.url, "--data", tmp_path / "data", "stuck")
+    assert f"is under key {OWN.current}" not in run(*words, keys=OWN)[1]
+    status, out, _ = run(*words, keys=LATER)
+    assert (status, f"under key {OWN.current}" in out) == (2, True)
+    status, _, said = run(*words)
+    assert (status, "keys.json is not there" in said) == (1, True)
