@@ -19,11 +19,13 @@ _POSTGRES_IMAGES = ("postgres:18", "postgres:18-alpine", "postgres:17", "postgre
 _REDIS_IMAGES = ("valkey/valkey:9", "valkey/valkey:8", "redis:8", "redis:7")
 _ENGINE_PATIENCE = 2  # seconds
 
-# Of testcontainers: no helper container from a registry, addresses of the engine's host.
+# Of testcontainers: no helper container from a registry, addresses of the engine's host, a
+# minute for a server to start.
 _WITHOUT_REGISTRY = {
     "TESTCONTAINERS_RYUK_DISABLED": "true",
     "TESTCONTAINERS_CONNECTION_MODE": "docker_host",
-    "TC_POOLING_INTERVAL": "0.1",
+    "TC_POOLING_INTERVAL": "0.1",  # seconds
+    "TC_MAX_TRIES": "600",
 }
 
 
