@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -26,10 +26,11 @@ from service.event_store.postgres import PostgresStore
 from service.event_store.postgres_directory import PostgresDirectory
 from service.keyring import Keyring
 from service.record.bundle import Bundle
+from service.record.times import format_time
 from service.verify.verify import verify_bundle
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
-KEYS = Keyring.generate()
+KEYS = replace(Keyring.generate(), signing_since=format_time(BEGIN - timedelta(days=1)))
 """One keyring for a test session, as the processes of one service share one."""
 
 

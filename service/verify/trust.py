@@ -25,17 +25,26 @@ class Trust:
         """
         Return in words which events only keys out of their time signed, None where there is none.
 
+        Of each key the first such event is told, and how many more there are.
+
         Nothing fails by it: the last head of a game can be fetched and signed years
         later, and dates are the operator's word. But a key that is younger than what it
         signed shows the history only since the key was there.
         """
         times = {listed.verifier: listed for listed in self.listed}
-        said: list[str] = []
+        said: dict[NoteVerifier, list[str]] = {}
         for seq, keys in sorted(signed, key=lambda one: one[0]):
-            found = [_out_of_time(log, seq, times[key]) for key in keys if key in times]
-            late = [remark for remark in found if remark is not None]
-            said += late if len(late) == len(keys) else []  # one in its time is enough
-        return "; ".join(dict.fromkeys(said)) or None
+            late = {key: _out_of_time(log, seq, times[key]) for key in keys if key in times}
+            if len(late) < len(keys) or None in late.values():
+                continue  # one in its time is enough
+            for key, remark in late.items():
+                said.setdefault(key, []).append(str(remark))
+        return "; ".join(map(_first_and_how_many, said.values())) or None
+
+
+def _first_and_how_many(remarks: list[str]) -> str:
+    first, *others = dict.fromkeys(remarks)
+    return f"{first}; and so for {len(others)} more it signed" if others else first
 
 
 def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:

@@ -93,7 +93,7 @@ class _Hand:
 
 def reneged_pick_up() -> Case:
     """In Leeds rules whoever can play must (L10); the house lets its friend take the pile."""
-    hand = _hand("leeds")
+    hand = _hand("leeds", 7)
     hand.play(lambda game, seat: seat == CHEAT and _could_play(game, seat))
     seq = hand.version()
     with mock.patch("service.domain.decide.can_play", return_value=False):
@@ -104,7 +104,7 @@ def reneged_pick_up() -> Case:
 
 def substituted_draw() -> Case:
     """The house gives its friend another card of the stock than the one on top."""
-    hand = _hand("shithead")
+    hand = _hand("shithead", 8)
     hand.play(lambda game, seat: seat == CHEAT and _will_draw(game, seat))
     seq, wanted = hand.version(), _better_card(hand.state())
     entry = entry_of(hand.services, hand.game)
@@ -120,7 +120,7 @@ def substituted_draw() -> Case:
 
 def deleted_play() -> Case:
     """The house takes back the play that ended the hand badly for its friend, and plays on."""
-    hand = _hand("shithead")
+    hand = _hand("shithead", 9)
     hand.play(lambda game, seat: seat == 0 and len(game.burned) + len(game.pile) > 12)
     hand.post(0, legal(hand.services, hand.game, 0)[0])
     seq = hand.version()
@@ -152,8 +152,8 @@ def main() -> None:
             (folder / f"seat-0-{number:03}.note").write_bytes(receipt)
 
 
-def _hand(ruleset: str) -> _Hand:
-    store, world = MemoryStore(), SetWorld(7)
+def _hand(ruleset: str, chance: int) -> _Hand:
+    store, world = MemoryStore(), SetWorld(chance)
     services = _services(store, world)
     guests = [person(services, name) for name in GUESTS]
     seats = ("me", "open", "open")

@@ -102,6 +102,20 @@ def test_a_key_in_its_time_is_not_remarked(key: ListedKey) -> None:
     assert found(with_dates(40, key)).reason is None
 
 
+def test_many_receipts_of_one_key_are_remarked_on_in_one_sentence() -> None:
+    key = listed(LATER)
+    seqs = range(0, LAST, 10)
+    given = Given(
+        receipts=tuple(receipt(seq) for seq in seqs),
+        server_keys=(SERVER.verifier,),
+        listed=(key,),
+    )
+    reason = found(given).reason
+    assert reason is not None
+    assert reason.count(" begins at ") == 1
+    assert reason.endswith(f"; and so for {len(seqs) - 1} more it signed")
+
+
 def test_the_key_under_the_public_log_is_remarked_as_well() -> None:
     given = Given(server_keys=(SERVER.verifier,), listed=(listed(LONG_AGO, LONG_AGO),))
     anchor = found(Given(proof=proof(), server_keys=given.server_keys, listed=given.listed),
