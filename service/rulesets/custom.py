@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,6 +129,7 @@ def _told(base: Definition, settings: Tree) -> _Told:
         for s in base.statements
         if (s.id, s.section) not in gone and (s.goes_with, s.section) not in gone
     ]
+    lost = {s.id for s in base.statements if s not in statements}
     cites = dict(base.cites)
     sentences = dict(changed)
     for setting, value in leaves(settings):
@@ -140,11 +141,27 @@ def _told(base: Definition, settings: Tree) -> _Told:
         section = sections_of(setting)[0]
         statements.append(Statement(id=f"C{number}", section=section, text=text, reading=False))
         cites[setting.removeprefix("second_hand.")] = f"C{number}"
+    return _Told(statements=tuple(statements), cites=_standing(cites, statements, lost))
+
+
+def _standing(
+    cites: Mapping[str, str], statements: Iterable[Statement], lost: Container[str]
+) -> dict[str, str]:
+    """
+    Return the citations, with the model's where the statement behind one no longer stands.
+
+    What no setting says, as that a stack is played whole, may have stood in any entry of
+    its statement: it rests on the model as soon as one of them is gone.
+    """
     ids = {s.id for s in (*statements, *model().statements)}
+    standing = {}
     for path, rule in cites.items():
-        if rule not in ids:
-            cites[path] = rule_of(model().cites, path)
-    return _Told(statements=tuple(statements), cites=cites)
+        of_the_model = path.startswith("model.")
+        if rule in ids and not (of_the_model and rule in lost):
+            standing[path] = rule
+        elif path in model().cites or not of_the_model:
+            standing[path] = rule_of(model().cites, path)
+    return standing
 
 
 def _lists(value: Any) -> Any:

@@ -122,6 +122,22 @@ def test_a_reading_goes_with_its_statement() -> None:
     assert not {"L17", "L18"} & {statement.id for statement in own.statements}
 
 
+def test_what_no_setting_says_rests_on_the_model_once_its_statement_is_told_anew() -> None:
+    """P31 stays for the deal alone, and P20 for the opening: neither speaks of plays any more."""
+    changes = {"pick_up": {"after": "next"}}
+    own = custom_definition(definition("karma-radford"), "Mine", changes)
+    assert own.rule_of("deal.layout") == "P31"
+    assert own.cites["model.stacks"] == "1-stacks"
+    assert own.cites["model.normal_play"] == "P7"
+    plain = custom_definition(
+        definition("shithead-six"), "Mine", {"ranks": {"X": {"reverses": False}}}
+    )
+    assert "model.jokers" not in plain.cites
+    assert plain.ruleset({}).cite("model.jokers", "model.normal_play") == "P7"
+    other = custom_definition(definition("shithead-six"), "Mine", {"refill": {"size": 4}})
+    assert other.cites["model.jokers"] == "P20"
+
+
 @pytest.mark.parametrize(
     ("changes", "at"),
     [
