@@ -5,7 +5,7 @@ from __future__ import annotations
 from marshmallow import INCLUDE, Schema, fields
 
 from schemas.lists_schema import page_of
-from schemas.strict_fields import Chosen, Closed, Text, Truth, Whole, hex_digits, name_field
+from schemas.strict_fields import Chosen, Closed, Name, Truth, Whole, hex_digits, name_field
 
 
 class SourceSchema(Closed):
@@ -80,7 +80,7 @@ DifferencePageSchema: type[Schema] = page_of(DifferenceSchema)
 class RulesetRequestSchema(Closed):
     """A ruleset of one's own: a base, and what is different."""
 
-    name = Text(required=True, shortest=1, longest=80)
+    name = Name(required=True, longest=80)
     base = name_field("ruleset", required=True)
     changes = fields.Dict(
         keys=fields.String(),

@@ -87,10 +87,10 @@ class Text(fields.String):
 
 
 class Name(fields.String):
-    """The name of a person: 1 to 40 characters without controls, brought to NFC."""
+    """A name that people give: characters that can be seen, brought to NFC."""
 
-    def __init__(self, **more: Any) -> None:
-        size = validate.Length(min=1, max=40, error="is not 1 to 40 characters long")
+    def __init__(self, *, longest: int = 40, **more: Any) -> None:
+        size = validate.Length(min=1, max=longest, error="is not 1 to {max} characters long")
         super().__init__(validate=[size, validate.Regexp(NAME_PATTERN, error=_HIDDEN)], **more)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:

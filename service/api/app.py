@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -46,15 +47,32 @@ CALLS_BESIDE_STREAMS = 8
 """Threads of the process for streams in which nobody waits: who is refused is told at once."""
 
 
-def places_beside_calls(settings: Settings) -> int:
-    """Return how many may wait in an API process: half its threads; the others answer moves."""
-    return settings.api_threads // 2
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How many threads of a process may be held by others than calls."""
+
+    waiting: int  # long polls and streams
+    incoming: int  # uploads that are still coming in
+
+
+def room_beside_calls(settings: Settings) -> Room:
+    """Return the room in an API process: half its threads to wait; a quarter answers moves."""
+    half = settings.api_threads // 2
+    return Room(waiting=half, incoming=half // 2)
+
+
+def room_beside_streams(settings: Settings) -> Room:
+    """Return the room in the process for streams: nearly all its threads to wait."""
+    return Room(
+        waiting=settings.stream_threads - CALLS_BESIDE_STREAMS,
+        incoming=CALLS_BESIDE_STREAMS // 2,
+    )
 
 
 def create_app(
     services: Services | None = None,
     settings: Settings | None = None,
-    places: Callable[[Settings], int] = places_beside_calls,
+    room: Callable[[Settings], Room] = room_beside_calls,
 ) -> Flask:
     """
     Return the application; without arguments as the environment describes it.
@@ -76,7 +94,7 @@ def create_app(
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # as Flask's own manual has it
             app.wsgi_app, x_for=count, x_proto=count, x_host=count
         )
-    install(app, _parts(services, settings, places(settings)))
+    install(app, _parts(services, settings, room(settings)))
     conventions.register(app)
     cors.register(app, settings)
     metrics.register(app, settings)
@@ -94,15 +112,16 @@ def create_app(
 
 def create_stream_app() -> Flask:
     """Return the application of the process for streams and long polls; it knows every call."""
-    return create_app(places=lambda settings: settings.stream_threads - CALLS_BESIDE_STREAMS)
+    return create_app(room=room_beside_streams)
 
 
-def _parts(services: Services, settings: Settings, places: int) -> Context:
+def _parts(services: Services, settings: Settings, room: Room) -> Context:
     listener = RedisListener(settings.redis_url) if settings.redis_url else None
     return Context(
         services=services,
         settings=settings,
-        waiting=Waiting(places, listener),
+        waiting=Waiting(room.waiting, listener),
+        incoming=Places(room.incoming),
         uploads=Places(UPLOADS),
         count_player=limits.player_counter(settings),
     )

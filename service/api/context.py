@@ -24,7 +24,8 @@ class Context:
     services: Services
     settings: Settings
     waiting: Waiting
-    uploads: Places  # to verify what is sent
+    incoming: Places  # for what is sent to be verified, while it comes in
+    uploads: Places  # to verify it
     count_player: Callable[[UUID], None]  # a call; refuses one too many
 
 

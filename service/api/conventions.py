@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import orjson
 from flask import Flask, Response, g, request
+from werkzeug.datastructures import MIMEAccept
 
 from service.api.auth import INVITE_HEADER
 from service.api.bodies import body_bytes, malformed
@@ -81,7 +82,9 @@ def accepted(produces: tuple[str, ...]) -> str:
     """Return the media type, out of those a call produces, that the caller likes best."""
     if not request.headers.get("Accept"):
         return produces[0]
-    best = request.accept_mimetypes.best_match(produces, default="")
+    # What a caller adds to a type, such as a charset, asks for no other form.
+    plain = MIMEAccept([(kind.partition(";")[0], q) for kind, q in request.accept_mimetypes])
+    best = plain.best_match(produces, default="")
     if not best:
         raise Refusal("not-acceptable", f"this is given as {' or '.join(produces)}")
     return best

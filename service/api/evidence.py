@@ -148,9 +148,9 @@ def verify(_call: Call) -> Response:
     as `key`, keys of seats as `seat_key`, signed changes of these as `key_change`, a
     proof of the public log as `proof`.
     """
-    # Who sends slowly holds one of the places of those who wait, and none of the few to verify in.
+    # Who sends slowly holds a thread for that, and none of the few places to verify in.
     with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
-        with _place(context().waiting.places):
+        with _place(context().incoming):
             is_whole = _received(file)
         with _place(context().uploads):
             found = _verify_whole(file.read()) if is_whole else _verify_parts()

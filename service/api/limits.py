@@ -72,7 +72,7 @@ def player_counter(settings: Settings) -> Callable[[UUID], None]:
     def count(player: UUID) -> None:
         if not counter.hit(limit, str(player)):
             left = _left(counter.get_window_stats(limit, str(player)).reset_time)
-            raise Refusal("rate-limited", "too many calls with this token", retry_after=left)
+            raise Refusal("rate-limited", "too many calls from this token", retry_after=left)
 
     return count
 

@@ -56,6 +56,13 @@ def test_a_body_that_does_not_fit_says_where(world: World, body: Any, at: str) -
     assert at in [error["at"] for error in answer.json["errors"]]
 
 
+@pytest.mark.parametrize("name", ["", "   ", "a\nb", "a\u001b[2Jb", "a\u202eb", "x" * 81, 7, None])
+def test_a_ruleset_has_a_name_that_can_be_seen(ada: Person, name: Any) -> None:
+    answer = ada.post("/v1/rulesets", {"name": name, "base": "shithead", "changes": {}})
+    assert problem_of(answer) == "invalid-body"
+    assert [error["at"] for error in answer.json["errors"]] == ["/name"]
+
+
 def test_pointers_lead_into_lists_and_objects(ada: Person) -> None:
     body = {"ruleset": "shithead", "seats": ["me", {"bot": 5}], "clock": {"turn_seconds": 0}}
     answer = ada.post("/v1/tables", body)

@@ -85,6 +85,8 @@ def test_the_lines_of_a_log_have_their_type_and_no_other_word(ada: Person) -> No
         ("application/json;q=0.4, application/x-ndjson;q=0.5", "application/x-ndjson"),
         ("application/json;q=0.5, application/x-ndjson;q=0.4", "application/json"),
         ("application/*", "application/json"),
+        ("application/json; charset=utf-8", "application/json"),
+        ("application/json; charset=utf-8; q=0.1, application/*;q=0.05", "application/json"),
     ):
         answer = ada.get(f"{game}/events", headers={"Accept": accept})
         assert answer.headers["Content-Type"] == told, accept

@@ -115,15 +115,15 @@ def test_an_upload_that_comes_slowly_holds_no_place_to_verify(world: World, kind
     assert set(body.seen) == {4}
 
 
-def test_uploads_are_read_where_there_is_room_to_wait(database_url: str) -> None:
-    """Those on their way hold threads: as many as readers may, and no more."""
-    world = make_world(database_url, api_threads=2)
-    waiting = world.app.extensions["shithead"].waiting
-    assert waiting.places.take("10.0.0.9")
+def test_uploads_on_their_way_leave_threads_for_others(database_url: str) -> None:
+    """A quarter of them may be held by who sends slowly; readers hold half."""
+    world = make_world(database_url, api_threads=16)
+    incoming = world.app.extensions["shithead"].incoming
+    assert [incoming.take(f"10.0.0.{n}") for n in range(5)] == [True] * 4 + [False]
     sent = {"data": b"{}", "content_type": "application/x-ndjson"}
     refused = world.client.post("/v1/verify", **sent)
     assert (problem_of(refused), refused.headers["Retry-After"]) == ("unavailable", "5")
-    waiting.places.leave("10.0.0.9")
+    incoming.leave("10.0.0.0")
     assert world.client.post("/v1/verify", **sent).status_code == 200
     world.services.close()
 
