@@ -157,9 +157,11 @@ def _accompanied(
 
 
 def _stacks(state: SeatState, rank: Rank) -> Iterator[tuple[Card, ...]]:
+    """Yield every choice of whole stacks, or where there are many each alone and one a number."""
     stacks = [stack for stack in state.up if stack and rank_of(stack[0]) == rank]
     for size in range(1, len(stacks) + 1):
-        for some in combinations(stacks, size):
+        few = len(stacks) <= FEW or size == 1
+        for some in combinations(stacks, size) if few else (stacks[:size],):
             yield in_code_order(card for stack in some for card in stack)
 
 

@@ -48,6 +48,16 @@ def test_many_cards_in_stacks_are_listed_by_their_stacks() -> None:
         decks=2,
     )
     assert len(plays(KARMA, pairs)) == 15
+    seven = table(
+        pile="4c",
+        hands=["", "9d"],
+        up=["7c+7d 7h 7s 7c/2 7d/2 7h/2 7s/2"],
+        down=["3c 3d 3h 3s 3c/2 3d/2 3h/2"],
+        decks=2,
+    )
+    listed = [len(laid.split()) for laid in plays(KARMA, seven)]
+    assert listed == [2, 1, 1, 1, 1, 1, 1, 3, 4, 5, 6, 7, 8]
+    scenario(KARMA, given=seven, when=play(0, "7h/2 7s"))
     single = table(
         pile="4c",
         hands=["", "9d"],
