@@ -27,7 +27,7 @@ from service.record.bundle import REFUSALS, NotABundle, read_log
 from service.record.canonical import RecordError, parse
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import text_of
-from service.verify.command import Asked
+from service.verify.command import Asked, contents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ def audit(
 
 def _read(file: Path, outside: Asked) -> tuple[Recording, list[dict[str, Any]]]:
     try:
-        data = file.read_bytes()
+        data = contents(file)
         return read_recording(data, outside), list(_refused(data))
     except (NotABundle, RecordError, OSError) as error:
         raise NotALog(printable(f"{file}: {error}")) from None

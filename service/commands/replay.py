@@ -27,7 +27,7 @@ from service.domain.view import Viewer
 from service.record.bundle import NotABundle
 from service.record.canonical import RecordError
 from service.replay.transcript import transcript
-from service.verify.command import Asked
+from service.verify.command import Asked, contents
 
 LOOK_AGAIN = 0.5  # seconds, after which a window of another size is noticed
 
@@ -117,7 +117,7 @@ def _recording(game: str, url: str, outside: Asked) -> Recording:
 def _data(game: str, url: str) -> bytes:
     path = Path(game)
     if path.exists():
-        return path.read_bytes()
+        return contents(path)
     try:
         identity = UUID(game)
     except ValueError:

@@ -28,6 +28,8 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
         case AbortCause.LEFT:
             if abort.seat is None:
                 raise Failed(seq, "aborted because somebody left, and nobody is named")
+            if game.setup.seats[abort.seat].kind == "bot":
+                raise Failed(seq, f"seat {abort.seat} is a bot, which does not leave")
             if game.status is not Status.SHUFFLING:
                 rule = game.ruleset.cite("model.forfeit")
                 raise Failed(seq, "who leaves after the deal forfeits the hand", rule)

@@ -132,11 +132,19 @@ def _gravity(status: int) -> int:
     return (PASSED, MISSING, FAILED).index(status)
 
 
-def _bundle(path: Path) -> Bundle:
-    if path.stat().st_size > MAX_FILE:
+def contents(path: Path) -> bytes:
+    """Return the bytes of a file; NotABundle for more than are read, also where it has no end."""
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
         raise NotABundle(f"{path}: more than {MAX_FILE} bytes")
+    return data
+
+
+def _bundle(path: Path) -> Bundle:
+    data = contents(path)
     try:
-        return read_log(path.read_bytes())
+        return read_log(data)
     except NotABundle as error:
         raise NotABundle(f"{path}: {error}") from None
 
@@ -148,7 +156,7 @@ def evidence_of(asked: Asked) -> tuple[Given, list[bytes]]:
     Raises RecordError, NotABundle or OSError for a file that is none of that.
     """
     given = Given(
-        receipts=tuple(path.read_bytes() for path in _notes(asked.receipts)),
+        receipts=tuple(contents(path) for path in _notes(asked.receipts)),
         server_keys=tuple(parse_verifier(key) for key in asked.server_keys),
         listed=tuple(asked.listed),
         seat_keys=asked.seat_keys,
@@ -157,7 +165,7 @@ def evidence_of(asked: Asked) -> tuple[Given, list[bytes]]:
         witness_keys=tuple(parse_cosigner(key) for key in asked.witness_keys),
         quorum=asked.quorum,
     )
-    return given, [path.read_bytes() for path in asked.proofs]
+    return given, [contents(path) for path in asked.proofs]
 
 
 def _notes(paths: Sequence[Path]) -> Iterator[Path]:
@@ -175,7 +183,7 @@ def _notes(paths: Sequence[Path]) -> Iterator[Path]:
 def _changes(paths: Sequence[Path]) -> Iterator[KeyChange]:
     for path in paths:
         try:
-            yield from read_key_changes(path.read_bytes())
+            yield from read_key_changes(contents(path))
         except RecordError as error:
             raise NotABundle(f"{path}: {error.detail}") from None
 

@@ -12,6 +12,7 @@ import pytest
 from service.application.findings import findings_on
 from service.domain.dispute_events import Charge
 from service.rulesets.catalogue import catalogue
+from tests.tamper import sample
 
 SAMPLES = Path(__file__).resolve().parents[1] / "golden" / "samples"
 NAMES = sorted(path.stem for path in SAMPLES.glob("*.jsonl"))
@@ -62,6 +63,19 @@ def test_an_event_that_breaks_the_record_is_found_there_and_what_follows_is_left
     assert about["result"] == "fail"
     later, *_ = found(tuple(lines), len(lines) - 1)
     assert later["result"] == "missing"
+
+
+def test_a_second_broken_rule_is_found_at_its_own_event() -> None:
+    forgery = sample("shithead")
+    burns = [n for n, e in enumerate(forgery.events) if e["data"].get("cause") == "rank"]
+    one, two, *_ = burns
+    for seq in (one, two):
+        forgery.data(seq)["cause"] = "set"
+    for seq in (one, two):
+        about, *_ = found(forgery.lines(), seq)
+        assert about["result"] == "fail"
+        assert about["text"] == "legality fails here: cause is set, the rules give rank"
+    assert found(forgery.lines(), two + 1)[0]["result"] == "missing"
 
 
 def test_nothing_is_said_of_collusion() -> None:

@@ -42,6 +42,12 @@ def test_nobody_leaves_without_being_named() -> None:
     assert failing(report_on(aborted("left", None).lines())) == {Check.LEGALITY: 5}
 
 
+def test_a_bot_does_not_leave() -> None:
+    forgery = aborted("left", 1)
+    forgery.data(0)["seats"][1].update(kind="bot", bot="lowest")
+    assert failing(report_on(forgery.lines())) == {Check.LEGALITY: 5}
+
+
 def test_an_operator_that_names_nobody_passes() -> None:
     assert failing(report_on(aborted("operator", None).lines())) == {}
 

@@ -92,6 +92,14 @@ def test_a_file_that_is_not_there_ends_with_3(tmp_path: Path) -> None:
     assert run(tmp_path / "nothing")[0] == 3
 
 
+def test_a_file_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.verify.command.MAX_FILE", 1000)
+    endless = Path("/dev/zero")
+    status, _, errors = run(endless)
+    assert (status, "more than 1000 bytes" in errors) == (3, True)
+    assert run(sample_path("shithead-aborted"), asked=Asked(receipts=[endless]))[0] == 3
+
+
 def test_receipts_go_to_the_log_of_their_game_and_the_worst_status_counts(tmp_path: Path) -> None:
     notes = []
     for name in ("threes", "shithead"):
