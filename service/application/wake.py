@@ -7,11 +7,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from service.application.game_record import GameRecord
-from service.domain.cards import rank_of
 from service.domain.commands import Seat
 from service.domain.events import Clock
 from service.domain.game import EntropyState, Game, Status
-from service.domain.legal import opens_first_come
+from service.domain.legal import may_be_followed_up, opens_first_come
 from service.record.times import parse_time
 
 ENTROPY_SECONDS = 120
@@ -82,18 +81,10 @@ def window_until(record: GameRecord, *, window_seconds: int) -> datetime | None:
     if window_seconds == 0 or all(seat.kind == "bot" for seat in game.setup.seats):
         return None
     first_come = game.opening and game.turn is None and opens_first_come(game)
-    if game.status is not Status.PLAYING or not (first_come or _may_be_followed_up(game)):
+    if game.status is not Status.PLAYING or not (first_come or may_be_followed_up(game)):
         return None
     since = record.turn_since if first_come else record.at
     return parse_time(since or record.at) + timedelta(seconds=window_seconds)
-
-
-def _may_be_followed_up(game: Game) -> bool:
-    last = game.last_play
-    if not game.ruleset.turn.follow_up or last is None or game.turn in (None, last.seat):
-        return False
-    # Public facts alone: cards were drawn, and the pile's top is still that play.
-    return bool(last.drawn) and bool(game.pile) and rank_of(game.pile[-1]) == last.rank
 
 
 def _turn_wake(record: GameRecord, window_seconds: int, back: frozenset[Seat]) -> Wake | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.cards import Card, rank_of
+from service.domain.cards import Card, Rank, rank_of
 from service.domain.commands import (
     Lay,
     Move,
@@ -20,7 +20,7 @@ from service.domain.commands import (
 from service.domain.events import Zone
 from service.domain.game import Game, Status
 from service.domain.opening import FIRST_COME, may_open
-from service.domain.plays import can_play, candidate_plays, choices
+from service.domain.plays import can_play, candidate_plays, choices, codes_of
 from service.domain.ruleset import Along, Layout, Obligation
 from service.domain.ruleset import TryStock as Trying
 
@@ -62,6 +62,29 @@ def follow_up_cards(game: Game, seat: Seat) -> tuple[Card, ...]:
     if game.turn is None or game.turn == seat or game.covering:
         return ()
     return tuple(card for card in last.drawn if rank_of(card) == last.rank)
+
+
+def may_be_followed_up(game: Game) -> bool:
+    """
+    Return whether the last play may be continued out of turn by what everybody sees.
+
+    Cards were drawn after it, it still lies on top, and one of its rank is unseen.
+    """
+    last = game.last_play
+    if not game.ruleset.turn.follow_up or last is None or game.turn in (None, last.seat):
+        return False
+    on_top = bool(game.pile) and rank_of(game.pile[-1]) == last.rank
+    return on_top and bool(last.drawn) and _unseen(game, last.rank) > 0
+
+
+def _unseen(game: Game, rank: Rank) -> int:
+    """Return how many cards of a rank lie where not everybody has seen them."""
+    setup = game.setup
+    seen = [*game.pile, *game.burned]
+    for state in game.seats:
+        seen += [*state.up_cards, *state.known]
+    codes = codes_of(setup.decks, setup.jokers, setup.partial)
+    return sum(rank_of(c) == rank for c in codes) - sum(rank_of(c) == rank for c in seen)
 
 
 def first_lay(game: Game, seat: Seat) -> Lay:

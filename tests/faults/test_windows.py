@@ -15,6 +15,7 @@ from service.application.wake import next_wake
 from service.bootstrap import Services
 from service.domain.cards import Card
 from service.domain.game import Status
+from service.domain.legal import may_be_followed_up
 from tests.set_world import (
     Court,
     SetWorld,
@@ -43,7 +44,8 @@ def drew_a_card(entry: GameEntry) -> bool:
     """Return whether the last play drew cards and still lies on top: what everybody sees."""
     game = entry.record.game
     last = game.last_play
-    return last is not None and bool(last.drawn) and game.turn != last.seat and bool(game.pile)
+    drawn = last is not None and bool(last.drawn) and game.turn != last.seat and bool(game.pile)
+    return drawn and may_be_followed_up(game)
 
 
 def until_a_play_that_draws(services: Services, ada: Player, game: UUID) -> GameEntry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.commands import Command
-from service.domain.legal import may_act
+from service.domain.legal import may_act, may_be_followed_up
 from service.domain.ruleset import NextDealer, deck_of
 from tests.rules.phrases import (
     burned,
@@ -237,3 +237,22 @@ def test_s4_cards_drawn_after_a_queen_do_not_follow_its_cover() -> None:
     assert after.seats[0].hand == cards("Jd 5h Jh")
     assert moves(QUEEN, after, 0) == set()
     scenario(QUEEN, given=after, when=play(0, "5h"), then=not_your_turn())
+
+
+@pytest.mark.parametrize(
+    ("up", "stock", "may"),
+    [
+        ("", "Jc 5h 5s", True),  # whatever was drawn
+        ("", "5s Js", True),  # the fourth five is burned, as all that is not named
+        ("", "Jc Js", False),  # every five lies open
+        ("5s", "Jc Js", False),
+        ("", "", False),  # nothing was drawn
+    ],
+)
+def test_s4_whether_a_play_may_be_followed_up_is_seen_by_everybody(
+    up: str, stock: str, *, may: bool
+) -> None:
+    """Windows: bots wait for a follow-up only where one is possible by what everybody sees."""
+    given = table(hands=["5c 5d 9d", "Kd", "6h"], up=["", up], down=["", "7d"], stock=stock)
+    after = scenario(QUEEN, given=given, when=play(0, "5c 5d"))
+    assert may_be_followed_up(after) is may
