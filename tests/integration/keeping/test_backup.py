@@ -169,9 +169,10 @@ def _no_manifest(files: dict[str, bytes]) -> None:
 
 
 def _rows_without_an_event(files: dict[str, bytes]) -> None:
-    """Somebody takes an event out, and makes the manifest fit."""
+    """Somebody takes the last event of the longest stream out, and makes the manifest fit."""
     rows = files["events.copy"].splitlines(keepends=True)
-    data = b"".join(rows[:-1])
+    last = max(rows, key=lambda row: int(row.split(b"\t")[1]))
+    data = b"".join(row for row in rows if row is not last)
     files["events.copy"] = data
 
     def change(manifest: Any) -> None:
