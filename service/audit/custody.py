@@ -14,6 +14,7 @@ from service.audit.story import Story
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.errors import UnknownCard
+from service.domain.following import Known
 from service.domain.game import Game
 from service.domain.plays import codes_of
 from service.domain.view import ALL, Viewer
@@ -38,7 +39,8 @@ def custody(story: Story, card: str, *, viewer: Viewer = ALL) -> Json:
     there to the last one before it went on. Before the seal `viewer` is a seat,
     or None for the public: it is told the stretches that everybody could follow
     and those in which the seat itself saw the card. The seal publishes all cards
-    after the play and is no part of what anybody could see in it.
+    after the play and is no part of what anybody could see in it. Where the log does not
+    fit its deck, the stretches that all could follow are told from there on.
 
     Raises UnknownCard for a code that is not in this game's deck.
     """
@@ -58,8 +60,8 @@ def custody(story: Story, card: str, *, viewer: Viewer = ALL) -> Json:
 def _standings(story: Story, card: Card) -> Iterator[_Standing | None]:
     """Yield for each event where the card lies after it, None where the deck does not tell."""
     known_under = False
-    for record, game in zip(story.log, story.games, strict=True):
-        place = places(game).get(card)
+    for record, game, known in zip(story.log, story.games, story.known, strict=True):
+        place = None if known is Known.NOTHING else places(game).get(card)
         if place is None and undealt(game):
             place = Place(area=Area.STOCK)
         known_under = known_under or card in put_under(record.event)
@@ -114,7 +116,6 @@ def _stretch(standing: _Standing, first: int, last: int) -> Json:
 
 def _position(story: Story, card: Card) -> int | None:
     """Return the card's position in the deck where the deck, or an opening, tells it."""
-    deck = story.games[-1].deck
-    if card in deck:
-        return deck.index(card)
+    if story.deck is not None and card in story.deck:
+        return story.deck.index(card)
     return openings_shown(record.event for record in story.log).get(card)

@@ -14,6 +14,7 @@ from service.audit.story import Done, Story
 from service.domain.commands import Move, Play, Seat
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused
+from service.domain.following import Known
 from service.domain.game import Game
 from service.domain.legal import legal_moves
 from service.domain.view import ALL, Viewer, seen_by
@@ -36,8 +37,11 @@ def decision(
     done = story.done_at(seq)
     seat = done.seat
     own = seat is not None and done.first > 0 and viewer in (ALL, seat)
-    before = story.games[done.first - 1] if own else None
-    legal = None if before is None or seat is None else _legal(before, seat, done.move)
+    known = story.known[max(done.first - 1, 0)]
+    before = story.games[done.first - 1] if own and known is not Known.NOTHING else None
+    legal = None
+    if before is not None and seat is not None and known is Known.DECK:
+        legal = _legal(before, seat, done.move)
     return {
         "game": story.log[0].fields["game"],
         "first": done.first,
@@ -45,27 +49,28 @@ def decision(
         "at": story.log[done.first].at,
         "seat": seat,
         "timed_out": done.timed_out,
-        "saw": None if before is None or seat is None else _saw(story, before, seat),
+        "saw": None if before is None or seat is None else _saw(story, before, seat, known),
         "legal": None if legal is None or before is None else _allowed(before, legal),
         "not_legal": None
         if legal is None or before is None or seat is None
         else _excluded(before, seat, legal, done),
         "did": None if done.move is None else move_json(done.move),
         "effects": effects(story, done),
-        "milliseconds": milliseconds(story, done),
+        "milliseconds": None if known is Known.NOTHING else milliseconds(story, done),
         "refused": _attempts(story, done, refused) if own else None,
     }
 
 
-def _saw(story: Story, before: Game, seat: Seat) -> Json:
-    """Return the view of the seat before it moved, as a replay shows it."""
+def _saw(story: Story, before: Game, seat: Seat, known: Known) -> Json:
+    """Return the view of the seat before it moved, as a replay shows it, as far as it is known."""
+    viewer = seat if known is Known.DECK else None
     created = story.log[0].fields
     facts = Facts(
         id=created["game"],
         head=story.log[before.version - 1].head,
         ruleset_hash=created["data"]["ruleset_hash"],
     )
-    return view_json(seen_by(before, seat), seat, facts)
+    return view_json(seen_by(before, viewer), viewer, facts)
 
 
 def _legal(before: Game, seat: Seat, did: Move | None) -> tuple[Move, ...]:

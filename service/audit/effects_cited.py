@@ -41,6 +41,7 @@ from service.domain.events import (
     Zone,
 )
 from service.domain.evolve import is_follow_up
+from service.domain.following import Known
 from service.domain.game import Game
 from service.rulesets.citing import rules_behind
 
@@ -57,12 +58,13 @@ def effects(story: Story, done: Done) -> list[Json]:
     for record in story.log[done.first : done.last + 1]:
         # A consequence is judged by the game that its action met; the action by the one before it.
         seq = max(min(record.seq, action.seq) - 1, 0)
-        before = story.games[seq]
+        before, known = story.games[seq], story.known[seq]
+        rules = () if known is Known.NOTHING else rules_behind(before, record.event, action.event)
         found.append(
             {
                 "seq": record.seq,
                 "type": type_of(record.event),
-                "rules": list(rules_behind(before, record.event, action.event)),
+                "rules": list(rules),
                 "text": told(before, record.event),
             }
         )

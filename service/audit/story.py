@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Protocol
@@ -24,7 +24,7 @@ from service.domain.events import (
     TableLaid,
     TurnTimedOut,
 )
-from service.domain.evolve import evolve, fold
+from service.domain.following import Known, follow, parted
 from service.domain.game import Game
 from service.domain.replacing import replace
 
@@ -73,9 +73,8 @@ class Story:
     `deck` is the deck as far as whoever asks may know it, with HIDDEN elsewhere;
     None hides all of it. Whatever is told of a game before its seal is told from
     a story with such a deck: what the deck does not hold cannot be told. `cites`
-    are the statements of a ruleset of a player's own, which no log pins. `broken` is
-    said of a log whose last event cannot follow on the others: what was decided there
-    can be told, there is no game after it.
+    are the statements of a ruleset of a player's own, which no log pins. `known` says
+    of each game from what it is known: it is the deck throughout in a log that holds.
     """
 
     def __init__(
@@ -84,16 +83,22 @@ class Story:
         deck: tuple[Card, ...] | None = None,
         *,
         cites: Mapping[str, str] | None = None,
-        broken: bool = False,
     ) -> None:
         self.log = tuple(log)
-        followed = self.log[:-1] if broken else self.log
-        self.games = tuple(_games(followed, deck, cites))
+        self.deck = deck
+        steps = tuple(follow((record.event for record in log), deck))
+        self.games = tuple(_citing((step.game for step in steps), cites))
+        self.known = tuple(step.known for step in steps)
 
     @property
     def end(self) -> int:
-        """Return the seq of the last event that can be followed."""
-        return len(self.games) - 1
+        """Return the seq of the last event."""
+        return len(self.log) - 1
+
+    def unknown(self, seq: int) -> str | None:
+        """Return in words what is not known of the game after an event, and since when."""
+        known = self.known[seq]
+        return None if known is Known.DECK else parted(self.known.index(known), known)
 
     @cached_property
     def done(self) -> tuple[Done, ...]:
@@ -111,23 +116,13 @@ class Story:
         return next(done for done in self.done if done.first <= seq <= done.last)
 
 
-def _games(
-    log: Sequence[Recorded], deck: tuple[Card, ...] | None, cites: Mapping[str, str] | None
-) -> Iterator[Game]:
-    game: Game | None = None
-    for record in log:
-        if game is None:
-            game = _begun(record.event, deck, cites)
-        else:
-            game = evolve(game, record.event)
-        yield game
-
-
-def _begun(event: Event, deck: tuple[Card, ...] | None, cites: Mapping[str, str] | None) -> Game:
-    game = fold((event,), deck)
-    if cites is None:
-        return game
-    return replace(game, ruleset=replace(game.ruleset, cites=cites))
+def _citing(games: Iterable[Game], cites: Mapping[str, str] | None) -> Iterator[Game]:
+    """Yield games with the statements that their settings rest on, where they are given."""
+    ruleset = None
+    for game in games:
+        if cites is not None:
+            ruleset = ruleset or replace(game.ruleset, cites=cites)
+        yield game if ruleset is None else replace(game, ruleset=ruleset)
 
 
 def _goes_on(group: Sequence[Recorded], event: Event) -> bool:

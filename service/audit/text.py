@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import Final, Protocol, TypeVar
 
 from schemas.views import Json
+from service.domain.cards import HIDDEN
 
 WIDTH: Final = 100
 Row = TypeVar("Row")
@@ -31,28 +32,41 @@ class Objection(Protocol):
 
 
 def decision_text(
-    found: Json, rule_text: RuleText, against: Sequence[Objection] = ()
+    found: Json,
+    rule_text: RuleText,
+    against: Sequence[Objection] = (),
+    *,
+    unknown: str | None = None,
+    answers: Sequence[str] = (),
 ) -> str:
-    """Return a decision as text, with what the checks say against what was done."""
-    lines = [_heading(found)]
+    """
+    Return a decision as text, with what the checks say against what was done.
+
+    `unknown` says what of the game is not known any more, `answers` who answers for
+    what was done. The statements that decide against it come first.
+    """
+    lines = [_heading(found), *_unknown(unknown)]
     if found["saw"] is not None:
         lines += ["", "saw", *_saw(found["saw"], found["seat"])]
+    if unknown is not None and found["saw"] is not None and found["legal"] is None:
+        lines += ["", "legal", "  not to be told: it depends on the hand, which is not known"]
     lines += _section("legal", found["legal"], _legal)
     lines += _section("not legal", found["not_legal"], _not_legal)
     if found["did"] is not None:
         lines += ["", f"did       {move_text(found['did'])}"]
     lines += _section("against it", against, _objection)
+    lines += _section("who answers for it", answers, lambda said: (said,))
     lines += _section("followed", found["effects"], _effect)
     lines += _section("refused before", found["refused"], _refused)
-    cited = [rule for line in _cited(found) for rule in line]
-    cited += [objection.rule for objection in against if objection.rule]
+    cited = [objection.rule for objection in against if objection.rule]
+    cited += [rule for line in _cited(found) for rule in line]
     return _text((*lines, "", "statements", *_statements(cited, rule_text)))
 
 
-def custody_text(found: Json) -> str:
-    """Return the path of a card as text, a line a stretch."""
+def custody_text(found: Json, *, unknown: str | None = None) -> str:
+    """Return the path of a card as text, a line a stretch; `unknown` says since when less is."""
     place = "an unknown position" if found["p"] is None else f"position {found['p']}"
-    lines = [f"custody of {found['card']}, {place} of the deck", ""]
+    lines = [f"custody of {found['card']}, {place} of the deck", *_unknown(unknown), ""]
     rows = [
         (f"{part['from_seq']}–{part['to_seq']}", _zone(part), f"seen by {_seers(part['seen_by'])}")
         for part in found["path"]
@@ -60,16 +74,18 @@ def custody_text(found: Json) -> str:
     return _text((*lines, *_columns(rows), *([] if rows else ["  nothing is public of it yet"])))
 
 
-def knowledge_text(found: Json) -> str:
-    """Return what a seat could know as text, a line a card."""
-    lines = [f"what seat {found['seat']} could know at version {found['version']}", ""]
+def knowledge_text(found: Json, *, unknown: str | None = None) -> str:
+    """Return what a seat could know as text, a line a card; `unknown` says since when less is."""
+    heading = f"what seat {found['seat']} could know at version {found['version']}"
+    lines = [heading, *_unknown(unknown), ""]
     rows = [
         (line["card"], _zone(line), f"since seq {line['since_seq']}", _BY[line["by"]])
         for line in found["cards"]
     ]
     unseen = " ".join(found["unseen"]) or "none"
     told = wrap(unseen, WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
-    return _text((*lines, *_columns(rows), "", f"unseen ({len(found['unseen'])})", *told))
+    title = "unseen" if unknown is None else "unseen, or not known to have been seen"
+    return _text((*lines, *_columns(rows), "", f"{title} ({len(found['unseen'])})", *told))
 
 
 def move_text(move: Json) -> str:
@@ -108,13 +124,17 @@ def _heading(found: Json) -> str:
     return f"{where}, {found['at']}: {who}{late}{took}"
 
 
+def _unknown(said: str | None) -> list[str]:
+    return [] if said is None else ["", *wrap(said, WIDTH)]
+
+
 def _saw(view: Json, seat: int) -> Iterator[str]:
     own = view["seats"][seat]
     asks = view["demand"]["kind"].replace("_", " ")
     rank = f" {view['demand']['rank']}" if view["demand"]["rank"] else ""
     yield f"  stock     {view['stock']} cards, {len(view['burned'])} burned"
     yield f"  pile      {' '.join(view['pile']) or '-'}  (asks for {asks}{rank})"
-    yield f"  hand      {' '.join(own['hand']['cards'] or ()) or '-'}"
+    yield f"  hand      {' '.join(_held(own['hand'])) or '-'}"
     for other in view["seats"]:
         up = " ".join("+".join(stack) or "-" for stack in other["up"]) or "-"
         down = " ".join("##" if there else "-" for there in other["down"]) or "-"
@@ -122,6 +142,14 @@ def _saw(view: Json, seat: int) -> Iterator[str]:
         known = " ".join(other["hand"]["known"])
         more = f", of these {known}" if known and other["seat"] != seat else ""
         yield f"  seat {other['seat']:<4} up {up} | down {down} | {held}{more}"
+
+
+def _held(hand: Json) -> list[str]:
+    """Return the cards of a hand, those that are not known as such."""
+    if hand["cards"] is not None:
+        return list(hand["cards"])
+    known = hand["known"]
+    return [*known, *[str(HIDDEN)] * (hand["count"] - len(known))]
 
 
 def _section(

@@ -6,28 +6,31 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from schemas.moves import move_of
 from schemas.views import Json
+from service.audit.answering import who_answers
 from service.audit.custody import custody
 from service.audit.decision import decision
 from service.audit.knowledge import knowledge
 from service.audit.story import Story
 from service.audit.text import custody_text, decision_text, knowledge_text
 from service.commands.evidence_options import brought
-from service.commands.recording import Recording, read_recording, steps_of
+from service.commands.recording import Recording, read_recording
 from service.commands.replay import NotALog, printable_lines
 from service.commands.screen import printable
 from service.domain.errors import UnknownCard
 from service.domain.view import ALL, Viewer
 from service.record.bundle import REFUSALS, NotABundle, read_log
 from service.record.canonical import RecordError, parse
+from service.replay.wording import counted
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import text_of
 from service.verify.command import Asked, contents
+from service.verify.finding import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +87,9 @@ def audit(
     what that seat could see itself.
 
     The log is verified first, and held against the receipts, keys and proofs that are
-    given. One that does not hold is shown as far as it can be followed, with what is
-    wrong with it: where deck or history do not hold judge no case by it; an action that
-    does not hold is the case itself.
+    given. One that does not hold is shown with what is wrong with it: where deck or history
+    do not hold judge no case by it; an action that does not hold is the case itself. Where
+    the deck contradicts an event, what follows is told from what all could see.
 
     \b
     Exit status: 0 shown, 1 the log does not hold, 2 shown, but what was given cannot be
@@ -111,10 +114,10 @@ def audit(
         click.echo(f"shithead audit: {printable(said)}", err=True)
     try:
         found, text = _answer(recording, refused, asked)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError):
         if not recording.fault:
             raise
-        raise click.ClickException(printable(f"this cannot be told of it: {error}")) from None
+        raise click.ClickException("of a log that says this nothing more can be told") from None
     warning = f"{recording.fault}\n\n" if recording.fault else ""
     shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else warning + text
     click.echo(printable_lines(shown), nl=False)
@@ -146,37 +149,51 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _answer(recording: Recording, refused: list[dict[str, Any]], asked: _Asked) -> tuple[Json, str]:
-    story, viewer = _story(recording), _viewer(recording)
+    story, viewer = Story(recording.log, recording.deck), _viewer(recording)
     if asked.move is not None:
-        if asked.move >= len(story.log):
-            raise click.UsageError(f"events go from 0 to {len(story.log) - 1}")
-        found = decision(story, asked.move, viewer=viewer, refused=refused)
-        against = recording.against(found["first"], found["last"])
-        return found, decision_text(found, _rule_text(story), against)
+        if asked.move > story.end:
+            raise click.UsageError(f"events go from 0 to {story.end}{_unread(recording)}")
+        return _decision(story, recording, asked.move, refused)
     if asked.card is not None:
         try:
             found = custody(story, asked.card, viewer=viewer)
         except UnknownCard as error:
             raise click.UsageError(printable(str(error))) from None
-        return found, custody_text(found)
+        return found, custody_text(found, unknown=story.unknown(story.end))
     seat, at = asked.seat or 0, asked.at or story.end + 1
     if seat >= recording.seats:
         raise click.UsageError(f"seats go from 0 to {recording.seats - 1}")
     if at > story.end + 1:
-        raise click.UsageError(f"versions go from 1 to {story.end + 1}")
+        raise click.UsageError(f"versions go from 1 to {story.end + 1}{_unread(recording)}")
     if viewer not in (ALL, seat):
         raise click.UsageError("what another seat knows is shown after the seal")
     found = knowledge(story, seat, at)
-    return found, knowledge_text(found)
+    return found, knowledge_text(found, unknown=story.unknown(at - 1))
 
 
-def _story(recording: Recording) -> Story:
-    """Return the log as far as its events can follow on one another."""
-    log = recording.log
-    if not recording.fault:
-        return Story(log, recording.deck)
-    followed = len(steps_of(recording, None)[0])
-    return Story(log[: followed + 1], recording.deck, broken=followed < len(log))
+def _decision(
+    story: Story, recording: Recording, seq: int, refused: list[dict[str, Any]]
+) -> tuple[Json, str]:
+    found = decision(story, seq, viewer=_viewer(recording), refused=refused)
+    against = recording.against_move(found["first"], found["last"])
+    broken = any(one.check in _OF_MOVES for one in against)
+    text = decision_text(
+        found,
+        _rule_text(story),
+        against,
+        unknown=story.unknown(found["last"]),
+        answers=who_answers(story, story.done_at(seq)) if broken else (),
+    )
+    return found, text
+
+
+_OF_MOVES: Final = (Check.DEAL, Check.CUSTODY, Check.LEGALITY, Check.HIDDEN)
+"""The checks on what was done, for which whoever did it answers."""
+
+
+def _unread(recording: Recording) -> str:
+    more = recording.unread
+    return f" ({counted(more, 'more line')}: not the next events)" if more else ""
 
 
 def _viewer(recording: Recording) -> Viewer:

@@ -7,18 +7,20 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from schemas.views import Json
+from service.commands.against import Against, against_events
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import Seat
+from service.domain.following import Known, parted
 from service.domain.view import ALL, Viewer
 from service.record.bundle import OPENINGS, Bundle, NotABundle, read_log
 from service.record.canonical import RecordError, parse
-from service.record.chain import read_chain
+from service.record.chain import decode_event
 from service.replay.frames import frames
 from service.replay.items import past_view
 from service.replay.rebuild import Recorded, recorded, sealed_deck
@@ -42,6 +44,7 @@ class Step:
     caption: str
     data: Mapping[str, Any]
     view: Json
+    known: Known  # from what the view is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,8 @@ class Recording:
     deck: tuple[Card, ...] | None
     owner: Seat | None  # whose openings the bundle holds
     failed: tuple[Finding, ...]  # the checks that say something against the log
+    against: tuple[Against, ...]  # what they say against single events
+    unread: int  # how many lines after the log cannot be read as its next events
     lacking: tuple[str, ...]  # why evidence that was brought could not be held against the log
     wording: str  # what they come to
 
@@ -77,14 +82,9 @@ class Recording:
             return FAILED
         return MISSING if self.lacking else PASSED
 
-    def against(self, first: int, last: int) -> list[Finding]:
-        """Return what the checks say against the events `first` to `last`, a finding each."""
-        every = [
-            replace(finding, seq=one.seq, reason=one.reason, rule=one.rule, further=())
-            for finding in self.failed
-            for one in finding.objections
-        ]
-        return [one for one in every if one.seq is not None and first <= one.seq <= last]
+    def against_move(self, first: int, last: int) -> list[Against]:
+        """Return what the checks say against the events `first` to `last`."""
+        return [one for one in self.against if first <= one.seq <= last]
 
     @property
     def sealed(self) -> bool:
@@ -120,12 +120,15 @@ def read_recording(data: bytes, outside: Asked | None = None) -> Recording:
     if not log or log[0].type != "game_created":
         raise NotABundle("its first event cannot be read")
     report = verify_all([bundle], given, proofs)[0]
+    failed = tuple(f for f in report.findings if f.result is Result.FAIL)
     owner = _owner(bundle)
     return Recording(
         log=log,
         deck=sealed_deck(log) or (None if owner is None else _opened(bundle, log)),
         owner=owner,
-        failed=tuple(f for f in report.findings if f.result is Result.FAIL),
+        failed=failed,
+        against=against_events(failed, UUID(log[0].fields["game"]), bundle.lines, given),
+        unread=len(bundle.lines) - len(log),
         lacking=tuple(_lacking(report)),
         wording=report.wording,
     )
@@ -151,14 +154,17 @@ def fetch_log(address: str, game: UUID) -> bytes:
 
 
 def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[Step], str | None]:
-    """Return the steps as a viewer may see them, and why they end early where they do."""
+    """Return the steps as a viewer may see them, and what is not known of the later ones."""
     steps: list[Step] = []
+    said = None
     try:
         for step in _steps(recording, viewer):
-            steps.append(step)  # noqa: PERF402 - those before a fault are kept
-    except Exception as error:  # noqa: BLE001 - a log with a false event is shown up to there
-        return steps, f"seq {len(steps)} cannot be followed ({type(error).__name__}: {error})"
-    return steps, None
+            if step.known is not (steps[-1].known if steps else Known.DECK):
+                said = parted(step.seq, step.known)
+            steps.append(step)
+    except (ValueError, LookupError, TypeError):
+        return steps, f"From seq {len(steps)} on nothing can be told of it."
+    return steps, said
 
 
 def _steps(recording: Recording, viewer: Viewer) -> Iterator[Step]:
@@ -173,13 +179,23 @@ def _steps(recording: Recording, viewer: Viewer) -> Iterator[Step]:
             caption=frame.caption,
             data=record.fields["data"],
             view=past_view(log, frame.game, viewer),
+            known=frame.known,
         )
 
 
 def _readable(lines: Sequence[bytes]) -> Iterator[Recorded]:
-    """Yield the events up to the first that is none, or of no ruleset known here."""
+    """
+    Yield the events up to the first line that is not the next of the game.
+
+    Events that are not chained are read on: what they tell is marked as false, not hidden.
+    """
+    game = None
     try:
-        for _, line in zip(read_chain(lines), lines, strict=False):
+        for seq, line in enumerate(lines):
+            event = decode_event(line)
+            game = game or event["game"]
+            if (event["seq"], event["game"]) != (seq, game):
+                return
             yield recorded(line)
     except (RecordError, ValueError, KeyError, TypeError):
         return

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
+from service.commands.against import marks
 from service.commands.evidence_options import brought
 from service.commands.keyboard import keyboard
 from service.commands.recording import (
@@ -23,10 +24,12 @@ from service.commands.recording import (
 )
 from service.commands.screen import Shown, printable, screen, viewer_name
 from service.commands.stepping import Place, after_key
+from service.domain.following import Known
 from service.domain.view import Viewer
 from service.record.bundle import NotABundle
 from service.record.canonical import RecordError
-from service.replay.transcript import transcript
+from service.replay.transcript import MARK, transcript
+from service.replay.wording import counted
 from service.verify.command import Asked, contents
 
 LOOK_AGAIN = 0.5  # seconds, after which a window of another size is noticed
@@ -85,8 +88,9 @@ def replay(
 
     While a game runs only its public side can be shown, or your own from a bundle
     with profile=seat. The log is verified first, and held against the receipts, keys
-    and proofs that are given: one that does not hold is shown as far as it can be
-    followed, with what is wrong with it.
+    and proofs that are given. One that does not hold is shown with what is wrong with it,
+    and the events concerned are marked with !; where the deck contradicts an event, what
+    follows is told from what all could see.
 
     With --text, or where there is no terminal, it prints the game as text: equal
     games give equal text, so that two can be compared with diff.
@@ -140,12 +144,35 @@ def _viewers(recording: Recording, wanted: str | None) -> tuple[Viewer, ...]:
 
 
 def _print(recording: Recording, viewer: Viewer) -> int:
-    steps, fault = steps_of(recording, viewer)
-    events = [record.event for record in recording.log[: len(steps)]]
-    click.echo(printable_lines(transcript(events, deck=recording.deck, viewer=viewer)), nl=False)
-    if fault:
-        click.echo(f"shithead replay: {printable(fault)}", err=True)
-    return 1 if fault else recording.status
+    said = transcript(
+        [record.event for record in recording.log],
+        deck=recording.deck,
+        viewer=viewer,
+        marks=marks(recording.against),
+    )
+    click.echo(printable_lines(_head(recording) + said + _rest(recording)), nl=False)
+    return recording.status
+
+
+def _head(recording: Recording) -> str:
+    """Return what stands before a transcript that is not to be believed; nothing before others."""
+    if not recording.failed:
+        return ""
+    lines = [recording.wording]
+    for finding in recording.failed:
+        where = "" if finding.seq is None else f"seq {finding.seq}: "
+        rule = f" [{finding.rule}]" if finding.rule else ""
+        lines.append(f"{finding.check}  {where}{finding.said}{rule}")
+    lines.append("What is said against an event stands under it, in a line that begins with !")
+    return "".join(f"{MARK}{line}\n" for line in lines) + "\n"
+
+
+def _rest(recording: Recording) -> str:
+    """Return that there is more in the log, where it could not be read to its end."""
+    if not recording.unread:
+        return ""
+    count = counted(recording.unread, "more line")
+    return f"{MARK}The log has {count}: the first of them is not the next event.\n"
 
 
 def printable_lines(text: str) -> str:
@@ -170,13 +197,16 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
                 viewer=viewers[place.viewer],
                 versions=len(recording.log),
                 typed=place.typed,
-                warning=_warning(recording, fault),
+                warning=_warning(recording, step, fault),
             )
             live.update(screen(step, shown), refresh=True)
             for key in read(LOOK_AGAIN):
                 place = after_key(place, key, steps=count, viewers=len(viewers))
 
 
-def _warning(recording: Recording, fault: str | None) -> str | None:
-    said = [*recording.warnings, *([fault] if fault else [])]
+def _warning(recording: Recording, step: Step, fault: str | None) -> str | None:
+    """Return what is said against an event; where nothing is, what is said of the log."""
+    said = [one.line for one in recording.against_move(step.seq, step.seq)] or recording.warnings
+    if fault and step.known is not Known.DECK:
+        said = [*said, fault]
     return "; ".join(said) + " (shithead verify says more)" if said else None

@@ -154,11 +154,14 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
     Return `cards` less `gone`.
 
     A card that is not among them takes a hidden one away: whoever does not see
-    a hand learns what was in it when it is played.
+    a hand learns what was in it when it is played. Raises ValueError where neither is there.
     """
     left = list(cards)
     for card in gone:
-        left.remove(card if card in left else HIDDEN)
+        try:
+            left.remove(card if card in left else HIDDEN)
+        except ValueError:
+            raise ValueError("a card is not among those that it leaves") from None
     return tuple(left)
 
 

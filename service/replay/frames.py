@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from schemas.events import type_of
 from service.domain.cards import Card
 from service.domain.events import Event
-from service.domain.evolve import evolve, fold
+from service.domain.following import Known, follow
 from service.domain.game import Game
 from service.domain.view import Viewer, seen_by
 from service.replay.captions import caption
@@ -21,6 +22,7 @@ class Frame:
     event: Event
     game: Game  # masked for the viewer
     caption: str
+    known: Known = Known.DECK  # from what the game is known
 
     @property
     def seq(self) -> int:
@@ -42,16 +44,30 @@ def frames(
     `deck` may be the whole deck: frames are masked, so they show of it only what
     the viewer was dealt or drew.
     """
-    game: Game | None = None
     before: Game | None = None
-    for version, event in enumerate(events, start=1):
+    for version, step in enumerate(follow(events, deck), start=1):
         if last is not None and version > last:
             return
-        game = fold((event,), deck) if game is None else evolve(game, event)
         if version < first - 1:
             continue
-        after = seen_by(game, viewer)
+        after = seen_by(step.game, viewer)
         if version >= first:
-            text = caption(event, before or after, after)
-            yield Frame(version=version, event=event, game=after, caption=text)
+            known = _known(step.known, viewer)
+            text = _caption(step.event, before or after, after, known)
+            yield Frame(version=version, event=step.event, game=after, caption=text, known=known)
         before = after
+
+
+def _known(known: Known, viewer: Viewer) -> Known:
+    """Return from what a viewer knows the game: the public misses no deck."""
+    return Known.DECK if viewer is None and known is Known.EVENTS else known
+
+
+def _caption(event: Event, before: Game, after: Game, known: Known) -> str:
+    """Return the sentence for an event, also for one that speaks of what is not in the game."""
+    try:
+        return caption(event, before, after)
+    except LookupError:
+        if known is not Known.NOTHING:
+            raise
+        return f"{type_of(event)}, of a seat or card that is not there."

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from service.domain.cards import Card
 from service.domain.events import Event
+from service.domain.following import Known, parted
 from service.domain.game import Game, SeatState
 from service.domain.view import Viewer
 from service.replay.frames import frames
 
 INDENT = " " * 6
+MARK: Final = "!     "
+"""What stands before a line that speaks against the log."""
+
+Marks = Mapping[int, Sequence[str]]
+"""What is said against events, by seq."""
+
+NOTHING_AGAINST_IT: Final[Marks] = MappingProxyType({})
 
 
 def transcript(
@@ -18,16 +28,24 @@ def transcript(
     *,
     deck: tuple[Card, ...] | None = None,
     viewer: Viewer = None,
+    marks: Marks = NOTHING_AGAINST_IT,
 ) -> str:
     """
     Return a game as text, a line an event and under it each zone that changed.
 
-    Equal games give equal text: it has no times, no names and no ids in it.
+    Equal games give equal text: it has no times, no names and no ids in it. Under an
+    event stands what is said against it, and where the game cannot be followed any
+    more, that it cannot.
     """
     lines: list[str] = []
     before: list[str] = []
+    known = Known.DECK
     for frame in frames(events, deck=deck, viewer=viewer):
+        if frame.known is not known:
+            known = frame.known
+            lines.append(MARK + parted(frame.seq, known))
         lines.append(f"{frame.seq:>4}  {frame.caption}")
+        lines += [MARK + said for said in marks.get(frame.seq, ())]
         zones = list(_zones(frame.game))
         lines += [INDENT + zone for zone in zones if zone not in before]
         before = zones

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from service.record.bundle import read_log
 from tests.attacks.crooked_house import Case, deleted_play, reneged_pick_up, substituted_draw
 from tests.unit.cli.conftest import Said, shithead
 
@@ -47,8 +49,26 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
     said = out.partition("\ndid       pick up\n\n")[2]
     assert said.startswith("against it\n  legality  L10  not allowed")
-    assert "  L10 " in out.partition("\nstatements\n")[2]
+    assert "\nstatements\n  L10 " in out, "the statement that decides comes first"
+    assert "Seat 1 made this move, and the server, which judges every move, accepted it." in out
+    assert "that seat 1 asked for it is the server's word" in out
     assert "L10" in err
+
+
+def test_a_saved_transcript_shows_what_is_against_it_at_its_head_and_at_the_event(
+    shithead: Run, tmp_path: Path
+) -> None:
+    case = reneged_pick_up()
+    _, log, *_ = written(case, tmp_path)
+    status, out, _ = shithead("replay", log, "--text")
+    head, _, told = out.partition("\n\n")
+    assert status == 1
+    assert head.startswith("!     the actions do not hold")
+    assert f"legality  seq {case.seq}: not allowed: whoever can play must play [L10]" in head
+    lines = told.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith(f"{case.seq:>4}  Seat 1 takes"))
+    assert lines[at + 1] == "!     legality: not allowed: whoever can play must play [L10]"
+    assert sum(line.startswith("!") for line in lines) == 1
 
 
 def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
@@ -65,7 +85,60 @@ def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
     status, out, _ = shithead("audit", tmp_path / "game.shx", "--move", seq)
     assert status == 1
     assert re.search(rf"^did +play {card}\n\nagainst it\n  custody ", out, re.MULTILINE)
-    assert shithead("replay", tmp_path / "game.shx", "--text")[0] == 1
+
+
+def test_a_log_that_its_deck_contradicts_is_told_to_its_end(
+    shithead: Run, tmp_path: Path
+) -> None:
+    """Events state outcomes: whoever lost the deck can follow what all could see."""
+    case = substituted_draw()
+    _, log, *_ = written(case, tmp_path)
+    events = read_log(case.bundle).lines
+    status, out, err = shithead("replay", log, "--text")
+    assert status == 1
+    said = re.findall(r"\n!     From seq (\d+) on hidden cards are not known: .*\n", out)
+    assert len(said) == 1
+    lost, last = int(said[0]), len(events) - 1
+    assert f"\n{last:>4}  The seed and the deck are published." in out
+    before, _, after = out.partition(f"\n{lost:>4}  Seat 1 plays As from its hand")
+    assert "hand ??" not in before
+    assert "seat 0: hand ?? ?? ??" in after
+    assert not python_words(out + err)
+    public = shithead("replay", log, "--text", "--as", "public")[1]
+    assert "From seq" not in public, "who never saw the deck misses nothing"
+    for view in ("public", "0", "1", "all"):
+        told = shithead("replay", log, "--text", "--as", view)[1]
+        assert len(re.findall(r"^ *\d+  ", told, re.MULTILINE)) == len(events)
+
+
+def test_every_question_about_such_a_log_is_answered_as_far_as_it_can_be(
+    shithead: Run, tmp_path: Path
+) -> None:
+    case = substituted_draw()
+    _, log, *_ = written(case, tmp_path)
+    last = len(read_log(case.bundle).lines) - 1
+    for words in (
+        *(("--move", seq) for seq in range(14, last + 1, 7)),
+        *(("--knowledge", seat, "--at", at) for seat in (0, 1) for at in (17, 18, 60, last + 1)),
+        *(("--card", card) for card in ("2c", "As", "8d", "Th")),
+    ):
+        status, out, err = shithead("audit", log, *words)
+        assert (status, python_words(out + err)) == (1, False), (words, out, err)
+        late = words[0] == "--card" or int(words[-1]) > case.seq + 6
+        assert ("From seq 17 on hidden cards are not known" in out) == late, words
+    out = shithead("audit", log, "--move", "30")[1]
+    assert "hand      ?? ?? ??" in out
+    assert "not to be told: it depends on the hand, which is not known" in out
+    assert "did       play 9h" in out
+    out = shithead("audit", log, "--card", "As")[1]
+    assert "  0–16    stock           seen by nobody\n  17–18   pile" in out
+    found = json.loads(shithead("audit", log, "--move", "30", "--json")[1])
+    assert (found["legal"], found["not_legal"], found["saw"]["as"]) == (None, None, "public")
+
+
+def python_words(text: str) -> bool:
+    """Return whether somebody who reads this would have to know Python."""
+    return bool(re.search(r"Error:? |Traceback|list\.|zip\(|NoneType|not in list", text))
 
 
 def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
@@ -93,12 +166,34 @@ def test_who_looks_into_a_log_is_told_what_the_receipts_say_of_it(
     assert (status, err) == (0, "")
     status, out, err = shithead(command, tmp_path / "game.shx", *asked, *evidence)
     assert status == 1
-    assert shown in out  # all of it is shown, for what it is worth
+    unmarked = [line for line in out.splitlines() if line and not line.startswith("!")]
+    for line in shown.splitlines():
+        assert not line or line in unmarked  # all of it is shown, for what it is worth
     assert "the history does not hold: receipts fails at seq" in err
     assert f"they agree up to seq {case.seq - 1}" in err
     status, _, err = shithead(command, tmp_path / "game.shx", *asked, *evidence[2:])
     assert status == 1, "without the key they contradict it all the same"
     assert "nobody knows who signed it" in err
+
+
+def test_each_event_that_a_receipt_may_be_about_is_marked(shithead: Run, tmp_path: Path) -> None:
+    """A receipt says that something up to it was changed; which event it was it cannot say."""
+    case = deleted_play()
+    _, log, *evidence = written(case, tmp_path)
+    out = shithead("replay", log, "--text", *evidence)[1]
+    assert out.startswith("!     the history does not hold")
+    marked = re.findall(r"^ *(\d+)  .*\n!     receipts: ", out, re.MULTILINE)
+    span = re.search(r"something from seq (\d+) to (\d+) was changed", out)
+    assert span is not None
+    first, last = map(int, span.groups())
+    assert first == case.seq
+    assert [int(seq) for seq in marked] == list(range(first, last + 1))
+    shown = shithead("audit", log, "--move", str(first), *evidence)[1]
+    agreed = f"a receipt agrees up to seq {first - 1}, and one for seq {last} is of another history"
+    assert f"against it\n  receipts    {agreed}\n" in shown
+    assert "against it" not in shithead("audit", log, "--move", str(first - 1), *evidence)[1]
+    unsigned = shithead("replay", log, "--text", *evidence[2:])[1]
+    assert "(if the server signed it, which is not shown)" in unsigned
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])

@@ -88,7 +88,10 @@ def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
     bundle = seats_bundle(tmp_path / "mine.shx", 0, 40)
     log = rebuild(LINES[:40])
     own = transcript((r.event for r in log), deck=sealed_deck(rebuild(LINES)), viewer=0)
-    assert shithead("replay", bundle)[1] == own
+    out = shithead("replay", bundle)[1]
+    assert "openings  seq 39" in out, "its salts are made up"
+    lines = [line for line in out.splitlines() if line and not line.startswith("!")]
+    assert lines == own.splitlines()
     assert shithead("replay", bundle, "--as", "1")[0] == MISUSED
 
 
@@ -100,8 +103,26 @@ def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
     status, out, err = shithead("replay", changed)
     assert status == 1
     assert "the history does not hold: chain fails at seq 20" in err
-    assert out.splitlines()[0] == whole(None).splitlines()[0]
+    assert out.partition("\n\n")[2].splitlines()[0] == whole(None).splitlines()[0]
     assert "\n  20  " not in out
+    rest = "The log has 176 more lines: the first of them is not the next event."
+    assert out.endswith(f"!     {rest}\n")
+
+
+def test_events_that_are_no_longer_chained_are_shown_and_marked(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    """A time changed in one event leaves all that follows as readable as it was."""
+    changed = tmp_path / "changed.jsonl"
+    second = LINES[21].replace(b"\"at\":\"2026-11-21T", b"\"at\":\"2026-11-20T")
+    assert second != LINES[21]
+    changed.write_bytes(b"\n".join([*LINES[:21], second, *LINES[22:]]) + b"\n")
+    status, out, _ = shithead("replay", changed, "--as", "public")
+    assert status == 1
+    told = out.partition("\n\n")[2].splitlines()
+    assert [line for line in told if not line.startswith("!")] == whole(None).splitlines()
+    chained = [n for n, line in enumerate(told) if line.startswith("!     chain")]
+    assert "22" in [told[n - 1].split()[0] for n in chained], "the event after it tells"
 
 
 def test_what_is_no_log_ends_with_3(shithead: Callable[..., Said], tmp_path: Path) -> None:
