@@ -13,7 +13,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from service.api.conventions import own
-from service.application.errors import Refusal
+from service.application.errors import Refusal, Unfollowed
 from service.event_store.protocol import PlayerErased, StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
@@ -179,9 +179,9 @@ PROBLEMS: Mapping[str, Kind] = {
     "unavailable": _kind(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Not just now",
-        "The database does not answer, the service is busy, or the bundle of an archived game is "
-        "not at hand. Repeat the request after `Retry-After`, with the same `Idempotency-Key`: "
-        "what was done is not done twice.",
+        "The database does not answer, the service is busy, the bundle of an archived game is not "
+        "at hand, or what is stored of a game does not fit together. Repeat the request after "
+        "`Retry-After`, with the same `Idempotency-Key`: what was done is not done twice.",
     ),
 }
 """Every type of problem, by the last part of its address."""
@@ -204,8 +204,9 @@ def register(app: Flask) -> None:
     """Answer every error of the application, and of Flask itself, with a problem."""
     app.register_error_handler(Refusal, _refused)
     app.register_error_handler(StoreUnavailable, _unavailable)
-    app.register_error_handler(StreamArchived, _archived)
+    app.register_error_handler(StreamArchived, _not_to_be_had)
     app.register_error_handler(PlayerErased, _erased)
+    app.register_error_handler(Unfollowed, _not_to_be_had)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _unforeseen)
 
@@ -254,10 +255,14 @@ def _unavailable(_error: StoreUnavailable) -> Response:
     return problem("unavailable", "the database does not answer")
 
 
-def _archived(error: StreamArchived) -> Response:
-    """Answer that the game is not to be had now: what its bundle would say nobody may guess."""
-    logging.getLogger("shithead.api").error("an archived game cannot be read: %s", error)
-    return problem("unavailable", "this game is archived, and its bundle is not at hand")
+def _not_to_be_had(error: StreamArchived | Unfollowed) -> Response:
+    """Answer that the game is not to be had now: nobody may guess what it would say."""
+    if isinstance(error, StreamArchived):
+        said, detail = "an archived game", "this game is archived, and its bundle is not at hand"
+    else:
+        said, detail = "a stored game", "what is stored of this game does not fit together"
+    logging.getLogger("shithead.api").error("%s cannot be read: %s", said, error)
+    return problem("unavailable", detail)
 
 
 def _erased(_error: PlayerErased) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 MOST_QUOTED = 200
 """Characters of a place that a sentence repeats: it may be as long as the body."""
@@ -17,6 +18,13 @@ class Refusal(Exception):
         self.code = code
         self.detail = detail
         self.extra = extra
+
+
+class Unfollowed(Exception):
+    """What is stored of a game makes no game from the event `seq` on; its operator has to look."""
+
+    def __init__(self, game: UUID, seq: int) -> None:
+        super().__init__(f"game {game} cannot be followed at seq {seq}")
 
 
 def not_found(what: str) -> Refusal:

@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from schemas.events import Secrets, data_of, event_of, type_of
+from service.application.errors import Unfollowed
 from service.domain.cards import Card, ordered_deck
 from service.domain.commands import Seat
 from service.domain.events import (
@@ -141,11 +142,14 @@ def load(identity: UUID, lines: Sequence[bytes], *, seed: bytes | None) -> GameR
 
 
 def follow(record: GameRecord, lines: Iterable[bytes]) -> GameRecord:
-    """Return the record after further stored lines."""
+    """Return the record after further stored lines; raises Unfollowed where none follows."""
     for line in lines:
-        envelope = orjson.loads(line)
-        event = event_of(envelope["type"], envelope["data"], read_ruleset)
-        record = advance(record, event, envelope, head_of(line))
+        try:
+            envelope = orjson.loads(line)
+            event = event_of(envelope["type"], envelope["data"], read_ruleset)
+            record = advance(record, event, envelope, head_of(line))
+        except (ValueError, LookupError, TypeError) as error:
+            raise Unfollowed(record.identity, record.version) from error
     return record
 
 

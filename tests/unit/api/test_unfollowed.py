@@ -1,0 +1,72 @@
+"""A stored log that makes no game: it should never be, and is answered with a problem."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+import orjson
+import pytest
+from flask.testing import FlaskClient
+
+from service.api.app import create_app
+from service.application.errors import Unfollowed
+from service.application.game_record import load
+from service.bootstrap import Services, compose
+from service.config import Settings
+from service.event_store.memory import MemoryStore
+from service.event_store.memory_directory import MemoryDirectory
+from tests.made_games import Plan, made_game
+from tests.set_world import KEYS, SetWorld, open_game, person
+
+CALLS = (
+    "",
+    "/events",
+    "/replay",
+    "/transcript",
+    "/audit",
+    "/audit/moves/3",
+    "/audit/cards/Th",
+    "/audit/knowledge?seat=0",
+    "/evidence",
+)
+
+
+def broken() -> tuple[UUID, FlaskClient]:
+    """Return a game whose second event is its first once more, and a client of its service."""
+    store, world = MemoryStore(), SetWorld(4)
+
+    def composed() -> Services:
+        directory = MemoryDirectory(store)
+        return compose(store=store, directory=directory, keyring=KEYS, origin="a.test", world=world)
+
+    services = composed()
+    host, guest = person(services, "Ada"), person(services, "Bob")
+    game = open_game(services, host, ("me", "open"), guests=(guest,))
+    lines = store._streams[game].lines
+    lines[1] = orjson.dumps(orjson.loads(lines[0]) | {"seq": 1})
+    settings = Settings(database_url="", keys="", rate_limits=False)
+    return game, create_app(composed(), settings).test_client()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_makes_no_game_is_answered_with_a_problem_and_told_to_the_operator(
+    call: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    game, client = broken()
+    with caplog.at_level(logging.ERROR, "shithead.api"):
+        answer = client.get(f"/v1/games/{game}{call}")
+    assert (answer.status_code, answer.mimetype) == (503, "application/problem+json")
+    assert answer.json is not None
+    assert answer.json["type"] == "/problems/unavailable"
+    assert answer.json["detail"].startswith("what is stored of this game does not fit together")
+    assert f"game {game} cannot be followed at seq 1" in caplog.text
+
+
+def test_a_log_is_read_up_to_the_event_that_makes_no_game() -> None:
+    lines = list(made_game(Plan(name="unfollowed", stop=9)))
+    game = UUID(orjson.loads(lines[0])["game"])
+    assert load(game, lines, seed=None).version == len(lines)
+    lines[6] = lines[0]
+    with pytest.raises(Unfollowed, match="at seq 6"):
+        load(game, lines, seed=None)
