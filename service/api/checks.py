@@ -55,7 +55,7 @@ _MODULES: Mapping[Check, str] = {
     Check.LEGALITY: "legality.py",
     Check.HIDDEN: "hidden.py",
     Check.SIGNATURES: "signatures.py",
-    Check.RECEIPTS: "outside.py",
+    Check.RECEIPTS: "receipts.py",
     Check.ANCHOR: "outside.py",
     Check.WITNESS: "outside.py",
     Check.SEAL: "sequence.py",

@@ -149,5 +149,5 @@ def tell_report(hand: Hand, report: Report) -> bool:
     for said in (*report.unproven, *report.missing):
         click.echo(printable(f"not shown: {said}"))
     click.echo(f"kept in {hand.folder}")
-    click.echo(printable(report.wording))
+    click.echo(printable(report.conclusion))
     return report.result is not Result.FAIL

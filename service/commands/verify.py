@@ -81,7 +81,8 @@ def verify(
     It prints a line for each check: pass, fail, missing (the evidence for it is not
     there) or n/a; a fail names the first event (seq) and, where one decides it, the
     rule, and how many more there are. Then how the deck, the history and the actions
-    stand, each by itself: a broken rule is no forged log. The last line is the result.
+    stand, each by itself: a broken rule is no forged log; and what happened at the
+    first event that fails. The last line is the result.
       bytes, chain, order                  is it a log that nobody changed afterwards?
       commitments, shuffle, openings, deal was the deck fixed before, and dealt as it lay?
       custody, legality, hidden            was every card held, every move allowed?

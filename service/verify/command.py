@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -18,7 +19,8 @@ from service.record.server_keys import ListedKey
 from service.verify.finding import Result
 from service.verify.html import report_html
 from service.verify.log import Log
-from service.verify.outside import proof_game, receipt_game
+from service.verify.outside import proof_game
+from service.verify.receipts import receipt_game
 from service.verify.report import LEVELS, Report, audit_object
 from service.verify.text import report_text
 from service.verify.verify import Given, verify_log
@@ -72,7 +74,7 @@ def main_verify(
     except (NotABundle, RecordError, OSError) as error:
         print(f"shithead verify: {error}", file=errors)
         return NOT_A_BUNDLE
-    reports = verify_all(bundles, given, proofs)
+    reports = verify_all(bundles, given, proofs, names=_names(paths))
     if asked.html is not None:
         page = report_html([(p.name, r) for p, r in zip(paths, reports, strict=True)])
         try:
@@ -91,7 +93,11 @@ def main_verify(
 
 
 def verify_all(
-    bundles: Sequence[Bundle], given: Given, proofs: Sequence[bytes] = ()
+    bundles: Sequence[Bundle],
+    given: Given,
+    proofs: Sequence[bytes] = (),
+    *,
+    names: Sequence[str | None] = (),
 ) -> list[Report]:
     """
     Return the report of each bundle, the others being its neighbours at the table.
@@ -99,7 +105,8 @@ def verify_all(
     A receipt or log proof goes to the log of its game; one that belongs to none of
     them is held against the first, where it fails.
     """
-    logs = [Log(bundle.lines) for bundle in bundles]
+    named = zip_longest(bundles, names)
+    logs = [Log(bundle.lines, name=name) for bundle, name in named]
     games = [str(log.game) if log.events else None for log in logs]
     homes = [_home(receipt_game(note), games) for note in given.receipts]
     proof_of = {_home(proof_game(proof), games): proof for proof in proofs}
@@ -141,6 +148,12 @@ def contents(path: Path) -> bytes:
     return data
 
 
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return the names of files, with their folders where two have one name."""
+    short = [path.name for path in paths]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
 def _bundle(path: Path) -> Bundle:
     data = contents(path)
     try:
@@ -155,8 +168,10 @@ def evidence_of(asked: Asked) -> tuple[Given, list[bytes]]:
 
     Raises RecordError, NotABundle or OSError for a file that is none of that.
     """
+    notes = {path: contents(path) for path in _notes(asked.receipts)}
     given = Given(
-        receipts=tuple(contents(path) for path in _notes(asked.receipts)),
+        receipts=tuple(notes.values()),
+        files={note: path.name for path, note in reversed(notes.items())},
         server_keys=tuple(parse_verifier(key) for key in asked.server_keys),
         listed=tuple(asked.listed),
         seat_keys=asked.seat_keys,

@@ -30,7 +30,7 @@ def check_deal(log: Log, cursor: Cursor) -> None:
         with cursor.going_on():
             _check_starter(seq, data, ruleset)
     try:
-        for _ in _followed(log, cursor):
+        for _ in followed(log, cursor):
             pass
     except Misplaced as error:
         if error.dealing:
@@ -43,7 +43,7 @@ def check_custody(log: Log, cursor: Cursor) -> None:
         raise not_applicable("nothing was dealt")
     zones = None
     try:
-        for step in _followed(log, cursor):
+        for step in followed(log, cursor):
             zones = step
     except Misplaced as error:
         raise Failed(cursor.seq, error.reason) from None
@@ -53,24 +53,24 @@ def check_custody(log: Log, cursor: Cursor) -> None:
         raise Failed(cursor.seq, "the cards of all zones together are not the deck")
 
 
-def positions_met(log: Log, seat: int) -> frozenset[int]:
-    """Return the deck positions of the cards that were dealt to, drawn or turned by a seat."""
-    zones = None
-    try:
-        for step in _followed(log, Cursor()):
-            zones = step
-    except Misplaced as error:
-        raise Failed(None, error.reason) from None
-    return frozenset() if zones is None else frozenset(zones.met[seat])
-
-
-def _followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
+def followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
     """Yield the zones after each event; raises Misplaced with the cursor on the event."""
     zones = Zones(log.codes, log.deck, log.seats)
     for seq, event in enumerate(log.events):
         cursor.seq = seq
         zones.follow(event["type"], event["data"])
         yield zones
+
+
+def positions_met(log: Log, seat: int) -> frozenset[int]:
+    """Return the deck positions of the cards that were dealt to, drawn or turned by a seat."""
+    zones = None
+    try:
+        for step in followed(log, Cursor()):
+            zones = step
+    except Misplaced as error:
+        raise Failed(None, error.reason) from None
+    return frozenset() if zones is None else frozenset(zones.met[seat])
 
 
 def _ruleset(log: Log) -> Ruleset | None:

@@ -42,6 +42,14 @@ class Result(StrEnum):
     NOT_APPLICABLE = "n/a"
 
 
+class Weight(StrEnum):
+    """What an objection says against the claim that its check speaks for."""
+
+    AGAINST = "against"
+    UNSIGNED = "unsigned"  # it would, were it shown that the server signed what was brought
+    NOTHING = "nothing"  # what was brought proves nothing, neither for it nor against it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
     """One place at which a check fails, and why."""
@@ -49,6 +57,7 @@ class Objection:
     seq: int | None
     reason: str
     rule: str | None = None
+    weight: Weight = Weight.AGAINST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +69,18 @@ class Finding:
     seq: int | None = None
     reason: str | None = None
     rule: str | None = None  # the statement that decides it, where one does
+    weight: Weight = Weight.AGAINST  # of the first place at which it fails
     further: tuple[Objection, ...] = ()  # after the first, as far as the check could go on
+    remarks: tuple[str, ...] = ()  # what breaks nothing, and a reader should weigh
 
     @property
     def objections(self) -> tuple[Objection, ...]:
         """Return every place at which the check fails, the first included."""
         if self.result is not Result.FAIL:
             return ()
-        first = Objection(seq=self.seq, reason=self.reason or "", rule=self.rule)
+        first = Objection(
+            seq=self.seq, reason=self.reason or "", rule=self.rule, weight=self.weight
+        )
         return (first, *self.further)
 
     @property
@@ -83,26 +96,41 @@ class Finding:
 
     @property
     def said(self) -> str | None:
-        """Return the reason, with how often else it fails."""
-        return f"{self.reason}; {self.others}" if self.further else self.reason
+        """Return the reason, with how often else it fails and what there is to remark."""
+        remarks = (f"remark: {remark}" for remark in self.remarks)
+        return "; ".join(filter(None, (self.reason, self.others, *remarks))) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a check that passes found beside: how far it reaches, and what a reader should know."""
+    """
+    What a check found beside its result: how far it reaches, and what a reader should know.
+
+    `outside` and `remarks` stand also where the check failed.
+    """
 
     reach: int | None = None
     said: str | None = None
+    outside: tuple[str, ...] = ()  # what there was from outside, in words
+    remarks: tuple[str, ...] = ()
 
 
 class Failed(Exception):
     """A check does not hold: the event, the reason, the statement it breaks."""
 
-    def __init__(self, seq: int | None, reason: str, rule: str | None = None) -> None:
+    def __init__(
+        self,
+        seq: int | None,
+        reason: str,
+        rule: str | None = None,
+        *,
+        weight: Weight = Weight.AGAINST,
+    ) -> None:
         super().__init__(reason)
         self.seq = seq
         self.reason = reason
         self.rule = rule
+        self.weight = weight
 
 
 class Unanswered(Exception):
@@ -128,9 +156,16 @@ class Cursor:
         self.seq: int | None = None
         self.failures: list[Objection] = []
 
-    def note(self, seq: int | None, reason: str, rule: str | None = None) -> None:
+    def note(
+        self,
+        seq: int | None,
+        reason: str,
+        rule: str | None = None,
+        *,
+        weight: Weight = Weight.AGAINST,
+    ) -> None:
         """Keep a failure that the check can go on after."""
-        self.failures.append(Objection(seq=seq, reason=reason, rule=rule))
+        self.failures.append(Objection(seq=seq, reason=reason, rule=rule, weight=weight))
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
@@ -138,7 +173,7 @@ class Cursor:
         try:
             yield
         except Failed as failed:
-            self.note(failed.seq, failed.reason, failed.rule)
+            self.note(failed.seq, failed.reason, failed.rule, weight=failed.weight)
 
 
 def missing(reason: str) -> Unanswered:
@@ -151,7 +186,9 @@ def not_applicable(reason: str) -> Unanswered:
     return Unanswered(Result.NOT_APPLICABLE, reason)
 
 
-def finding_of(check: Check, failures: Sequence[Objection]) -> Finding:
+def finding_of(
+    check: Check, failures: Sequence[Objection], *, remarks: tuple[str, ...] = ()
+) -> Finding:
     """Return the finding of a check that failed: the first event that fails, then the others."""
     in_order = sorted(failures, key=lambda one: (one.seq is None, one.seq or 0))
     first, *others = in_order
@@ -161,6 +198,7 @@ def finding_of(check: Check, failures: Sequence[Objection]) -> Finding:
         seq=first.seq,
         reason=first.reason,
         rule=first.rule,
+        weight=first.weight,
         further=tuple(others),
+        remarks=remarks,
     )
-

@@ -8,14 +8,16 @@ from typing import Final
 
 from service.verify.asks import ASKS
 from service.verify.claims import CLAIMS
+from service.verify.entropy import entropy_lines
 from service.verify.finding import Finding, Result
 from service.verify.report import LEVELS, Report
-from service.verify.text import printable
+from service.verify.text import SEQ, printable
 
 MOST_LINES: Final = 4
 """Of any list, so that the page stays one; how many more there are is said."""
 
-MOST_OF_A_REASON: Final = 120  # characters
+MOST_OF_A_REASON: Final = 900  # characters: more than any sentence of the verifier's own
+CUT: Final = " \N{HORIZONTAL ELLIPSIS} (cut here; the text and the JSON have all of it)"
 
 _SIGNS: Final = {
     Result.PASS: "\N{CHECK MARK}",
@@ -101,9 +103,10 @@ def _section(name: str, report: Report) -> str:
     return (
         "<section>\n<h1>Verification of a game</h1>\n"
         f'<p class="game faint">{_text(_short(name))}<br>game {game}, '
-        f"{report.version} events, {sealed}</p>\n"
+        f"{report.version} events, {sealed} ({escape(SEQ)})</p>\n"
         f'<p class="verdict {_CLASSES[report.result]}">{_SIGNS[report.result]} '
-        f"{_text(report.wording)}</p>\n{_claims(report)}{_levels(report)}"
+        f"{_text(report.conclusion)}</p>\n{_claims(report)}{_accounts(report)}"
+        f"{_levels(report)}"
         "<table>\n<tr><th>check</th><th>result</th><th>what it asks, and what was found</th></tr>\n"
         f"{checks}</table>\n{_lists(report)}"
         f'<p class="faint">{escape(_NEVER)}</p>\n</section>\n'
@@ -118,6 +121,16 @@ def _claims(report: Report) -> str:
         for one in report.claims
     )
     return f'<ul class="claims">\n{items}</ul>\n'
+
+
+def _accounts(report: Report) -> str:
+    """Return what happened where a claim first fails, and what there is to remark."""
+    said = [f"{one.claim}, seq {one.seq}: {one.said}" for one in report.accounts]
+    happened = "".join(f"<li>{_text(_short(line))}</li>\n" for line in said)
+    if happened:
+        happened = f'<h2>What happened</h2>\n<ul class="happened">\n{happened}</ul>\n'
+    remarks = (f"<p>remark: {_text(_short(said))}</p>\n" for said in report.remarks)
+    return happened + "".join(remarks)
 
 
 def _levels(report: Report) -> str:
@@ -147,12 +160,11 @@ def _row(finding: Finding) -> str:
 
 
 def _lists(report: Report) -> str:
-    entropy = (f"seat {e['seat']}: {e['mode']}, {e['state']}" for e in report.entropy)
     return (
         '<div class="columns">\n'
         + _list("From outside", report.outside or ("nothing",))
         + _list("For more", report.missing)
-        + _list("Added to the shuffle by", entropy)
+        + _list("The shuffle", entropy_lines(report.entropy))
         + _list("Not signed", report.unproven)
         + "</div>\n"
     )
@@ -172,7 +184,7 @@ def _list(title: str, lines: Iterable[str]) -> str:
 def _short(text: str) -> str:
     if len(text) <= MOST_OF_A_REASON:
         return text
-    return text[: MOST_OF_A_REASON - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    return text[:MOST_OF_A_REASON] + CUT
 
 
 def _text(text: str) -> str:

@@ -9,13 +9,15 @@ from typing import Final
 
 from schemas.events import type_of
 from service.domain.asked import move_behind
-from service.domain.cards import Card
+from service.domain.cards import Card, in_code_order
+from service.domain.commands import Command, Pass, PickUp, Play, TryStock
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused, RuleRefused
 from service.domain.events import CardsDealt, Event, GameAborted, GameCreated, TurnTimedOut
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
+from service.domain.legal import legal_moves
 from service.domain.replacing import replace
 from service.domain.ruleset import Ruleset
 from service.rulesets.citing import rules_behind
@@ -32,6 +34,8 @@ from service.verify.public import (
 from service.verify.timing import Turns
 
 MAX_TURN_LIMIT: Final = 19_000
+MOST_NAMED: Final = 6
+"""Of the cards that a seat could have played instead, so many are named."""
 
 
 def check_legality(log: Log, cursor: Cursor) -> Answer:
@@ -143,7 +147,8 @@ class _Judge:
                 decided = decide(command, shown)
             except CommandRefused as refused:
                 rule = refused.rule if isinstance(refused, RuleRefused) else None
-                raise Failed(seq, f"not allowed: {refused}", rule) from None
+                instead = _instead(game, command) if self.open else ""
+                raise Failed(seq, f"not allowed: {refused}{instead}", rule) from None
             if not self.open:
                 decided = as_far_as_public(decided, self.events[seq : move.last + 1], game)
             expected += decided
@@ -168,6 +173,16 @@ def _seat(move: Move) -> int:
     if move.seat is None:
         raise Failed(move.first, "nobody's move")
     return move.seat
+
+
+def _instead(game: Game, command: Command) -> str:
+    """Return which cards a seat that took the pile or passed could have played."""
+    if not isinstance(command, PickUp | Pass | TryStock):
+        return ""
+    plays = [move for move in legal_moves(game, command.seat) if isinstance(move, Play)]
+    cards = in_code_order({card for play in plays for card in play.cards})
+    said = " or ".join(cards[:MOST_NAMED])
+    return f"; seat {command.seat} could have played {said}" if cards else ""
 
 
 def _rule_behind(game: Game, event: Event, action: Event) -> str:

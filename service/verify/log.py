@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -39,11 +40,19 @@ class Log:
     malformed content raise Failed, so that each check which needs them says so.
     """
 
-    def __init__(self, lines: Sequence[bytes]) -> None:
+    def __init__(self, lines: Sequence[bytes], *, name: str | None = None) -> None:
+        self.name = name  # of the file that it came from
         self.count = len(lines)
         self.events: tuple[Mapping[str, Any], ...]
         self.events, self.unreadable = _read(lines)
         self.heads = tuple(head(line) for line in lines[:MAX_EVENTS])
+        self.supposed: tuple[str, ...] | None = None
+
+    def supposing(self, deck: tuple[str, ...]) -> Log:
+        """Return this log as it is to be read if the deck had been another one."""
+        other = copy(self)
+        other.supposed = deck
+        return other
 
     @property
     def broken(self) -> Broken | None:
@@ -139,6 +148,8 @@ class Log:
     @property
     def deck(self) -> tuple[str, ...] | None:
         """Return the deck in order, None where it is not known."""
+        if self.supposed is not None:
+            return self.supposed
         return None if self.shuffle is None else self.shuffle.deck
 
 

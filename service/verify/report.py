@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.verify.claims import Standing, claims_against, standings
+from service.verify.accounts import Account
+from service.verify.claims import Basis, Standing, claims_against, standings
 from service.verify.finding import Check, Finding, Result
+from service.verify.unheld import Unheld
 
 OF_THE_LOG: Final = (
     Check.BYTES,
@@ -27,6 +29,10 @@ OF_THE_LOG: Final = (
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
 
+NOTHING_FROM_OUTSIDE: Final = (
+    "nothing from outside was given, so a history replaced as a whole would look the same"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
@@ -45,6 +51,9 @@ class Report:
     unproven: tuple[str, ...]  # moves that no signature stands for, in words
     missing: tuple[str, ...]  # what the next level would need
     outside: tuple[str, ...]  # what there was that the operator does not hold
+    backed: bool  # whether any of that speaks for the history
+    accounts: tuple[Account, ...] = ()  # what happened where a claim first fails
+    unheld: Unheld | None = None  # a card that was played by who does not hold it
 
     @property
     def result(self) -> Result:
@@ -58,17 +67,29 @@ class Report:
     @property
     def claims(self) -> tuple[Standing, ...]:
         """Return how the deck, the history and the actions stand, each by itself."""
-        return standings(self.findings, self.outside)
+        basis = Basis(backed=self.backed, entropy=self.entropy, unheld=self.unheld)
+        return standings(self.findings, basis)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return what breaks nothing and should be weighed, of all checks."""
+        return tuple(dict.fromkeys(said for f in self.findings for said in f.remarks))
 
     @property
     def wording(self) -> str:
         """Return the result in one sentence, which never claims more than was checked."""
         if self.result is Result.FAIL:
-            return claims_against(self.findings)
+            return claims_against(self.findings, self.unheld)
         reach = "" if self.up_to in (None, self.version - 1) else f" up to seq {self.up_to}"
         so_far = "" if self.sealed else " so far"
         witnessed = ", witnessed (+W)" if self.witnessed else ""
         return f"no evidence of tampering, level {self.level}{reach}{so_far}{witnessed}"
+
+    @property
+    def conclusion(self) -> str:
+        """Return the wording for people, with what a log by itself can never show."""
+        alone = self.result is not Result.FAIL and not self.backed
+        return f"{self.wording}; {NOTHING_FROM_OUTSIDE}" if alone else self.wording
 
 
 def audit_object(report: Report) -> dict[str, Any]:

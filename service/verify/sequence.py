@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from service.domain.ruleset import NextDealer
@@ -33,7 +33,7 @@ def check_sequence(
     """
     cursor.seq = 0
     table = log.created["table"]
-    distinct = _distinct((log, *(other for other in others if other.begins)))
+    distinct = _distinct(log, [other for other in others if other.begins])
     _check_seeds(distinct)
     games = [other for other in distinct if other.created["table"] == table]
     _check_first(log)
@@ -71,22 +71,50 @@ def next_dealer(log: Log) -> int | None:
     return (dealer + 1) % log.seats
 
 
-def _distinct(logs: Iterable[Log]) -> list[Log]:
+def _distinct(log: Log, others: Iterable[Log]) -> list[Log]:
     """
     Return one log a game, the longest where several agree.
 
     Two logs of one game that part are the plainest sign of a server that tells
-    different people different things.
+    different people different things. Where `log` is one of them, that is told first.
     """
+    every = [log, *(other for other in others if other.heads)]
+    parted = [pair for pair in combinations(every, 2) if _parting(*pair) is not None]
+    if parted:
+        one, other = min(parted, key=lambda pair: (pair[0] is not log, _parting(*pair) or 0))
+        seq = _parting(one, other)
+        said = f"{_named(one)} and {_named(other)} are two histories of one game"
+        raise Failed(
+            seq if one is log else None,
+            f"{said}: from seq {seq} on they differ; {_seeds(one, other)}",
+        )
     longest: dict[str, Log] = {}
-    for log in sorted((log for log in logs if log.heads), key=lambda log: len(log.heads)):
-        shorter = longest.get(str(log.game))
-        if shorter is not None and log.heads[: len(shorter.heads)] != shorter.heads:
-            pairs = zip(log.heads, shorter.heads, strict=False)
-            seq = next(seq for seq, (one, other) in enumerate(pairs) if one != other)
-            raise Failed(seq, f"two logs of game {log.game} part here")
-        longest[str(log.game)] = log
+    for one in sorted(every, key=lambda one: len(one.heads)):
+        longest[str(one.game)] = one
     return list(longest.values())
+
+
+def _parting(one: Log, other: Log) -> int | None:
+    """Return the first seq at which two logs of one game differ, None where they do not."""
+    if not (one.events and other.events) or one.game != other.game:
+        return None
+    pairs = enumerate(zip(one.heads, other.heads, strict=False))
+    return next((seq for seq, (here, there) in pairs if here != there), None)
+
+
+def _seeds(one: Log, other: Log) -> str:
+    """Return in words whether two logs that differ name the same seed."""
+    same = one.created["commit"] == other.created["commit"]
+    said = f"{'the same' if same else 'another'} commitment to the seed"
+    if one.seal is None or other.seal is None:
+        return f"{said}, and not both show the seed"
+    seed = one.seal["data"]["seed"] == other.seal["data"]["seed"]
+    return f"{said}, {'and' if same == seed else 'but'} {'the same' if seed else 'another'} seed"
+
+
+def _named(log: Log) -> str:
+    """Return the file of a log, or its game where it came from none."""
+    return log.name or f"a log of game {log.game}"
 
 
 def _check_seeds(games: Sequence[Log]) -> None:
@@ -101,7 +129,13 @@ def _check_seeds(games: Sequence[Log]) -> None:
             continue
         first = owners.setdefault(game.seal["data"]["seed"], game)
         if first is not game:
-            raise Failed(None, f"games {first.game} and {game.game} were dealt from one seed")
+            said = f"games {_both(first)} and {_both(game)} were dealt from one seed"
+            raise Failed(None, said)
+
+
+def _both(log: Log) -> str:
+    """Return the game of a log, with its file where it came from one."""
+    return f"{log.game} ({log.name})" if log.name else str(log.game)
 
 
 def _check_first(log: Log) -> None:
@@ -126,7 +160,9 @@ def _check_unique(games: Sequence[Log]) -> None:
     ):
         twice = [value for value in values if values.count(value) > 1]
         if twice:
-            raise Failed(0, what.format("no other game" if twice[0] == "None" else twice[0]))
+            said = what.format("no other game" if twice[0] == "None" else twice[0])
+            by = (_both(g) for g, value in zip(games, values, strict=True) if value == twice[0])
+            raise Failed(0, f"{said}: {', '.join(by)}")
 
 
 def _ordered(games: Sequence[Log]) -> list[Log]:

@@ -1,24 +1,42 @@
-"""The report as text: one line a check, and what it comes to."""
+"""The report as text: one line a check, what happened where one fails, and what it comes to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from service.verify.claims import CLAIMS
+from service.verify.entropy import entropy_lines
 from service.verify.finding import Finding
 from service.verify.report import Report
+
+SEQ: Final = "seq is the number of an event, from 0"
 
 
 def report_text(report: Report, *, name: str | None = None) -> str:
     """Return the report on one log, to be printed; the last line is the result."""
     head = [name] if name else []
     sealed = "sealed" if report.sealed else "not sealed"
-    head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed}")
+    head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed} ({SEQ})")
     lines = [_line(finding) for finding in report.findings]
-    lines += [f"entropy of seat {e['seat']}: {e['mode']}, {e['state']}" for e in report.entropy]
+    lines += [f"remark: {printable(said)}" for said in report.remarks]
+    lines += entropy_lines(report.entropy)
     lines += [f"not signed: {said}" for said in report.unproven]
-    lines.append(f"from outside: {'; '.join(report.outside) or 'nothing'}")
+    outside = "; ".join(report.outside) or "nothing"
+    lines.append(f"from outside: {printable(outside)}")
     lines += [f"for more: {said}" for said in report.missing]
-    lines += [f"{CLAIMS[one.claim]}: {one.said}" for one in report.claims]
-    return "\n".join([*head, *lines, report.wording]) + "\n"
+    lines += [f"{CLAIMS[one.claim]}: {printable(one.said)}" for one in report.claims]
+    lines += _accounts(report, name or "FILE")
+    return "\n".join([*head, *lines, printable(report.conclusion)]) + "\n"
+
+
+def _accounts(report: Report, name: str) -> Iterator[str]:
+    """Yield what happened where a claim first fails, and the command that shows more of it."""
+    for account in report.accounts:
+        said = printable(account.said)
+        yield f"what happened ({account.claim}), seq {account.seq}: {said}"
+        if account.move:
+            yield f"  to see that move: shithead audit {printable(name)} --move {account.seq}"
 
 
 def _line(finding: Finding) -> str:

@@ -19,9 +19,7 @@ class Trust:
     keys: Sequence[NoteVerifier] = ()
     listed: Sequence[ListedKey] = ()
 
-    def remarks(
-        self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]
-    ) -> str | None:
+    def remarks(self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]) -> str | None:
         """
         Return in words which events only keys out of their time signed, None where there is none.
 
@@ -39,7 +37,10 @@ class Trust:
                 continue  # one in its time is enough
             for key, remark in late.items():
                 said.setdefault(key, []).append(str(remark))
-        return "; ".join(map(_first_and_how_many, said.values())) or None
+        if not said:
+            return None
+        remarks = "; ".join(map(_first_and_how_many, said.values()))
+        return f"{remarks}: so the times prove nothing; the signatures still hold"
 
 
 def _first_and_how_many(remarks: list[str]) -> str:

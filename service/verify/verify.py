@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from service.record.bundle import OPENINGS, PROOF, Bundle
@@ -13,6 +13,7 @@ from service.record.key_changes import KeyChange
 from service.record.notes import NoteVerifier
 from service.record.server_keys import ListedKey
 from service.record.shapes import OPENING, each
+from service.verify.accounts import accounts_of
 from service.verify.chain import check_bytes, check_chain
 from service.verify.custody import check_custody, check_deal, positions_met
 from service.verify.finding import (
@@ -29,12 +30,14 @@ from service.verify.hidden import check_hidden
 from service.verify.legality import check_legality
 from service.verify.log import Log
 from service.verify.order import check_order, entropy_states
-from service.verify.outside import Policy, check_anchor, check_receipts, check_witness
+from service.verify.outside import Policy, check_anchor, check_witness
+from service.verify.receipts import Notes, check_receipts
 from service.verify.report import OF_THE_LOG, Report, level_of
 from service.verify.sequence import check_seal, check_sequence
 from service.verify.shuffling import check_commitments, check_openings, check_shuffle
 from service.verify.signatures import check_signatures, pinned_keys, unproven
 from service.verify.trust import Trust
+from service.verify.unheld import Unheld, unheld_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,7 @@ class Given:
     """What the one who verifies brings from outside; only this raises a level above L1."""
 
     receipts: tuple[bytes, ...] = ()
+    files: Mapping[bytes, str] = field(default_factory=dict)  # which file a receipt came from
     server_keys: tuple[NoteVerifier, ...] = ()
     listed: tuple[ListedKey, ...] = ()  # those of the server keys whose dates are known
     seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
@@ -71,6 +75,8 @@ def verify_bundle(bundle: Bundle, given: Given | None = None) -> Report:
 def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> Report:
     """Return the report on a bundle whose log, like those of its neighbours, was read before."""
     findings, answers = _findings(log, bundle, given, others)
+    unheld = _unheld(log, findings)
+    findings = tuple(_with_unheld(finding, unheld) for finding in findings)
     up_to = answers.get(Check.RECEIPTS, Answer()).reach
     needs = _keys_needed(log, given)
     level = level_of(findings, up_to=up_to, signed=not needs)
@@ -88,7 +94,10 @@ def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) ->
         timed_out=tuple(seq for seq, event in seqs if event["type"] == "turn_timed_out"),
         unproven=tuple(unproven(log)) if log.begins else (),
         missing=tuple(_missing(log, level, up_to, needs)),
-        outside=tuple(_outside(given, up_to, findings)),
+        outside=tuple(_outside(given, answers, findings)),
+        backed=_backed(given, up_to, findings),
+        accounts=accounts_of(log, findings),
+        unheld=unheld,
     )
 
 
@@ -112,6 +121,7 @@ def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict
     proof = bundle.files.get(PROOF) if given.proof is None else given.proof
     policy = Policy(keys=given.witness_keys, quorum=given.quorum, asked=given.witnessed)
     trust = Trust(keys=given.server_keys, listed=given.listed)
+    notes = Notes(given=given.receipts, bundled=bundle.receipts, files=given.files)
     return {
         Check.BYTES: lambda at: check_bytes(log, at),
         Check.CHAIN: lambda at: check_chain(log, bundle, at),
@@ -124,7 +134,7 @@ def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict
         Check.LEGALITY: lambda at: check_legality(log, at),
         Check.HIDDEN: lambda at: check_hidden(log, at),
         Check.SIGNATURES: lambda at: check_signatures(log, given.seat_keys, given.key_changes, at),
-        Check.RECEIPTS: lambda at: check_receipts(log, given.receipts, bundle.receipts, trust, at),
+        Check.RECEIPTS: lambda at: check_receipts(log, notes, trust, at),
         Check.ANCHOR: lambda at: check_anchor(log, proof, trust, at),
         Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
         Check.SEAL: lambda at: check_seal(log, at),
@@ -138,7 +148,7 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     try:
         answer = run(at) or answer
     except Failed as failed:
-        at.note(failed.seq, failed.reason, failed.rule)
+        at.note(failed.seq, failed.reason, failed.rule, weight=failed.weight)
     except Unanswered as other:
         left = Finding(check=check, result=other.result, reason=other.reason)
     except Exception as error:  # noqa: BLE001 - malformed content is a finding, never a crash
@@ -146,8 +156,25 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
         if not at.failures:  # else it comes of those
             at.note(at.seq, reason)
     if at.failures:
-        return finding_of(check, at.failures), Answer()
-    return left or Finding(check=check, result=Result.PASS, reason=answer.said), answer
+        answer = replace(answer, reach=None)
+        return finding_of(check, at.failures, remarks=answer.remarks), answer
+    passed = Finding(check=check, result=Result.PASS, reason=answer.said, remarks=answer.remarks)
+    return left or passed, answer
+
+
+def _unheld(log: Log, findings: Sequence[Finding]) -> Unheld | None:
+    """Return the card behind a failed `custody` that its player did not hold, if one is."""
+    try:
+        return unheld_of(log) if _failed(findings, Check.CUSTODY) else None
+    except Exception:  # noqa: BLE001 - malformed content was told by the check itself
+        return None
+
+
+def _with_unheld(finding: Finding, unheld: Unheld | None) -> Finding:
+    """Return the finding of `custody` with who can have done it, others as they are."""
+    if unheld is None or (finding.check, finding.seq) != (Check.CUSTODY, unheld.seq):
+        return finding
+    return replace(finding, reason=f"{finding.reason}; {unheld.said}")
 
 
 def _asked(given: Given) -> tuple[Check, ...]:
@@ -204,9 +231,21 @@ def _passed(findings: Sequence[Finding], check: Check) -> bool:
     return any(f.check is check and f.result is Result.PASS for f in findings)
 
 
-def _outside(given: Given, up_to: int | None, findings: Sequence[Finding]) -> list[str]:
-    """Return what there was from outside: only that shows a game replaced as a whole."""
-    said = [] if up_to is None else [f"receipts up to seq {up_to}, signed by the server"]
+def _failed(findings: Sequence[Finding], check: Check) -> bool:
+    return any(f.check is check and f.result is Result.FAIL for f in findings)
+
+
+def _backed(given: Given, up_to: int | None, findings: Sequence[Finding]) -> bool:
+    """Return whether anything from outside speaks for the history: only that can."""
+    public = _passed(findings, Check.ANCHOR) or _passed(findings, Check.WITNESS)
+    return up_to is not None or bool(given.seat_keys) or public
+
+
+def _outside(
+    given: Given, answers: Mapping[Check, Answer], findings: Sequence[Finding]
+) -> list[str]:
+    """Return what there was from outside, in words, whether it speaks for the log or not."""
+    said = [*answers.get(Check.RECEIPTS, Answer()).outside]
     if given.seat_keys:
         seats = ", ".join(str(seat) for seat in sorted(given.seat_keys))
         said.append(f"the keys of seats {seats}")
@@ -224,7 +263,7 @@ def _missing(log: Log, level: str | None, up_to: int | None, needs: list[str]) -
         said.append("the seal of the game")
     match level:
         case None | "L0":
-            return ["a log that passes every check"]
+            return []
         case "L1":
             said.append("a receipt from outside, with the server's key")
         case "L2":

@@ -17,12 +17,25 @@ Data = Mapping[str, Any]
 
 
 class Misplaced(Exception):
-    """A card is not where an event says; `dealing` where the deal or a draw is at fault."""
+    """
+    A card is not where an event says; `dealing` where the deal or a draw is at fault.
 
-    def __init__(self, reason: str, *, dealing: bool = False) -> None:
+    Where a seat uses a card of a hand in which it is not, `seat` and `card` are these.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        dealing: bool = False,
+        seat: int | None = None,
+        card: str | None = None,
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.dealing = dealing
+        self.seat = seat
+        self.card = card
 
 
 class Zones:
@@ -243,7 +256,8 @@ class Zones:
             elif UNKNOWN in hand and self._unseen(card):
                 hand.remove(UNKNOWN)
             else:
-                raise Misplaced(f"seat {seat} does not hold {card}{self._whereabouts(card)}")
+                reason = f"seat {seat} does not hold {card}{self._whereabouts(card)}"
+                raise Misplaced(reason, seat=seat, card=card)
             self.placed.add(card)
 
     def _whereabouts(self, card: str) -> str:

@@ -44,6 +44,13 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
     assert set(failed(out)) == {"legality"}
     assert f"seq {case.seq}" in failed(out)["legality"]
     assert "L10" in failed(out)["legality"]
+    happened = next(line for line in out.splitlines() if line.startswith("what happened"))
+    assert re.search(
+        rf"\(actions\), seq {case.seq}: seat 1 picked up the pile of \d+ cards; the server accepted"
+        r" it; .* seat 1 could have played (?:\w\w(?: or )?)+ \[L10\]$",
+        happened,
+    )
+    assert f"shithead audit {tmp_path / 'game.shx'} --move {case.seq}\n" in out
     status, out, err = shithead("audit", tmp_path / "game.shx", "--move", case.seq)
     assert status == 1  # shown, and what is wrong with the log is told
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
@@ -82,6 +89,8 @@ def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
     assert found is not None
     seq, card = found.groups()
     assert int(seq) > case.seq
+    assert re.search(rf"{card} in place of \w+ at the draw at seq {case.seq + 1} \[P8\]", custody)
+    assert "no player can do this alone" in custody
     status, out, _ = shithead("audit", tmp_path / "game.shx", "--move", seq)
     assert status == 1
     assert re.search(rf"^did +play {card}\n\nagainst it\n  custody ", out, re.MULTILINE)
@@ -152,6 +161,9 @@ def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
     assert status == 1
     assert set(failed(out)) == {"receipts"}
     assert f"they agree up to seq {case.seq - 1}: something from seq {case.seq} to" in out
+    agreeing, contradicting = len(case.receipts) - 1, len(case.receipts) - 1
+    assert f"from outside: {agreeing} receipts agree, up to seq {case.seq - 1}" in out
+    assert f"; {contradicting}.note contradicts, at seq" in out
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])

@@ -61,7 +61,9 @@ def test_two_games_after_the_same_one_are_caught() -> None:
     dealer = json.loads(first[-2])["data"]["shithead"]
     rival = _next(first, Plan(name="rival", hand=2, dealer=dealer))
     result, reason = sequence_of(first, aborted, rival)
-    assert (result, reason) == (Result.FAIL, f"two games follow {json.loads(first[0])['game']}")
+    games = [json.loads(lines[0])["game"] for lines in (first, aborted, rival)]
+    assert result is Result.FAIL
+    assert reason == f"two games follow {games[0]}: {games[1]}, {games[2]}"
 
 
 def test_a_wrong_next_dealer_is_caught() -> None:
@@ -146,7 +148,8 @@ def test_two_logs_of_one_game_that_part_are_caught_and_an_earlier_copy_is_not() 
     forgery.events[-1]["at"] = forgery.events[-2]["at"] = "2026-11-21T23:00:00.000000Z"
     result, reason = sequence_of(first, forgery.lines())
     assert result is Result.FAIL
-    assert reason is not None and "part here" in reason
+    assert reason is not None and "are two histories of one game: from seq " in reason
+    assert "the same commitment to the seed, and the same seed" in reason
 
 
 def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:

@@ -102,18 +102,17 @@ def reneged_pick_up() -> Case:
     return hand.case(seq)
 
 
-def substituted_draw() -> Case:
+def substituted_draw(*, times: int = 1) -> Case:
     """The house gives its friend another card of the stock than the one on top."""
     hand = _hand("shithead", 8)
-    hand.play(lambda game, seat: seat == CHEAT and _will_draw(game, seat))
-    seq, wanted = hand.version(), _better_card(hand.state())
-    entry = entry_of(hand.services, hand.game)
-    deck = list(entry.record.game.deck)
-    top = entry.record.game.stock[0]
-    deck[top], deck[wanted] = deck[wanted], deck[top]
-    game = replace(entry.record.game, deck=tuple(deck))
+    hand.play(_friend_will_draw)
+    seq = hand.version()
     with _remembered(hand.services):
-        hand.services.entries.keep(replace(entry, record=replace(entry.record, game=game)))
+        _substitute(hand)
+        for _ in range(times - 1):
+            hand.post(CHEAT, legal(hand.services, hand.game, CHEAT)[0])
+            hand.play(_friend_will_draw)
+            _substitute(hand)
         hand.play(_never)
     return hand.case(seq)
 
@@ -175,6 +174,20 @@ def _never(_game: Game, _seat: int) -> bool:
 def _could_play(game: Game, seat: int) -> bool:
     in_hand = game.seats[seat].zone is Zone.HAND
     return in_hand and len(game.pile) > 2 and not game.covering and can_play(game, seat)
+
+
+def _friend_will_draw(game: Game, seat: int) -> bool:
+    return seat == CHEAT and _will_draw(game, seat)
+
+
+def _substitute(hand: _Hand) -> None:
+    """Put a better card on top of the stock, in the memory of the house alone."""
+    entry, wanted = entry_of(hand.services, hand.game), _better_card(hand.state())
+    deck = list(entry.record.game.deck)
+    top = entry.record.game.stock[0]
+    deck[top], deck[wanted] = deck[wanted], deck[top]
+    game = replace(entry.record.game, deck=tuple(deck))
+    hand.services.entries.keep(replace(entry, record=replace(entry.record, game=game)))
 
 
 def _will_draw(game: Game, seat: int) -> bool:

@@ -15,6 +15,7 @@ from service.record.receipts import issue_receipt
 from service.verify.command import Asked, main_verify
 from service.verify.finding import Check, Finding, Result
 from service.verify.log import Log
+from service.verify.report import NOTHING_FROM_OUTSIDE
 from service.verify.text import report_text
 from tests.made_games import private_key
 from tests.tamper import SAMPLES, failing, report_on, sample, sample_lines
@@ -41,7 +42,7 @@ def sample_path(name: str) -> Path:
 def test_a_good_log_ends_with_0_and_says_so_in_the_last_line() -> None:
     status, out, _ = run(sample_path("shithead"))
     assert status == 0
-    assert out.splitlines()[-1] == "no evidence of tampering, level L1"
+    assert out.splitlines()[-1] == f"no evidence of tampering, level L1; {NOTHING_FROM_OUTSIDE}"
     printed = [line.split()[0] for line in out.splitlines()[2:18]]
     assert printed == [check.value for check in Check]
     assert "proved" not in out
@@ -71,7 +72,8 @@ def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(cut_lines("threes")) + b"\n")
     status, out, _ = run(path)
     assert status == 2
-    assert out.splitlines()[-1] == "no evidence of tampering, level L1 so far"
+    said = "no evidence of tampering, level L1 so far"
+    assert out.splitlines()[-1] == f"{said}; {NOTHING_FROM_OUTSIDE}"
 
 
 @pytest.mark.parametrize("asked", [Asked(level="L2"), Asked(level="L3"), Asked(witnessed=True)])

@@ -1,0 +1,192 @@
+"""The check `receipts`: what notes that players kept say about the log, and who signed them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from service.record.canonical import RecordError
+from service.record.notes import NoteVerifier, open_note, parse_note
+from service.record.receipts import Receipt, check_receipt, parse_receipt_body
+from service.verify.finding import Answer, Cursor, Failed, Weight, missing
+from service.verify.log import Log
+from service.verify.trust import Trust
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """The receipts that are held against a log: those from outside, and those of its bundle."""
+
+    given: Sequence[bytes]
+    bundled: Sequence[bytes] = ()
+    files: Mapping[bytes, str] | None = None  # the names of the files they came from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A receipt that could be read, with the keys from outside that signed it."""
+
+    name: str
+    receipt: Receipt
+    signers: tuple[NoteVerifier, ...]
+
+
+def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answer:
+    """
+    Every receipt names a head of this log. Return how far those from outside reach.
+
+    Only a receipt from outside, signed by a key from outside, reaches anywhere: what a
+    bundle brings along is held against the log and proves nothing for it. The history is
+    contradicted only by a note that a key from outside signed: a damaged one, or one of
+    somebody unknown, proves nothing.
+    """
+    cursor.seq = None
+    bundled = _readable(notes.bundled, notes.files, trust.keys, cursor, claimed=True)
+    given = _readable(notes.given, notes.files, trust.keys, cursor, claimed=False)
+    agreeing = [held for held in (*bundled, *given) if _agrees(log, held)]
+    signed = [held.receipt.seq for held in agreeing if held.signers]
+    _hold_together(log, bundled, cursor, signed)
+    against = _hold_together(log, given, cursor, signed)
+    if not notes.given:
+        raise missing("a receipt from outside")
+    if not trust.keys:
+        raise missing("the server's key, to check who signed the receipts")
+    agreeing = [held for held in given if _agrees(log, held)]
+    by = [(held.receipt.seq, held.signers) for held in given if held.receipt.game == log.game]
+    reach = None if cursor.failures else max(held.receipt.seq for held in agreeing)
+    remark = trust.remarks(log, by)
+    return Answer(
+        reach=reach,
+        outside=_told(len(notes.given), agreeing, against),
+        remarks=() if remark is None else (remark,),
+    )
+
+
+def receipt_game(note: bytes) -> str | None:
+    """Return the game that a receipt says it is of, None where it cannot be read."""
+    try:
+        return str(parse_receipt_body(parse_note(note).text).game)
+    except RecordError:
+        return None
+
+
+def _readable(
+    notes: Sequence[bytes],
+    files: Mapping[bytes, str] | None,
+    keys: Sequence[NoteVerifier],
+    cursor: Cursor,
+    *,
+    claimed: bool,
+) -> list[_Held]:
+    """
+    Return the receipts that can be read, and note those that cannot, or are not signed.
+
+    Of a bundle's, `claimed`, only one that claims to be signed by a given key must be.
+    """
+    held = []
+    for note in notes:
+        name = (files or {}).get(note, "a receipt of the bundle" if claimed else "a receipt")
+        try:
+            known = _named(note, keys) if claimed else keys
+            held.append(_read(name, note, known))
+        except RecordError as error:
+            reason = f"{name} does not hold: {error.detail}; it proves nothing, for or against"
+            cursor.note(None, reason, weight=Weight.NOTHING)
+    return held
+
+
+def _read(name: str, note: bytes, keys: Sequence[NoteVerifier]) -> _Held:
+    if not keys:
+        receipt = parse_receipt_body(parse_note(note).text)
+        return _Held(name=name, receipt=receipt, signers=())
+    receipt = check_receipt(note, keys)
+    return _Held(name=name, receipt=receipt, signers=tuple(open_note(note, keys)[1]))
+
+
+def _named(note: bytes, keys: Sequence[NoteVerifier]) -> list[NoteVerifier]:
+    """Return the given keys that a note claims to be signed by."""
+    lines = {(line.name, line.key_id) for line in parse_note(note).signatures}
+    return [key for key in keys if (key.name, key.key_id) in lines]
+
+
+def _agrees(log: Log, held: _Held) -> bool:
+    receipt = held.receipt
+    named = receipt.game == log.game and receipt.seq < len(log.heads)
+    return named and log.heads[receipt.seq] == receipt.head
+
+
+def _hold_together(
+    log: Log, receipts: Sequence[_Held], cursor: Cursor, signed: Sequence[int]
+) -> list[_Held]:
+    """
+    Return the receipts that contradict the log, each noted with where one agrees before it.
+
+    `signed` are the seqs at which a key from outside signed this very log.
+    """
+    against = []
+    agreed: int | None = None
+    for held in sorted(receipts, key=lambda held: (held.receipt.seq, held.name)):
+        if held.receipt.game != log.game:
+            reason = f"{held.name} is of another game, {held.receipt.game}: it proves nothing here"
+            cursor.note(None, reason, weight=Weight.NOTHING)
+        elif _agrees(log, held):
+            agreed = held.receipt.seq
+        else:
+            against.append(held)
+            with cursor.going_on():
+                raise _contradiction(log, held, agreed, signed)
+    return against
+
+
+def _contradiction(log: Log, held: _Held, agreed: int | None, signed: Sequence[int]) -> Failed:
+    seq, last = held.receipt.seq, len(log.heads) - 1
+    if seq > last:
+        said = f"{held.name} names seq {seq}, and the log ends before it"
+    else:
+        said = f"{held.name} names another history than this one; {_changed(seq, agreed)}"
+    if not held.signers:
+        unsure = (
+            " (no key that was given signed it, so nobody knows who signed it: it contradicts"
+            " this log if it is the server's, which is not shown)"
+        )
+        return Failed(min(seq, last), said + unsure, weight=Weight.UNSIGNED)
+    both = [other for other in signed if other >= min(seq, last)]
+    return Failed(min(seq, last), f"{said}. {_who(held.signers, both)}")
+
+
+def _changed(seq: int, agreed: int | None) -> str:
+    if agreed is None:
+        return f"something up to seq {seq} was changed"
+    changed = f"seq {seq}" if agreed + 1 == seq else f"something from seq {agreed + 1} to {seq}"
+    return f"they agree up to seq {agreed}: {changed} was changed"
+
+
+def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
+    """
+    Return who can have made two histories.
+
+    A log by itself is signed by nobody, so a note shows only that the server had another
+    one. Where the same key signed this one as well, nobody else can have made both.
+    """
+    names = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in signers)
+    good = f"The signature on it, by {names}, is good: the house itself signed that other history"
+    if both:
+        only = "only the holder of its key, the house, can have made both"
+        return f"{good}, and this one at seq {min(both)}: {only}"
+    return (
+        f"{good}. If the house gave out this log, the house made both; a receipt of this"
+        " history from there on, or its proof in the public log, would show that it did"
+    )
+
+
+def _told(count: int, agreeing: Sequence[_Held], against: Sequence[_Held]) -> tuple[str, ...]:
+    """Return how many receipts agree and which contradict, where the server's key was given."""
+    said = []
+    if agreeing:
+        last = max(held.receipt.seq for held in agreeing)
+        many = "1 receipt agrees" if len(agreeing) == 1 else f"{len(agreeing)} receipts agree"
+        said.append(f"{many}, up to seq {last} (trusting the key of the server that was given)")
+    said += [f"{held.name} contradicts, at seq {held.receipt.seq}" for held in against]
+    if idle := count - len(agreeing) - len(against):
+        said.append(f"{idle} of {count} receipts prove nothing: see the check")
+    return tuple(said)

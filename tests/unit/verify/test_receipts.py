@@ -1,0 +1,124 @@
+"""Receipts: which agree, which contradict and who signed them; what proves nothing is told so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from uuid import UUID
+
+from service.record.bundle import Bundle
+from service.record.chain import head
+from service.record.notes import NoteSigner
+from service.record.receipts import issue_receipt
+from service.verify.claims import Claim
+from service.verify.finding import Check, Finding, Result
+from service.verify.report import Report
+from service.verify.text import report_text
+from service.verify.verify import Given, verify_bundle
+from tests.made_games import private_key
+from tests.tamper import sample_lines
+from tests.unit.verify.test_outside import LATER, listed
+
+SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
+THIEF = NoteSigner(name=SERVER.name, key=private_key("thief"))
+LINES = sample_lines("shithead")
+GAME = UUID(json.loads(LINES[0])["game"])
+
+
+def note(seq: int, signer: NoteSigner = SERVER, *, changed: bool = False) -> bytes:
+    there = bytes(32) if changed else head(LINES[seq])
+    return issue_receipt(signer, game=GAME, seq=seq, head=there)
+
+
+def given(*notes: bytes, keys: bool = True) -> Given:
+    names = {data: f"{number}.note" for number, data in enumerate(notes)}
+    server = (SERVER.verifier,) if keys else ()
+    return Given(receipts=notes, files=names, server_keys=server)
+
+
+def report(brought: Given, **files: bytes) -> Report:
+    bundled = {f"receipts/{name}": data for name, data in files.items()}
+    return verify_bundle(Bundle(lines=LINES, files=bundled), brought)
+
+
+def receipts(of: Report) -> Finding:
+    return next(found for found in of.findings if found.check is Check.RECEIPTS)
+
+
+def history(of: Report) -> tuple[Result, str]:
+    return next((one.result, one.said) for one in of.claims if one.claim is Claim.HISTORY)
+
+
+def test_a_note_of_an_unknown_signer_says_nothing_against_the_history() -> None:
+    found = report(given(note(30), note(40, THIEF, changed=True)))
+    assert receipts(found).result is Result.FAIL
+    assert "the history does not hold" not in found.wording
+    assert "what was brought proves nothing, for or against" in found.wording
+    assert "nothing against the deck or the history or the actions" in found.wording
+    assert history(found)[0] is not Result.FAIL
+
+
+def test_a_damaged_note_is_named_and_says_nothing_against_the_history() -> None:
+    found = report(given(note(30), note(40)[:-20]))
+    reason = receipts(found).reason or ""
+    assert reason.startswith("1.note does not hold: ")
+    assert history(found)[0] is not Result.FAIL
+
+
+def test_a_note_of_another_game_says_nothing_against_this_one() -> None:
+    other = issue_receipt(SERVER, game=UUID(int=7), seq=3, head=bytes(32))
+    found = report(given(other))
+    assert "0.note is of another game" in (receipts(found).reason or "")
+    assert history(found)[0] is not Result.FAIL
+
+
+def test_without_the_key_a_contradiction_counts_only_if_the_note_is_the_servers() -> None:
+    found = report(given(note(40, changed=True), keys=False))
+    assert receipts(found).result is Result.FAIL
+    said = "the history is contradicted if the server signed it, which is not shown"
+    assert said in found.wording
+    assert history(found)[0] is Result.MISSING
+
+
+def test_the_note_that_contradicts_is_named_with_who_signed_it() -> None:
+    found = report(given(note(10), note(20), note(40, changed=True)))
+    reason = receipts(found).reason or ""
+    assert reason.startswith("2.note names another history than this one; they agree up to seq 20")
+    assert f"by {SERVER.name}+{SERVER.verifier.key_id.hex()}, is good" in reason
+    assert history(found)[0] is Result.FAIL
+
+
+def test_how_many_agree_is_told_beside_the_one_that_contradicts() -> None:
+    found = report(given(note(10), note(20), note(40, changed=True), b"x"))
+    assert found.outside == (
+        "2 receipts agree, up to seq 20 (trusting the key of the server that was given)",
+        "2.note contradicts, at seq 40",
+        "1 of 4 receipts prove nothing: see the check",
+    )
+    assert "from outside: 2 receipts agree" in report_text(found)
+
+
+def test_a_log_that_nobody_signed_leaves_open_who_changed_it() -> None:
+    """Whoever has the file could have written it anew: one good note is one good history."""
+    reason = receipts(report(given(note(10), note(40, changed=True)))).reason or ""
+    assert "can have made both" not in reason
+    assert "If the house gave out this log" in reason
+
+
+def test_where_one_key_signed_both_histories_only_the_house_can_have_made_them() -> None:
+    both = "and this one at seq 60: only the holder of its key, the house, can have made both"
+    contradicting = given(note(40, changed=True))
+    assert both in (receipts(report(given(note(60), note(40, changed=True)))).reason or "")
+    brought = report(contradicting, **{"a.note": note(60)})
+    assert both in (receipts(brought).reason or ""), "a bundle's note counts by its signature"
+    stranger = report(contradicting, **{"a.note": note(60, THIEF)})
+    assert both not in (receipts(stranger).reason or "")
+
+
+def test_remarks_on_keys_are_lines_of_their_own_also_where_a_receipt_contradicts() -> None:
+    brought = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
+    found = report(brought)
+    [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
+    assert line.endswith("so the times prove nothing; the signatures still hold")
+    assert "begins at" not in (receipts(found).reason or "")
+    assert "remark: key " in (receipts(found).said or "")
