@@ -166,7 +166,8 @@ def _answer(recording: Recording, refused: list[dict[str, Any]], asked: _Asked) 
     if at > story.end + 1:
         raise click.UsageError(f"versions go from 1 to {story.end + 1}{_unread(recording)}")
     if viewer not in (ALL, seat):
-        raise click.UsageError("what another seat knows is shown after the seal")
+        why = "what another seat knows is shown after the seal"
+        raise click.UsageError(f"{why}{_unread(recording)}")
     found = knowledge(story, seat, at)
     return found, knowledge_text(found, unknown=story.unknown(at - 1))
 

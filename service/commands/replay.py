@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 import click
@@ -28,9 +29,10 @@ from service.domain.following import Known
 from service.domain.view import Viewer
 from service.record.bundle import NotABundle
 from service.record.canonical import RecordError
-from service.replay.transcript import MARK, transcript
+from service.replay.transcript import marked, transcript
 from service.replay.wording import counted
 from service.verify.command import Asked, contents
+from service.verify.finding import Check
 
 LOOK_AGAIN = 0.5  # seconds, after which a window of another size is noticed
 
@@ -163,8 +165,16 @@ def _head(recording: Recording) -> str:
         where = "" if finding.seq is None else f"seq {finding.seq}: "
         rule = f" [{finding.rule}]" if finding.rule else ""
         lines.append(f"{finding.check}  {where}{finding.said}{rule}")
-    lines.append("What is said against an event stands under it, in a line that begins with !")
-    return "".join(f"{MARK}{line}\n" for line in lines) + "\n"
+    if any(finding.check is Check.RECEIPTS for finding in recording.failed):
+        lines.append(_KEPT)
+    lines.append("What is said against an event stands under it, in lines that begin with !")
+    return "".join(f"{line}\n" for said in lines for line in marked(said)) + "\n"
+
+
+_KEPT: Final = (
+    "Who kept the events of that other history as they came (events.jsonl) can show it: "
+    "verify or replay them with the same receipts."
+)
 
 
 def _rest(recording: Recording) -> str:
@@ -172,7 +182,8 @@ def _rest(recording: Recording) -> str:
     if not recording.unread:
         return ""
     count = counted(recording.unread, "more line")
-    return f"{MARK}The log has {count}: the first of them is not the next event.\n"
+    lines = marked(f"The log has {count}: the first of them is not the next event.")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def printable_lines(text: str) -> str:
@@ -197,14 +208,14 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
                 viewer=viewers[place.viewer],
                 versions=len(recording.log),
                 typed=place.typed,
-                warning=_warning(recording, step, fault),
+                warning=warning_of(recording, step, fault),
             )
             live.update(screen(step, shown), refresh=True)
             for key in read(LOOK_AGAIN):
                 place = after_key(place, key, steps=count, viewers=len(viewers))
 
 
-def _warning(recording: Recording, step: Step, fault: str | None) -> str | None:
+def warning_of(recording: Recording, step: Step, fault: str | None) -> str | None:
     """Return what is said against an event; where nothing is, what is said of the log."""
     said = [one.line for one in recording.against_move(step.seq, step.seq)] or recording.warnings
     if fault and step.known is not Known.DECK:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +15,7 @@ from service.domain.view import Viewer
 from service.replay.frames import frames
 
 INDENT = " " * 6
+WIDTH: Final = 100
 MARK: Final = "!     "
 """What stands before a line that speaks against the log."""
 
@@ -43,13 +45,18 @@ def transcript(
     for frame in frames(events, deck=deck, viewer=viewer):
         if frame.known is not known:
             known = frame.known
-            lines.append(MARK + parted(frame.seq, known))
+            lines += marked(parted(frame.seq, known))
         lines.append(f"{frame.seq:>4}  {frame.caption}")
-        lines += [MARK + said for said in marks.get(frame.seq, ())]
+        lines += [line for said in marks.get(frame.seq, ()) for line in marked(said)]
         zones = list(_zones(frame.game))
         lines += [INDENT + zone for zone in zones if zone not in before]
         before = zones
     return "".join(f"{line}\n" for line in lines)
+
+
+def marked(said: str) -> list[str]:
+    """Return the lines that say something against a log: each begins with !, none is long."""
+    return wrap(said, WIDTH, initial_indent=MARK, subsequent_indent=MARK + "  ")
 
 
 def _zones(game: Game) -> Iterator[str]:

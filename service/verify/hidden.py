@@ -39,5 +39,5 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
                 cursor.note(seq, reason, rule)
         try:
             game = evolve(game, event)
-        except (ValueError, IndexError) as error:
-            raise missing(f"from seq {seq} on the game cannot be followed: {error}") from None
+        except (ValueError, IndexError):
+            raise missing(f"from seq {seq} on the game does not fit its deck") from None

@@ -152,7 +152,9 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     except Unanswered as other:
         left = Finding(check=check, result=other.result, reason=other.reason)
     except Exception as error:  # noqa: BLE001 - malformed content is a finding, never a crash
-        reason = f"cannot be followed: {type(error).__name__}: {error}"[:200]
+        reason = "cannot be followed: it takes, or names, what is not there"
+        if not isinstance(error, ValueError | LookupError):
+            reason = f"cannot be followed: {type(error).__name__}: {error}"[:200]
         if not at.failures:  # else it comes of those
             at.note(at.seq, reason)
     if at.failures:

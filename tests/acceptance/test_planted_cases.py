@@ -68,13 +68,14 @@ def test_a_saved_transcript_shows_what_is_against_it_at_its_head_and_at_the_even
     case = reneged_pick_up()
     _, log, *_ = written(case, tmp_path)
     status, out, _ = shithead("replay", log, "--text")
-    head, _, told = out.partition("\n\n")
+    head, _, told = joined(out).partition("\n\n")
     assert status == 1
     assert head.startswith("!     the actions do not hold")
-    assert f"legality  seq {case.seq}: not allowed: whoever can play must play [L10]" in head
+    why = "not allowed: whoever can play must play; seat 1 could have played As [L10]"
+    assert f"legality  seq {case.seq}: {why}" in head
     lines = told.splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith(f"{case.seq:>4}  Seat 1 takes"))
-    assert lines[at + 1] == "!     legality: not allowed: whoever can play must play [L10]"
+    assert lines[at + 1] == f"!     legality: {why}"
     assert sum(line.startswith("!") for line in lines) == 1
 
 
@@ -104,6 +105,7 @@ def test_a_log_that_its_deck_contradicts_is_told_to_its_end(
     _, log, *_ = written(case, tmp_path)
     events = read_log(case.bundle).lines
     status, out, err = shithead("replay", log, "--text")
+    out = joined(out)
     assert status == 1
     said = re.findall(r"\n!     From seq (\d+) on hidden cards are not known: .*\n", out)
     assert len(said) == 1
@@ -143,6 +145,11 @@ def test_every_question_about_such_a_log_is_answered_as_far_as_it_can_be(
     assert "  0–16    stock           seen by nobody\n  17–18   pile" in out
     found = json.loads(shithead("audit", log, "--move", "30", "--json")[1])
     assert (found["legal"], found["not_legal"], found["saw"]["as"]) == (None, None, "public")
+
+
+def joined(text: str) -> str:
+    """Return a transcript with the lines of each mark as one."""
+    return text.replace("\n!       ", " ")
 
 
 def python_words(text: str) -> bool:
@@ -195,7 +202,7 @@ def test_each_event_that_a_receipt_may_be_about_is_marked(shithead: Run, tmp_pat
     out = shithead("replay", log, "--text", *evidence)[1]
     assert out.startswith("!     the history does not hold")
     marked = re.findall(r"^ *(\d+)  .*\n!     receipts: ", out, re.MULTILINE)
-    span = re.search(r"something from seq (\d+) to (\d+) was changed", out)
+    span = re.search(r"something from seq (\d+) to (\d+) was changed", joined(out))
     assert span is not None
     first, last = map(int, span.groups())
     assert first == case.seq
@@ -205,7 +212,27 @@ def test_each_event_that_a_receipt_may_be_about_is_marked(shithead: Run, tmp_pat
     assert f"against it\n  receipts    {agreed}\n" in shown
     assert "against it" not in shithead("audit", log, "--move", str(first - 1), *evidence)[1]
     unsigned = shithead("replay", log, "--text", *evidence[2:])[1]
-    assert "(if the server signed it, which is not shown)" in unsigned
+    assert "(if the server signed it, which is not shown)" in joined(unsigned)
+
+
+def test_who_kept_the_events_can_show_what_was_played(shithead: Run, tmp_path: Path) -> None:
+    """“I say that I played it”: the signed head is that of the history in which it was played."""
+    case = deleted_play()
+    _, log, *evidence = written(case, tmp_path)
+    assert "Who kept the events of that other history" in joined(
+        shithead("replay", log, "--text", *evidence)[1]
+    )
+    kept = tmp_path / "kept.jsonl"
+    kept.write_bytes(b"\n".join(case.seen) + b"\n")
+    status, out, _ = shithead("verify", kept, *evidence)
+    assert (status, failed(out)) == (2, {}), "it is not over, and nothing speaks against it"
+    assert re.search(r"^receipts +pass", out, re.MULTILINE)
+    status, told, _ = shithead("replay", kept, "--text", *evidence)
+    assert status == 0
+    assert "\n!" not in told
+    last = [json.loads(line) for line in case.seen][case.seq :]
+    mine = next(event for event in last if event["by"] == 0 and event["type"] == "cards_played")
+    assert f"\n{mine['seq']:>4}  Seat 0 plays {mine['data']['cards'][0]}" in told
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])

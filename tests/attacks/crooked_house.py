@@ -47,6 +47,7 @@ class Case:
     keys: bytes  # the answer of /v1/keys
     receipts: list[bytes]  # all that seat 0 was given
     seq: int
+    seen: tuple[bytes, ...] = ()  # the events as seat 0 got them, before the house changed them
 
 
 @dataclass(kw_only=True)
@@ -125,11 +126,12 @@ def deleted_play() -> Case:
     seq = hand.version()
     hand.play(lambda _game, seat: seat == 0)
     hand.post(0, legal(hand.services, hand.game, 0)[0])
+    seen = tuple(hand.store._streams[hand.game].lines)
     _cut_back(hand.store, hand.game, seq)
     hand.services = _services(hand.store, hand.world)
     kept = list(hand.receipts)
     hand.play(_never, last=True)
-    return replace(hand.case(seq), receipts=kept)
+    return replace(hand.case(seq), receipts=kept, seen=seen)
 
 
 CASES: Final[dict[str, Callable[[], Case]]] = {
