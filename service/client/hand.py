@@ -109,8 +109,10 @@ class Hand:
         keys = dict(seat_keys)
         if self.player.key is not None:
             keys[self._seat] = public_text(self.player.key)
+        notes = {path.name: path.read_bytes() for path in self.seen.receipts()}
         given = Given(
-            receipts=tuple(path.read_bytes() for path in self.seen.receipts()),
+            receipts=tuple(notes.values()),
+            files={note: name for name, note in notes.items()},
             server_keys=tuple(self._keys),
             seat_keys=keys,
         )

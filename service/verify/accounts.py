@@ -45,6 +45,8 @@ def _accounts(log: Log, findings: Sequence[Finding]) -> Iterator[Account]:
         rule = f" [{first.rule}]" if first.rule else ""
         event = log.events[seq] if seq < len(log.events) else None
         happened = None if event is None else told(event)
+        if happened is not None and claim is Claim.HISTORY:
+            happened = f"this log says: {happened}"
         parts = (happened, _who(claim, first, event), f"{first.reason}{rule}")
         said = "; ".join(filter(None, parts))
         move = event is not None and (event["type"] in ACTIONS or event["by"] is not None)

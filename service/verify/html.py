@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
+from service.verify.accounts import Account
 from service.verify.asks import ASKS
 from service.verify.claims import CLAIMS
 from service.verify.entropy import entropy_lines
@@ -58,7 +59,8 @@ p{margin:.3em 0}ul{margin:0;padding-left:1.2em}
 font-weight:600}
 .pass{color:var(--pass)}.fail{color:var(--fail)}.missing{color:var(--missing)}
 .na{color:var(--faint)}.said.na{color:var(--ink)}
-ul.claims{margin:.5em 0}
+ul.claims{margin:.5em 0}ul.happened{margin:0 0 .7em}
+code{font-size:.95em}
 ol.levels{display:flex;gap:.5em;list-style:none;margin:0;padding:0}
 ol.levels li{flex:1;border:1px solid var(--line);border-radius:6px;padding:.4em .6em;
 color:var(--faint)}
@@ -125,12 +127,17 @@ def _claims(report: Report) -> str:
 
 def _accounts(report: Report) -> str:
     """Return what happened where a claim first fails, and what there is to remark."""
-    said = [f"{one.claim}, seq {one.seq}: {one.said}" for one in report.accounts]
-    happened = "".join(f"<li>{_text(_short(line))}</li>\n" for line in said)
+    happened = "".join(map(_account, report.accounts))
     if happened:
         happened = f'<h2>What happened</h2>\n<ul class="happened">\n{happened}</ul>\n'
     remarks = (f"<p>remark: {_text(_short(said))}</p>\n" for said in report.remarks)
     return happened + "".join(remarks)
+
+
+def _account(account: Account) -> str:
+    said = _text(_short(f"{account.claim}, seq {account.seq}: {account.said}"))
+    more = f"<br>to see that move: <code>shithead audit FILE --move {account.seq}</code>"
+    return f"<li>{said}{more if account.move else ''}</li>\n"
 
 
 def _levels(report: Report) -> str:

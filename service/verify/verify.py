@@ -173,8 +173,12 @@ def _unheld(log: Log, findings: Sequence[Finding]) -> Unheld | None:
 
 
 def _with_unheld(finding: Finding, unheld: Unheld | None) -> Finding:
-    """Return the finding of `custody` with who can have done it, others as they are."""
-    if unheld is None or (finding.check, finding.seq) != (Check.CUSTODY, unheld.seq):
+    """Return the finding of `custody` with who can have done it, and what `deal` cannot see."""
+    if unheld is None:
+        return finding
+    if unheld.unseen and finding.check is Check.DEAL and finding.result is Result.PASS:
+        return replace(finding, reason="by the cards that were shown; of others see custody")
+    if (finding.check, finding.seq) != (Check.CUSTODY, unheld.seq):
         return finding
     return replace(finding, reason=f"{finding.reason}; {unheld.said}")
 

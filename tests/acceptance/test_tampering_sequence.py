@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from service.record.bundle import Bundle
+from service.verify.command import verify_all
 from service.verify.finding import Check, Result
 from service.verify.verify import Given
 from tests.made_games import START, Plan, made_game
@@ -150,6 +151,28 @@ def test_two_logs_of_one_game_that_part_are_caught_and_an_earlier_copy_is_not() 
     assert result is Result.FAIL
     assert reason is not None and "are two histories of one game: from seq " in reason
     assert "the same commitment to the seed, and the same seed" in reason
+
+
+def test_where_several_histories_part_the_log_in_question_is_told_first() -> None:
+    first, _, _ = table()
+    late = Forgery(first)
+    late.events[-1]["at"] = late.events[-2]["at"] = "2026-11-21T23:00:00.000000Z"
+    wholly = Forgery(first)
+    wholly.data(0)["turn_limit"] += 1
+    files = {"a.jsonl": first, "b.jsonl": late.lines(), "c.jsonl": wholly.lines()}
+    bundles = [Bundle(lines=tuple(lines)) for lines in files.values()]
+    reports = verify_all(bundles, Given(), names=list(files))
+    found = [next(f for f in r.findings if f.check is Check.SEQUENCE) for r in reports]
+    assert [one.seq for one in found] == [0, 0, 0]
+    assert [(one.reason or "").partition(":")[0] for one in found] == [
+        "a.jsonl and c.jsonl are two histories of one game",
+        "b.jsonl and c.jsonl are two histories of one game",
+        "c.jsonl and a.jsonl are two histories of one game",
+    ]
+    other = verify_all([Bundle(lines=table()[1]), *bundles[:2]], Given(), names=["d", "a", "b"])[0]
+    sequence = next(f for f in other.findings if f.check is Check.SEQUENCE)
+    assert (sequence.result, sequence.seq) == (Result.FAIL, None)
+    assert "a and b are two histories of one game: from seq " in (sequence.reason or "")
 
 
 def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:
