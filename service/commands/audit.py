@@ -113,11 +113,14 @@ def audit(
     for said in recording.warnings:
         click.echo(f"shithead audit: {printable(said)}", err=True)
     try:
-        found, text = _answer(recording, refused, asked)
+        story = Story(recording.log, recording.deck)
+        found, text = _answer(story, recording, refused, asked)
     except (ValueError, LookupError, TypeError, AttributeError):
         if not recording.fault:
             raise
         raise click.ClickException("of a log that says this nothing more can be told") from None
+    if as_json and (unknown := story.unknown(story.end)):
+        click.echo(f"shithead audit: {unknown}", err=True)
     warning = f"{recording.fault}\n\n" if recording.fault else ""
     shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else warning + text
     click.echo(printable_lines(shown), nl=False)
@@ -148,8 +151,10 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
             continue
 
 
-def _answer(recording: Recording, refused: list[dict[str, Any]], asked: _Asked) -> tuple[Json, str]:
-    story, viewer = Story(recording.log, recording.deck), _viewer(recording)
+def _answer(
+    story: Story, recording: Recording, refused: list[dict[str, Any]], asked: _Asked
+) -> tuple[Json, str]:
+    viewer = _viewer(recording)
     if asked.move is not None:
         if asked.move > story.end:
             raise click.UsageError(f"events go from 0 to {story.end}{_unread(recording)}")

@@ -143,7 +143,9 @@ def test_every_question_about_such_a_log_is_answered_as_far_as_it_can_be(
     assert "did       play 9h" in out
     out = shithead("audit", log, "--card", "As")[1]
     assert "  0–16    stock           seen by nobody\n  17–18   pile" in out
-    found = json.loads(shithead("audit", log, "--move", "30", "--json")[1])
+    _, out, err = shithead("audit", log, "--move", "30", "--json")
+    found = json.loads(out)
+    assert "From seq 17 on hidden cards are not known" in err
     assert (found["legal"], found["not_legal"], found["saw"]["as"]) == (None, None, "public")
 
 
