@@ -246,8 +246,7 @@ def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
 
 def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
     """The time-out, then what is done for the silent seat."""
-    on_turn = game.status is Status.SWAPPING or game.turn in (None, command.seat)
-    if not (on_turn and may_act(game, command.seat)):
+    if game.turn not in (None, command.seat) or not may_act(game, command.seat):
         raise NotYourTurn(f"seat {command.seat} has no time to run out")
     timed_out = TurnTimedOut(seat=command.seat)
     after = evolve(game, timed_out)

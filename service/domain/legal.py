@@ -68,13 +68,12 @@ def may_be_followed_up(game: Game) -> bool:
     """
     Return whether the last play may be continued out of turn by what everybody sees.
 
-    Cards were drawn after it, it still lies on top, and one of its rank is unseen.
+    Cards were drawn after it, and one of its rank is unseen.
     """
     last = game.last_play
     if not game.ruleset.turn.follow_up or last is None or game.turn in (None, last.seat):
         return False
-    on_top = bool(game.pile) and rank_of(game.pile[-1]) == last.rank
-    return on_top and bool(last.drawn) and _unseen(game, last.rank) > 0
+    return bool(last.drawn) and _unseen(game, last.rank) > 0
 
 
 def _unseen(game: Game, rank: Rank) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.domain.commands import Command
 from service.domain.decide import decide
 from service.domain.events import PlayStarted
 from service.domain.legal import may_act
@@ -12,12 +13,14 @@ from tests.rules.phrases import (
     burned,
     drew,
     failed,
+    pass_,
     play,
     played,
     ready,
     swap,
     take,
     took,
+    try_stock,
     turn_over,
     turned,
 )
@@ -66,6 +69,21 @@ def test_t3_who_holds_a_three_may_start(hands: list[str], may: set[int], rank: s
         scenario(THREES, given=game, when=play(seat, other), then=refused("T3"))
     for seat in {0, 1, 2} - may:
         scenario(THREES, given=game, when=play(seat, hands[seat][:2]), then=not_your_turn())
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        (take(0), "1-empty-pile"),
+        (pass_(0), "1-pass"),
+        (try_stock(0), "1-try"),
+        (turn_over(0, 0), "T9"),
+    ],
+)
+def test_t3_an_opening_is_nothing_but_a_play(command: Command, rule: str) -> None:
+    """T3: refused by what stands against it on any turn, not by the rule on adding to a play."""
+    game, _ = dealt(THREES, seats=2, hands=["3c Kc Qc", "Kd Qd Jd"])
+    scenario(THREES, given=all_ready(game), when=command, then=refused(rule))
 
 
 def test_t3_the_last_ready_starts_play_for_whoever_comes_first() -> None:

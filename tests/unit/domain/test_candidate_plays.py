@@ -55,6 +55,8 @@ def test_many_cards_in_stacks_are_listed_by_their_stacks() -> None:
         down=["3c 3d 3h 3s 3c/2 3d/2 3h/2"],
         decks=2,
     )
+    six = replace(seven, up=("7c+7d 7h 7s 7c/2 7d/2 7h/2 -", ""))
+    assert len(plays(KARMA, six)) == 2**6 - 1
     listed = [len(laid.split()) for laid in plays(KARMA, seven)]
     assert listed == [2, 1, 1, 1, 1, 1, 1, 3, 4, 5, 6, 7, 8]
     scenario(KARMA, given=seven, when=play(0, "7h/2 7s"))
@@ -135,5 +137,9 @@ def test_of_runs_from_several_decks_a_few_are_listed() -> None:
     assert "3c 4c/2" in runs
     assert "3c/2 4c/2" not in runs
     scenario(RUNS, given=at, when=play(0, "3c/2 4c/2"))
-    few = table(hands=["3c 3c/2 4c 4c/2", "9d"], decks=2)
+    many = table(hands=["3c 3c/2 3c/3 3c/4 4c 4c/2 4c/3", "9d"], decks=4)
+    first, *others = [laid for laid in plays(RUNS, many) if len({c[0] for c in laid.split()}) > 1]
+    assert first == "3c 4c"
+    assert others == ["3c/2 4c", "3c/3 4c", "3c/4 4c", "3c 4c/2", "3c 4c/3"]
+    few = table(hands=["3c 3c/2 3c/3 4c 4c/2 4c/3", "9d"], decks=3)
     assert "3c/2 4c/2" in plays(RUNS, few)

@@ -15,6 +15,8 @@ from service.domain.legal import (
     follow_up_cards,
     legal_moves,
     may_act,
+    may_be_followed_up,
+    may_go_along,
     may_pass,
     may_pick_up,
     may_try,
@@ -22,7 +24,7 @@ from service.domain.legal import (
 from service.domain.ruleset import Layout, Ruleset, TryStock
 from tests.rules.phrases import forfeit, lay, play, ready, swap
 from tests.rules.scenario import moves, not_your_turn, refused, scenario, words
-from tests.rules.tables import Table, all_ready, dealt, game_of, rules, table
+from tests.rules.tables import Table, all_ready, cards, dealt, game_of, rules, table
 
 SHITHEAD, LEEDS, KARMA = rules("shithead"), rules("leeds"), rules("karma-radford")
 QUEEN, EGILSSON, BOOT = rules("covered-queen"), rules("egilsson"), rules("shit-boot")
@@ -187,3 +189,27 @@ def test_without_stacks_nothing_is_added_to_a_laid_table() -> None:
     game = scenario(roomy, given=game, when=lay(0, "9c", "8c", "6c"))
     assert set(game.seats[0].drawn_laying) == {"9d", "8d"}
     scenario(roomy, given=game, when=lay(0, "9d", "", ""), then=refused("P21"))
+
+
+def test_nothing_is_followed_up_but_the_last_play_in_anothers_turn() -> None:
+    """S4: cards drawn may be added until the next player plays; a burn or a cover is one's own."""
+    at = table(hands=["5c 9d Jd", "5d", "6h"], stock="Jc Js")
+    assert may_be_followed_up(game_of(QUEEN, at)) is False  # nobody has played
+    assert may_be_followed_up(scenario(QUEEN, given=at, when=play(0, "5c"))) is True
+    assert may_be_followed_up(scenario(SHITHEAD, given=at, when=play(0, "5c"))) is False
+    over = replace(at, turn_limit=1)
+    assert may_be_followed_up(scenario(QUEEN, given=over, when=play(0, "5c"))) is False
+    cover = table(pile="9s", hands=["Qc 9d Jd", "Qd", "6h"], stock="Jc Js")
+    after = scenario(QUEEN, given=cover, when=play(0, "Qc"))
+    assert after.last_play is not None and after.last_play.drawn
+    assert may_be_followed_up(after) is False
+
+
+def test_what_goes_along_is_a_slot_that_has_cards_or_cards_of_one_rank_that_lie_there() -> None:
+    """P14: one face-up card or stack; S7: cards of one rank."""
+    at = table(pile="Kc", hands=["", "9d"], up=["- 4c"], down=["3c 3d"])
+    assert may_go_along(game_of(SHITHEAD, at), 0, cards("4c"))
+    assert not may_go_along(game_of(SHITHEAD, at), 0, ())
+    five = table(pile="Kc", hands=["", "9d"], up=["5c 4c"], down=["3c 3d"])
+    assert may_go_along(game_of(QUEEN, five), 0, cards("5c"))
+    assert not may_go_along(game_of(QUEEN, five), 0, cards("5c 5d"))
