@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ def running(
     try:
         for program in programs(settings):
             service.start(program.name)
-        wait_for(lambda: _ready(settings.port), seconds=READY_SECONDS)
+        for port in filter(None, (settings.port, settings.stream_port)):
+            wait_for(partial(_ready, port), seconds=READY_SECONDS)
         yield service
     finally:
         service.stop()

@@ -29,7 +29,8 @@ def port(
     """Return where a whole service listens."""
     url = database_server.create(template=migrated_template)
     logs = tmp_path_factory.mktemp("logs")
-    with running(url, redis_server, logs, rate_limits=False) as service:
+    # A reader that has gone holds its place until the server has something to say to it.
+    with running(url, redis_server, logs, rate_limits=False, api_threads=128) as service:
         yield service.port
     database_server.drop(url)
 
