@@ -150,6 +150,9 @@ def _contradiction(log: Log, held: _Held, agreed: int | None, signed: Sequence[i
             " this log if it is the server's, which is not shown)"
         )
         return Failed(min(seq, last), said + unsure, weight=Weight.UNSIGNED)
+    if seq > last and log.seal is None:
+        more = "the game went on, and this log was cut short or is an earlier copy"
+        return Failed(last, f"{said}. {_good(held.signers)}: {more}")
     both = [other for other in signed if other >= min(seq, last)]
     return Failed(min(seq, last), f"{said}. {_who(held.signers, both)}")
 
@@ -168,8 +171,7 @@ def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
     A log by itself is signed by nobody, so a note shows only that the server had another
     one. Where the same key signed this one as well, nobody else can have made both.
     """
-    names = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in signers)
-    good = f"The signature on it, by {names}, is good: the house itself signed that other history"
+    good = f"{_good(signers)}: the house itself signed that other history"
     if both:
         only = "only the holder of its key, the house, can have made both"
         return f"{good}, and this one at seq {min(both)}: {only}"
@@ -177,6 +179,11 @@ def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
         f"{good}. If the house gave out this log, the house made both; a receipt of this"
         " history from there on, or its proof in the public log, would show that it did"
     )
+
+
+def _good(signers: Sequence[NoteVerifier]) -> str:
+    names = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in signers)
+    return f"The signature on it, by {names}, is good"
 
 
 def _told(count: int, agreeing: Sequence[_Held], against: Sequence[_Held]) -> tuple[str, ...]:

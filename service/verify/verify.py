@@ -121,7 +121,8 @@ def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict
     proof = bundle.files.get(PROOF) if given.proof is None else given.proof
     policy = Policy(keys=given.witness_keys, quorum=given.quorum, asked=given.witnessed)
     trust = Trust(keys=given.server_keys, listed=given.listed)
-    notes = Notes(given=given.receipts, bundled=bundle.receipts, files=given.files)
+    own = {bundle.files[name]: f"{name} of the bundle" for name in sorted(bundle.files)}
+    notes = Notes(given=given.receipts, bundled=bundle.receipts, files={**own, **given.files})
     return {
         Check.BYTES: lambda at: check_bytes(log, at),
         Check.CHAIN: lambda at: check_chain(log, bundle, at),

@@ -115,6 +115,27 @@ def test_where_one_key_signed_both_histories_only_the_house_can_have_made_them()
     assert both not in (receipts(stranger).reason or "")
 
 
+def test_a_receipt_of_an_event_after_an_open_log_is_no_second_history() -> None:
+    """An earlier copy of a log that went on ends before the receipt: nobody made two."""
+    brought = given(note(59), note(80))
+    found = verify_bundle(Bundle(lines=LINES[:60]), brought)
+    reason = receipts(found).reason or ""
+    assert reason.startswith("1.note names seq 80, and the log ends before it. The signature on it")
+    assert reason.endswith("the game went on, and this log was cut short or is an earlier copy")
+
+
+def test_a_receipt_of_an_event_after_the_seal_is_of_another_history() -> None:
+    last = len(LINES) - 1
+    after = issue_receipt(SERVER, game=GAME, seq=last + 1, head=bytes(32))
+    reason = receipts(report(given(note(last), after))).reason or ""
+    assert f"and this one at seq {last}: only the holder of its key" in reason
+
+
+def test_a_note_of_the_bundle_that_contradicts_is_named() -> None:
+    found = report(given(note(10)), **{"a.note": note(40, changed=True)})
+    assert (receipts(found).reason or "").startswith("receipts/a.note of the bundle names another")
+
+
 def test_remarks_on_keys_are_lines_of_their_own_also_where_a_receipt_contradicts() -> None:
     brought = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
     found = report(brought)
