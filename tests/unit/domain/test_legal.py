@@ -197,6 +197,8 @@ def test_nothing_is_followed_up_but_the_last_play_in_anothers_turn() -> None:
     assert may_be_followed_up(game_of(QUEEN, at)) is False  # nobody has played
     assert may_be_followed_up(scenario(QUEEN, given=at, when=play(0, "5c"))) is True
     assert may_be_followed_up(scenario(SHITHEAD, given=at, when=play(0, "5c"))) is False
+    full = replace(at, hands=("5c 9d Jd 4c", "5d", "6h"))
+    assert may_be_followed_up(scenario(QUEEN, given=full, when=play(0, "5c"))) is False
     over = replace(at, turn_limit=1)
     assert may_be_followed_up(scenario(QUEEN, given=over, when=play(0, "5c"))) is False
     cover = table(pile="9s", hands=["Qc 9d Jd", "Qd", "6h"], stock="Jc Js")
