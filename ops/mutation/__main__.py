@@ -33,7 +33,8 @@ RULES = (
     "asked burning cards commands deal decide demand effects errors events evolve exchange "
     "game legal opening plays positions ruleset silence table"
 )
-"""Modules of service/domain: all but those of disputes, and the view, which has other tests."""
+"""Modules of service/domain: all but those of disputes, of idle games and of logs that do not hold,
+and the view, which has other tests."""
 
 TESTS = ["tests/rules", "tests/unit/domain"]
 COUNTED = ["tests/rules/test_lines.py", "tests/golden/test_samples.py"]
