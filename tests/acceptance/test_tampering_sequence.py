@@ -173,6 +173,13 @@ def test_where_several_histories_part_the_log_in_question_is_told_first() -> Non
     sequence = next(f for f in other.findings if f.check is Check.SEQUENCE)
     assert (sequence.result, sequence.seq) == (Result.FAIL, None)
     assert "a and b are two histories of one game: from seq " in (sequence.reason or "")
+    strange = Forgery(table()[1])
+    strange.data(0)["turn_limit"] += 1
+    more = [Bundle(lines=lines) for lines in (table()[1], strange.lines())]
+    names = ["a", "b", "other", "strange"]
+    own = verify_all([*bundles[:2], *more], Given(), names=names)[0]
+    sequence = next(f for f in own.findings if f.check is Check.SEQUENCE)
+    assert (sequence.reason or "").startswith("a and b are two histories of one game")
 
 
 def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:
