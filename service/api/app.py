@@ -56,7 +56,7 @@ class Room:
 
 
 def room_beside_calls(settings: Settings) -> Room:
-    """Return the room in an API process: half its threads to wait; a quarter answers moves."""
+    """Return the room in an API process: half its threads to wait, a quarter for uploads."""
     half = settings.api_threads // 2
     return Room(waiting=half, incoming=half // 2)
 

@@ -17,6 +17,7 @@ from service.application.errors import Refusal, misfit
 DEEPEST = 32
 """How many objects and lists may stand inside one another; the API's own bodies need eight."""
 
+
 def malformed(detail: str, at: str | None = None) -> Refusal:
     """Return the refusal of a request that cannot be read; `at` names the place."""
     if at is None:

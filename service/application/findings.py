@@ -61,7 +61,7 @@ def findings_on(
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    text = finding.reason or _ASKS[finding.check]
+    text = finding.said or _ASKS[finding.check]
     return {
         "check": finding.check.value,
         "result": finding.result.value,
@@ -91,7 +91,8 @@ def _about(
         return {**about, "result": "fail", "text": said, "rule": one.rule}
     earlier = [f for f in failed if f.seq is None or f.seq < seq]
     if earlier:
-        said = "the record breaks off before this event, so it cannot be judged"
+        checks = ", ".join(finding.check for finding in earlier)
+        said = f"the record does not hold before this event ({checks}), so it is not judged here"
         return {**about, "result": "missing", "text": said, "rule": None}
     rule = _rule(game, lines, seq, cites)
     if sealed:

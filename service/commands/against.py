@@ -10,7 +10,7 @@ from service.record.canonical import RecordError
 from service.record.chain import head
 from service.record.notes import parse_note
 from service.record.receipts import Receipt, check_receipt, parse_receipt_body
-from service.verify.finding import Check, Finding
+from service.verify.finding import Check, Finding, Weight
 from service.verify.verify import Given
 
 
@@ -42,7 +42,7 @@ def against_events(
         Against(seq=one.seq, check=finding.check, reason=one.reason, rule=one.rule)
         for finding in failed
         for one in finding.objections
-        if one.seq is not None
+        if one.seq is not None and one.weight is not Weight.NOTHING
     ]
     told = {one.seq for one in found if one.check is Check.RECEIPTS}
     if any(finding.check is Check.RECEIPTS for finding in failed):

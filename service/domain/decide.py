@@ -62,6 +62,7 @@ from service.domain.silence import move_for_silent
 
 _ADD_ONLY = "out of turn you can add only cards drawn in refilling that match"
 
+
 def decide(command: Command, game: Game) -> tuple[Event, ...]:
     """
     Return the events of a command, in the order of SHX/1.

@@ -51,13 +51,6 @@ class Standing:
     said: str
 
 
-def claim_of(check: Check) -> Claim:
-    """Return the claim that a check speaks for or against."""
-    if check in _DECK:
-        return Claim.DECK
-    return Claim.ACTIONS if check in _ACTIONS else Claim.HISTORY
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
     """What claims rest on beside the checks."""

@@ -24,6 +24,7 @@ _RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "cards_thrown": ("deal.throws", "refill.to", "refill.size"),
     "table_laid": ("refill.to", "refill.size", "deal.layout"),
     "cards_drawn": ("refill.to", "refill.size", "model.refill"),
+    "blind_failed": ("model.blind",),
 }
 """The settings behind the events that bring cards into a hand unseen."""
 
@@ -90,6 +91,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "cards_thrown": "throw",
     "table_laid": "laying out",
     "cards_drawn": "draw",
+    "blind_failed": "turning of a face-down card",
 }
 
 
@@ -103,10 +105,12 @@ def unheld_of(log: Log) -> Unheld | None:
     this weighs both. The work is bounded, and the same for the same log.
     """
     draws: list[tuple[int, Draw]] = []
+    met: set[int] = set()
     seq, zones = 0, None
     try:
         for seq, zones in enumerate(followed(log, Cursor())):
-            draws += _drawn(log.events[seq], seq, zones, {draw.place for _, draw in draws})
+            draws += _drawn(log.events[seq], seq, zones, met)
+            met.update(*zones.met)
     except Misplaced as error:
         if error.seat is None or error.card is None or zones is None:
             return None
@@ -122,7 +126,7 @@ def _drawn(
 ) -> Iterator[tuple[int, Draw]]:
     """Yield the cards that an event brings into hands unseen, each with its seat."""
     data, kind = event["data"], event["type"]
-    if kind not in _RULES:
+    if kind not in _RULES or data.get("opening") is not None:
         return
     faces = (o["p"] for seat in data["face_up"] for o in seat) if kind == "cards_dealt" else ()
     known = before | set(faces)

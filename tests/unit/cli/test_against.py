@@ -11,7 +11,7 @@ from service.commands.against import Against, against_events, marks
 from service.record.chain import head
 from service.record.notes import NoteSigner, NoteVerifier
 from service.record.receipts import issue_receipt
-from service.verify.finding import Check, Finding, Result
+from service.verify.finding import Check, Finding, Result, Weight
 from service.verify.verify import Given
 from tests.unit.cli.conftest import SAMPLES
 
@@ -75,3 +75,11 @@ def test_an_event_has_what_every_check_says_of_it_in_the_order_of_the_checks() -
     whole = Finding(check=Check.SEAL, result=Result.FAIL, reason="of no event")
     found = against_events([legal, card, whole], GAME, LINES, Given())
     assert marks(found) == {4: ["custody: not held", "legality: no [L10]"]}
+
+
+def test_what_proves_nothing_is_said_against_no_event() -> None:
+    """A checkpoint that nobody known signed is told by its check, not under an innocent event."""
+    idle = Finding(
+        check=Check.ANCHOR, result=Result.FAIL, seq=4, reason="unsigned", weight=Weight.NOTHING
+    )
+    assert against_events([idle], GAME, LINES, Given()) == ()

@@ -99,6 +99,25 @@ def test_a_card_that_lies_open_was_not_dealt_in_place_of_another() -> None:
     assert "dealt as it lay" not in deck.said
 
 
+def test_a_face_down_card_that_was_kept_hidden_is_tried_as_well() -> None:
+    """L13: it went to the hand unseen, and the house alone knows which card that was."""
+    forgery = sample("leeds")
+    seq = forgery.find("blind_failed")
+    due, given = "3s", "3h"  # what it was, and one that lies face down before another seat
+    names = {due: given, given: due}
+    for event in forgery.events[seq:-1]:
+        if cards := event["data"].get("cards"):
+            event["data"]["cards"] = [names.get(card, card) for card in cards]
+    found = unheld_of(Log(forgery.lines()))
+    assert found is not None
+    assert [(one.seq, one.kind, one.given, one.due) for one in found.substitutions] == [
+        (seq, "blind_failed", given, due)
+    ]
+    assert f"{given} in place of {due} at the turning of a face-down card at seq {seq} [L13]" in (
+        found.said
+    )
+
+
 def test_before_the_seal_nothing_is_tried() -> None:
     case, _ = substituted()
     found = unheld_of(Log(read_log(case.bundle).lines[: case.seq + 6]))
