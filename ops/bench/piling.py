@@ -9,11 +9,11 @@ BATCH = 500
 
 # The summaries and streams of one game and its table; what a copy has of its own is put in.
 _COPIED = {
-    "streams": "stream_id = %(game)s",
-    "games": "game_id = %(game)s",
-    "game_seats": "game_id = %(game)s",
-    "tables": "table_id = %(table)s",
-    "table_seats": "table_id = %(table)s",
+    "streams": "one.stream_id = %(game)s",
+    "games": "one.game_id = %(game)s",
+    "game_seats": "one.game_id = %(game)s",
+    "tables": "one.table_id = %(table)s",
+    "table_seats": "one.table_id = %(table)s",
 }
 _OWN = SQL(
     "jsonb_build_object('stream_id', copy.game, 'game_id', copy.game, 'table_id', copy.hand_of,"

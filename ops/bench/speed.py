@@ -25,6 +25,7 @@ from typing import Any
 
 from ops.bench.moves import bare_commits, timed
 from ops.bench.piling import pile
+from service.embedded_postgres import EmbeddedPostgres
 from service.event_store.database import Database
 from service.event_store.migrate import migrate
 from service.event_store.postgres import PostgresStore
@@ -36,7 +37,7 @@ from tests.running import running
 RESULTS = Path(__file__).parent / "results" / "speed.md"
 SEATS = 3
 CLIENTS = 8
-SECONDS = 8.0
+SECONDS = 6.0
 LOOKS = 30
 READINGS = {
     "view of the present": "",
@@ -71,9 +72,10 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=12, help="played alone, each time")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        database = stack.enter_context(servers.postgres(Path(folder) / "postgres"))
+        postgres = EmbeddedPostgres(Path(folder) / "postgres")  # which flushes each commit
+        stack.callback(postgres.stop)
+        url = postgres.start()
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
-        url = database.create()
         migrate(url)
         logs = Path(tempfile.mkdtemp(dir=folder))
         service = stack.enter_context(running(url, redis_url, logs, rate_limits=False))

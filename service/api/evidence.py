@@ -36,7 +36,7 @@ evidence = Blueprint("evidence", __name__, "What can be checked, and with what."
 
 GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
-MOST_PARTS = 200
+MOST_PARTS = 1000
 IN_MEMORY = 1 << 19
 """Bytes of an upload that are kept in memory while it comes in."""
 
@@ -182,7 +182,8 @@ def _received(file: IO[bytes]) -> bool:
     except RequestEntityTooLarge:
         whole = request.content_length
         if whole is not None and whole <= context().settings.max_bundle_bytes:
-            raise Refusal("too-large", f"there are more than {MOST_PARTS} parts") from None
+            said = f"there are more than {MOST_PARTS} parts; of many receipts the newest says most"
+            raise Refusal("too-large", said) from None
         raise
     return False
 

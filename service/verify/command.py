@@ -140,7 +140,9 @@ def _gravity(status: int) -> int:
 
 
 def contents(path: Path) -> bytes:
-    """Return the bytes of a file; NotABundle for more than are read, also where it has no end."""
+    """Return the bytes of a file; NotABundle for a folder, and for more than are read."""
+    if path.is_dir():
+        raise NotABundle(f"{path} is a folder: name the file in it")
     with path.open("rb") as file:
         data = file.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:

@@ -182,3 +182,11 @@ def test_seat_keys_reach_the_verifier(shithead: Callable[..., Said]) -> None:
     assert shithead("verify", keyed, *words)[0] == 0
     other = b64encode(SERVER.verifier.public).decode()
     assert shithead("verify", keyed, "--seat-key", f"{min(keys)}={other}")[0] == 1
+
+
+def test_a_folder_in_place_of_a_log_is_told_as_such(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    status, _, err = shithead("verify", tmp_path)
+    assert status == 3
+    assert f"{tmp_path} is a folder: name the file in it" in err
