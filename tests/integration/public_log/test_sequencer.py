@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,9 +15,7 @@ from service.event_store.protocol import Commit, OutboxRow, StoreError
 from service.public_log.postgres_log import PostgresLog
 from service.public_log.published import PublicLog
 from service.public_log.sequencer import LogBroken
-from service.public_log.signed import SignedFile
-from service.public_log.store import Batch, Head, Leaf, LogMoved, SignedHead
-from service.public_log.witness import Witness, WitnessState
+from service.public_log.store import Batch, Leaf, LogMoved
 from service.record.checkpoint import Checkpoint, sign_checkpoint
 from service.record.receipts import check_receipt, parse_receipt_body
 from service.record.tiles import EMPTY, grow
@@ -29,13 +23,10 @@ from service.record.tlog_proof import check_proof
 from service.record.tree import leaf_hash, root
 from tests.api_world import Person
 from tests.log_world import (
-    ORIGIN,
     SIGNER,
-    WITNESS,
     Clock,
     Reader,
     Stopped,
-    answering,
     sequencer_of,
     stopping_at,
 )
@@ -122,115 +113,6 @@ def test_stopped_at_any_step_the_next_round_goes_on_with_the_same_tree(
 
 def waiting_rows(store: PostgresLog) -> int:
     return len(store.waiting(limit=1000, last_leaf_before=Clock()()))
-
-
-def test_many_at_once_make_one_tree(
-    database: Database, store: PostgresLog, reader: Reader, database_url: str, tmp_path: Path
-) -> None:
-    """Four sequencers over one folder of keys, while games are being added and somebody reads."""
-    done, games, faults = threading.Event(), list[UUID](), list[BaseException]()
-    memory = SignedFile(tmp_path / "log.checkpoint")
-
-    def run() -> None:
-        own = Database(database_url, size=2)
-        try:
-            while not done.is_set():
-                sequencer_of(PostgresLog(own), signed=memory).run_once()
-        except BaseException as fault:  # noqa: BLE001 - told to the test below
-            faults.append(fault)
-        finally:
-            own.close()
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for _ in range(12):
-        games += add_games(database, 25)
-        reader.read()
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert faults == []
-    sequencer_of(store, signed=memory).run_once()
-    last = memory.last()
-    assert last is not None and last.size == store.head().size
-    reader.read()
-    assert sorted(games_in(reader)) == sorted(games)
-    assert len(reader.seen) > 3
-    tile = PublicLog(store)
-    assert tile.checkpoint() is not None
-
-
-class Overtaken(PostgresLog):
-    """A log that another sequencer takes further, once, right after one of its reads."""
-
-    def __init__(self, database: Database, read: str, other: Callable[[], object]) -> None:
-        super().__init__(database)
-        self._read = read
-        self._other = other
-
-    def _after(self, read: str) -> None:
-        if read == self._read:
-            self._read = ""
-            self._other()
-
-    def head(self) -> Head:
-        found = super().head()
-        self._after("head")
-        return found
-
-    def published(self) -> SignedHead | None:
-        found = super().published()
-        self._after("published")
-        return found
-
-    def cosigned_size(self, witness: str) -> int:
-        found = super().cosigned_size(witness)
-        self._after("cosigned_size")
-        return found
-
-
-@pytest.mark.parametrize("read", ["published", "head"])
-def test_one_that_is_overtaken_does_not_take_the_log_for_an_older_one(
-    database: Database, store: PostgresLog, reader: Reader, tmp_path: Path, read: str
-) -> None:
-    """Two over one folder of keys: one remembers more than the other has just looked at."""
-    memory = SignedFile(tmp_path / "log.checkpoint")
-    add_games(database, 2)
-    sequencer_of(store, signed=memory).append()
-
-    def other() -> None:
-        add_games(database, 2)
-        sequencer_of(store, signed=memory).run_once()
-
-    sequencer_of(Overtaken(database, read, other), signed=memory).publish()
-    reader.read()
-    last = memory.last()
-    assert last is not None and last.size == len(reader.entries) == 4
-
-
-def test_one_that_is_overtaken_does_not_take_a_witness_for_an_accuser(
-    database: Database, store: PostgresLog, tmp_path: Path
-) -> None:
-    """The witness has seen more because the other sequencer has just shown it more."""
-    state = WitnessState(tmp_path / "witness.state")
-    logs = {ORIGIN: [SIGNER.verifier]}
-    with answering(Witness(cosigner=WITNESS, logs=logs, state=state, now=time.time)) as here:
-
-        def other() -> None:
-            add_games(database, 2)
-            ahead = sequencer_of(store, witnesses=[here])
-            ahead.run_once()
-            assert ahead.ask_witnesses() == []
-
-        add_games(database, 1)
-        sequencer_of(store).run_once()
-        behind = Overtaken(database, "cosigned_size", other)
-        assert sequencer_of(behind, witnesses=[here]).ask_witnesses() == []
-        assert state.seen(ORIGIN).size == 3
-        behind = Overtaken(database, "published", other)
-        sequencer_of(behind, witnesses=[here]).confirm()
-        assert state.seen(ORIGIN).size == 5
 
 
 def test_a_batch_that_was_made_for_another_tree_is_not_added(

@@ -1,0 +1,100 @@
+"""What every directory promises of what is kept beside a game: refused moves, readings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+from service.event_store.directory import Directory, Reading, Refused
+from service.event_store.rows import MOST_REFUSALS, READ_AGAIN
+from tests.contract.conftest import Stores
+from tests.streams import THEN, append, commit, new_game
+
+
+def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> None:
+    game, other, reader = uuid4(), uuid4(), uuid4()
+    directory.record_readings([], at=THEN, reader=reader, what="nothing")
+    for hour in (2, 1):
+        at = THEN + timedelta(hours=hour)
+        directory.record_refusal(game=game, at=at, seat=hour, key_id="1", sealed=b"\0%d" % hour)
+        directory.record_readings([game, other], at=at, reader=reader, what=f"hand of {hour}")
+    times = [THEN + timedelta(hours=hour) for hour in (1, 2)]
+    assert list(directory.refusals(game)) == [
+        Refused(at=at, seat=n, key_id="1", sealed=b"\0%d" % n) for n, at in enumerate(times, 1)
+    ]
+    assert not directory.refusals(uuid4())
+    for one in (game, other):
+        assert told(directory.readings(one).items) == [
+            (times[1], reader, "hand of 2"),
+            (times[0], reader, "hand of 1"),
+        ]
+    assert not directory.readings(uuid4()).items
+
+
+def told(readings: Iterable[Reading]) -> list[tuple[datetime, UUID | None, str]]:
+    return [(reading.at, reading.reader, reading.what) for reading in readings]
+
+
+def test_readings_come_in_pages(directory: Directory) -> None:
+    game, times = uuid4(), [THEN + timedelta(hours=hour) for hour in range(5)]
+    for at in (*times, times[0]):
+        directory.record_readings([game], at=at, reader=uuid4(), what="its table")
+    page = directory.readings(game, limit=2)
+    found = list(page.items)
+    while page.next is not None:
+        page = directory.readings(game, cursor=page.next, limit=2)
+        assert len(page.items) == 2
+        found += page.items
+    assert [reading.at for reading in found] == [*reversed(times), times[0]]
+    assert len({reading.id for reading in found}) == 6
+
+
+def test_the_same_look_again_within_a_minute_is_one_reading(stores: Stores) -> None:
+    """Whoever polls sees nothing new until the game moves on, and fills no disk."""
+    directory, reader = stores.directory, uuid4()
+    game, minute = new_game(stores.store), READ_AGAIN
+
+    def look(after: timedelta, who: UUID | None = reader, what: str = "its view") -> int:
+        directory.record_readings([game], at=THEN + after, reader=who, what=what)
+        return len(directory.readings(game).items)
+
+    assert [look(part * minute) for part in (0, 0.5, 0.99)] == [1, 1, 1]
+    assert look(0.5 * minute, who=None) == 2
+    assert look(0.6 * minute, who=None) == 2
+    assert look(0.5 * minute, who=uuid4()) == 3
+    assert look(0.5 * minute, what="its log") == 4
+    stores.store.commit(commit(append(game, b"b", expected=1, summary={})))
+    assert [look(0.6 * minute), look(0.7 * minute)] == [5, 5]
+    assert [look(1.6 * minute), look(1.7 * minute)] == [6, 6]
+    unknown = uuid4()
+    for _ in range(2):
+        directory.record_readings([unknown], at=THEN, reader=reader, what="its view")
+    assert len(directory.readings(unknown).items) == 1
+
+
+def test_of_a_seat_so_many_refused_moves_are_kept_and_no_more(directory: Directory) -> None:
+    """Or a seat could post nonsense until the bundle of its game is larger than a reader takes."""
+    game = uuid4()
+    for seat in (*[0] * (MOST_REFUSALS + 1), 1):
+        directory.record_refusal(game=game, at=THEN, seat=seat, key_id="1", sealed=b"x")
+    kept = [refused.seat for refused in directory.refusals(game)]
+    assert (kept.count(0), kept.count(1)) == (MOST_REFUSALS, 1)
+
+
+def test_refused_moves_are_forgotten_by_the_age_of_the_end_of_their_game(
+    stores: Stores,
+) -> None:
+    directory, day = stores.directory, timedelta(days=1)
+    games = {
+        "over": new_game(stores.store, status="ended", ended_at=THEN + day),
+        "over later": new_game(stores.store, status="ended", ended_at=THEN + 3 * day),
+        "running": new_game(stores.store),
+    }
+    for game in games.values():
+        for _ in range(2):
+            directory.record_refusal(game=game, at=THEN, seat=0, key_id="1", sealed=b"x")
+    assert directory.purge_refusals(ended_before=THEN + day) == 0
+    assert directory.purge_refusals(ended_before=THEN + 2 * day) == 2
+    kept = {name: len(directory.refusals(game)) for name, game in games.items()}
+    assert kept == {"over": 0, "over later": 2, "running": 2}

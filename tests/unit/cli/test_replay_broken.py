@@ -1,0 +1,95 @@
+"""`shithead replay` of logs that do not hold: shown to their end, with what is against them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from service.commands.recording import read_recording, steps_of
+from service.commands.replay import warning_of
+from service.domain.view import ALL
+from tests.tamper import Forgery
+from tests.unit.cli.conftest import Said
+from tests.unit.cli.test_replay_command import LINES, LOG, whole
+
+
+def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    changed = tmp_path / "changed.jsonl"
+    changed.write_bytes(LOG.read_bytes().replace(b'"seq":20,', b'"seq":21,'))
+    status, out, err = shithead("replay", changed)
+    assert status == 1
+    assert "the history does not hold: chain fails at seq 20" in err
+    assert out.partition("\n\n")[2].splitlines()[0] == whole(None).splitlines()[0]
+    assert "\n  20  " not in out
+    rest = "The log has 176 more lines: the first of them is not the next event."
+    assert out.endswith(f"!     {rest}\n")
+
+
+def test_events_that_are_no_longer_chained_are_shown_and_marked(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    """A time changed in one event leaves all that follows as readable as it was."""
+    changed = tmp_path / "changed.jsonl"
+    second = LINES[21].replace(b"\"at\":\"2026-11-21T", b"\"at\":\"2026-11-20T")
+    assert second != LINES[21]
+    changed.write_bytes(b"\n".join([*LINES[:21], second, *LINES[22:]]) + b"\n")
+    status, out, _ = shithead("replay", changed, "--as", "public")
+    assert status == 1
+    told = out.partition("\n\n")[2].splitlines()
+    assert [line for line in told if not line.startswith("!")] == whole(None).splitlines()
+    chained = [n for n, line in enumerate(told) if line.startswith("!     chain")]
+    assert "22" in [told[n - 1].split()[0] for n in chained], "the event after it tells"
+
+
+def no_seat(forgery: Forgery) -> None:
+    seq = forgery.find("cards_drawn", n=5)
+    forgery.data(seq)["seat"] = forgery.events[seq]["by"] = 9
+
+
+def no_stock(forgery: Forgery) -> None:
+    forgery.data(forgery.find("cards_drawn", n=3))["count"] = 60
+
+
+def no_slot(forgery: Forgery) -> None:
+    forgery.data(forgery.find("cards_played", lambda e: e["data"]["zone"] == "down"))["slot"] = 7
+
+
+@pytest.mark.parametrize("forge", [no_seat, no_stock, no_slot])
+def test_events_that_lead_nowhere_are_told_in_words_of_their_own(
+    forge: Callable[[Forgery], None], shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    """Even the public story cannot go on: what each event says of itself is left."""
+    forgery = Forgery(LINES)
+    forge(forgery)
+    path = tmp_path / "forged.jsonl"
+    path.write_bytes(b"\n".join(forgery.lines()) + b"\n")
+    status, out, err = shithead("replay", path)
+    assert status == 1
+    assert len(re.findall(r"^ *\d+  ", out, re.MULTILINE)) == len(LINES)
+    assert "on nobody can tell where the cards lie" in out
+    said = [out, err, *shithead("verify", path)[1:]]
+    for words in (("--move", "150"), ("--card", "Th"), ("--knowledge", "1", "--at", "190")):
+        status, out, err = shithead("audit", path, *words)
+        assert status == 1, err
+        assert "on nobody can tell where the cards lie" in out
+        said += [out, err]
+    assert not re.search(r"[A-Z][a-z]+Error|index out of|list\.|zip\(", "".join(said))
+
+
+def test_a_screen_shows_what_is_said_against_its_event() -> None:
+    """Under way through a game its reader sees at which event something is wrong."""
+    forgery = Forgery(LINES)
+    no_stock(forgery)
+    recording = read_recording(b"\n".join(forgery.lines()) + b"\n")
+    steps, fault = steps_of(recording, ALL)
+    seq = recording.against[0].seq
+    assert "count is 60" in str(warning_of(recording, steps[seq], fault))
+    assert "nobody can tell where the cards lie" in str(warning_of(recording, steps[-1], fault))
+    before = str(warning_of(recording, steps[seq - 1], fault))
+    assert "the deck does not hold" in before
+    assert "nobody can tell" not in before
