@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import SpooledTemporaryFile
@@ -150,7 +151,7 @@ def verify(_call: Call) -> Response:
     """
     # Who sends slowly holds a thread for that, and none of the few places to verify in.
     with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
-        with _place(context().incoming):
+        with _place(context().incoming), _room_on_disk():
             is_whole = _received(file)
         with _place(context().uploads):
             found = _verify_whole(file.read()) if is_whole else _verify_parts()
@@ -164,6 +165,16 @@ def _place(places: Places) -> Iterator[None]:
         if not free:
             raise Refusal("unavailable", "too many logs are being verified", retry_after=5)
         yield
+
+
+@contextmanager
+def _room_on_disk() -> Iterator[None]:
+    """Raise `unavailable` where what comes in cannot be kept, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        logging.getLogger("shithead.api").error("an upload cannot be kept: %s", error.strerror)
+        raise Refusal("unavailable", "there is no room for it now", retry_after=60) from None
 
 
 def _received(file: IO[bytes]) -> bool:

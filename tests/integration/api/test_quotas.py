@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 from typing import Any
 
 import pytest
@@ -144,3 +146,18 @@ def test_an_upload_is_not_unpacked_first(world: World, kind: str) -> None:
         "/v1/verify", data=b"x", content_type=kind, headers={"Content-Encoding": "gzip"}
     )
     assert problem_of(answer) == "unsupported-media-type"
+
+
+@pytest.mark.parametrize("kind", ["application/zip", "multipart/form-data; boundary=b"])
+def test_an_upload_for_which_the_disk_has_no_room_is_told_to_come_later(
+    world: World, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
+    raw = b"x" * 2**20 if kind == "application/zip" else part + b"x" * 2**20 + b"\r\n--b--\r\n"
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    answer = world.client.post("/v1/verify", data=raw, content_type=kind)
+    assert (problem_of(answer), answer.headers["Retry-After"]) == ("unavailable", "60")
