@@ -36,8 +36,8 @@ def _accounts(report: Report, name: str) -> Iterator[str]:
         said = printable(account.said)
         yield f"what happened ({account.claim}), seq {account.seq}: {said}"
         if account.move:
-            same = ", with the receipts and keys that were given here" if report.outside else ""
-            yield f"  to see that move: shithead audit {printable(name)} --move {account.seq}{same}"
+            same = ", given the same receipts and keys" if report.outside else ""
+            yield f"  to see that move{same}: shithead audit {printable(name)} --move {account.seq}"
 
 
 def _line(finding: Finding) -> str:

@@ -50,7 +50,8 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
         r" it; .* seat 1 could have played (?:\w\w(?: or )?)+ \[L10\]$",
         happened,
     )
-    assert f"shithead audit {tmp_path / 'game.shx'} --move {case.seq}, with the receipts" in out
+    shown = f"shithead audit {tmp_path / 'game.shx'} --move {case.seq}\n"
+    assert f"to see that move, given the same receipts and keys: {shown}" in out
     status, out, err = shithead("audit", tmp_path / "game.shx", "--move", case.seq)
     assert status == 1  # shown, and what is wrong with the log is told
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
