@@ -91,23 +91,24 @@ def _players(rows: Sequence[Row]) -> dict[tuple[str, int, str], tuple[int, float
 def _again(rows: Sequence[Row]) -> Iterator[str]:
     by_how = {how: _rates([row for row in rows if row["how"] == how]) for how in AGAIN}
     first = _rates([row for row in rows if row["how"] == "as it is"])
-    left: Counter[str] = Counter()
-    lone = hands = 0
-    for row in rows:
-        if row["how"] == "as it is":
-            for bots in row["stale"]:
-                left.update(bots)
-                hands += 1
-                lone += bots.get("random", 0) == 0
-    if not hands:
+    ends = [bots for row in rows if row["how"] == "as it is" for bots in row["stale"] if bots]
+    if not ends:
         return
+    left: Counter[str] = Counter()
+    for bots in ends:
+        left.update(bots)
+    two = sum(sum(bots.values()) == 2 for bots in ends)
+    both = sum(bots == {"random": 2} for bots in ends)
+    without = sum("random" not in bots for bots in ends)
     holding = ", ".join(f"{bot} {count}" for bot, count in left.most_common())
     yield f"""
 ## Why hands do not end
 
-A stalemate here is a hand that its turn limit ended. In the {hands} of them, {sum(left.values())}
-seats still held cards: {holding}. In {lone} of them `random` was not among these. The stalest
-combinations, played again without `random`, and again with it and four times the turns:
+A stalemate here is a hand that its turn limit ended; the rules set no end to one in which the
+cards go round (rules.md, Endless hands). Of {len(ends)} of them it is known who still held cards:
+{holding}. In {two} two seats were left, in {both} both of these were `random`, which lays any
+cards that fit; in {without} none was. Some of the stalest combinations, played again without
+`random`, and again with it and four times the turns:
 
 | ruleset | seats | stalemates | without `random` | four times the turns |
 | --- | --- | --- | --- | --- |"""

@@ -37,7 +37,7 @@ from tests.running import running
 RESULTS = Path(__file__).parent / "results" / "speed.md"
 SEATS = 3
 CLIENTS = 8
-SECONDS = 6.0
+SECONDS = 5.0
 LOOKS = 30
 READINGS = {
     "view of the present": "",
@@ -97,6 +97,9 @@ def _measured(port: int, store: PostgresStore, games: int) -> Iterator[Row]:
         _game(port, random.Random(number), figures)
     commit = statistics.median(figures.commits)
     yield "a commit of two events", "1", _ms(commit)
+    client = Client(port=port)
+    health = [timed(partial(_read, client, "/healthz")) for _ in range(10 * LOOKS)]
+    yield "an answer of /healthz, which does nothing", _ratio(health, commit), _median(health)
     yield "a move, answered over HTTP", _ratio(figures.moves, commit), _median(figures.moves)
     yield "a view, answered over HTTP", _ratio(figures.views, commit), _median(figures.views)
     yield from _readings(port, store, figures.game)
@@ -109,6 +112,7 @@ def _readings(port: int, store: PostgresStore, game: str) -> Iterator[Row]:
     events = anybody.get(f"/v1/games/{game}/events?limit=1000")["items"]
     plays = [event["seq"] for event in events if event["type"] == "cards_played"]
     words = {"middle": len(events) // 2, "play": plays[-1]}
+    yield "events of the game that is read", "", f"{anybody.get(f'/v1/games/{game}')['version']}"
     for name, path in READINGS.items():
         asked = f"/v1/games/{game}{path.format(**words)}"
         taken, commits = [], []

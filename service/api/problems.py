@@ -257,12 +257,12 @@ def _unavailable(_error: StoreUnavailable) -> Response:
 
 def _not_to_be_had(error: StreamArchived | Unfollowed) -> Response:
     """Answer that the game is not to be had now: nobody may guess what it would say."""
+    log = logging.getLogger("shithead.api")
     if isinstance(error, StreamArchived):
-        said, detail = "an archived game", "this game is archived, and its bundle is not at hand"
-    else:
-        said, detail = "a stored game", "what is stored of this game does not fit together"
-    logging.getLogger("shithead.api").error("%s cannot be read: %s", said, error)
-    return problem("unavailable", detail)
+        log.error("an archived game cannot be read: %s", error)
+        return problem("unavailable", "this game is archived, and its bundle is not at hand")
+    log.error("a stored game cannot be read: %s", error)
+    return problem("unavailable", "what is stored of this game does not fit together")
 
 
 def _erased(_error: PlayerErased) -> Response:
