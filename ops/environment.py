@@ -1,4 +1,4 @@
-"""The virtual environment of this checkout: made once, made again when what it holds changes."""
+"""The virtual environment of this checkout: created once, updated when its requirements change."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _install_checkout(folder: Path) -> None:
     (packages,) = (folder / "lib").glob("python3.*/site-packages")
     (packages / "shithead.pth").write_text(f"{ROOT}\n")
     script = folder / "bin" / "shithead"
-    call = "import sys; sys.argv[0] = 'shithead'; from service.cli import main; main()"
+    call = "import sys; sys.argv[0] = 'shithead'; from service.cli.__main__ import main; main()"
     script.write_text(f'#!/bin/sh\nexec "$(dirname "$0")/python" -c "{call}" "$@"\n')
     script.chmod(0o755)
 

@@ -1,4 +1,4 @@
-"""Events of a dispute's stream as plain values, and back; internal, but chained like a game's."""
+"""Conversion between dispute events and plain values; their stream is internal."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
-from service.domain.dispute_events import (
+from service.domain.dispute import (
     Appealed,
     Charge,
     DisputeClosed,
     DisputeEvent,
     DisputeOpened,
     FindingsMade,
+    Periods,
     RefereeRefused,
     RefereeReplaced,
     RefereeSeated,
@@ -24,6 +25,7 @@ from service.domain.dispute_events import (
     Vote,
     VoteCommitted,
     VoteRevealed,
+    VotingOpened,
 )
 
 _TYPES: Mapping[type[DisputeEvent], str] = {
@@ -33,6 +35,7 @@ _TYPES: Mapping[type[DisputeEvent], str] = {
     RefereeSeated: "referee_seated",
     RefereeRefused: "referee_refused",
     RefereeReplaced: "referee_replaced",
+    VotingOpened: "voting_opened",
     VoteCommitted: "vote_committed",
     VoteRevealed: "vote_revealed",
     Ruled: "dispute_ruled",
@@ -63,9 +66,10 @@ def _plain(value: Any) -> Any:
 
 
 def _opened(data: Mapping[str, Any]) -> DisputeOpened:
-    return DisputeOpened(
-        **{**data, "charge": Charge(data["charge"]), "barred": tuple(data["barred"])}
-    )
+    typed: dict[str, Any] = {"charge": Charge(data["charge"]), "barred": tuple(data["barred"])}
+    if "periods" in data:
+        typed["periods"] = Periods(**data["periods"])
+    return DisputeOpened(**{**data, **typed})
 
 
 def _sided(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,6 +83,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], DisputeEvent]] = {
     "referee_seated": lambda data: RefereeSeated(**data),
     "referee_refused": lambda data: RefereeRefused(**_sided(data)),
     "referee_replaced": lambda data: RefereeReplaced(**data),
+    "voting_opened": lambda data: VotingOpened(referees=tuple(data["referees"])),
     "vote_committed": lambda data: VoteCommitted(**data),
     "vote_revealed": lambda data: VoteRevealed(**{**data, "vote": Vote(data["vote"])}),
     "dispute_ruled": lambda data: Ruled(

@@ -1,4 +1,4 @@
-"""Errors of marshmallow as JSON pointers (RFC 6901), which problems carry."""
+"""The schema of problems, and validation errors as JSON pointers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_OF_THE_WHOLE = "_schema"
-_IN_OUR_WORDS = tuple(
-    (re.compile(theirs, re.DOTALL), ours)
-    for theirs, ours in (
+from marshmallow import fields
+
+from schemas.moves import MoveSchema
+from schemas.strict_fields import Closed, Whole
+
+_WHOLE = "_schema"
+_MESSAGES = tuple(
+    (re.compile(pattern, re.DOTALL), message)
+    for pattern, message in (
         (r"Missing data for required field\.", "is missing"),
         (r"Unknown field\.", "is not known here"),
         (r"Field may not be null\.", "may not be null"),
@@ -19,8 +24,10 @@ _IN_OUR_WORDS = tuple(
         (r"Not a valid UUID\.", "is not a UUID"),
         (r"Not a valid (?:integer|number)\.", "is not a number"),
         (r"Must be one of: (.*)\.", r"is not one of \1"),
-        (r"Must be greater than or equal to (\S+) and less than or equal to (\S+)\.",
-         r"is not from \1 to \2"),
+        (
+            r"Must be greater than or equal to (\S+) and less than or equal to (\S+)\.",
+            r"is not from \1 to \2",
+        ),
         (r"Must be greater than or equal to (\S+)\.", r"is less than \1"),
         (r"Length must be between (\d+) and (\d+)\.", r"is not \1 to \2 long"),
         (r"Length must be (\d+)\.", r"is not \1 long"),
@@ -28,33 +35,73 @@ _IN_OUR_WORDS = tuple(
         (r"Longer than maximum length (\d+)\.", r"is longer than \1"),
     )
 )
-"""What marshmallow says, and how the API says it: in one style, about the value at the place."""
+"""Messages of marshmallow as regular expressions, and the corresponding messages of the API."""
 
 
 def pointers(messages: Any, at: str = "") -> list[dict[str, str]]:
-    """Return every message with the pointer to the value that it is about."""
+    """Return the messages of a ValidationError, each with the JSON pointer to its value."""
     return [{"at": place, "message": message} for place, message in _walk(messages, at)]
 
 
 def _walk(messages: Any, at: str) -> Iterator[tuple[str, str]]:
     if isinstance(messages, Mapping):
         for key, inner in messages.items():
-            yield from _walk(inner, at if key == _OF_THE_WHOLE else f"{at}/{token(key)}")
+            yield from _walk(inner, at if key == _WHOLE else f"{at}/{token(key)}")
     elif isinstance(messages, list | tuple):
         for message in messages:
             yield from _walk(message, at)
     else:
-        yield at, _in_our_words(str(messages))
+        yield at, _message(str(messages))
 
 
-def _in_our_words(message: str) -> str:
-    for theirs, ours in _IN_OUR_WORDS:
-        match = theirs.fullmatch(message)
+def _message(theirs: str) -> str:
+    """Return a message of marshmallow in the words of the API."""
+    for pattern, ours in _MESSAGES:
+        match = pattern.fullmatch(theirs)
         if match is not None:
             return match.expand(ours)
-    return message
+    return theirs
 
 
 def token(key: Any) -> str:
-    """Return a name as it stands in a JSON pointer."""
+    """Return a name escaped for a JSON pointer (RFC 6901)."""
     return str(key).replace("~", "~0").replace("/", "~1")
+
+
+class FaultSchema(Closed):
+    """An error in a body, query or header."""
+
+    at = fields.String(
+        required=True,
+        metadata={
+            "description": "a JSON pointer into the body, or the name of a parameter or header"
+        },
+    )
+    message = fields.String(required=True)
+
+
+class ProblemSchema(Closed):
+    """A problem (RFC 9457): why a request was refused or failed."""
+
+    type = fields.String(required=True, metadata={"format": "uri-reference"})
+    title = fields.String(required=True)
+    status = Whole(required=True, low=400, high=599)
+    detail = fields.String(required=True)
+    instance = fields.String(required=True)
+    errors = fields.List(
+        fields.Nested(FaultSchema),
+        metadata={
+            "description": "with `invalid-body`, `malformed`, `ruleset-refused`: at most 50 errors"
+        },
+    )
+    rule = fields.String(metadata={"description": "with `rule-refused`: the id of the statement"})
+    rule_text = fields.String(
+        allow_none=True, metadata={"description": "with `rule-refused`: the text of the statement"}
+    )
+    legal = fields.List(
+        fields.Nested(MoveSchema),
+        metadata={"description": "with `rule-refused`: the caller's legal moves"},
+    )
+    version = Whole(
+        metadata={"description": "with `rule-refused` and `stale-version`: the present version"}
+    )

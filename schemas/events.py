@@ -1,4 +1,4 @@
-"""Domain events as the `data` of SHX/1 events, and back."""
+"""Conversion between game events and the `data` of SHX/1 events."""
 
 from __future__ import annotations
 
@@ -52,11 +52,16 @@ RulesetReader = Callable[[Mapping[str, Any], int], Ruleset]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """What an event shows of the deck: `salt(p)`, and at the end the seed and the deck."""
+    """
+    Secrets of a deck that events reveal: salts of opened cards, at the end seed and deck.
+
+    `refusals` is the part about refused attempts in a seal of version 2, None for version 1.
+    """
 
     salt: Callable[[int], str]
     seed: str
     deck: tuple[str, ...] | None
+    refusals: Mapping[str, Any] | None = None
 
 
 def data_of(event: Event, secrets: Secrets | None = None) -> Data:
@@ -229,7 +234,8 @@ def _sealed(secrets: Secrets | None) -> Data:
     if secrets is None:
         raise ValueError("a seal needs the seed")
     deck = None if secrets.deck is None else list(secrets.deck)
-    return {"seed": secrets.seed, "deck": deck}
+    data: Data = {"seed": secrets.seed, "deck": deck}
+    return data if secrets.refusals is None else {**data, "refusals": dict(secrets.refusals)}
 
 
 def _created(data: Mapping[str, Any], read_ruleset: RulesetReader) -> GameCreated:

@@ -1,10 +1,13 @@
-"""Moves as JSON objects (SHX/1, section 5), and back."""
+"""Moves: their schemas, and the conversion between JSON and commands (SHX/1, section 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+
+from schemas.strict_fields import Closed, OneOf, Text, Whole, hex_digits, signature_field
 from service.domain.cards import Card
 from service.domain.commands import (
     Forfeit,
@@ -19,6 +22,9 @@ from service.domain.commands import (
     Swap,
     TryStock,
 )
+from service.shx.validators import MAX_SEATS
+
+MOST_CARDS = 1000
 
 
 def move_json(move: Move) -> dict[str, Any]:
@@ -74,3 +80,175 @@ def move_of(data: Mapping[str, Any], seat: Seat) -> Move:
 
 def _cards(codes: list[str]) -> tuple[Card, ...]:
     return tuple(Card(code) for code in codes)
+
+
+def _codes(*, least: int = 0, **more: Any) -> fields.List[Any]:
+    # Any short text is accepted: valid codes depend on the deck of the game, and
+    # `unknown-card` is the answer to others.
+    card = Text(shortest=1, longest=16, metadata={"example": "Th"})
+    size = validate.Length(min=least, max=MOST_CARDS)
+    return fields.List(card, validate=size, **more)
+
+
+def _named(name: str) -> fields.String:
+    return fields.String(required=True, validate=validate.OneOf([name]))
+
+
+class PlayIntent(Closed):
+    """Play these cards."""
+
+    type = _named("play")
+    cards = _codes(required=True, least=1)
+
+
+class PlayBlindIntent(Closed):
+    """Play the face-down card of a slot."""
+
+    type = _named("play_blind")
+    slot = Whole(required=True, high=MOST_CARDS)
+
+
+class PickUpIntent(Closed):
+    """Pick up the pile, and these face-up cards with it."""
+
+    type = _named("pick_up")
+    with_ = _codes(required=True, data_key="with")
+
+
+class TryStockIntent(Closed):
+    """Try the top card of the stock."""
+
+    type = _named("try_stock")
+
+
+class PassIntent(Closed):
+    """Pass, if no card can be played on an empty pile."""
+
+    type = _named("pass")
+
+
+class SwapIntent(Closed):
+    """Exchange the hand cards `up` for the face-up cards `hand`, pair by pair."""
+
+    type = _named("swap")
+    up = _codes(required=True, least=1)
+    hand = _codes(required=True, least=1)
+
+    @validates_schema
+    def check_pairs(self, data: Mapping[str, Any], **_more: Any) -> None:
+        """Raise ValidationError if the two lists differ in length."""
+        if len(data["up"]) != len(data["hand"]):
+            raise ValidationError("must have as many cards as /up", field_name="hand")
+
+
+class LayIntent(Closed):
+    """Lay hand cards face up: for each slot the cards that are added to it."""
+
+    type = _named("lay")
+    stacks = fields.List(_codes(), required=True, validate=validate.Length(min=1, max=MAX_SEATS))
+
+
+class ReadyIntent(Closed):
+    """Finish the exchange phase."""
+
+    type = _named("ready")
+
+
+class ForfeitIntent(Closed):
+    """Give up the hand as its shithead."""
+
+    type = _named("forfeit")
+
+
+INTENTS: Mapping[str, type[Schema]] = {
+    "play": PlayIntent,
+    "play_blind": PlayBlindIntent,
+    "pick_up": PickUpIntent,
+    "try_stock": TryStockIntent,
+    "pass": PassIntent,
+    "swap": SwapIntent,
+    "lay": LayIntent,
+    "ready": ReadyIntent,
+    "forfeit": ForfeitIntent,
+}
+"""The schema of each type of move as signed: without `auth`, and `with` is required."""
+
+NO_MOVE = f"is not one of {', '.join(INTENTS)}"
+
+
+class SignedMove(OneOf):
+    """A move in a signed intent."""
+
+    variants = tuple(INTENTS.values())
+    none_fits = NO_MOVE
+    discriminator = "type"
+
+    @classmethod
+    def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
+        """Return the schema of the move's type."""
+        return _of_type(INTENTS, data)
+
+
+class SeenSchema(Closed):
+    """The latest event that the player has seen."""
+
+    seq = Whole(required=True)
+    head = hex_digits(64, required=True)
+
+
+class IntentSchema(Closed):
+    """A move with its context, which the player signs."""
+
+    v = fields.Integer(required=True, strict=True, validate=validate.OneOf([1]))
+    game = fields.String(required=True, metadata={"format": "uuid"})
+    seat = Whole(required=True, high=MAX_SEATS - 1)
+    seen = fields.Nested(SeenSchema, required=True)
+    move = fields.Nested(SignedMove, required=True)
+    nonce = hex_digits(32, required=True)
+
+
+class AuthSchema(Closed):
+    """A signed intent: the signature is made with the seat's key."""
+
+    intent = fields.Nested(IntentSchema, required=True)
+    sig = signature_field(required=True)
+
+
+class _Move(Closed):
+    auth = fields.Nested(
+        AuthSchema,
+        load_only=True,
+        metadata={"description": "the signed intent, required if the seat has a key"},
+    )
+
+
+def _move_schema(name: str, intent: type[Schema]) -> type[Schema]:
+    """Return the schema of a move as it is listed and posted: `auth` and `with` are optional."""
+    more: dict[str, Any] = {"__doc__": intent.__doc__}
+    if name == "pick_up":
+        more["with_"] = _codes(data_key="with")
+    return type(intent.__name__.removesuffix("Intent") + "MoveSchema", (intent, _Move), more)
+
+
+MOVES: Mapping[str, type[Schema]] = {
+    name: _move_schema(name, intent) for name, intent in INTENTS.items()
+}
+"""The schema of each type of move as the API lists it and accepts it."""
+
+
+class MoveSchema(OneOf):
+    """A move: listed ones are ready to be posted; a seat with a key adds `auth`."""
+
+    variants = tuple(MOVES.values())
+    none_fits = NO_MOVE
+    discriminator = "type"
+
+    @classmethod
+    def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
+        """Return the schema of the move's type."""
+        return _of_type(MOVES, data)
+
+
+def _of_type(schemas: Mapping[str, type[Schema]], data: Mapping[str, Any]) -> type[Schema] | None:
+    kind = data.get("type")
+    return schemas.get(kind) if isinstance(kind, str) else None

@@ -1,4 +1,4 @@
-"""Marshmallow fields that take just what JSON, or a query, says: no "yes" for true, no 1.0."""
+"""Marshmallow fields and base schemas without type coercion, and field helpers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,18 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
-from service.record.weak_keys import is_weak
-
-SAFE_INTEGER = 2**53 - 1
-"""The largest integer that every reader of JSON keeps exactly."""
+from service.shx.canonical import MAX_INTEGER
+from service.shx.validators import MAX_TEXT
+from service.shx.weak_keys import key_fault
 
 MOST_EVENTS = 1_000_000
-"""More than the events of any game; a version beyond it names nothing."""
-
-MAX_TEXT = 300
-"""Characters of the longest string that a body may hold; bundles apart."""
+"""An upper bound of versions: no game has as many events."""
 
 _DIGITS = re.compile(r"-?[0-9]{1,16}")
 
 
 class Closed(Schema):
-    """A schema that refuses fields it does not know."""
+    """A schema that refuses unknown fields."""
 
     class Meta:
         """Unknown fields are refused, and the document says so."""
@@ -35,9 +31,9 @@ class Closed(Schema):
 
 
 class Whole(fields.Integer):
-    """An integer of JSON: neither true, nor 1.0, nor "1"."""
+    """A JSON integer; `true` and `"1"` are refused."""
 
-    def __init__(self, *, low: int = 0, high: int = SAFE_INTEGER, **more: Any) -> None:
+    def __init__(self, *, low: int = 0, high: int = MAX_INTEGER, **more: Any) -> None:
         super().__init__(strict=True, validate=validate.Range(min=low, max=high), **more)
 
     def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> int:
@@ -47,7 +43,7 @@ class Whole(fields.Integer):
 
 
 class QueryWhole(fields.Integer):
-    """An integer in a query: digits and nothing else; a version, unless told otherwise."""
+    """An integer in a query, by default a version: digits only."""
 
     def __init__(self, *, low: int = 0, high: int = MOST_EVENTS, **more: Any) -> None:
         super().__init__(validate=validate.Range(min=low, max=high), allow_none=False, **more)
@@ -59,7 +55,7 @@ class QueryWhole(fields.Integer):
 
 
 class Truth(fields.Boolean):
-    """True or false of JSON, nothing that stands for it."""
+    """A JSON boolean; 0, 1 and strings are refused."""
 
     def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> bool:
         if not isinstance(value, bool):
@@ -82,12 +78,12 @@ class Text(fields.String):
     def __init__(self, *, shortest: int = 0, longest: int = MAX_TEXT, **more: Any) -> None:
         more.setdefault("allow_none", False)
         size = validate.Length(min=shortest, max=longest)
-        whole = validate.Regexp(r"^[^\u0000]*$", error="holds a NUL")
+        whole = validate.Regexp(r"^[^\u0000]*$", error="contains a NUL character")
         super().__init__(validate=[size, whole], **more)
 
 
 class Name(fields.String):
-    """A name that people give: characters that can be seen, brought to NFC."""
+    """A name chosen by a user: visible characters, normalised to NFC."""
 
     def __init__(self, *, longest: int = 40, **more: Any) -> None:
         size = validate.Length(min=1, max=longest, error="is not 1 to {max} characters long")
@@ -110,7 +106,7 @@ _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 class Chosen(fields.String):
-    """One of a few words."""
+    """One of a fixed set of words."""
 
     def __init__(self, *words: str, **more: Any) -> None:
         more.setdefault("allow_none", False)
@@ -118,7 +114,7 @@ class Chosen(fields.String):
 
 
 class Shaped(fields.String):
-    """A string that a pattern describes whole."""
+    """A string that matches a pattern as a whole."""
 
     def __init__(self, pattern: str, what: str, **more: Any) -> None:
         more.setdefault("allow_none", False)
@@ -126,18 +122,18 @@ class Shaped(fields.String):
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, *args, **kwargs)
-        if text.endswith("\n"):  # which `$` lets pass
+        if text.endswith("\n"):  # which `$` permits
             raise ValidationError("ends with a line break")
         return text
 
 
 class PublicKey(Shaped):
-    """An Ed25519 public key in base64; one that anybody could sign for is refused."""
+    """An Ed25519 public key in base64; weak keys are refused."""
 
     def _validate(self, value: Any) -> None:
         super()._validate(value)
-        if is_weak(b64decode(value)):
-            raise ValidationError("is a key of small order, which proves nothing")
+        if fault := key_fault(b64decode(value)):
+            raise ValidationError(f"is {fault}")
 
 
 def hex_digits(count: int, **more: Any) -> Shaped:
@@ -149,7 +145,7 @@ GIVEN_NAME = "[A-Za-z0-9_-]{1,60}"
 
 
 def name_field(what: str, **more: Any) -> Shaped:
-    """Return a field of a name that the project itself gave: of a ruleset, of a bot."""
+    """Return a field for the name of a ruleset or bot."""
     return Shaped(f"^{GIVEN_NAME}$", f"is not the name of a {what}", **more)
 
 
@@ -170,10 +166,10 @@ def time_field(**more: Any) -> Shaped:
 
 class OneOf(Closed):
     """
-    One of several schemas, told apart by what is in the value.
+    One of several schemas, chosen by the content of the value.
 
-    `variant` returns the schema for a value, or None where there is none; the
-    document lists `variants`.
+    `variant` returns the schema for a value, None if none applies; the OpenAPI document
+    lists `variants`.
     """
 
     variants: tuple[type[Schema], ...] = ()
@@ -181,18 +177,58 @@ class OneOf(Closed):
     @classmethod
     @abstractmethod
     def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
-        """Return which of the variants a value means to be."""
+        """Return the variant for a value, None if none applies."""
 
     def load(self, data: Any, **_more: Any) -> Any:
-        """Return the value as it came, once its variant has taken it."""
+        """Return the value unchanged; raises ValidationError if its variant refuses it."""
         if not isinstance(data, Mapping):
             raise ValidationError("is not an object")
         schema = self.variant(data)
         if schema is None:
-            raise ValidationError({self.told_by: [self.none_fits]})
+            raise ValidationError({self.discriminator: [self.none_fits]})
         schema().load(data)
         return dict(data)
 
-    none_fits = "is none of the kinds that are asked for"
-    told_by = "_schema"
-    """The field that tells the variants apart, where there is one."""
+    none_fits = "matches none of the permitted forms"
+    discriminator = "_schema"
+    """The field by which the variants are chosen, if there is one."""
+
+
+CARD_PATTERN = r"^(?:[2-9TJQKA][cdhs](?:/(?:[2-9]|[1-9][0-9]))?|X[1-9][0-9]?)$"
+
+
+def card_field(**more: Any) -> Shaped:
+    """Return a field of a card code, such as `Th`, `Th/2` (of the second deck) or `X1`."""
+    more.setdefault("metadata", {"example": "Th"})
+    return Shaped(CARD_PATTERN, "is not a card code", **more)
+
+
+def card_list(**more: Any) -> fields.List[Any]:
+    """Return a required list of card codes."""
+    return fields.List(card_field(required=True), required=True, **more)
+
+
+CURSOR = r"^[A-Za-z0-9_=.:-]{1,200}$"
+
+
+class PageQuery(Closed):
+    """Pagination: page size and cursor."""
+
+    limit = QueryWhole(low=1, high=200, load_default=50)
+    cursor = Shaped(
+        CURSOR,
+        "is not a cursor that a list gave",
+        load_default=None,
+        metadata={"description": "`next` of the page before"},
+    )
+
+
+def page_of(item: type[Schema], **more: Any) -> type[Schema]:
+    """Return the schema of a page of items."""
+    members: dict[str, Any] = {
+        "__doc__": f"A page of items like {item.__name__.removesuffix('Schema')}.",
+        "items": fields.List(fields.Nested(item), required=True),
+        "next": fields.String(required=True, allow_none=True),
+        **more,
+    }
+    return type(f"{item.__name__.removesuffix('Schema')}PageSchema", (Closed,), members)

@@ -1,4 +1,4 @@
-"""Events of a table's stream as plain values, and back; internal, but chained like a game's."""
+"""Conversion between table events and plain values; their stream is internal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The view of a game as JSON (api.md, section 4), built from a game that is already masked."""
+"""Game views as JSON, built from a game in which hidden cards are masked."""
 
 from __future__ import annotations
 

@@ -1,60 +1,77 @@
-"""The composition root: the parts of the service, each put together once, in their order."""
+"""Composition root: builds the services from their ports, or from the settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from uuid import UUID
 
-from service.application.answers import Answers
-from service.application.attendance import Attendance
-from service.application.auditing import Auditing
-from service.application.beat import Rest, no_beat
-from service.application.dispute_files import DisputeFiles
-from service.application.disputes import Disputes
-from service.application.docket import Docket
-from service.application.entries import Entries
-from service.application.entropy import EntropyCalls
-from service.application.evidence import Evidence
-from service.application.games import Games
-from service.application.idle import IdleGames
-from service.application.key_changes import KeyChanges
-from service.application.lists import Lists
-from service.application.moves import Moves
+from redis import Redis
+
+from service.application.access_log import Readings
+from service.application.clock_watch import ClockWatch
+from service.application.disputes.commands import DisputeCommands
+from service.application.disputes.disputes import Disputes
+from service.application.disputes.files import DisputeFiles
+from service.application.disputes.findings import Attendance
+from service.application.disputes.opening import DisputeOpening
+from service.application.erasures import Erasures
+from service.application.games.audits import Auditing
+from service.application.games.cache import Entries
+from service.application.games.due_moves import Turns
+from service.application.games.entropy import EntropyCalls
+from service.application.games.evidence import Evidence, Verifying, Work, answer_here
+from service.application.games.histories import Histories
+from service.application.games.moves import Moves, Refusals
+from service.application.games.queries import Games, Lists
+from service.application.games.schedule import Beat, IdleGames, Rest, no_beat
+from service.application.handler import Handler
+from service.application.idempotency import Answers
 from service.application.names import Names
 from service.application.players import Players
-from service.application.ports import Bell, RealWorld, Silence, World
+from service.application.ports import Bell, Doubt, RealWorld, Silence, World, no_doubt
 from service.application.readiness import ALWAYS, Readiness
-from service.application.readings import Readings
-from service.application.receipts import Receipts
-from service.application.refusals import Refusals
-from service.application.retention import KEPT, Purging, Retention
+from service.application.retention import KEPT, Purging, Retention, retention_of
 from service.application.rulebook import Rulebook
-from service.application.rulemaking import Rulemaking, Trials
-from service.application.ruleset_pages import RulesetPages
-from service.application.server_keys import listed_keys, signers_at, verifiers_of
-from service.application.standins import StandIns
+from service.application.rulesets import Rulemaking, RulesetPages, Trials
+from service.application.signing import (
+    Receipts,
+    listed_keys,
+    listed_retirements,
+    signers_at,
+    verifiers_of,
+)
 from service.application.statistics import Statistics
-from service.application.tables import Tables
-from service.application.turns import Turns
-from service.application.verifying import Verifying
-from service.event_store.directory import Directory
-from service.event_store.protocol import EventStore
-from service.key_file import Keys
-from service.public_log.memory_log import MemoryLog
-from service.public_log.published import PublicLog
-from service.public_log.sequencer import Sequencer
-from service.public_log.signed import Signed
-from service.public_log.store import LogStore
-from service.public_log.witnesses import RemoteWitness
-from service.record.notes import NoteSigner, NoteVerifier
-from service.trying import NO_TRIALS
+from service.application.tables.key_changes import KeyChanges
+from service.application.tables.stand_ins import StandIns
+from service.application.tables.tables import Tables
+from service.config import Settings
+from service.domain.dispute import Periods
+from service.job_queue import NO_TRIALS, QueuedTrials, RedisBell, connect
+from service.keys.keyring import Keyring, KeyringError
+from service.keys.reloading import KeyFile, Keys
+from service.public_log.log import LogStore, PublicLog
+from service.public_log.sequencer import Sequencer, Signed, beside
+from service.public_log.witness_client import RemoteWitness, parse_witnesses
+from service.shx.event_shapes import LATEST
+from service.shx.tlog.notes import NoteSigner, NoteVerifier
+from service.startup_checks import check_clock
+from service.store.archive import Bundles
+from service.store.database import Database
+from service.store.directory import Directory
+from service.store.events import EventStore
+from service.store.migrate import check as check_migrated
+from service.store.postgres_directory import PostgresDirectory
+from service.store.postgres_events import PostgresStore
+from service.store.public_log import PostgresLog
+from service.upload_verifier import within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """Everything that can be asked of the service, put together once for a process."""
+    """All use cases of the service, built once in a process."""
 
     store: EventStore
     directory: Directory
@@ -86,22 +103,27 @@ class Services:
     lists: Lists
     stand_ins: StandIns
     purging: Purging
+    erasures: Erasures
     readiness: Readiness
     close: Callable[[], None]
 
     def wake(self, game: UUID) -> None:
-        """Ask for a job at a game's present version."""
+        """Enqueue a job at a game's present version."""
         entry = self.entries.fresh(game)
         if entry is not None:
             self.bell.moved(game, entry.record.version, wake=True)
 
     def keys(self) -> list[dict[str, str | None]]:
-        """Return the keys that receipts are signed with."""
+        """Return the published keys that receipts are signed with, newest first."""
         return listed_keys(self.keyring.present, self.origin)
+
+    def retirements(self) -> list[dict[str, str]]:
+        """Return the signed retirements of old keys."""
+        return listed_retirements(self.keyring.present, self.origin)
 
     @property
     def verifier(self) -> NoteVerifier:
-        """Return what checks this server's receipts of the moment."""
+        """Return the verifier of the present key."""
         return verifiers_of(self.keyring.present, self.origin)[0]
 
 
@@ -109,6 +131,7 @@ def compose(
     *,
     store: EventStore,
     directory: Directory,
+    log_store: LogStore,
     keyring: Keys,
     origin: str,
     world: World | None = None,
@@ -116,36 +139,80 @@ def compose(
     readiness: Readiness = ALWAYS,
     trials: Trials = NO_TRIALS,
     begin_beat: Callable[[], Rest] = no_beat,
-    log_store: LogStore | None = None,
     witnesses: Sequence[RemoteWitness] = (),
+    witness_quorum: int = 0,
     kept: Retention = KEPT,
+    periods: Periods = Periods(),  # noqa: B008 - a frozen value, the defaults of the settings
     ask_findings: Callable[[UUID], None] = lambda _dispute: None,
     idle_after: timedelta | None = None,
+    clock_doubt: Doubt = no_doubt,
+    erasure_list: Path | None = None,
     signed: Signed | None = None,
+    record_version: int = LATEST,
+    verify: Work = answer_here,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
-    """Return the services over a store; time, chance and the bell can be given by a test."""
+    """Return the services over a store; tests may pass their own world and bell."""
     world, bell = world or RealWorld(), bell or Silence()
     rulebook = Rulebook(directory)
     entries = Entries(store, directory, keyring, rulebook)
-    names, answers = Names(directory), Answers(store, keyring, entries)
+    histories = Histories(entries)
+    names, answers = Names(directory), Answers(store, keyring, entries, histories)
+    handler = Handler(store, answers)
     receipts = Receipts(lambda: NoteSigner(name=origin, key=keyring.present.signing_key))
     refusals = Refusals(store, directory, keyring, rulebook, world)
     readings = Readings(directory, world)
-    games = Games(store=store, entries=entries, receipts=receipts, names=names, readings=readings)
-    log_store = log_store or MemoryLog()
-    log = PublicLog(log_store)
-    idle = IdleGames(directory=directory, now=world.now, after=idle_after)
-    files = DisputeFiles(
-        store=store, directory=directory, keyring=keyring, entries=entries, refusals=refusals
-    )
-    docket = Docket(
-        store=store, directory=directory, games=games, files=files, answers=answers, world=world
-    )
-    moves = Moves(
+    games = Games(
         store=store,
         entries=entries,
-        answers=answers,
+        histories=histories,
+        receipts=receipts,
+        names=names,
+        readings=readings,
+    )
+    log = PublicLog(log_store)
+    idle = IdleGames(directory=directory, now=world.now, after=idle_after, clock_doubt=clock_doubt)
+    files = DisputeFiles(
+        store=store,
+        directory=directory,
+        keyring=keyring,
+        entries=entries,
+        refusals=refusals,
+        world=world,
+    )
+    commands = DisputeCommands(
+        directory=directory,
+        games=games,
+        files=files,
+        handler=handler,
+        keyring=keyring,
+        world=world,
+    )
+    attendance = Attendance(
+        handler=handler,
+        directory=directory,
+        entries=entries,
+        files=files,
+        keyring=keyring,
+        rulebook=rulebook,
+        world=world,
+    )
+    opening = DisputeOpening(
+        store=store,
+        directory=directory,
+        entries=entries,
+        games=games,
+        files=files,
+        commands=commands,
+        handler=handler,
+        periods=periods,
+        world=world,
+        settle=attendance.settle,
+    )
+    moves = Moves(
+        handler=handler,
+        store=store,
+        entries=entries,
         receipts=receipts,
         refusals=refusals,
         names=names,
@@ -153,16 +220,17 @@ def compose(
         bell=bell,
     )
     tables = Tables(
+        handler=handler,
         store=store,
         directory=directory,
         entries=entries,
-        answers=answers,
         keyring=keyring,
         names=names,
         readings=readings,
         rulebook=rulebook,
         world=world,
         bell=bell,
+        record_version=record_version,
     )
     return Services(
         store=store,
@@ -175,7 +243,12 @@ def compose(
         answers=answers,
         entries=entries,
         players=Players(
-            directory=directory, entries=entries, tables=tables, names=names, world=world
+            directory=directory,
+            entries=entries,
+            tables=tables,
+            names=names,
+            world=world,
+            settle_disputes=attendance.settle_about,
         ),
         tables=tables,
         key_changes=KeyChanges(store, directory, readings),
@@ -197,37 +270,39 @@ def compose(
             signers=lambda now: signers_at(keyring.present, origin, now),
             now=world.now,
             witnesses=witnesses,
+            quorum=witness_quorum,
             signed=signed,
+            own_keys=lambda: verifiers_of(keyring.present, origin),
         ),
         disputes=Disputes(
             store=store,
             directory=directory,
             entries=entries,
             games=games,
-            files=files,
-            docket=docket,
+            opening=opening,
+            commands=commands,
             world=world,
             ask=ask_findings,
         ),
-        statistics=Statistics(directory=directory, entries=entries, readings=readings),
-        attendance=Attendance(
-            store=store,
-            directory=directory,
-            entries=entries,
-            files=files,
-            keyring=keyring,
-            rulebook=rulebook,
-            world=world,
+        statistics=Statistics(
+            directory=directory, entries=entries, readings=readings, now=world.now
         ),
+        attendance=attendance,
         verifying=Verifying(
             entries=entries,
             games=games,
+            refusals=refusals,
             log=log,
             server_keys=lambda: verifiers_of(keyring.present, origin),
             witnesses=tuple(witness.verifier for witness in witnesses),
+            work=verify,
         ),
         auditing=Auditing(
-            entries=entries, games=games, refusals=refusals, directory=directory, readings=readings
+            histories=histories,
+            games=games,
+            refusals=refusals,
+            directory=directory,
+            readings=readings,
         ),
         turns=Turns(
             entries=entries,
@@ -245,8 +320,89 @@ def compose(
             directory=directory, rulebook=rulebook, trials=trials, world=world, answers=answers
         ),
         lists=Lists(directory=directory, entries=entries, names=names, readings=readings),
-        stand_ins=StandIns(entries=entries, directory=directory, names=names, answers=answers),
-        purging=Purging(store=store, directory=directory, world=world, kept=kept),
+        stand_ins=StandIns(handler=handler, entries=entries, directory=directory, names=names),
+        purging=Purging(
+            store=store, directory=directory, world=world, kept=kept, clock_doubt=clock_doubt
+        ),
+        erasures=Erasures(directory, erasure_list),
         readiness=readiness,
         close=close,
     )
+
+
+def services_from(settings: Settings) -> Services:
+    """
+    Return the services that the settings describe; connections open at their first use.
+
+    Raises KeyringError if no keys are set, or the key file cannot be read.
+    """
+    database = Database.of(settings)
+    redis = connect(settings.redis_url, seconds=1.0) if settings.redis_url else None
+    bell = RedisBell(connect(settings.redis_url)) if settings.redis_url else None
+    keyring = _keyring(settings)
+    watch = ClockWatch(clocks=lambda: _clocks(database), now=RealWorld().now)
+    return compose(
+        store=PostgresStore(database, Bundles(settings.archive)),
+        directory=PostgresDirectory(database),
+        keyring=keyring,
+        origin=settings.origin,
+        bell=bell,
+        ask_findings=bell.look_into if bell else lambda _dispute: None,
+        readiness=Readiness(
+            needed={
+                "database": database.reach,
+                "migrations": lambda: check_migrated(settings.database_url),
+                "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
+            },
+            wanted={
+                "redis": lambda: _check_redis(redis),
+                "clock": lambda: check_clock(database),
+            },
+        ),
+        trials=QueuedTrials(redis),
+        begin_beat=Beat().begin,
+        log_store=PostgresLog(database),
+        witnesses=parse_witnesses(settings.witnesses or ""),
+        kept=retention_of(settings),
+        clock_doubt=watch.doubt,
+        erasure_list=settings.erasure_list,
+        periods=periods_of(settings),
+        idle_after=timedelta(days=settings.idle_days) if settings.idle_days else None,
+        witness_quorum=settings.witness_quorum,
+        signed=beside(settings.key_file, settings.log_checkpoint),
+        verify=within(settings.verify_seconds),
+        record_version=settings.record_version,
+        close=database.close,
+    )
+
+
+def _clocks(database: Database) -> tuple[datetime, datetime | None]:
+    [(of_database, newest)] = database.fetch("clocks")
+    return of_database, newest
+
+
+def periods_of(settings: Settings) -> Periods:
+    """Return the periods and requirements of new disputes from the settings."""
+    return Periods(
+        referee_hands=settings.referee_hands,
+        referee_account_seconds=settings.referee_account_seconds,
+        referee_seated_seconds=settings.referee_seated_seconds,
+        vote_seconds=settings.vote_seconds,
+        appeal_seconds=settings.appeal_seconds,
+        dispute_seconds=settings.dispute_seconds,
+    )
+
+
+def _keyring(settings: Settings) -> Keyring | KeyFile:
+    if settings.keys is not None:
+        return Keyring.from_text(settings.keys)
+    if settings.key_file is None:
+        raise KeyringError("neither SHITHEAD_KEY_FILE nor SHITHEAD_KEYS is set")
+    return KeyFile(settings.key_file)
+
+
+def _check_redis(redis: Redis | None) -> None:
+    """Raise ConnectionError or RedisError if Redis is not set or down: bots then wait for it."""
+    if redis is None:
+        raise ConnectionError("SHITHEAD_REDIS_URL is not set")
+    redis.ping()

@@ -1,30 +1,37 @@
-"""The settings of a running service, read from the environment once and checked at start."""
+"""The settings of the service, read from environment variables at start."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+ERASURES = "erased-players.txt"
+"""The name of the list of erased players beside the key file."""
+
 _PREFIX = "SHITHEAD_"
 _ORIGIN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
 _CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
-_WITNESS = re.compile(r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+")
-_OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL")  # read by the tests, and by `shithead replay`
+_WITNESS = re.compile(
+    r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+( +https?://[^\s,]+)?"
+)
+_OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL")  # of the tests and the client
+_TEN_YEARS = 3650 * 86_400
+_READER = "reader"
 _E = TypeVar("_E", bound=StrEnum)
 
 
 class ConfigError(Exception):
-    """The environment does not describe a service that could run; a line for each fault."""
+    """Settings are missing or invalid; the message has a line for each."""
 
 
 class LogLevel(StrEnum):
-    """How much the logs tell."""
+    """The lowest level that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -33,105 +40,10 @@ class LogLevel(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """For whom the logs are written: people or programs."""
+    """The format of the logs: text for people, JSON for programs."""
 
     TEXT = "text"
     JSON = "json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """
-    All settings, each from the variable SHITHEAD_<NAME IN CAPITALS>; the defaults stand here.
-
-    Addresses and keys can hold passwords and are left out of `repr`.
-    """
-
-    database_url: str = field(repr=False)
-    redis_url: str | None = field(default=None, repr=False)  # None: no wake-ups, no bots
-    key_file: Path | None = None  # the keyring, made at the first start
-    keys: str | None = field(default=None, repr=False)  # the keyring itself, instead of a file
-    archive: Path | None = None  # the folder of the bundles that archived games are read from
-    origin: str = "shithead.localhost"  # the name in receipts and the log; never changes
-    witnesses: str | None = None  # of the public log: `name+id+key url`, with commas between
-    host: str = "127.0.0.1"
-    port: int = 8080
-    metrics_port: int | None = None  # None: /metrics beside the API
-    metrics_host: str | None = None  # where that port listens; None: where the API does
-    api_processes: int = 2
-    api_threads: int = 64  # a process; half of them may wait in live streams and long polls
-    stream_port: int | None = None  # of a process for streams and long polls; None: there is none
-    stream_threads: int = 256  # of that process; all but eight may wait
-    workers: int = 2  # processes that take the turns of bots
-    pool_size: int = 8  # database connections a process
-    idle_days: int = 30  # a game that waits so long for a person is closed; 0: never
-    statement_seconds: int = 5  # after which nobody waits for a statement any more
-    max_body_bytes: int = 1024 * 1024
-    max_bundle_bytes: int = 32 * 1024 * 1024  # of an upload to be verified
-    rate_limits: bool = True
-    keep_answers_hours: int = 24  # to repeated requests
-    keep_wake_ups_hours: int = 24  # for live readers, where no relay passed them on
-    keep_refusals_days: int = 365  # refused moves, after the seal; 0: for ever
-    keep_unused_players_days: int = 365  # who registered and never did anything; 0: for ever
-    calls_per_token: int = 12_000  # a minute, counted by each process
-    calls_per_address: int = 120_000  # a minute, counted by each process
-    trusted_proxies: int = 0  # how many proxies' X-Forwarded-For to believe
-    cors_origins: str | None = None  # whose pages may call: `https://a.example`, commas between
-    clock_check: bool = True  # whether to refuse to start with a clock that has gone back
-    log_level: LogLevel = LogLevel.INFO
-    log_format: LogFormat = LogFormat.JSON
-
-    @property
-    def queue_size(self) -> int:
-        """
-        Return how many requests may wait for a connection while the database is slow.
-
-        Half the threads may be lent to long polls and streams. Of the rest some are left to
-        refuse the others, and to tell how the service is, however long the database takes.
-        """
-        return max(1, self.api_threads // 2 - self.pool_size - 4)
-
-
-def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
-    """
-    Return the settings that `environment` describes.
-
-    Raises ConfigError that names every variable at fault, also one that nobody reads: a
-    misspelt setting would otherwise be a silent default.
-    """
-    found: dict[str, Any] = {}
-    faults: list[str] = []
-    for setting, convert in _READERS.items():
-        name = variable(setting)
-        value = environment.get(name, "").strip()
-        if not value:
-            continue
-        try:
-            found[setting] = convert(value)
-        except ValueError as error:
-            faults.append(f"{name} {error}")
-    if not environment.get(variable("database_url"), "").strip():
-        faults.append(f"{variable('database_url')} is not set: postgresql://user@host/database")
-    if "key_file" not in found and "keys" not in found:
-        faults.append(f"{variable('key_file')} is not set: the file that holds the service's keys")
-    faults += _unknown(environment)
-    if faults:
-        raise ConfigError("\n".join(faults))
-    return Settings(**found)
-
-
-def variable(setting: str) -> str:
-    """Return the name of the variable that holds `setting`."""
-    return _PREFIX + setting.upper()
-
-
-def _unknown(environment: Mapping[str, str]) -> list[str]:
-    known = {variable(setting) for setting in _READERS}
-    return [
-        f"{name} is not a setting"
-        for name in sorted(environment)
-        if name.startswith(_PREFIX) and not name.startswith(_OF_OTHERS) and name not in known
-    ]
 
 
 def _database_url(value: str) -> str:
@@ -154,20 +66,18 @@ def _origin(value: str) -> str:
 
 def _witnesses(value: str) -> str:
     if not all(_WITNESS.fullmatch(item.strip()) for item in value.split(",")):
-        raise ValueError("is not a list of `name+id+key https://address`, with commas between")
+        raise ValueError("is not a list of `name+id+key https://address`, separated by commas")
     return value
 
 
 def _cors_origins(value: str) -> str:
     """
-    Refuse what is no origin: also `*` and `null`, which stand for everybody's pages.
+    Return a list of origins; refuse `*` and `null`, which allow any page.
 
-    An address with a path never equals what browsers send, and would allow nothing.
+    An address with a path never equals the origin that browsers send.
     """
     if not all(_CORS_ORIGIN.fullmatch(item.strip()) for item in value.split(",")):
-        raise ValueError(
-            "is not a list of origins like https://play.example, each named, with commas between"
-        )
+        raise ValueError("is not a list of origins like https://play.example, separated by commas")
     return value
 
 
@@ -207,38 +117,170 @@ def _one_of(kind: type[_E]) -> Callable[[str], _E]:
     return convert
 
 
-_READERS: Mapping[str, Callable[[str], object]] = {
-    "database_url": _database_url,
-    "redis_url": _redis_url,
-    "key_file": _path,
-    "keys": str,
-    "archive": _path,
-    "origin": _origin,
-    "witnesses": _witnesses,
-    "host": str,
-    "port": _number(1, 65535),
-    "metrics_port": _number(1, 65535),
-    "metrics_host": str,
-    "api_processes": _number(1, 64),
-    "api_threads": _number(1, 1024),
-    "stream_port": _number(1, 65535),
-    "stream_threads": _number(16, 4096),
-    "workers": _number(0, 64),
-    "pool_size": _number(1, 200),
-    "idle_days": _number(0, 36_500),
-    "statement_seconds": _number(1, 600),
-    "max_body_bytes": _number(1024, 2**30),
-    "max_bundle_bytes": _number(1024, 2**30),
-    "rate_limits": _switch,
-    "keep_answers_hours": _number(24, 24 * 3650),
-    "keep_wake_ups_hours": _number(1, 24 * 3650),
-    "keep_refusals_days": _number(0, 36500),
-    "keep_unused_players_days": _number(0, 36500),
-    "calls_per_token": _number(1, 10**9),
-    "calls_per_address": _number(1, 10**9),
-    "trusted_proxies": _number(0, 10),
-    "cors_origins": _cors_origins,
-    "clock_check": _switch,
-    "log_level": _one_of(LogLevel),
-    "log_format": _one_of(LogFormat),
-}
+def _read_by(reader: Callable[[str], object]) -> Mapping[str, Any]:
+    """Return the metadata of a setting that `reader` converts from text; it raises ValueError."""
+    return {_READER: reader}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """
+    All settings, each declared once: variable SHITHEAD_<NAME>, type, default and reader.
+
+    Addresses and keys can contain passwords and are left out of `repr`.
+    """
+
+    database_url: str = field(repr=False, metadata=_read_by(_database_url))
+    # None: no bots, and no live updates
+    redis_url: str | None = field(default=None, repr=False, metadata=_read_by(_redis_url))
+    # the file of the keyring, created at the first start
+    key_file: Path | None = field(default=None, metadata=_read_by(_path))
+    # the keyring itself, instead of a file
+    keys: str | None = field(default=None, repr=False, metadata=_read_by(str))
+    # the folder of archived games
+    archive: Path | None = field(default=None, metadata=_read_by(_path))
+    # the file that lists erased players; None: beside the key file
+    erasures: Path | None = field(default=None, metadata=_read_by(_path))
+    # the name in receipts and in the public log; it can never be changed
+    origin: str = field(default="shithead.localhost", metadata=_read_by(_origin))
+    # of the public log: `name+id+key url`, separated by commas
+    witnesses: str | None = field(default=None, metadata=_read_by(_witnesses))
+    # witnesses that have to answer at the start before anything is signed
+    witness_quorum: int = field(default=0, metadata=_read_by(_number(0, 32)))
+    # the file of the newest signed checkpoint; None: beside the key file
+    log_checkpoint: Path | None = field(default=None, metadata=_read_by(_path))
+    host: str = field(default="127.0.0.1", metadata=_read_by(str))
+    port: int = field(default=8080, metadata=_read_by(_number(1, 65535)))
+    # serves all metrics; None: only the gauges of /metrics on the API
+    metrics_port: int | None = field(default=None, metadata=_read_by(_number(1, 65535)))
+    # address of that port; None: the address of the API
+    metrics_host: str | None = field(default=None, metadata=_read_by(str))
+    api_processes: int = field(default=2, metadata=_read_by(_number(1, 64)))
+    # per process; half of them may serve streams and long polls
+    api_threads: int = field(default=64, metadata=_read_by(_number(1, 1024)))
+    # of a separate process for streams and long polls; None: no such process
+    stream_port: int | None = field(default=None, metadata=_read_by(_number(1, 65535)))
+    # of that process; all but eight may serve streams and long polls
+    stream_threads: int = field(default=256, metadata=_read_by(_number(16, 4096)))
+    # processes that play the moves of bots
+    workers: int = field(default=2, metadata=_read_by(_number(0, 64)))
+    # database connections per process
+    pool_size: int = field(default=8, metadata=_read_by(_number(1, 200)))
+    # after which a game that waits for a player is closed; 0: never
+    idle_days: int = field(default=30, metadata=_read_by(_number(0, 36_500)))
+    # time limit of a SQL statement
+    statement_seconds: int = field(default=5, metadata=_read_by(_number(1, 600)))
+    # time limit for receiving a request body, plus one second per 64 KiB
+    body_seconds: int = field(default=20, metadata=_read_by(_number(1, 600)))
+    max_body_bytes: int = field(default=256 * 1024, metadata=_read_by(_number(1024, 2**30)))
+    # of an uploaded bundle
+    max_bundle_bytes: int = field(default=32 * 1024 * 1024, metadata=_read_by(_number(1024, 2**30)))
+    # time limit for verifying an uploaded bundle
+    verify_seconds: int = field(default=5, metadata=_read_by(_number(1, 3600)))
+    rate_limits: bool = field(default=True, metadata=_read_by(_switch))
+    # retention of responses to requests with an Idempotency-Key
+    keep_answers_hours: int = field(default=24, metadata=_read_by(_number(24, 24 * 3650)))
+    # retention of notifications that no relay has sent
+    keep_wake_ups_hours: int = field(default=24, metadata=_read_by(_number(1, 24 * 3650)))
+    # log format of new games: 1 until every process runs this release
+    record_version: int = field(default=2, metadata=_read_by(_number(1, 2)))
+    # retention of refused moves after the seal; 0: permanently
+    keep_refusals_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
+    # retention of players who never did anything; 0: permanently
+    keep_unused_players_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
+    # per minute, counted by each process
+    calls_per_token: int = field(default=12_000, metadata=_read_by(_number(1, 10**9)))
+    # per minute, counted by each process
+    calls_per_address: int = field(default=120_000, metadata=_read_by(_number(1, 10**9)))
+    # finished hands required of a referee
+    referee_hands: int = field(default=5, metadata=_read_by(_number(0, 10**6)))
+    # required age of a referee's account
+    referee_account_seconds: int = field(default=259_200, metadata=_read_by(_number(0, _TEN_YEARS)))
+    # during which a new referee can be rejected
+    referee_seated_seconds: int = field(default=86_400, metadata=_read_by(_number(0, _TEN_YEARS)))
+    # time limit for a referee to vote, and again to reveal the vote
+    vote_seconds: int = field(default=172_800, metadata=_read_by(_number(0, _TEN_YEARS)))
+    # time limit for an appeal after a ruling
+    appeal_seconds: int = field(default=604_800, metadata=_read_by(_number(0, _TEN_YEARS)))
+    # after the seal, time limit for completing a panel of referees
+    dispute_seconds: int = field(default=2_592_000, metadata=_read_by(_number(0, _TEN_YEARS)))
+    # number of proxies whose X-Forwarded-For is trusted
+    trusted_proxies: int = field(default=0, metadata=_read_by(_number(0, 10)))
+    # origins of pages that may call: `https://a.example`, separated by commas
+    cors_origins: str | None = field(default=None, metadata=_read_by(_cors_origins))
+    # refuse to start if the clock was set back
+    clock_check: bool = field(default=True, metadata=_read_by(_switch))
+    # refuse to start with keys older than those in use
+    keys_check: bool = field(default=True, metadata=_read_by(_switch))
+    log_level: LogLevel = field(default=LogLevel.INFO, metadata=_read_by(_one_of(LogLevel)))
+    log_format: LogFormat = field(default=LogFormat.JSON, metadata=_read_by(_one_of(LogFormat)))
+
+    @property
+    def erasure_list(self) -> Path | None:
+        """Return the path of the list of erased players; None without a key file."""
+        if self.erasures is not None or self.key_file is None:
+            return self.erasures
+        return self.key_file.with_name(ERASURES)
+
+    @property
+    def queue_size(self) -> int:
+        """
+        Return how many requests may wait for a connection while the database is slow.
+
+        Half the threads may serve long polls and streams. Some of the rest stay free to
+        refuse requests and to answer health checks.
+        """
+        return max(1, self.api_threads // 2 - self.pool_size - 4)
+
+
+def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
+    """
+    Return the settings in `environment`.
+
+    Raises ConfigError that names every invalid variable, also unknown ones: a misspelt
+    setting must not silently have its default.
+    """
+    found: dict[str, Any] = {}
+    faults: list[str] = []
+    for setting in fields(Settings):
+        name = variable(setting.name)
+        value = environment.get(name, "").strip()
+        if not value:
+            continue
+        try:
+            found[setting.name] = setting.metadata[_READER](value)
+        except ValueError as error:
+            faults.append(f"{name} {error}")
+    if not environment.get(variable("database_url"), "").strip():
+        faults.append(f"{variable('database_url')} is not set: postgresql://user@host/database")
+    if "key_file" not in found and "keys" not in found:
+        faults.append(f"{variable('key_file')} is not set: the path of the key file")
+    named = len([one for one in found.get("witnesses", "").split(",") if one.strip()])
+    if found.get("witness_quorum", 0) > named:
+        faults.append(
+            f"{variable('witness_quorum')} is greater than the {named} witnesses"
+        )
+    faults += _unknown(environment)
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return Settings(**found)
+
+
+def variable(setting: str) -> str:
+    """Return the name of the variable of `setting`."""
+    return _PREFIX + setting.upper()
+
+
+def variables_of(settings: Settings) -> dict[str, str]:
+    """Return the environment variables from which `settings_from` reads these settings."""
+    values = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    return {variable(name): str(value) for name, value in values.items() if value is not None}
+
+
+def _unknown(environment: Mapping[str, str]) -> list[str]:
+    known = {variable(setting.name) for setting in fields(Settings)}
+    return [
+        f"{name} is not a setting"
+        for name in sorted(environment)
+        if name.startswith(_PREFIX) and not name.startswith(_OF_OTHERS) and name not in known
+    ]

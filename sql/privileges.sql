@@ -39,7 +39,7 @@ REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    shuffled_decks, blind_choices,
+    dispute_votes, shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
     game_rows, table_rows, unused_players, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
@@ -48,7 +48,7 @@ GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    shuffled_decks, blind_choices,
+    dispute_votes, shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, applied_migrations, applied_files
 TO shithead_service;
@@ -67,7 +67,8 @@ REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
-    record_reading, save_ruleset, come_back, put_off, listed_for, summarise_dispute, keep_facts
+    record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
+    summarise_dispute, keep_facts, try_append_events
 FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
@@ -75,12 +76,20 @@ REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_c
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game TO shithead_service;
+
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
+
+REVOKE ALL ON FUNCTION put_off_dispute FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION put_off_dispute TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
-    erase_player, record_refusal, record_reading, save_ruleset, come_back, put_off,
-    listed_for, keep_facts
+    erase_player, record_refusal, record_attempt, record_reading, save_ruleset, come_back, put_off,
+    listed_for, keep_facts, try_append_events
 TO shithead_service;

@@ -119,6 +119,8 @@ CREATE TABLE players (
     )
 );
 
+CREATE INDEX players_erased ON players (erased_at) WHERE erased_at IS NOT NULL;
+
 CREATE TABLE games (
     game_id     uuid         NOT NULL,
     table_id    uuid         NOT NULL,
@@ -185,6 +187,7 @@ CREATE TABLE table_seats (
 CREATE INDEX table_seats_by_player ON table_seats (player_id) WHERE player_id IS NOT NULL;
 
 -- Moves that were refused, encrypted by the service: an attempt tells what is in a hand.
+-- `arrival` is the place among those of the game; null where a release before 0009 kept it.
 CREATE TABLE refusals (
     game_id     uuid         NOT NULL,
     refusal_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
@@ -192,6 +195,7 @@ CREATE TABLE refusals (
     seat        integer      NOT NULL,
     key_id      text         NOT NULL,
     sealed      bytea        NOT NULL,
+    arrival     integer,
     CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id)
 );
 
@@ -270,6 +274,8 @@ CREATE TABLE disputes (
     opened_at   timestamptz  NOT NULL,
     found_at    integer      NOT NULL DEFAULT 0,  -- the game's version the findings are about
     wake_at     timestamptz,                      -- when silence leads to something
+    move        integer,                          -- first event of the move; null in older rows
+    proven      boolean,                          -- the ruling that stands is against the server
     CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
     CONSTRAINT disputes_state_known CHECK (
         state IN ('open', 'voting', 'revealing', 'ruled', 'appealed', 'final')
@@ -280,6 +286,7 @@ CREATE INDEX disputes_by_game ON disputes (game_id, opened_at DESC, dispute_id D
 CREATE INDEX disputes_by_accuser ON disputes (accuser);
 CREATE INDEX disputes_by_accused ON disputes (accused);
 CREATE INDEX disputes_running ON disputes (wake_at) WHERE state <> 'final';
+CREATE UNIQUE INDEX disputes_one_running ON disputes (game_id, move, charge) WHERE state <> 'final';
 
 CREATE TABLE dispute_referees (
     dispute_id  uuid     NOT NULL,
@@ -315,6 +322,15 @@ CREATE TABLE dispute_findings (
     key_id      text     NOT NULL,
     sealed      bytea    NOT NULL,
     CONSTRAINT dispute_findings_pkey PRIMARY KEY (dispute_id, found_at)
+);
+
+-- Votes that the server sealed, encrypted by the service; deleted with the ruling.
+CREATE TABLE dispute_votes (
+    dispute_id  uuid     NOT NULL,
+    referee     integer  NOT NULL,  -- number within the dispute
+    key_id      text     NOT NULL,
+    sealed      bytea    NOT NULL,
+    CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
 );
 
 -- People who never did anything. Doing something is what leaves a trace: a seat, a table, a
@@ -448,14 +464,17 @@ CREATE INDEX refusals_by_age ON refusals (at);
 -- a stream has moved on, SQLSTATE SH409 says so (DETAIL: the stream and its version) and the
 -- caller reads and decides again. If the request has been answered in the meantime, SH410.
 --
--- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream.
+-- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream,
+-- nor that it used up a quota (SH429) itself.
 -- Streams come in the order of their ids, so that two commands cannot wait for each other.
 --
 -- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
 --
 --   {"answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
 --    "secret": null or {game, key, ciphertext}, "forget": null or game,
---    "outbox": [{stream, version, topic}]}          bytes in base64
+--    "refused": null or how many refused attempts a seal of version 2 names,
+--    "outbox": [{stream, version, topic}],
+--    "quotas": absent or [see refuse_over_quota]}    bytes in base64
 CREATE OR REPLACE FUNCTION append_events(command jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -466,6 +485,10 @@ DECLARE
 BEGIN
     IF answer IS NOT NULL THEN
         PERFORM keep_answer(answer);
+    END IF;
+
+    IF jsonb_array_length(command -> 'quotas') > 0 THEN
+        PERFORM refuse_over_quota(command -> 'quotas');
     END IF;
 
     FOR append IN
@@ -486,6 +509,7 @@ BEGIN
     END IF;
 
     IF command ->> 'forget' IS NOT NULL THEN
+        PERFORM check_refusals(command);
         DELETE FROM secrets WHERE game_id = (command ->> 'forget')::uuid;
     END IF;
 
@@ -494,6 +518,26 @@ BEGIN
         SELECT (o.value ->> 'stream')::uuid, (o.value ->> 'version')::integer, o.value ->> 'topic'
         FROM jsonb_array_elements(command -> 'outbox') o;
     END IF;
+END
+$$;
+
+-- try_append_events: append_events, with what ordinarily refuses it returned instead of raised.
+--
+-- Null once all is written. Else nothing is, and the answer is {"refused": SH409 (a stream moved
+-- on), SH410 (the request has been answered) or SH401 (a person was erased), "detail": as raised}.
+-- An error that is raised stands in the server's log; two players who move at once are none.
+CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    its_detail  text;
+BEGIN
+    PERFORM append_events(command);
+    RETURN NULL;
+EXCEPTION
+    WHEN SQLSTATE 'SH409' OR SQLSTATE 'SH410' OR SQLSTATE 'SH401' THEN
+        GET STACKED DIAGNOSTICS its_detail = PG_EXCEPTION_DETAIL;
+        RETURN jsonb_build_object('refused', SQLSTATE, 'detail', nullif(its_detail, '')::jsonb);
 END
 $$;
 
@@ -606,6 +650,47 @@ CREATE OR REPLACE TRIGGER archived_is_true BEFORE INSERT ON archived
 ALTER TABLE archived ENABLE ALWAYS TRIGGER archived_is_true;
 
 
+-- check_refusals: a seal of version 2 names all refused attempts that are recorded, no others.
+--
+-- Called by append_events, which holds the row of the stream: nothing is recorded until it has
+-- committed. The command says how many attempts the caller made the seal of; where there are
+-- others by now, SH409 as for a version: read, and decide again. SH400 where a release that knows
+-- only version 1 would end the game, which would make its record false for ever.
+CREATE OR REPLACE FUNCTION check_refusals(command jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    game      uuid    := (command ->> 'forget')::uuid;
+    counted   integer := (command ->> 'refused')::integer;
+    second    boolean := (
+        SELECT right(convert_from(e.line, 'UTF8'), 7) = ',"v":2}'  -- canonical: `v` stands last
+        FROM events e
+        WHERE e.stream_id = game AND e.seq = 0
+    );
+    recorded  integer;
+BEGIN
+    IF second IS NOT TRUE THEN
+        RETURN;
+    END IF;
+    IF counted IS NULL THEN
+        RAISE EXCEPTION 'the seal of game % has to name its refused attempts', game
+            USING ERRCODE = 'SH400';
+    END IF;
+    recorded := (SELECT count(*) FROM refusals r WHERE r.game_id = game);
+    IF recorded <> counted THEN
+        RAISE EXCEPTION 'of game % are % refused attempts recorded, not %', game, recorded, counted
+            USING
+                ERRCODE = 'SH409',
+                DETAIL = (
+                    SELECT jsonb_build_object('stream', game, 'version', a.value -> 'expected')::text
+                    FROM jsonb_array_elements(command -> 'appends') a
+                    WHERE (a.value ->> 'stream')::uuid = game
+                );
+    END IF;
+END
+$$;
+
+
 -- claim_outbox: take rows off the outbox; two relays never get the same one.
 CREATE OR REPLACE FUNCTION claim_outbox(wanted text, most integer, before timestamptz)
 RETURNS TABLE (stream_id uuid, version integer)
@@ -660,6 +745,24 @@ AS $$
 $$;
 
 
+-- put_off_dispute: nothing is due in a dispute although its row says so; set when to look again.
+--
+-- So in a row from before the game was sealed, or of an earlier release. Void if the dispute has
+-- moved on from `seen`. Returns whether it held.
+CREATE OR REPLACE FUNCTION put_off_dispute(
+    its_dispute uuid, seen integer, next_at timestamptz
+) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE disputes d SET wake_at = next_at
+        WHERE d.dispute_id = its_dispute AND d.version = seen
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;
+
+
 -- create_player: a new person; names need not be unique.
 CREATE OR REPLACE FUNCTION create_player(
     player uuid, its_name text, token bytea, recovery bytea, at timestamptz
@@ -673,26 +776,39 @@ $$;
 
 -- erase_player: forget who a person was; the number stays, so that their games still add up.
 --
+-- SH423 during a hand: an erased player in it could not go on. The row is locked first, and a
+-- hand holds its players (hold_players) until its commit: the erasure or the deal comes first,
+-- and the other one is refused.
+--
 -- Their kept answers go too: only they could have asked for them again. So do their words in
 -- disputes: the streams keep commitments, which say nothing once the salt is gone.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
+BEGIN
+    PERFORM FROM players p WHERE p.player_id = player FOR UPDATE;
+
+    -- In a statement of its own: one that had to wait sees what was committed only then.
+    IF EXISTS (
+        SELECT FROM game_seats s
+        JOIN games g ON g.game_id = s.game_id
+        WHERE s.player_id = player AND g.status NOT IN ('ended', 'aborted')
+    ) THEN
+        RAISE EXCEPTION 'a hand is being played' USING ERRCODE = 'SH423';
+    END IF;
+
     DELETE FROM answers a WHERE a.caller = player;
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
-    WITH done AS (
-        UPDATE players p
-        SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = at
-        WHERE p.player_id = player AND p.erased_at IS NULL
-        RETURNING 1
-    )
-    SELECT EXISTS (SELECT FROM done)
+    UPDATE players p
+    SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = at
+    WHERE p.player_id = player AND p.erased_at IS NULL;
+    RETURN FOUND;
+END
 $$;
 
 
--- hold_players: keep people until this commit from being erased for never having done anything.
---
--- Whoever was erased already does nothing any more: SH401.
+-- hold_players: keep people from being erased until this commit: those who open a table, sit down
+-- at one, are dealt to, or judge. A person who was erased already does nothing any more: SH401.
 CREATE OR REPLACE FUNCTION hold_players(wanted uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -756,7 +872,7 @@ END
 $$;
 
 
--- listed_for: whether a game of a private table stands in the lists that a person gets.
+-- listed_for: as may_see_game, without referees and invites; for processes of earlier releases.
 CREATE OR REPLACE FUNCTION listed_for(viewer uuid, game uuid, its_table uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 AS $$
@@ -765,6 +881,36 @@ AS $$
         OR EXISTS (SELECT FROM table_seats s WHERE s.table_id = its_table AND s.player_id = viewer)
         OR EXISTS (SELECT FROM tables t WHERE t.table_id = its_table AND t.host = viewer)
     )
+$$;
+
+-- may_see_game: whether a person, or the holder of an invite, may see a hand of a private table.
+--
+-- Those who sat in it, those who sit at its table now, the host, referees of disputes about it, and
+-- the holders of the invite (by its SHA-256). Single calls have the same rule (access.py).
+CREATE OR REPLACE FUNCTION may_see_game(viewer uuid, invite bytea, game uuid, its_table uuid)
+RETURNS boolean
+LANGUAGE sql STABLE SET search_path = public, pg_temp
+AS $$
+    SELECT
+        (
+            invite IS NOT NULL AND EXISTS (
+                SELECT FROM tables t WHERE t.table_id = its_table AND t.invite_hash = invite
+            )
+        )
+        OR (
+            viewer IS NOT NULL AND (
+                EXISTS (SELECT FROM game_seats s WHERE s.game_id = game AND s.player_id = viewer)
+                OR EXISTS (
+                    SELECT FROM table_seats s WHERE s.table_id = its_table AND s.player_id = viewer
+                )
+                OR EXISTS (SELECT FROM tables t WHERE t.table_id = its_table AND t.host = viewer)
+                OR EXISTS (
+                    SELECT FROM disputes d
+                    JOIN dispute_referees r ON r.dispute_id = d.dispute_id
+                    WHERE d.game_id = game AND r.player_id = viewer AND NOT r.recused
+                )
+            )
+        )
 $$;
 
 
@@ -860,6 +1006,34 @@ AS $$
         RETURNING 1
     )
     SELECT count(*) FROM gone
+$$;
+
+
+-- record_attempt: keep a refused move of a running game, encrypted by the caller.
+--
+-- Returns false, and keeps nothing, where the game is over or not there. The row of the stream is
+-- held: the append that seals the game comes before, and this returns false, or it comes after,
+-- and counts this attempt (see check_refusals). Only the first 200 of a seat are kept.
+CREATE OR REPLACE FUNCTION record_attempt(
+    game uuid, attempt uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM FROM streams s WHERE s.stream_id = game FOR NO KEY UPDATE;
+
+    -- A statement of its own: it sees what was committed while this one waited.
+    IF NOT EXISTS (SELECT FROM games g WHERE g.game_id = game AND g.ended_at IS NULL) THEN
+        RETURN false;
+    END IF;
+
+    INSERT INTO refusals (game_id, refusal_id, at, seat, key_id, sealed, arrival)
+    SELECT game, attempt, refused_at, its_seat, key, ciphertext, count(*) + 1
+    FROM refusals r
+    WHERE r.game_id = game
+    HAVING count(*) FILTER (WHERE r.seat = its_seat) < 200;
+    RETURN true;
+END
 $$;
 
 
@@ -974,6 +1148,64 @@ CREATE OR REPLACE TRIGGER events_never_go BEFORE DELETE ON events
     FOR EACH ROW EXECUTE FUNCTION refuse_delete();
 ALTER TABLE events ENABLE ALWAYS TRIGGER events_never_go;
 
+-- refuse_over_quota: SH429 where a person has as many of something as they may; DETAIL names it.
+--
+-- Part of the write that adds one more. The person's row is locked first, so that of two writes
+-- at the same moment the second counts what the first has added. The lock lets pass what only
+-- holds the person (hold_players).
+--
+--   [{player, kind: tables|games|rulesets|disputes|new_disputes, most, since: null or time}]
+CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    quota  record;
+    taken  bigint;
+BEGIN
+    PERFORM FROM players p
+    WHERE p.player_id IN (SELECT (q.value ->> 'player')::uuid FROM jsonb_array_elements(quotas) q)
+    ORDER BY p.player_id
+    FOR NO KEY UPDATE;
+
+    -- Each count is a statement of its own: it sees what was committed while the lock was awaited.
+    FOR quota IN
+        SELECT q.* FROM jsonb_to_recordset(quotas) q (
+            player uuid, kind text, most integer, since timestamptz
+        )
+    LOOP
+        CASE quota.kind
+            WHEN 'tables' THEN
+                taken := (
+                    SELECT count(*) FROM tables t
+                    WHERE t.host = quota.player AND t.status <> 'closed'
+                );
+            WHEN 'games' THEN
+                taken := (
+                    SELECT count(*) FROM game_seats s
+                    JOIN games g ON g.game_id = s.game_id
+                    WHERE s.player_id = quota.player AND g.status NOT IN ('ended', 'aborted')
+                );
+            WHEN 'rulesets' THEN
+                taken := (SELECT count(*) FROM rulesets_custom r WHERE r.owner = quota.player);
+            WHEN 'disputes' THEN
+                taken := (
+                    SELECT count(*) FROM disputes d
+                    WHERE d.accuser = quota.player AND d.state <> 'final'
+                );
+            WHEN 'new_disputes' THEN
+                taken := (
+                    SELECT count(*) FROM disputes d
+                    WHERE d.accuser = quota.player AND d.opened_at > quota.since
+                );
+        END CASE;
+        IF taken >= quota.most THEN
+            RAISE EXCEPTION 'a person has as many as they may'
+                USING ERRCODE = 'SH429', DETAIL = quota.kind;
+        END IF;
+    END LOOP;
+END
+$$;
+
 
 -- refuse_version: raise SH409, with the stream and where it stands now as JSON in DETAIL.
 --
@@ -1039,11 +1271,31 @@ AS $$
     SELECT EXISTS (SELECT FROM done)
 $$;
 
+-- save_ruleset_within: save_ruleset, for an owner who has fewer than `most`; else SH429.
+--
+-- A ruleset that is kept already costs nothing, whoever owns it.
+CREATE OR REPLACE FUNCTION save_ruleset_within(
+    ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz, most integer
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM rulesets_custom r WHERE r.ruleset_id = ruleset) THEN
+        RETURN false;
+    END IF;
+    PERFORM refuse_over_quota(jsonb_build_array(
+        jsonb_build_object('player', its_owner, 'kind', 'rulesets', 'most', most)
+    ));
+    RETURN save_ruleset(ruleset, its_name, its_owner, its_document, at);
+END
+$$;
+
 
 -- summarise_dispute: set the columns of a dispute's summary row that `summary` names, and its version.
 --
--- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle` and
--- `findings` are added beside it, in the transaction of the events that name them.
+-- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle`,
+-- `findings` and `votes` are added beside it, in the transaction of the events that name them.
+-- Votes go with the ruling, whose events reveal them.
 CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1052,11 +1304,12 @@ DECLARE
         || jsonb_build_object('dispute_id', its_dispute, 'version', reached);
 BEGIN
     UPDATE disputes d SET (
-        game_id, version, state, accuser, accused, charge, verdict, opened_at, found_at, wake_at
+        game_id, version, state, accuser, accused, charge, verdict, opened_at, found_at, wake_at,
+        move, proven
     ) = (
         SELECT
             r.game_id, r.version, r.state, r.accuser, r.accused, r.charge, r.verdict,
-            r.opened_at, r.found_at, r.wake_at
+            r.opened_at, r.found_at, r.wake_at, r.move, r.proven
         FROM jsonb_populate_record(d, given) r
     )
     WHERE d.dispute_id = its_dispute;
@@ -1095,13 +1348,24 @@ BEGIN
         SELECT its_dispute, f.found_at, f.key_id, f.sealed
         FROM jsonb_populate_record(NULL::dispute_findings, given -> 'findings') f;
     END IF;
+
+    IF given -> 'votes' IS NOT NULL THEN
+        INSERT INTO dispute_votes (dispute_id, referee, key_id, sealed)
+        SELECT its_dispute, v.referee, v.key_id, v.sealed
+        FROM jsonb_populate_recordset(NULL::dispute_votes, given -> 'votes') v;
+    END IF;
+
+    IF given ->> 'state' IN ('ruled', 'final') THEN
+        DELETE FROM dispute_votes v WHERE v.dispute_id = its_dispute;
+    END IF;
 END
 $$;
 
 
 -- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats.
+-- The row is made by the first append with a summary; `seats` replaces all seats. Its players are
+-- held: a hand is dealt to nobody who is erased at the same moment.
 CREATE OR REPLACE FUNCTION summarise_game(game uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1125,6 +1389,10 @@ BEGIN
     END IF;
 
     IF given -> 'seats' IS NOT NULL THEN
+        PERFORM hold_players(ARRAY(
+            SELECT r.player_id FROM jsonb_populate_recordset(NULL::game_seats, given -> 'seats') r
+            WHERE r.player_id IS NOT NULL
+        ));
         DELETE FROM game_seats s WHERE s.game_id = game;
         INSERT INTO game_seats (game_id, seat, kind, bot, player_id)
         SELECT game, r.seat, r.kind, r.bot, r.player_id
@@ -1352,7 +1620,7 @@ REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    shuffled_decks, blind_choices,
+    dispute_votes, shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
     game_rows, table_rows, unused_players, applied_migrations, applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
@@ -1361,7 +1629,7 @@ GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
     players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    shuffled_decks, blind_choices,
+    dispute_votes, shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, applied_migrations, applied_files
 TO shithead_service;
@@ -1380,7 +1648,8 @@ REVOKE ALL ON FUNCTION
     append_events, append_stream, open_stream, refuse_version, keep_answer, summarise_game,
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
-    record_reading, save_ruleset, come_back, put_off, listed_for, summarise_dispute, keep_facts
+    record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
+    summarise_dispute, keep_facts, try_append_events
 FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
@@ -1388,12 +1657,20 @@ REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_c
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game TO shithead_service;
+
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
+
+REVOKE ALL ON FUNCTION put_off_dispute FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION put_off_dispute TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
-    erase_player, record_refusal, record_reading, save_ruleset, come_back, put_off,
-    listed_for, keep_facts
+    erase_player, record_refusal, record_attempt, record_reading, save_ruleset, come_back, put_off,
+    listed_for, keep_facts, try_append_events
 TO shithead_service;

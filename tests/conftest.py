@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests import servers
+from tests import examples, servers
 from tests.servers import DatabaseServer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the switch for the tests that take minutes."""
-    parser.addoption("--long", action="store_true", help="run the tests marked long as well")
+    """Add the switch for a long run."""
+    parser.addoption(
+        "--long", action="store_true", help="run long tests, and properties with more examples"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let properties be tried with more examples in a long run."""
+    examples.choose_profile("long" if config.getoption("--long") else "ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -53,7 +60,7 @@ def redis_server(server_folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def migrated_template(database_server: DatabaseServer) -> Iterator[str]:
     """Return the name of a database that has been migrated and that nobody is in."""
-    from service.event_store.migrate import migrate
+    from service.store.migrate import migrate
 
     url = database_server.create()
     migrate(url)

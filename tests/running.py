@@ -18,9 +18,9 @@ from typing import Any
 import psycopg
 
 from service.config import Settings
-from service.event_store.roles import service_url
-from service.keyring import Keyring
-from service.machine import environment_of, programs
+from service.keys.keyring import Keyring
+from service.local.programs import environment_of, programs
+from service.store.migrate import service_url
 
 READY_SECONDS = 90.0
 

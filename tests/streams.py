@@ -8,14 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from service.event_store.directory import Directory
-from service.event_store.protocol import (
-    Commit,
-    EventStore,
-    StoredAnswer,
-    StreamAppend,
-    StreamKind,
-)
+from service.store.directory import Directory
+from service.store.events import Commit, EventStore, StoredAnswer, StreamAppend, StreamKind
+from service.store.rows import Refused
 
 THEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -53,6 +48,11 @@ def answer(caller: UUID | None = None, key: bytes = b"k" * 32) -> StoredAnswer:
     return StoredAnswer(
         caller=caller or uuid4(), request_key=key, body_hash=b"b" * 32, sealed=b"\x00sealed\xff"
     )
+
+
+def refused(seat: int = 0, at: datetime = THEN, sealed: bytes = b"x") -> Refused:
+    """Return a refused move to keep."""
+    return Refused(id=uuid4(), at=at, seat=seat, key_id="1", sealed=sealed)
 
 
 def lines_of(store: EventStore, stream: UUID) -> tuple[bytes, ...]:

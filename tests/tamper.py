@@ -11,16 +11,19 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.record.bundle import Bundle
-from service.record.canonical import canonical
-from service.record.chain import genesis, head
-from service.record.moves import sign_intent
-from service.record.shuffle import Shuffle, deck_codes, derive, server_commit
+from service.shx.bundle import REFUSALS, Bundle
+from service.shx.canonical import canonical
+from service.shx.chain import genesis, head
+from service.shx.move_signing import sign_intent
+from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.report import Report
-from service.verify.verify import Given, verify_bundle
+from service.verify.verify import verify_bundle
 
 SAMPLES = Path(__file__).parent / "golden" / "samples"
+LOGS = tuple(sorted(path for path in SAMPLES.glob("*.jsonl") if "." not in path.stem))
+"""The sample logs, without the files of refused attempts beside them."""
 
 Event = dict[str, Any]
 
@@ -105,7 +108,14 @@ def sample_lines(name: str) -> tuple[bytes, ...]:
     return tuple((SAMPLES / f"{name}.jsonl").read_bytes().splitlines())
 
 
-def report_on(lines: Iterable[bytes], given: Given | None = None) -> Report:
+def sample_bundle(name: str) -> Bundle:
+    """Return a sample log with the refused attempts that stand beside it."""
+    path = SAMPLES / f"{name}.refusals.jsonl"
+    files = {REFUSALS: path.read_bytes()} if path.exists() else {}
+    return Bundle(lines=sample_lines(name), files=files)
+
+
+def report_on(lines: Iterable[bytes], given: OutsideEvidence | None = None) -> Report:
     """Return the report on the lines of a log."""
     return verify_bundle(Bundle(lines=tuple(lines)), given)
 

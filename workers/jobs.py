@@ -1,21 +1,31 @@
-"""The jobs that RQ runs; a job on a game carries its id and version, nothing else."""
+"""RQ jobs: due moves of a game, findings of a dispute, trials of a ruleset."""
 
 from __future__ import annotations
 
+import time
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from service.bootstrap import Services
+import redis
+import structlog
+
+from service.bootstrap import Services, services_from
 from service.config import settings_from
-from service.configured import services_from
-from service.measures import JOBS
-from service.rulesets.trials import play_trials
+from service.job_queue import connect, note_outcome
+from service.metrics import JOBS
+from service.simulation.trials import play_trials
+
+
+@lru_cache(maxsize=1)
+def redis_client() -> redis.Redis:
+    """Return this process's connection for the results of trials in Redis."""
+    return connect(settings_from().redis_url or "", seconds=5.0)
 
 
 @lru_cache(maxsize=1)
 def services() -> Services:
-    """Return the services of this worker process, made when the first job needs them."""
+    """Return the services of this worker process, built at the first call."""
     return services_from(settings_from())
 
 
@@ -23,8 +33,8 @@ def take_turn(game_id: str, version: int) -> str:
     """
     Make the moves that are due at `version` of a game, and those of bots that follow.
 
-    Safe to run twice, late, or beside itself: whoever comes second finds the
-    game past `version` and leaves it alone.
+    Safe to run twice, late or concurrently: the second run finds the game past `version` and
+    does nothing. The job carries nothing but the game's id and version.
     """
     game = UUID(game_id)
     outcome = services().turns.take(game, version)
@@ -36,13 +46,24 @@ def take_turn(game_id: str, version: int) -> str:
 
 def make_findings(dispute_id: str) -> str:
     """
-    Have the machine look at the game of a dispute.
+    Run the checks for a dispute and store its findings.
 
-    Safe to run twice or late: findings that are there are not made again.
+    Safe to run twice or late: existing findings are not made again.
     """
     return services().attendance.attend(UUID(dispute_id))
 
 
 def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:
-    """Play trial hands by a player's own rules, and return why they cannot be played, or null."""
-    return {"refusal": play_trials(settings, hands).refusal}
+    """
+    Play trial hands with a player's ruleset; return why it cannot be played, or null.
+
+    The result is stored for the waiting request and for repetitions. The time limit counts
+    seconds of CPU, so that a busy machine does not make rules fail.
+    """
+    try:
+        refusal = play_trials(settings, hands, now=time.process_time).refusal
+    except Exception:  # noqa: BLE001 - an error in one trial must not stop the others
+        refusal = "the trial hands failed"
+        structlog.stdlib.get_logger("worker").exception("a trial failed")
+    note_outcome(redis_client(), settings, refusal)
+    return {"refusal": refusal}

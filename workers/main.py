@@ -1,7 +1,8 @@
-"""`python -m workers.main worker|relay|sweeper|sequencer`: one process of the kind asked for."""
+"""`python -m workers.main KIND`: runs one worker, trials, relay, sweeper or sequencer process."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -11,26 +12,28 @@ from types import FrameType
 
 import redis
 import structlog
-from rq import Queue, SimpleWorker
+from rq import Queue
 from rq.serializers import JSONSerializer
 
-from service.bootstrap import Services
+from service.bootstrap import Services, services_from
 from service.config import ConfigError, Settings, settings_from
-from service.configured import services_from
-from service.logs import configure_logs
-from service.starting import CannotStart, check_start
-from service.wakeups import QUEUE
+from service.job_queue import QUEUE, TRIALS_QUEUE
+from service.startup_checks import CannotStart, check_start, warn_of_redis
+from service.telemetry import configure_logs
 from workers import jobs
+from workers.allowed_jobs import GuardedWorker
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
 
-KINDS = ("worker", "relay", "sweeper", "sequencer")
+KINDS = ("worker", "trials", "relay", "sweeper", "sequencer")
 PAUSE = 1.0
+BEHIND_BOTS = 5
+"""Niceness of trial hands, so that they run with a lower priority than moves."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one process until it is told to stop; return its exit status."""
+    """Run one process until a signal stops it; return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if len(words) != 1 or words[0] not in KINDS:
         print(f"usage: python -m workers.main {'|'.join(KINDS)}", file=sys.stderr)
@@ -46,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CannotStart as error:
         print(error, file=sys.stderr)
         return 1
+    warn_of_redis(settings)
+    if words[0] == "trials":
+        os.nice(BEHIND_BOTS)
+        return work(settings, TRIALS_QUEUE)
     if words[0] == "worker":
         return work(settings)
     services = services_from(settings)
@@ -59,22 +66,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def work(settings: Settings) -> int:
+def work(settings: Settings, name: str = QUEUE) -> int:
     """
     Run an RQ worker that does not fork for each job; one queue, so its pop is atomic.
 
-    Where Redis is down it tries again: games wait, nothing is lost.
+    If Redis is down, it retries: games wait, and nothing is lost.
     """
     if settings.redis_url is None:
-        print("SHITHEAD_REDIS_URL is not set: a worker has nowhere to wait", file=sys.stderr)
+        print("SHITHEAD_REDIS_URL is not set: a worker needs Redis", file=sys.stderr)
         return 1
     stopping = _stopped_by_signal()
     log = structlog.get_logger("worker")
-    jobs.services()
+    if name == QUEUE:
+        jobs.services()
     while not stopping.is_set():
         try:
             client = redis.Redis.from_url(settings.redis_url)
-            queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
+            queue = Queue(name, connection=client, serializer=JSONSerializer)
             worker = Worker([queue], connection=client, serializer=JSONSerializer)
             worker.stopping = stopping
             worker.work(logging_level="WARNING", with_scheduler=False)
@@ -85,20 +93,20 @@ def work(settings: Settings) -> int:
     return 0
 
 
-class Worker(SimpleWorker):
-    """RQ takes the signals over; this one passes on that it was told to stop."""
+class Worker(GuardedWorker):
+    """RQ replaces the signal handlers; this worker also sets `stopping`."""
 
     stopping: threading.Event
     max_connection_wait_time = 2.0  # seconds; RQ's own 60 would let bots wait after Redis is back
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """Remember that we are to stop, also where Redis fails at the same moment."""
+        """Set `stopping`, even if Redis fails at the same moment."""
         self.stopping.set()
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call] # rq has no type here
 
 
 def _stopped_by_signal() -> threading.Event:
-    """Return what is set when this process is told to stop."""
+    """Return an event that SIGINT and SIGTERM set."""
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stopping.set())

@@ -1,4 +1,4 @@
-"""Reads the outbox and tells again what may not have been heard after a commit."""
+"""Relay: repeats notifications from the outbox that may have been lost after a commit."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from datetime import timedelta
 
 import structlog
 
-from service.application.commits import GAME_TOPIC
+from service.application.games.commits import GAME_TOPIC
 from service.bootstrap import Services
-from service.event_store.protocol import StoreUnavailable
-from service.measures import ROUNDS
+from service.metrics import ROUNDS
+from service.store.events import StoreUnavailable
 
 INTERVAL = 0.5
 BATCH = 500
 OLDER_THAN = timedelta(seconds=1)
-"""Rows younger than this were most likely told by the process that committed them."""
+"""Younger rows were most likely notified by the process that committed them."""
 
 
 class Relay:
-    """Tells live readers of versions whose first telling may have been lost."""
+    """Repeats notifications for live readers."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._log = structlog.get_logger("relay")
 
     def pass_on(self) -> int:
-        """Take rows off the outbox and tell of the newest version of each game."""
+        """Take rows off the outbox, notify each game's newest version; return their count."""
         before = self._services.world.now() - OLDER_THAN
         rows = self._services.store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
         newest = {row.stream: row.version for row in sorted(rows, key=lambda row: row.version)}
@@ -36,7 +36,7 @@ class Relay:
         return len(rows)
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Pass on until `stopped`."""
+        """Relay until `stopped`."""
         while not stopped():
             try:
                 passed = self.pass_on()

@@ -1,4 +1,4 @@
-"""Runs the sequencer of the public log: batches once a second, witnesses beside them."""
+"""Sequencer process of the public log: a batch each second, a thread for each witness."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Callable
 import structlog
 
 from service.bootstrap import Services
-from service.event_store.protocol import StoreError
-from service.measures import ROUNDS
-from service.public_log.sequencer import BATCH, LogBroken
-from service.public_log.witnesses import WitnessRefused
+from service.metrics import ROUNDS
+from service.public_log.sequencer import BATCH, LogBroken, Unconfirmed
+from service.public_log.witness_client import RemoteWitness, WitnessRefused
+from service.store.events import StoreError
 
 INTERVAL = 1.0
-"""Seconds between two batches; leaves that come within one share a checkpoint."""
+"""Seconds between two batches; the leaves of one batch share a checkpoint."""
 
 AFTER_SILENCE = 15.0
-"""Seconds until witnesses are asked again where one of them gave no cosignature."""
+"""Seconds before the next request to a witness that returned no cosignature."""
 
 
 class LogSequencer:
-    """Lets the log grow; a second one beside it does no harm, and none is needed for moves."""
+    """Adds leaves to the public log; a second sequencer is harmless, and moves need none."""
 
     def __init__(self, services: Services) -> None:
         self._sequencer = services.sequencer
@@ -30,15 +30,17 @@ class LogSequencer:
         self._log = structlog.get_logger("sequencer")
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Go on until `stopped`; witnesses that do not answer hold up nothing."""
-        asking = threading.Thread(target=self._ask, args=(stopped,), daemon=True)
-        asking.start()
+        """Run until `stopped`; a witness that does not answer delays nothing."""
+        if self._sequencer.witnesses:
+            self._log.info("witnesses", count=len(self._sequencer.witnesses))
+        for witness in self._sequencer.witnesses:
+            threading.Thread(target=self._ask, args=(witness, stopped), daemon=True).start()
         while not stopped():
             if self.one_round() < BATCH:
                 time.sleep(INTERVAL)
 
     def one_round(self) -> int:
-        """Add and sign what there is; return how many leaves were added, 0 also where it failed."""
+        """Add and sign waiting leaves; return how many, 0 after an error."""
         try:
             if not self._confirmed:
                 self._sequencer.confirm()
@@ -46,8 +48,12 @@ class LogSequencer:
             added = self._sequencer.run_once()
         except LogBroken as error:
             self._log.critical("the public log is broken", error=str(error))
+        except Unconfirmed as error:
+            self._log.warning("witnesses have not agreed yet", error=str(error))
         except StoreError as error:
             self._log.warning("the batch was not written", error=str(error))
+        except Exception:  # noqa: BLE001 - the process continues; an alarm watches for good rounds
+            self._log.exception("a round of the public log failed")
         else:
             ROUNDS.labels("sequencer").set_to_current_time()
             if added:
@@ -55,15 +61,24 @@ class LogSequencer:
             return added
         return 0
 
-    def _ask(self, stopped: Callable[[], bool]) -> None:
+    def _ask(self, witness: RemoteWitness, stopped: Callable[[], bool]) -> None:
+        """Request cosignatures of one witness until `stopped`, independently of the others."""
         while not stopped():
-            pause = INTERVAL
-            try:
-                for witness, reason in self._sequencer.ask_witnesses():
-                    grave = isinstance(reason, WitnessRefused)
-                    tell = self._log.critical if grave else self._log.warning
-                    pause = AFTER_SILENCE
-                    tell("no cosignature", witness=witness.verifier.name, reason=str(reason))
-            except StoreError as error:
-                self._log.warning("witnesses were not asked", error=str(error))
-            time.sleep(pause)
+            time.sleep(self.ask_once(witness))
+
+    def ask_once(self, witness: RemoteWitness) -> float:
+        """Request a cosignature, log any error; return the seconds until the next request."""
+        try:
+            reason = self._sequencer.ask(witness)
+        except StoreError as error:
+            self._log.warning("witnesses were not asked", error=str(error))
+            return INTERVAL
+        except Exception:  # noqa: BLE001 - an error with one witness must not end its thread
+            self._log.exception("a witness could not be asked", witness=witness.verifier.name)
+            return AFTER_SILENCE
+        if reason is None:
+            return INTERVAL
+        proven = isinstance(reason, WitnessRefused) and reason.proof is not None
+        tell = self._log.critical if proven else self._log.warning
+        tell("no cosignature", witness=witness.verifier.name, reason=str(reason), proven=proven)
+        return AFTER_SILENCE

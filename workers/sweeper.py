@@ -1,4 +1,4 @@
-"""Finds in Postgres what is due: bots whose wake-up was lost, deadlines, windows that are over."""
+"""Sweeper: wakes due games whose notification was lost, and does periodic maintenance."""
 
 from __future__ import annotations
 
@@ -9,33 +9,57 @@ from uuid import UUID
 
 import structlog
 
+from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.bootstrap import Services
-from service.event_store.protocol import StoreUnavailable
-from service.event_store.rows import IdleGame
-from service.measures import ROUNDS, SWEEPER_LAG
-from workers.backlog import measure_backlog
+from service.metrics import OUTBOX_AGE, ROUNDS, SWEEPER_LAG, UNCOSIGNED, UNSIGNED
+from service.store.disputes import STATISTICS_TOPIC
+from service.store.events import StoreUnavailable
+from service.store.rows import IdleGame
+
+TOPICS = (GAME_TOPIC, LOG_TOPIC, STATISTICS_TOPIC)
+
+
+def measure_backlog(services: Services) -> None:
+    """
+    Set the metrics of the outbox's age and of the public log's backlog.
+
+    The sweeper measures them, because a stuck sequencer would measure nothing.
+    """
+    now = services.world.now()
+    for topic in TOPICS:
+        since = services.directory.outbox_since(topic=topic)
+        age = 0.0 if since is None else (now - since).total_seconds()
+        OUTBOX_AGE.labels(topic).set(max(0.0, age))
+    behind = services.sequencer.behind()
+    UNSIGNED.set(behind.unsigned)
+    for witness, leaves in behind.uncosigned.items():
+        UNCOSIGNED.labels(witness).set(leaves)
+
 
 INTERVAL = 0.25
-"""Seconds between two looks; how late a deadline or the end of a window may be noticed."""
+"""Seconds between two sweeps: the delay after a deadline or the end of a window."""
 
 BATCH = 200
 AGAIN_AFTER = timedelta(seconds=5)
-"""A game that was woken at a version is woken again after so long without a move."""
+"""Time without a move after which a game is woken again at the same version."""
 
 BESIDE_EVERY = 1.0
-"""Seconds between two looks at disputes and statistics."""
+"""Seconds between two rounds of disputes and statistics."""
 
 A_FEW = 20
-"""Disputes or games seen to at one look; a deadline waits no longer than for these."""
+"""The most disputes or games of one round, so that deadlines are not delayed for long."""
 
 IDLE_EVERY = 60.0
-"""Seconds between two looks for games that nobody touches any more."""
+"""Seconds between two searches for abandoned games."""
 
 PURGE_EVERY = 600.0
 
+LIST_EVERY = 5.0
+"""Seconds between two updates of the list of erased players outside the database."""
+
 
 class Sweeper:
-    """Wakes workers for games whose time has come."""
+    """Wakes workers for due games, and does periodic maintenance."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -43,21 +67,22 @@ class Sweeper:
         self._purged = 0.0
         self._looked = 0.0
         self._beside = 0.0
-        self._idle_to: IdleGame | None = None  # the last one of a look that left some
+        self._listed = 0.0
+        self._idle_to: IdleGame | None = None  # the last one of a full batch
         self._log = structlog.get_logger("sweeper")
 
     def sweep(self) -> int:
-        """Wake a worker for each game that is due and was not woken just now; return how many."""
+        """Wake a worker for each due game that was not woken recently; return how many."""
         now, woken = time.monotonic(), 0
         today = self._services.world.now()
         since = now - AGAIN_AFTER.total_seconds()
         self._woken = {key: at for key, at in self._woken.items() if at > since}
-        # Those woken just now come first, being the oldest: the others must be seen beside them.
+        # The games woken recently come first, being the oldest: read enough rows to see others.
         limit = BATCH + len(self._woken)
         due = self._services.directory.due_games(now=today, limit=limit)
         SWEEPER_LAG.set((today - due[0].at).total_seconds() if due else 0)
         for game in due:
-            # With its time: a seat whose player is back waits for its clock, at the same version.
+            # With its time: when a player comes back, the time changes and the version does not.
             key = (str(game.id), game.version, game.at)
             if key in self._woken:
                 continue
@@ -68,10 +93,10 @@ class Sweeper:
 
     def beside(self) -> None:
         """
-        Do now and then what no game waits for: measures, disputes, statistics, old answers.
+        Do maintenance that no game waits for: metrics, disputes, statistics, purges.
 
-        Whatever goes wrong with one of them is told in the log, and keeps neither the
-        others nor any game waiting.
+        An error with one dispute or game is logged, and does not delay the others. Raises
+        StoreUnavailable.
         """
         if time.monotonic() - self._beside < BESIDE_EVERY:
             return
@@ -83,6 +108,7 @@ class Sweeper:
             self._one(statistics.count, game)
         self.wake_idle()
         self.purge()
+        self.list_erasures()
         self._beside = time.monotonic()
 
     def _one(self, work: Callable[[UUID], object], identity: UUID) -> None:
@@ -90,16 +116,16 @@ class Sweeper:
             work(identity)
         except StoreUnavailable:
             raise
-        except Exception:  # noqa: BLE001 - one that cannot be read must not stop the sweeper
-            self._log.exception("cannot be attended to", id=str(identity))
+        except Exception:  # noqa: BLE001 - one unreadable stream must not stop the sweeper
+            self._log.exception("maintenance failed", id=str(identity))
 
     def wake_idle(self) -> int:
-        """Have workers close the games that nobody touches; return how many were found."""
+        """Wake workers to close abandoned games; return how many were found."""
         if time.monotonic() - self._looked < IDLE_EVERY:
             return 0
         self._looked = time.monotonic()
-        # Each look goes on where the last one stopped, and at the end from the beginning: games
-        # that cannot be closed would else stand before all the others.
+        # Each search continues after the last one, and starts over at the end: otherwise games
+        # that cannot be closed would hide all the others.
         idle = self._services.idle.found(limit=BATCH, beyond=self._idle_to)
         for game in idle:
             self._services.bell.wake(game.id, game.version)
@@ -107,12 +133,22 @@ class Sweeper:
         return len(idle)
 
     def purge(self) -> None:
-        """Forget what was kept long enough, and say how much."""
+        """Delete expired data, and log how much."""
         if time.monotonic() - self._purged > PURGE_EVERY:
             self._purged = time.monotonic()
             gone = {kind: count for kind, count in self._services.purging.purge().items() if count}
             if gone:
-                self._log.info("forgotten", **gone)
+                self._log.info("purged", **gone)
+
+    def list_erasures(self) -> None:
+        """Add erased players to the list outside the database; errors are logged."""
+        if time.monotonic() - self._listed < LIST_EVERY:
+            return
+        self._listed = time.monotonic()
+        try:
+            self._services.erasures.record()
+        except (OSError, ValueError) as error:
+            self._log.error("the list of erased players was not written", error=str(error))
 
     def run(self, stopped: Callable[[], bool]) -> None:
         """Sweep until `stopped`."""

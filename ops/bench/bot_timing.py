@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Whether a bot takes longer with other cards: python -m ops.bench.bot_timing [--positions N].
+Whether a bot's response time depends on its cards: python -m ops.bench.bot_timing [--positions N].
 
 At each position the cards that only the bot can know are dealt anew several times, so that
 whatever everybody sees stays as it is. Measured is the time from the job's look at the game to
@@ -26,22 +26,24 @@ from uuid import UUID
 import orjson
 
 from ops.bench.requests import plain_table
-from service.application.beat import BEAT_SECONDS, Beat, Rest, at_once, no_beat
 from service.application.callers import Caller, Player
-from service.application.entries import GameEntry
-from service.application.game_record import write
-from service.application.moves import Moves
+from service.application.games.cache import GameEntry
+from service.application.games.due_moves import Turns
+from service.application.games.moves import Moves
+from service.application.games.record import write
+from service.application.games.schedule import BEAT_SECONDS, Beat, Rest, at_once, no_beat
 from service.application.names import Names
-from service.application.turns import Turns
 from service.bootstrap import Services, compose
 from service.domain.commands import Command
 from service.domain.decide import decide
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
-from service.event_store.memory import MemoryStore
-from service.event_store.memory_directory import MemoryDirectory
-from service.keyring import Keyring
-from service.record.times import format_time
+from service.keys.keyring import Keyring
+from service.shx.canonical import format_time
+from service.shx.refusals import NONE_REFUSED
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
 
 RESULTS = Path(__file__).parent / "results" / "bot-timing.md"
 RULESETS = ("shithead", "covered-queen", "guarducci")
@@ -65,13 +67,11 @@ class Timed:
     def __init__(self) -> None:
         self.at = 0.0
 
-    def by_server_at(
-        self, entry: GameEntry, command: Command, *, rest: Rest = at_once
-    ) -> GameEntry:
+    def server_move(self, entry: GameEntry, command: Command, *, rest: Rest = at_once) -> GameEntry:
         """Do all that comes before the commit."""
         events = decide(command, entry.record.game)
         rest()
-        write(entry.record, events, at=format_time(datetime.now(UTC)))
+        write(entry.record, events, at=format_time(datetime.now(UTC)), refusals=NONE_REFUSED)
         self.at = time.perf_counter()
         return entry
 
@@ -218,6 +218,7 @@ of the ratio of the answer with the most legal moves to that with the fewest; *p
 def _services() -> Services:
     store = MemoryStore()
     return compose(
+        log_store=MemoryLog(),
         store=store,
         directory=MemoryDirectory(store),
         keyring=Keyring.generate(),

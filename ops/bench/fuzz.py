@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Throws bad input at every reader and every call for a while: python -m ops.bench.fuzz --minutes 10.
+Fuzzing of every parser and every call: python -m ops.bench.fuzz --minutes 10.
 
 Each case follows from its number, so a crash is found again by `--only TARGET --first NUMBER`.
 A round gives each target its share of time; the table it prints counts cases and crashes.
@@ -20,12 +20,12 @@ from pathlib import Path
 
 import structlog
 
-from service.embedded_postgres import EmbeddedPostgres
-from service.event_store.migrate import migrate
-from tests.api_world import make_world
+from service.local.postgres import EmbeddedPostgres
+from service.store.migrate import migrate
 from tests.fuzz.requests import Requests
 from tests.fuzz.running import Endless, throw
 from tests.fuzz.targets import TARGETS, Target
+from tests.worlds.api_world import make_world
 
 SHARE = 4.0
 """Seconds that a target has at a time."""
@@ -73,7 +73,7 @@ def run(
                 began = time.process_time()
                 try:
                     throw(name, target, iter([number]))
-                except (Exception, Endless):  # noqa: BLE001 - whatever it is, it is what we look for
+                except (Exception, Endless):  # noqa: BLE001 - any crash is a finding
                     crashes[name] += 1
                     traceback.print_exc()
                 cases[name] += 1

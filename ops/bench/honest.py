@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Whether honest hands raise an alarm: python -m ops.bench.honest [--games N] [--rows FILE].
+False alarms of the checks on honest hands: python -m ops.bench.honest [--games N] [--rows FILE].
 
 Plays what `shithead simulate --all --games N` plays, every ruleset at every number of seats,
 verifies each table's logs as a stranger would, and looks at the same hands as the statistics do:
@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from ops.bench.honest_page import page
-from service.application.table_requests import MOST_TURNS, TURNS_A_SEAT
-from service.audit.facts import blind_facts, deal_fact
+from service.application.tables.requests import TURNS_A_SEAT
+from service.audit.statistics import blind_facts, deal_fact
 from service.bots.registry import bots
-from service.commands.batches import every_plan, faults, tables_of
 from service.domain.events import EndReason
-from service.replay.rebuild import rebuild, sealed_deck
-from service.simulate import Plan, SimulatedGame, simulated_games
+from service.domain.ruleset import MAX_TURN_LIMIT
+from service.replay.history import decode_log, sealed_deck
+from service.simulation.parallel import every_plan, faults, tables_of
+from service.simulation.simulate import Plan, SimulatedGame, simulated_games
 
 RESULTS = Path(__file__).parent / "results" / "honest.md"
 STALEST = 8
@@ -113,7 +114,7 @@ def _facts(games: Sequence[SimulatedGame]) -> Row:
     """Return the decks, and each bot's choices among face-down cards."""
     decks, choices = [], []
     for game in games:
-        log = rebuild(game.lines)
+        log = decode_log(game.lines)
         deck, seats = sealed_deck(log), range(len(game.bots))
         deal = deal_fact(log, deck, seats)
         if deal is not None:
@@ -135,7 +136,7 @@ def _stalest(rows: Sequence[Row], plans: Sequence[Plan]) -> list[Plan]:
 
 
 def _longer(seats: int) -> int:
-    return min(LONGER * TURNS_A_SEAT * seats, MOST_TURNS)
+    return min(LONGER * TURNS_A_SEAT * seats, MAX_TURN_LIMIT)
 
 
 if __name__ == "__main__":

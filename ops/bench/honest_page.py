@@ -1,4 +1,4 @@
-"""What `ops.bench.honest` writes down: the alarms, the stalemates, and why there are any."""
+"""The page of `ops.bench.honest`: false alarms, stalemates, and their reasons."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from service.audit.blind_evidence import FALSE_ALARM, THRESHOLD, Choice, e_value
-from service.audit.shuffle_evidence import TAIL, Measure, Tally
+from service.audit.statistics import FALSE_ALARM, TAIL, THRESHOLD, Choice, Measure, Tally, e_value
 from service.rulesets.catalogue import catalogue
 
 Row = dict[str, Any]

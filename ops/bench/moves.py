@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-What a move costs beside its one durable commit: python -m ops.bench.moves [--games N] [--profile].
+Cost of a move against its durable commit: python -m ops.bench.moves [--games N] [--profile].
 
 Baseline and measurement run in turn in the same process against the same
 PostgreSQL, on events of the same size; the figure is their ratio.
@@ -27,15 +27,15 @@ from ops.bench.requests import plain_table
 from service.application.callers import Caller, Player
 from service.bootstrap import Services, compose
 from service.domain.events import Entropy
-from service.embedded_postgres import EmbeddedPostgres
-from service.event_store.database import Database
-from service.event_store.migrate import migrate
-from service.event_store.postgres import PostgresStore
-from service.event_store.postgres_directory import PostgresDirectory
-from service.event_store.protocol import Commit, OutboxRow, StreamAppend, StreamKind
-from service.event_store.roles import service_url
-from service.keyring import Keyring
-from service.record.chain import encode_event, genesis, head
+from service.keys.keyring import Keyring
+from service.local.postgres import EmbeddedPostgres
+from service.shx.chain import encode_event, genesis, head
+from service.store.database import Database
+from service.store.events import Commit, OutboxRow, StreamAppend, StreamKind
+from service.store.migrate import migrate, service_url
+from service.store.postgres_directory import PostgresDirectory
+from service.store.postgres_events import PostgresStore
+from tests.memory.public_log import MemoryLog
 
 SEATS = 3
 
@@ -63,6 +63,7 @@ def measure(database: Database, asked: argparse.Namespace) -> dict[str, object]:
     """Return the figures, microseconds as medians."""
     store = PostgresStore(database)
     services = compose(
+        log_store=MemoryLog(),
         store=store,
         directory=PostgresDirectory(database),
         keyring=Keyring.generate(),

@@ -1,4 +1,4 @@
-"""Finished games by the thousand, for benchmarks: copies of one that was played, under new ids."""
+"""Thousands of finished games for benchmarks: copies of one game under new ids."""
 
 from __future__ import annotations
 

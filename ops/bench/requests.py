@@ -1,10 +1,10 @@
-"""The tables that measurements are made at: a ruleset as it is, no window, no clock."""
+"""Tables for benchmarks: a ruleset with its default options, no window, no clock."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from service.application.table_requests import TableRequest
+from service.application.tables.requests import TableRequest
 from service.domain.events import Entropy
 
 

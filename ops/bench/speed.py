@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-What people wait for, beside one durable commit: python -m ops.bench.speed [--piled N].
+Response times, compared with one durable commit: python -m ops.bench.speed [--piled N].
 
 The whole service runs as it does in earnest, over its own PostgreSQL and Valkey, and is asked
 over HTTP. Each figure is a ratio to a baseline that was measured in turn with it: a bare append
@@ -25,11 +25,10 @@ from typing import Any
 
 from ops.bench.moves import bare_commits, timed
 from ops.bench.piling import pile
-from service.embedded_postgres import EmbeddedPostgres
-from service.event_store.database import Database
-from service.event_store.migrate import migrate
-from service.event_store.postgres import PostgresStore
-from service.event_store.roles import service_url
+from service.local.postgres import EmbeddedPostgres
+from service.store.database import Database
+from service.store.migrate import migrate, service_url
+from service.store.postgres_events import PostgresStore
 from tests import servers
 from tests.client import Client, register
 from tests.running import running

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-What live readers cost the calls beside them: python -m ops.bench.streams [--rounds N].
+Effect of live readers on the other calls: python -m ops.bench.streams [--rounds N].
 
 Each round asks for views as fast as they come, without readers and then with a hundred, once
 with the readers in the API processes and once in a process of their own. The figures are
@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.event_store.migrate import migrate
+from service.store.migrate import migrate
 from tests import servers
 from tests.client import register
 from tests.running import free_port, running

@@ -1,5 +1,5 @@
 """
-The small mistakes that are put into the code, one at a time: `changes_of(tree, enums)`.
+The small mistakes made in the code, one at a time: `changes_of(tree, enums)`.
 
 Not changed: annotations, docstrings, type aliases, text for people (a string with a
 space in it) and what only tells the type checker that a match is complete.

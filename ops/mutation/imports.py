@@ -1,5 +1,5 @@
 """
-Mistakes in what an import sets up: defaults of settings, members, constants, decorators.
+Mistakes in values set at import: defaults of settings, members, constants, decorators.
 
 Modules that are loaded cannot be changed in these, so each such mistake has a test session
 of its own, forked before anything of the project was loaded.

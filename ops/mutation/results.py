@@ -1,4 +1,4 @@
-"""What became of the mistakes: a file with a line for each, and the survivors explained."""
+"""Results of mutation testing: one line for each mistake, and explained survivors."""
 
 from __future__ import annotations
 

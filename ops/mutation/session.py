@@ -159,7 +159,7 @@ def in_children(
 def _tell(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
     try:
         told = attempt(mistake)
-    except BaseException as problem:  # noqa: BLE001 -- whatever it is, a test would see it
+    except BaseException as problem:  # noqa: BLE001 -- a test sees any failure
         told = f"{type(problem).__name__}: {problem}"
     os.write(write, told.encode())
     os._exit(0)

@@ -1,38 +1,59 @@
-"""The web application: every call, every convention, put together."""
+"""The Flask application: all blueprints, error handlers and middleware."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flask import Flask
+from flask import Blueprint, Flask, Response
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service.api import conventions, cors, docs, limits, metrics, pages, problems, requests_log
+from service.api import http, limits, observability, openapi, pages, problems
 from service.api.audit import audit
-from service.api.bots import bots
-from service.api.context import Context, install
+from service.api.context import Context, install, services
 from service.api.disputes import disputes
 from service.api.events import events
 from service.api.evidence import evidence
 from service.api.games import games
-from service.api.health import health
-from service.api.listener import RedisListener
-from service.api.log import log
+from service.api.http import json_response
+from service.api.long_games import LongGames
+from service.api.long_poll import RedisListener, Waiting
 from service.api.openapi import make_api
-from service.api.places import Places
 from service.api.players import players
+from service.api.public_log import log
 from service.api.replay import replay
-from service.api.rulesets import rulesets
+from service.api.request_bodies import BodySlots, RequestBodies
+from service.api.rulesets import bots, rulesets
+from service.api.slots import Slots
+from service.api.sse import stream
 from service.api.statistics import statistics
-from service.api.stream import stream
 from service.api.tables import tables
-from service.api.waiting import Waiting
-from service.bootstrap import Services
+from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
-from service.configured import services_from
-from service.logs import configure_logs
-from service.starting import check_start
+from service.startup_checks import check_start, warn_of_redis
+from service.telemetry import configure_logs
+
+health = Blueprint("health", __name__)
+
+
+@health.get("/healthz")
+def alive() -> Response:
+    """Return 200 as long as the process answers."""
+    return _fresh(json_response({"status": "ok"}))
+
+
+@health.get("/readyz")
+def ready() -> Response:
+    """Return 200 if database, migrations and keys are ready; Redis is reported, not required."""
+    fine, parts = services().readiness.check()
+    body = {"status": "ready" if fine else "unready", "parts": parts}
+    return _fresh(json_response(body, 200 if fine else 503))
+
+
+def _fresh(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
 
 BLUEPRINTS = (
     *(players, rulesets, bots, tables, games, events, stream, replay, evidence, audit),
@@ -41,87 +62,108 @@ BLUEPRINTS = (
 
 
 UPLOADS = 4
-"""Logs that a process verifies at a time; a large one takes seconds and some 400 MB."""
+"""Concurrent verifications in a process; a large log takes seconds and about 400 MB."""
 
-CALLS_BESIDE_STREAMS = 8
-"""Threads of the process for streams in which nobody waits: who is refused is told at once."""
+THREADS_BESIDE_STREAMS = 8
+"""Threads of the streaming process without a long poll or stream, to answer refusals at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """How many threads of a process may be held by others than calls."""
+class ThreadShares:
+    """How many threads of a process may be blocked, and by what."""
 
     waiting: int  # long polls and streams
-    incoming: int  # uploads that are still coming in
+    bodies: int  # request bodies that are being received
+    slow_bodies: int  # those of them that arrive slowly
 
 
-def room_beside_calls(settings: Settings) -> Room:
-    """Return the room in an API process: half its threads to wait, a quarter for uploads."""
-    half = settings.api_threads // 2
-    return Room(waiting=half, incoming=half // 2)
+def api_shares(settings: Settings) -> ThreadShares:
+    """
+    Return the shares in an API process: half its threads for waiting, a quarter for slow bodies.
+
+    All bodies together block at most seven of eight threads, those of one address five. With
+    the quarter that can wait for one address, one thread in eight always remains free.
+    """
+    threads = settings.api_threads
+    return ThreadShares(waiting=threads // 2, bodies=threads * 7 // 8, slow_bodies=threads // 4)
 
 
-def room_beside_streams(settings: Settings) -> Room:
-    """Return the room in the process for streams: nearly all its threads to wait."""
-    return Room(
-        waiting=settings.stream_threads - CALLS_BESIDE_STREAMS,
-        incoming=CALLS_BESIDE_STREAMS // 2,
+def streaming_shares(settings: Settings) -> ThreadShares:
+    """Return the shares in the streaming process: nearly all its threads for waiting."""
+    return ThreadShares(
+        waiting=settings.stream_threads - THREADS_BESIDE_STREAMS,
+        bodies=THREADS_BESIDE_STREAMS * 7 // 8,
+        slow_bodies=THREADS_BESIDE_STREAMS // 2,
     )
 
 
 def create_app(
     services: Services | None = None,
     settings: Settings | None = None,
-    room: Callable[[Settings], Room] = room_beside_calls,
+    shares_of: Callable[[Settings], ThreadShares] = api_shares,
 ) -> Flask:
     """
-    Return the application; without arguments as the environment describes it.
+    Return the application; without arguments it is configured from the environment.
 
-    The server calls this once in every process, after the fork: whatever connects
-    does so here or later.
+    The server calls this once in every process, after the fork, so that no connection is
+    shared between processes.
     """
     if settings is None:
         settings = settings_from()
         configure_logs(settings)
         check_start(settings)
+        warn_of_redis(settings)
     if services is None:
         services = services_from(settings)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
-    app.url_map.merge_slashes = False  # a redirect would be an answer that nobody documents
+    app.url_map.merge_slashes = False  # a redirect would be an undocumented answer
+    shares = shares_of(settings)
+    _wrap(app, settings, shares)
+    parts = _parts(services, settings, shares)
+    install(app, parts)
+    observability.register(app, settings)
+    limits.register(app, parts.rate_limits)
+    http.register(app, settings)
+    api = make_api(app)
+    problems.register(app)
+    for blueprint in BLUEPRINTS:
+        api.register_blueprint(blueprint)
+    app.register_blueprint(health)
+    openapi.register(app, api)
+    pages.register(app)
+    return app
+
+
+def create_stream_app() -> Flask:
+    """Return the application of the streaming process, which answers every operation too."""
+    return create_app(shares_of=streaming_shares)
+
+
+def _wrap(app: Flask, settings: Settings, shares: ThreadShares) -> None:
+    """Add the WSGI middleware: bodies with a deadline, and the headers of trusted proxies."""
+    slots = BodySlots(
+        arriving=Slots(shares.bodies, per_address=shares.bodies * 5 // 7),
+        slow=Slots(shares.slow_bodies),
+    )
+    app.wsgi_app = RequestBodies(  # type: ignore[method-assign] # as Flask's own manual has it
+        app.wsgi_app, slots, seconds=settings.body_seconds
+    )
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # as Flask's own manual has it
             app.wsgi_app, x_for=count, x_proto=count, x_host=count
         )
-    install(app, _parts(services, settings, room(settings)))
-    conventions.register(app)
-    cors.register(app, settings)
-    metrics.register(app, settings)
-    requests_log.register(app)
-    problems.register(app)
-    api = make_api(app)
-    for blueprint in BLUEPRINTS:
-        api.register_blueprint(blueprint)
-    app.register_blueprint(health)
-    docs.register(app, api)
-    pages.register(app)
-    limits.register(app, settings)
-    return app
 
 
-def create_stream_app() -> Flask:
-    """Return the application of the process for streams and long polls; it knows every call."""
-    return create_app(room=room_beside_streams)
-
-
-def _parts(services: Services, settings: Settings, room: Room) -> Context:
+def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:
+    rate_limits = limits.RateLimits(settings)
     listener = RedisListener(settings.redis_url) if settings.redis_url else None
     return Context(
         services=services,
         settings=settings,
-        waiting=Waiting(room.waiting, listener),
-        incoming=Places(room.incoming),
-        uploads=Places(UPLOADS),
-        count_player=limits.player_counter(settings),
+        waiting=Waiting(shares.waiting, listener),
+        uploads=Slots(UPLOADS),
+        long_games=LongGames(limits.caller_address, rate_limits),
+        rate_limits=rate_limits,
     )

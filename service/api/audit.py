@@ -1,4 +1,4 @@
-"""Audit of single moves, cards and seats, and who has looked at what."""
+"""Audit endpoints: decisions, paths of cards, knowledge of seats, access log."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.audit_decision_schema import (
+from schemas.audit import (
     CustodySchema,
     DecisionSchema,
     KnowledgeQuery,
     KnowledgeSchema,
     ReadingPageSchema,
 )
-from schemas.lists_schema import PageQuery
-from service.api.blueprint import Blueprint, Call, Token, operation
+from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.conventions import json_response, own, page
 from service.api.headers import InviteHeaders
+from service.api.http import json_response, page, private
+from service.api.operation import Call, Token, blueprint, operation
 
-audit = Blueprint("audit", __name__, "What a move was decided on, where cards were, who knew what.")
+audit = blueprint(
+    "audit",
+    __name__,
+    "What a seat saw when it decided, where cards were, and what each seat could know.",
+)
 
 GAME = "/games/<uuid:game_id>/audit"
 
@@ -34,12 +38,12 @@ GAME = "/games/<uuid:game_id>/audit"
 )
 def move(call: Call, game_id: UUID, seq: int) -> Response:
     """
-    The decision that an event belongs to: what its seat saw, could do and did, and what followed.
+    Explain the decision that an event belongs to: what its seat saw, could do and did.
 
-    Every line cites the statements of the ruleset that decide it. Before the seal
-    what only the seat may know is null for all others.
+    Each part cites the statements of the ruleset that decide it; `effects` are the events
+    that followed. Before the seal, the seat's private fields are null for everyone else.
     """
-    return own(json_response(services().auditing.move(call.caller, game_id, seq)))
+    return private(json_response(services().auditing.move(call.caller, game_id, seq)))
 
 
 @operation(
@@ -52,11 +56,11 @@ def move(call: Call, game_id: UUID, seq: int) -> Response:
 )
 def card(call: Call, game_id: UUID, card: str) -> Response:
     """
-    Where a card was at each moment and who could see it, from event to event.
+    Trace a card: where it lay from event to event, and which seats could see it.
 
-    Before the seal only the stretches that were public, or in the caller's own hand.
+    Before the seal, only the periods in which it was public or in the caller's own hand.
     """
-    return own(json_response(services().auditing.card(call.caller, game_id, card)))
+    return private(json_response(services().auditing.card(call.caller, game_id, card)))
 
 
 @operation(
@@ -70,13 +74,13 @@ def card(call: Call, game_id: UUID, card: str) -> Response:
 )
 def knowledge(call: Call, game_id: UUID) -> Response:
     """
-    What a seat could know at a version, since which event and from what.
+    List the cards that a seat could know at a version, since which event and from what.
 
-    Before the seal only the caller's own seat.
+    Before the seal, only for the caller's own seat.
     """
     asked = call.query
     found = services().auditing.knowledge(call.caller, game_id, asked["seat"], asked["at"])
-    return own(json_response(found))
+    return private(json_response(found))
 
 
 @operation(
@@ -90,8 +94,8 @@ def knowledge(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def readings(call: Call, game_id: UUID) -> Response:
-    """Who read what is neither public nor theirs, newest first; for its seats and referees."""
+    """List who read private data of other seats, newest first; for its seats and referees."""
     items, next_ = services().auditing.readings(
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
-    return own(json_response(page(items, next_)))
+    return private(json_response(page(items, next_)))

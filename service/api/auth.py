@@ -1,8 +1,9 @@
-"""Who calls: the bearer token, and the invite to a private table."""
+"""Authentication: the bearer token, and the invite to a private table."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from flask import request
 
@@ -11,41 +12,45 @@ from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 
 INVITE_HEADER = "Shithead-Invite"
-MOST_TOLD = 300
-"""Characters of what was asked for that are kept where somebody read it."""
+LOGGED_PATH = 300
+"""Characters of the requested path that the access log records."""
 
 _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 
 def player_of_request() -> Player | None:
     """
-    Return the player whose token came along, None where none did.
+    Return the player with the bearer token of the request, None without a token.
 
-    A token that does not hold is refused everywhere, also where none is needed:
-    its owner would else take the public's view for their own.
+    Raises `unauthorized` for an unknown or expired token, also if the operation needs no
+    token: otherwise its owner would mistake the public view for their own.
     """
     header = request.headers.get("Authorization")
     if header is None:
         return None
     match = _BEARER.fullmatch(header)
     if match is None:
-        raise Refusal("unauthorized", "the header is not: Authorization: Bearer <token>")
+        raise Refusal("unauthorized", "the Authorization header must be: Bearer <token>")
     player = services().players.by_token(match[1])
     if player is None:
-        raise Refusal("unauthorized", "this token does not hold, or no longer")
-    context().count_player(player.id)
+        raise Refusal("unauthorized", "unknown or expired token")
+    context().rate_limits.count_player(player.id)
     return player
 
 
 def required(player: Player | None) -> Player:
-    """Return the player; raises `unauthorized` where there is none."""
+    """Return the player; raises `unauthorized` for an anonymous caller."""
     if player is None:
-        raise Refusal("unauthorized", "this needs a token")
+        raise Refusal(
+            "unauthorized", "this operation needs a token: send Authorization: Bearer <token>"
+        )
     return player
 
 
 def caller_of(player: Player | None) -> Caller:
-    """Return the caller with the invite that the request brings."""
+    """Return the caller: the player, if any, with the invite in the request."""
     invite = request.headers.get(INVITE_HEADER)
-    what = request.full_path.rstrip("?")[:MOST_TOLD]
-    return Caller(player=player.id if player else None, invite=invite, what=what)
+    what = request.full_path.rstrip("?")[:LOGGED_PATH]
+    identity = player.id if player else None
+    work = partial(context().long_games.work, identity)
+    return Caller(player=identity, invite=invite, what=what, work=work)

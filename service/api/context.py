@@ -1,16 +1,16 @@
-"""What the views of one application share: the services, the settings, the places to wait."""
+"""The parts that all views share: services, settings, slots and rate limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
-from uuid import UUID
 
 from flask import Flask, current_app
 
-from service.api.places import Places
-from service.api.waiting import Waiting
+from service.api.limits import RateLimits
+from service.api.long_games import LongGames
+from service.api.long_poll import Waiting
+from service.api.slots import Slots
 from service.bootstrap import Services
 from service.config import Settings
 
@@ -19,26 +19,26 @@ _NAME = "shithead"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """One application's parts."""
+    """The parts of one application."""
 
     services: Services
     settings: Settings
     waiting: Waiting
-    incoming: Places  # for what is sent to be verified, while it comes in
-    uploads: Places  # to verify it
-    count_player: Callable[[UUID], None]  # a call; refuses one too many
+    uploads: Slots  # for the verification of uploaded evidence
+    long_games: LongGames
+    rate_limits: RateLimits
 
 
 def install(app: Flask, context: Context) -> None:
-    """Give an application its parts."""
+    """Store the parts in an application."""
     app.extensions[_NAME] = context
 
 
 def context() -> Context:
-    """Return the parts of the application that answers this request."""
+    """Return the parts of the current application."""
     return cast("Context", current_app.extensions[_NAME])
 
 
 def services() -> Services:
-    """Return the services of the application that answers this request."""
+    """Return the services of the current application."""
     return context().services

@@ -1,4 +1,4 @@
-"""Disputes: opened, read, argued, judged, appealed."""
+"""Dispute endpoints: open, read, make statements, judge, vote, appeal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.disputes_schema import (
+from schemas.disputes import (
     AccusationSchema,
     DisputePageSchema,
     DisputeSchema,
@@ -14,15 +14,16 @@ from schemas.disputes_schema import (
     RefereeRequestSchema,
     VoteRequestSchema,
 )
-from schemas.lists_schema import PageQuery
-from schemas.players_schema import NothingSchema
-from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
+from schemas.players import NothingSchema
+from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.conventions import answered, json_response, own, page
 from service.api.headers import InviteHeaders
-from service.domain.dispute_events import Charge, Vote
+from service.api.http import change_response, json_response, page, private
+from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.application.disputes.opening import Accusation
+from service.domain.dispute import Charge, Vote
 
-disputes = Blueprint("disputes", __name__, "Accusations, and how they are settled.")
+disputes = blueprint("disputes", __name__, "Accusations, findings, referees, votes and rulings.")
 
 OF_GAME = "/games/<uuid:game_id>/disputes"
 DISPUTE = "/disputes/<uuid:dispute_id>"
@@ -37,24 +38,26 @@ DISPUTE = "/disputes/<uuid:dispute_id>"
     status=201,
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
-    refuses=("not-found", "not-seated", "rate-limited"),
+    refuses=("not-found", "not-seated", "dispute-open", "rate-limited"),
     headers=(InviteHeaders,),
     location="/v1/disputes/{id}",
 )
 def open_dispute(call: Call, game_id: UUID) -> Response:
-    """Accuse a seat: the evidence is frozen, and the machine looks at it within seconds."""
+    """
+    Open a dispute: accuse another seat about a move, or the server about the deal or the log.
+
+    The evidence is frozen and the machine's findings follow within seconds. At most one
+    dispute for a game, move and charge is open: 409 `dispute-open` has the `id` of that one.
+    """
     body = call.body
-    return answered(
-        services().disputes.open(
-            call.caller,
-            call.by,
-            game_id,
-            accused=body["accused"],
-            seq=body["seq"],
-            charge=Charge(body["charge"]),
-            statement=body["statement"],
-            request=call.repeat,
-        )
+    accusation = Accusation(
+        accused=body["accused"],
+        seq=body["seq"],
+        charge=Charge(body["charge"]),
+        statement=body["statement"],
+    )
+    return change_response(
+        services().disputes.open(call.caller, call.by, game_id, accusation, call.repeat)
     )
 
 
@@ -68,11 +71,11 @@ def open_dispute(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def list_disputes(call: Call, game_id: UUID) -> Response:
-    """The disputes about a game."""
+    """List the disputes about a game, newest first."""
     items, next_ = services().disputes.list(
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
-    return own(json_response(page(items, next_)))
+    return private(json_response(page(items, next_)))
 
 
 @operation(
@@ -84,8 +87,8 @@ def list_disputes(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def dispute(call: Call, dispute_id: UUID) -> Response:
-    """A dispute, whole; what was said is for both sides and the referees."""
-    return own(json_response(services().disputes.view(call.caller, dispute_id)))
+    """Return a dispute; only its sides and referees get statements and the referees' ids."""
+    return private(json_response(services().disputes.view(call.caller, dispute_id)))
 
 
 @operation(
@@ -101,11 +104,9 @@ def dispute(call: Call, dispute_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def say(call: Call, dispute_id: UUID) -> Response:
-    """Say something as a side of the dispute."""
-    return answered(
-        services().disputes.say(
-            call.caller, call.by, dispute_id, call.body["text"], call.repeat
-        )
+    """Make a statement as accuser or accused, until the dispute is final."""
+    return change_response(
+        services().disputes.say(call.caller, call.by, dispute_id, call.body["text"], call.repeat)
     )
 
 
@@ -122,8 +123,8 @@ def say(call: Call, dispute_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def judge(call: Call, dispute_id: UUID) -> Response:
-    """Offer oneself as a referee; or, as a side and within 24 hours, refuse one."""
-    return answered(
+    """Offer to judge a dispute; or, as one of its sides, refuse a referee before the voting."""
+    return change_response(
         services().disputes.judge(
             call.caller, call.by, dispute_id, refused=call.body["refuse"], request=call.repeat
         )
@@ -143,13 +144,23 @@ def judge(call: Call, dispute_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def vote(call: Call, dispute_id: UUID) -> Response:
-    """Vote sealed, as a referee; once all votes are in, open one's own."""
+    """
+    Vote as a referee of the panel.
+
+    `vote` alone: the server seals the vote and reveals it when all have committed.
+    `commit`: the referee seals the vote and reveals it later with `vote` and `salt`, once all
+    have committed.
+    """
     body, court = call.body, services().disputes
     if "commit" in body:
-        return answered(
+        return change_response(
             court.commit_vote(call.caller, call.by, dispute_id, body["commit"], call.repeat)
         )
-    return answered(
+    if "salt" not in body:
+        return change_response(
+            court.vote(call.caller, call.by, dispute_id, Vote(body["vote"]), call.repeat)
+        )
+    return change_response(
         court.reveal_vote(
             call.caller,
             call.by,
@@ -174,7 +185,7 @@ def vote(call: Call, dispute_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def appeal(call: Call, dispute_id: UUID) -> Response:
-    """Appeal against a ruling, once: other referees judge."""
-    return answered(
+    """Appeal against a ruling, once, as the side that lost; other referees judge then."""
+    return change_response(
         services().disputes.appeal(call.caller, call.by, dispute_id, call.repeat)
     )

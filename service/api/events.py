@@ -1,4 +1,4 @@
-"""The public log of a game: its events, openings and receipts."""
+"""Event log endpoints: events, openings and receipts of a game."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.games_schema import EventPageSchema, EventsQuery, OpeningsSchema
-from service.api.blueprint import Blueprint, Call, operation
+from schemas.games import EventPageSchema, EventsQuery, OpeningsSchema
 from service.api.context import services
-from service.api.conventions import (
+from service.api.headers import InviteHeaders
+from service.api.http import (
     JSON,
     NDJSON,
     PLAIN,
+    immutable,
     json_response,
-    own,
     page,
+    private,
     shared,
     text_response,
-    unchanging,
 )
-from service.api.headers import InviteHeaders
-from service.application.entries import GameEntry
+from service.api.operation import Call, blueprint, operation
+from service.application.games.cache import GameEntry
 
-events = Blueprint("events", __name__, "What happened, as the stored bytes say it.")
+events = blueprint(
+    "events", __name__, "The public log of a game: stored events, openings and receipts."
+)
 
 GAME = "/games/<uuid:game_id>"
 PAGE = 1000
-"""Events of a JSON answer that names no limit."""
+"""Events in a JSON answer without `limit`."""
 
 
 @operation(
@@ -42,9 +44,10 @@ PAGE = 1000
 )
 def list_events(call: Call, game_id: UUID) -> Response:
     """
-    Events with seq from `after` on: what a reader of version `after` lacks.
+    List the events with seq ≥ `after`: those that a client with version `after` lacks.
 
-    As x-ndjson the exact stored bytes, a line each; all of them where no limit is given.
+    With `Accept: application/x-ndjson` the answer is the stored bytes, one event a line, and
+    without `limit` all of them.
     """
     after, limit = call.query["after"], call.query["limit"]
     lines_only = call.media_type == NDJSON
@@ -54,17 +57,17 @@ def list_events(call: Call, game_id: UUID) -> Response:
     lines, version = services().games.lines(call.caller, game_id, after=after, limit=limit)
     reached = after + len(lines)
     more = bool(lines) and reached < version
-    # What stands below the version never changes; the JSON tells the version itself as well.
+    # Events below the version never change; the JSON form also contains the version.
     fixed = entry.record.sealed or (lines_only and more)
     if lines_only:
         response = Response(b"".join(line + b"\n" for line in lines), content_type=NDJSON)
     else:
         next_ = reached if more else None
         body = b'{"items":[%b],"version":%d,"next":%b}'
-        said = b"null" if next_ is None else b"%d" % next_
-        response = json_response(body % (b",".join(lines), version, said))
+        next_json = b"null" if next_ is None else b"%d" % next_
+        response = json_response(body % (b",".join(lines), version, next_json))
     response = _marked(response, entry, fixed=fixed)
-    # One address has two forms, and a cache must keep them apart.
+    # A cache must store the two media types of this address separately.
     response.vary.add("Accept")
     return response
 
@@ -78,9 +81,9 @@ def list_events(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def openings(call: Call, game_id: UUID) -> Response:
-    """Openings of the cards dealt to the caller or drawn, in order of p; all after the seal."""
+    """List the openings of the caller's dealt and drawn cards; after the seal, of all cards."""
     items = services().games.openings(call.caller, game_id)
-    return own(json_response(page(items, None)))
+    return private(json_response(page(items, None)))
 
 
 @operation(
@@ -93,12 +96,12 @@ def openings(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def receipt(call: Call, game_id: UUID) -> Response:
-    """A signed note that says where the game stands; keep it to prove a later change."""
-    return own(text_response(services().games.receipt(call.caller, game_id)))
+    """Return a signed note of the game's present head, which proves any later change of the log."""
+    return private(text_response(services().games.receipt(call.caller, game_id)))
 
 
 def _marked(response: Response, entry: GameEntry, *, fixed: bool) -> Response:
-    """Return the answer with how long it may be kept; events below the version never change."""
+    """Return the answer with its caching rules; events below the version never change."""
     if fixed:
-        return unchanging(response, public=entry.public)
-    return shared(response) if entry.public else own(response)
+        return immutable(response, public=entry.public)
+    return shared(response) if entry.public else private(response)

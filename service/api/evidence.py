@@ -1,4 +1,4 @@
-"""Audit: the checks on a game, evidence to take away, and the verifier for what others bring."""
+"""Evidence endpoints: checks of a game, bundles, server keys, verification of uploads."""
 
 from __future__ import annotations
 
@@ -12,34 +12,38 @@ from uuid import UUID
 from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from schemas.audit_schema import AuditSchema, ServerKeysSchema
-from schemas.games_schema import AsQuery, ProfileQuery
+from schemas.games import AsQuery, ProfileQuery
+from schemas.verification import AuditSchema, ServerKeysSchema
 from service.api.auth import required
-from service.api.blueprint import Blueprint, Call, Token, operation
-from service.api.bodies import check_encoding, copy_body, malformed
 from service.api.context import context, services
-from service.api.conventions import (
+from service.api.disconnects import connections_from
+from service.api.headers import InviteHeaders
+from service.api.http import (
     NDJSON,
     OCTETS,
     ZIP,
+    immutable,
     json_response,
-    own,
     page,
-    shared,
-    unchanging,
+    private,
+    revalidated,
 )
-from service.api.headers import InviteHeaders
 from service.api.limits import caller_address
-from service.api.places import Places
+from service.api.operation import Call, Token, blueprint, operation
+from service.api.parsing import check_encoding, copy_body, malformed
+from service.api.slots import Slots
 from service.application.errors import Refusal, invalid
+from service.application.games.uploads import Upload
 
-evidence = Blueprint("evidence", __name__, "What can be checked, and with what.")
+evidence = blueprint(
+    "evidence", __name__, "Verification of games: checks, evidence bundles and server keys."
+)
 
 GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
-MOST_PARTS = 1000
+MAX_PARTS = 1000
 IN_MEMORY = 1 << 19
-"""Bytes of an upload that are kept in memory while it comes in."""
+"""Bytes of an upload that are buffered in memory; larger ones go to disk."""
 
 PARTS = ("file", "receipt", "key", "seat_key", "key_change", "proof")
 VERIFIER_KEYS = r"^[!-~]{1,9000}$"
@@ -61,13 +65,13 @@ _UPLOAD = {
                     "key": {
                         "type": "array",
                         "items": {"type": "string", "pattern": VERIFIER_KEYS},
-                        "description": "the server's and those of witnesses, as verifier keys: "
+                        "description": "keys of the server and of witnesses, as verifier keys: "
                         "name+id+key; or a saved answer of /v1/keys",
                     },
                     "seat_key": {
                         "type": "array",
                         "items": {"type": "string", "pattern": SEAT_KEY},
-                        "description": "public keys of players in base64, as 0=<key>",
+                        "description": "public keys of seats in base64, as 0=<key>",
                     },
                     "key_change": {
                         "type": "array",
@@ -76,7 +80,7 @@ _UPLOAD = {
                     },
                     "proof": {
                         "type": "string",
-                        "description": "of the public log, in place of one in the bundle",
+                        "description": "a proof of the public log, in place of the bundle's own",
                     },
                 },
                 "additionalProperties": False,
@@ -97,18 +101,18 @@ _UPLOAD = {
 )
 def audit(call: Call, game_id: UUID) -> Response:
     """
-    The checks of SHX/1 on a game; before the seal worked out from the public log alone.
+    Run the checks of SHX/1 on a game; before the seal, on the public log alone.
 
-    They are the same for everybody: with `as` the answer may be kept for ever, once the
-    game is sealed and the public log has it, with all the witnesses that are asked for.
+    Every caller gets the same result. With `as`, the answer is immutable once the game is
+    sealed and in the public log, with all required witnesses.
     """
     entry = services().games.entry(call.caller, game_id)
     services().games.viewer(entry, call.caller, call.query["as_"])
     found = services().verifying.audit(call.caller, game_id)
     response = json_response(found)
     if call.query["as_"] is not None and services().verifying.is_final(found):
-        return unchanging(response, public=entry.public)
-    return own(response)
+        return immutable(response, public=entry.public)
+    return private(response)
 
 
 @operation(
@@ -122,12 +126,12 @@ def audit(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def bundle(call: Call, game_id: UUID) -> Response:
-    """The game as a bundle that can be verified without this server."""
+    """Return the game as a `.shx` bundle that can be verified without this server."""
     profile = call.query["profile"]
     if profile == "seat":
         required(call.player)
     name, content = services().evidence.bundle(call.caller, game_id, profile)
-    response = own(Response(content, content_type=ZIP))
+    response = private(Response(content, content_type=ZIP))
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -138,82 +142,107 @@ def bundle(call: Call, game_id: UUID) -> Response:
     "/verify",
     answer=AuditSchema,
     token=Token.IGNORED,
-    refuses=("too-large", "unsupported-media-type", "invalid-body", "not-a-bundle", "rate-limited"),
+    refuses=(
+        *("too-large", "unsupported-media-type", "invalid-body", "not-a-bundle", "rate-limited"),
+        "unavailable",
+    ),
     doc={"requestBody": _UPLOAD},
 )
 def verify(_call: Call) -> Response:
     """
-    Check a bundle or a log, from what is sent alone; the server's own records say nothing here.
+    Verify a bundle or a log from the upload alone, without the server's own records.
 
-    As multipart: the bundle as `file`, receipts as `receipt`, server keys
-    as `key`, keys of seats as `seat_key`, signed changes of these as `key_change`, a
-    proof of the public log as `proof`.
+    As multipart/form-data: the bundle or log as `file`, receipts as `receipt`, server and
+    witness keys as `key`, seats' keys as `seat_key`, their signed changes as `key_change`, a
+    proof of the public log as `proof`. A verification that exceeds the time limit of the
+    server (5 seconds by default) is answered with `unavailable`.
     """
-    # Who sends slowly holds a thread for that, and none of the few places to verify in.
+    # A slow sender holds a slot for slow bodies, but no slot for verification.
     with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
-        with _place(context().incoming), _room_on_disk():
+        with _disk_space():
             is_whole = _received(file)
-        with _place(context().uploads):
-            found = _verify_whole(file.read()) if is_whole else _verify_parts()
-    return own(json_response(found))
+        with _slot(context().uploads):
+            found = _verified(_whole(file.read()) if is_whole else _parted())
+    return private(json_response(found))
 
 
 @contextmanager
-def _place(places: Places) -> Iterator[None]:
-    """Hold a place for the caller's address; raises `unavailable` where there is none."""
-    with places.place(caller_address()) as free:
+def _slot(slots: Slots) -> Iterator[None]:
+    """Hold a slot for the caller's address; raises `unavailable` if none is free."""
+    with slots.slot(caller_address()) as free:
         if not free:
-            raise Refusal("unavailable", "too many logs are being verified", retry_after=5)
+            raise Refusal(
+                "unavailable", "too many logs are being verified at the same time", retry_after=5
+            )
         yield
 
 
 @contextmanager
-def _room_on_disk() -> Iterator[None]:
-    """Raise `unavailable` where what comes in cannot be kept, as on a full disk."""
+def _disk_space() -> Iterator[None]:
+    """Raise `unavailable` if an upload cannot be stored, for example on a full disk."""
     try:
         yield
     except OSError as error:
-        logging.getLogger("shithead.api").error("an upload cannot be kept: %s", error.strerror)
-        raise Refusal("unavailable", "there is no room for it now", retry_after=60) from None
+        logging.getLogger("shithead.api").error("an upload cannot be stored: %s", error.strerror)
+        raise Refusal(
+            "unavailable", "the server has no space for the upload", retry_after=60
+        ) from None
 
 
 def _received(file: IO[bytes]) -> bool:
-    """Read what is sent to its end; return whether it came as one, in `file`, or else in parts."""
+    """Read the whole body; return whether it is a single file, copied to `file`, or multipart."""
     request.max_content_length = context().settings.max_bundle_bytes
     if request.mimetype in (ZIP, NDJSON, OCTETS):
         copy_body(file)
         return True
     if request.mimetype != MULTIPART:
-        raise Refusal("unsupported-media-type", f"send {ZIP}, {NDJSON} or {MULTIPART}")
+        raise Refusal(
+            "unsupported-media-type", f"send the evidence as {ZIP}, {NDJSON} or {MULTIPART}"
+        )
     check_encoding()
     request.max_form_memory_size = context().settings.max_bundle_bytes
-    request.max_form_parts = MOST_PARTS
+    request.max_form_parts = MAX_PARTS
     try:
-        _ = request.files  # which reads all parts; large files go to the disk
+        _ = request.files  # reads all parts; large files go to the disk
     except RequestEntityTooLarge:
         whole = request.content_length
         if whole is not None and whole <= context().settings.max_bundle_bytes:
-            said = f"there are more than {MOST_PARTS} parts; of many receipts the newest says most"
-            raise Refusal("too-large", said) from None
+            detail = f"there are more than {MAX_PARTS} parts; the newest receipt proves the most"
+            raise Refusal("too-large", detail) from None
         raise
     return False
 
 
-def _verify_whole(raw: bytes) -> object:
-    """Verify what came as one."""
+def _verified(upload: Upload) -> object:
+    """Return the audit object of an upload; verification stops if the sender disconnects."""
+    environ = request.environ.get("werkzeug.proxy_fix.orig", request.environ)
+    received = request.content_length or 0
+    with connections_from(environ.get("REMOTE_ADDR"), received) as callers:
+        return services().verifying.verify(upload, callers)
+
+
+def _whole(raw: bytes) -> Upload:
+    """Return an upload that is a single file."""
     if not raw:
-        raise malformed("the body is empty")
-    return services().verifying.verify(raw)
+        raise malformed("the body is empty: send a bundle or a log")
+    return Upload(data=raw)
 
 
 @operation(evidence, "GET", "/keys", answer=ServerKeysSchema, token=Token.IGNORED)
 def keys(_call: Call) -> Response:
-    """The keys that receipts are signed with, and when each was in use."""
-    return shared(json_response(page(services().keys(), None)), seconds=60)
+    """
+    List the server's keys, which sign receipts and checkpoints, and when each was in use.
+
+    `retirements` are the ends of old keys, each signed with a later key: verifiers reject
+    signatures of a key after its end. A new key signs immediately, so caches revalidate this
+    answer at each use.
+    """
+    listed = page(services().keys(), None, retirements=services().retirements())
+    return revalidated(json_response(listed))
 
 
 def _parts() -> dict[str, list[bytes]]:
-    """Return what came in parts, by name; any other part than those documented is refused."""
+    """Return the parts by name; raises `invalid-body` for an unknown, missing or repeated one."""
     parts: dict[str, list[bytes]] = {name: [] for name in PARTS}
     for name, text in request.form.items(multi=True):
         parts.setdefault(name, []).append(text.encode())
@@ -221,29 +250,29 @@ def _parts() -> dict[str, list[bytes]]:
         parts.setdefault(name, []).append(upload.read())
     unknown = parts.keys() - set(PARTS)
     if unknown:
-        raise invalid(f"/{min(unknown)}", "is not known here")
+        raise invalid(f"/{min(unknown)}", f"is not a known part; known are {', '.join(PARTS)}")
     if len(parts["file"]) != 1:
-        raise invalid("/file", "is to be there once")
+        raise invalid("/file", "must be there exactly once")
     if len(parts["proof"]) > 1:
-        raise invalid("/proof", "is there more than once")
+        raise invalid("/proof", "must be there at most once")
     return parts
 
 
-def _verify_parts() -> object:
-    """Verify what came in parts."""
+def _parted() -> Upload:
+    """Return an upload that came as multipart."""
     parts = _parts()
-    return services().verifying.verify(
-        parts["file"][0],
+    return Upload(
+        data=parts["file"][0],
         receipts=parts["receipt"],
-        keys=_words("key", parts["key"]),
-        seat_keys=_words("seat_key", parts["seat_key"]),
+        keys=_ascii("key", parts["key"]),
+        seat_keys=_ascii("seat_key", parts["seat_key"]),
         key_changes=parts["key_change"],
         proof=next(iter(parts["proof"]), None),
     )
 
 
-def _words(name: str, values: list[bytes]) -> list[str]:
+def _ascii(name: str, values: list[bytes]) -> list[str]:
     try:
         return [value.decode("ascii").strip() for value in values]
     except UnicodeDecodeError:
-        raise invalid(f"/{name}", "is not a key") from None
+        raise invalid(f"/{name}", "is not a key: it has characters outside ASCII") from None

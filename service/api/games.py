@@ -1,4 +1,4 @@
-"""Games: seen, listed, and played."""
+"""Game endpoints: list, view, move, contribute entropy."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.games_schema import GamePageSchema, GameQuery, GamesQuery, MovedSchema
-from schemas.moves_request_schema import EntropyRequestSchema, MoveRequestSchema
-from schemas.players_schema import NothingSchema
-from schemas.view_schema import GameViewSchema
-from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
+from schemas.games import EntropyRequestSchema, GamePageSchema, GameQuery, GamesQuery, MovedSchema
+from schemas.moves import MoveSchema
+from schemas.players import NothingSchema
+from schemas.view_fields import GameViewSchema
 from service.api.context import context, services
-from service.api.conventions import (
-    answered,
-    expected_versions,
-    json_response,
-    own,
-    page,
-    unchanging,
-    versioned,
-)
 from service.api.headers import InviteHeaders, MatchHeaders, VersionHeaders
+from service.api.http import (
+    change_response,
+    conditional,
+    expected_versions,
+    immutable,
+    json_response,
+    page,
+    private,
+)
 from service.api.limits import caller_address
+from service.api.operation import Call, Repeats, Token, blueprint, operation
 
-games = Blueprint("games", __name__, "One hand each, from shuffle to shithead.")
+games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 
 GAME = "/games/<uuid:game_id>"
 MOVING = ("not-found", "not-seated", "game-over", "rate-limited")
@@ -40,7 +40,7 @@ MOVING = ("not-found", "not-seated", "game-over", "rate-limited")
     headers=(InviteHeaders,),
 )
 def list_games(call: Call) -> Response:
-    """Games of public tables, and the caller's own."""
+    """List the games that the caller can see, newest first."""
     asked = call.query
     player = asked["player"]
     items, next_ = services().lists.games(
@@ -52,7 +52,7 @@ def list_games(call: Call) -> Response:
         limit=asked["limit"],
         cursor=asked["cursor"],
     )
-    return own(json_response(page(items, next_)))
+    return private(json_response(page(items, next_)))
 
 
 @operation(
@@ -65,7 +65,7 @@ def list_games(call: Call) -> Response:
     headers=(InviteHeaders, VersionHeaders),
 )
 def game(call: Call, game_id: UUID) -> Response:
-    """A game as the caller's seat sees it, or else the public; now, or at a version of the past."""
+    """Return a game as the caller's seat or the public sees it, at present or at a past version."""
     as_, at = call.query["as_"], call.query["at"]
     if at is not None:
         return _past(call, game_id, at)
@@ -73,17 +73,17 @@ def game(call: Call, game_id: UUID) -> Response:
     seat = entry.seat_of(call.caller.player)
     if as_ not in (None, "public", str(seat)):
         body, version = services().games.view_as(call.caller, game_id, as_)
-        return versioned(own(json_response(body)), version)
+        return conditional(private(json_response(body)), version)
     _wait(call, game_id, entry.record.version)
     body, version = services().games.view(call.caller, game_id, public=as_ == "public")
-    return versioned(own(json_response(body)), version)
+    return conditional(private(json_response(body)), version)
 
 
 @operation(
     games,
     "POST",
     f"{GAME}/moves",
-    body=MoveRequestSchema,
+    body=MoveSchema,
     answer=MovedSchema,
     status=201,
     token=Token.NEEDED,
@@ -96,8 +96,8 @@ def game(call: Call, game_id: UUID) -> Response:
     ),
 )
 def move(call: Call, game_id: UUID) -> Response:
-    """Make a move; `If-Match` refuses it where somebody acted since that version."""
-    return answered(
+    """Make a move; with `If-Match` it is refused if somebody acted since that version."""
+    return change_response(
         services().moves.move(
             call.caller, game_id, call.body, expected=expected_versions(), request=call.repeat
         )
@@ -117,8 +117,8 @@ def move(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def entropy(call: Call, game_id: UUID) -> Response:
-    """Commit to the caller's share of the shuffle, or reveal it."""
-    return answered(
+    """Commit to the caller's entropy for the shuffle, or reveal it."""
+    return change_response(
         services().entropy.give(
             call.caller,
             game_id,
@@ -141,18 +141,18 @@ def entropy(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def back(call: Call, game_id: UUID) -> Response:
-    """Play for oneself again after a bot stood in; any move does the same."""
-    return answered(services().stand_ins.back(call.caller, game_id, call.repeat), 200)
+    """Take over from the bot that stood in for the caller's seat; any move does the same."""
+    return change_response(services().stand_ins.back(call.caller, game_id, call.repeat), 200)
 
 
 def _past(call: Call, game_id: UUID, at: int) -> Response:
-    """Return a view of a version of the past; after the seal it never changes."""
+    """Return a view of a past version; after the seal it never changes."""
     entry = services().games.entry(call.caller, game_id)
     as_ = call.query["as_"]
     response = json_response(services().games.view_at(call.caller, game_id, at, as_))
     fixed = as_ is not None and entry.record.sealed
-    marked = unchanging(response, public=entry.public) if fixed else own(response)
-    return versioned(marked, at)
+    marked = immutable(response, public=entry.public) if fixed else private(response)
+    return conditional(marked, at)
 
 
 def _wait(call: Call, game_id: UUID, version: int) -> None:
@@ -160,7 +160,7 @@ def _wait(call: Call, game_id: UUID, version: int) -> None:
     if not call.query["wait"] or version > after:
         return
     waiting = context().waiting
-    with waiting.places.place(caller_address()) as free:
+    with waiting.slots.slot(caller_address()) as free:
         if free:
             waiting.until_past(
                 game_id,

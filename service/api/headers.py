@@ -1,48 +1,53 @@
-"""Headers that calls read, as the document describes them."""
+"""Request headers, as the OpenAPI document describes them."""
 
 from __future__ import annotations
 
 from marshmallow import Schema, fields, validate
 
 from service.api.auth import INVITE_HEADER
-from service.api.conventions import IDEMPOTENCY_KEY
+from service.api.http import IDEMPOTENCY_KEY, PRECONDITION
 
 
 class MatchHeaders(Schema):
-    """The version that a change was decided on."""
+    """Precondition of a change: the version that the caller has seen."""
 
     if_match = fields.String(
         data_key="If-Match",
+        validate=validate.Regexp(PRECONDITION),
         metadata={
-            "description": 'the version it was decided on: "v<version>"; of several, one '
-            "that holds is enough",
+            "description": 'the version that the caller has seen, "v<version>"; one match in a '
+            "list is enough, otherwise 412 `stale-version`",
             "example": '"v17"',
         },
     )
 
 
 class VersionHeaders(Schema):
-    """The version that the caller has."""
+    """Conditional GET: the versions that the caller has."""
 
     if_none_match = fields.String(
         data_key="If-None-Match",
-        metadata={"description": "ETags that the caller has; 304 where one of them is right"},
+        metadata={"description": "ETags that the caller has; 304 if one of them is current"},
     )
 
 
 class RepeatHeaders(Schema):
-    """What a repeated request is known by."""
+    """The key that makes a request safe to repeat."""
 
     idempotency_key = fields.String(
         data_key="Idempotency-Key",
         validate=validate.Regexp(IDEMPOTENCY_KEY),
-        metadata={"description": "1 to 255 visible characters; the answer is kept for a day"},
+        metadata={
+            "description": "1 to 255 visible ASCII characters; a repeated request with the same "
+            "key and body gets the first answer again, for at least a day"
+        },
     )
 
 
 class InviteHeaders(Schema):
-    """The way into a private table."""
+    """Access to a private table."""
 
     invite = fields.String(
-        data_key=INVITE_HEADER, metadata={"description": "the invite of a private table"}
+        data_key=INVITE_HEADER,
+        metadata={"description": "the invite of a private table: shows the table and its games"},
     )

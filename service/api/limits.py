@@ -1,88 +1,137 @@
-"""How often one address, and one player, may call; what is dear is limited more narrowly."""
+"""Rate limits by client address, by player and by endpoint."""
 
 from __future__ import annotations
 
+import math
+import threading
 import time
-from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 from uuid import UUID
 
-from flask import Flask, Response, request
-from flask_limiter import Limiter, RateLimitExceeded
+from flask import Flask, request
 from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
+from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
+from redis import RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from service.api.problems import problem
 from service.application.errors import Refusal
 from service.config import Settings
 
-LIMITS = {
-    "players.register": "1200 per minute",
-    "players.recover": "60 per minute",
-    "evidence.verify": "60 per minute",
+ENDPOINT_LIMITS = {
+    "players.register": 1200,
+    "players.recover": 60,
+    "evidence.verify": 60,
 }
-"""By call and address; Redis counts for all processes while it is up."""
+"""Requests a minute from one address to expensive endpoints; Redis counts for all processes."""
 
-FREE = frozenset({"health.alive", "health.ready", "metrics"})
-"""Calls of those who look after the service: never too many."""
+UNLIMITED = frozenset({"health.alive", "health.ready", "metrics"})
+"""Endpoints for monitoring, which are never limited."""
 
-
-def register(app: Flask, settings: Settings) -> None:
-    """Put the limits before the calls, unless they are switched off."""
-    if not settings.rate_limits:
-        return
-    _limit_addresses(app, settings)
-    limiter = Limiter(
-        caller_address,
-        app=app,
-        storage_uri=_storage(settings.redis_url),
-        storage_options=_patience(settings.redis_url),
-        strategy="fixed-window",
-        in_memory_fallback_enabled=True,
-        swallow_errors=True,
-        headers_enabled=False,
-    )
-    for endpoint, limit in LIMITS.items():
-        view: Any = app.view_functions[endpoint]
-        app.view_functions[endpoint] = limiter.limit(limit)(view)
-
-    def refuse(_error: RateLimitExceeded) -> Response:
-        current = limiter.current_limit
-        return _refused(current.reset_at if current else time.time() + 60)
-
-    app.register_error_handler(RateLimitExceeded, refuse)
+WINDOW_SECONDS = 60
+REDIS_RETRY_SECONDS = 5.0
+"""How long endpoints are counted in this process alone after Redis failed to answer."""
 
 
-def player_counter(settings: Settings) -> Callable[[UUID], None]:
+class FixedWindows:
     """
-    Return what counts a call of a player, and refuses one too many in a minute.
+    Counters of one minute in this process; the window of a key starts with its first request.
 
-    Players are counted once their token has been found to hold: whatever is made up costs
-    its address, and leaves nothing behind. Counted in this process alone, like addresses.
+    A request costs two of these. The storage in memory of the `limits` library starts a
+    timer thread for each request, which takes a tenth of a millisecond and more.
     """
-    if not settings.rate_limits:
-        return lambda _player: None
-    counter = FixedWindowRateLimiter(MemoryStorage())
-    limit = RateLimitItemPerMinute(settings.calls_per_token)
 
-    def count(player: UUID) -> None:
-        if not counter.hit(limit, str(player)):
-            left = _left(counter.get_window_stats(limit, str(player)).reset_time)
-            raise Refusal("rate-limited", "too many calls from this token", retry_after=left)
+    def __init__(self) -> None:
+        self._windows: dict[str, tuple[float, int]] = {}  # key: end, count
+        self._purge_at = 0.0
+        self._lock = threading.Lock()
 
-    return count
+    def hit(self, key: str, limit: int, cost: int = 1) -> float:
+        """Add `cost` to a key; return 0, or the seconds to wait if that exceeds `limit`."""
+        now = time.monotonic()
+        with self._lock:
+            if now >= self._purge_at:
+                self._windows = {k: one for k, one in self._windows.items() if now < one[0]}
+                self._purge_at = now + WINDOW_SECONDS
+            end, count = self._windows.get(key, (0.0, 0))
+            if now >= end:
+                end, count = now + WINDOW_SECONDS, 0
+            self._windows[key] = end, count + cost
+        return 0.0 if count + cost <= limit else end - now
+
+
+class RateLimits:
+    """The rate limits of one process; without `rate_limits` in the settings nothing is counted."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._enabled = settings.rate_limits
+        self._per_address = settings.calls_per_address
+        self._per_player = settings.calls_per_token
+        self._windows = FixedWindows()
+        self._redis = _redis_counter(settings.redis_url) if self._enabled else None
+        self._redis_after = 0.0
+
+    def count_request(self) -> None:
+        """Count the present request by its address; raises `rate-limited` if it is one too many."""
+        if not self._enabled or request.endpoint in UNLIMITED:
+            return
+        address = caller_address()
+        detail = "too many requests from this address"
+        self._count(f"address {address}", self._per_address, detail)
+        limit = ENDPOINT_LIMITS.get(request.endpoint or "")
+        if limit is not None:
+            self._count_endpoint(str(request.endpoint), address, limit)
+
+    def count_player(self, player: UUID) -> None:
+        """
+        Count a request with a valid token; raises `rate-limited` if it is one too many.
+
+        A token is counted only once it has been found valid: an invented token counts for
+        its address and creates no counter.
+        """
+        if self._enabled:
+            detail = "too many requests with this token"
+            self._count(f"player {player}", self._per_player, detail)
+
+    def count_work(self, key: str, limit: int, cost: int, detail: str) -> None:
+        """Count expensive work under a key of its own; raises `rate-limited` above `limit`."""
+        if self._enabled:
+            self._count(f"work {key}", limit, detail, cost=cost)
+
+    def _count(self, key: str, limit: int, detail: str, *, cost: int = 1) -> None:
+        seconds = self._windows.hit(key, limit, cost)
+        if seconds:
+            raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
+
+    def _count_endpoint(self, endpoint: str, address: str, limit: int) -> None:
+        detail = "too many requests to this address of the API"
+        if self._redis is not None and time.monotonic() >= self._redis_after:
+            item = RateLimitItemPerMinute(limit)
+            try:
+                if self._redis.hit(item, endpoint, address):
+                    return
+                reset = self._redis.get_window_stats(item, endpoint, address).reset_time
+            except (RedisError, OSError):
+                self._redis_after = time.monotonic() + REDIS_RETRY_SECONDS
+            else:
+                allowed = f"{detail}: {limit} a minute are allowed"
+                raise _rate_limited(allowed, reset - time.time())
+        self._count(f"{endpoint} {address}", limit, detail)
+
+
+def register(app: Flask, rate_limits: RateLimits) -> None:
+    """Count every request of an application before it is answered."""
+    app.before_request(rate_limits.count_request)
 
 
 def caller_address() -> str:
     """
-    Return the address that a request is counted under.
+    Return the client address under which a request is counted.
 
-    Of IPv6 the network, 64 bits: whoever has one address has all in it. What proxies say
-    has been taken into account, for as many of them as the settings trust.
+    For IPv6 this is the /64 network, because its owner has every address in it.
+    `X-Forwarded-For` has been evaluated already, for as many proxies as the settings trust.
     """
     given = request.remote_addr or ""
     try:
@@ -95,49 +144,19 @@ def caller_address() -> str:
     return str(address)
 
 
-def _limit_addresses(app: Flask, settings: Settings) -> None:
-    """
-    Count all calls by address, in this process alone.
-
-    That costs a call some microseconds where a round trip to Redis would cost a quarter
-    of a move; what it keeps off is one caller who never stops.
-    """
-    counter = FixedWindowRateLimiter(MemoryStorage())
-    limit = RateLimitItemPerMinute(settings.calls_per_address)
-
-    @app.before_request
-    def count() -> Response | None:
-        if request.endpoint in FREE:
-            return None
-        address = caller_address()
-        if counter.hit(limit, address):
-            return None
-        return _refused(counter.get_window_stats(limit, address).reset_time)
+def _rate_limited(detail: str, seconds: float) -> Refusal:
+    return Refusal("rate-limited", detail, retry_after=max(1, math.ceil(seconds)))
 
 
-def _refused(reset_at: float) -> Response:
-    more = {"retry_after": _left(reset_at)}
-    return problem("rate-limited", "too many calls from this address", more)
-
-
-def _left(reset_at: float) -> int:
-    """Return how many whole seconds to wait until a time."""
-    return max(1, int(reset_at - time.time()) + 1)
-
-
-def _storage(redis_url: str | None) -> str:
-    """Return where to count; the library has a name of its own for a socket's scheme."""
+def _redis_counter(redis_url: str | None) -> FixedWindowRateLimiter | None:
+    """Return the counter that all processes share, None without Redis."""
     if redis_url is None:
-        return "memory://"
-    return f"redis+{redis_url}" if redis_url.startswith("unix:") else redis_url
-
-
-def _patience(redis_url: str | None) -> dict[str, Any]:
-    """Return options with which a Redis that is down costs a request next to nothing."""
-    if redis_url is None:
-        return {}
-    return {
+        return None
+    # The library has its own scheme for a socket.
+    url = f"redis+{redis_url}" if redis_url.startswith("unix:") else redis_url
+    options: dict[str, Any] = {
         "socket_connect_timeout": 0.2,
         "socket_timeout": 0.2,
         "retry": Retry(NoBackoff(), 0),
     }
+    return FixedWindowRateLimiter(RedisStorage(url, **options))

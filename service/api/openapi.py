@@ -1,82 +1,101 @@
-"""The OpenAPI 3.1 document, generated from the schemas and the calls."""
+"""The OpenAPI document, and the HTML pages made from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from threading import Lock
 from typing import Any, cast
 
 import flask_smorest
+import orjson
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.common import resolve_schema_cls
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
-from flask import Flask
+from flask import Blueprint, Flask, Response
 from marshmallow import Schema, fields
 from werkzeug.routing import BaseConverter
 
-from schemas.move_schema import MOVE_SCHEMAS, MoveField
 from schemas.strict_fields import GIVEN_NAME, OneOf
-from schemas.tables_schema import BotSeatSchema, SeatRequestField
+from schemas.tables import BotSeatSchema, SeatRequestField
+from service.api.http import JSON, revalidated
+from service.api.pages import html_page
+from service.api.problems import PROBLEMS, ProblemType
+from service.application.errors import not_found
 
 VERSION = "1.0.0"
 DESCRIPTION = (
-    "Shithead with a record of every game that settles a dispute. Errors are problems "
+    "The card game Shithead, with a verifiable public record of every game. Errors are problems "
     "(RFC 9457), each type documented at its address. Unknown fields are refused. Lists are "
-    '{"items", "next"}, newest first. Games and tables carry ETag "v<version>".'
+    '{"items", "next"}, newest first. Games and tables have the ETag "v<version>".'
 )
 
 
 class Converter(OpenAPIConverter):
-    """Adds what marshmallow has no word for: one of several schemas."""
+    """Adds `oneOf` and descriptions, which marshmallow schemas cannot express."""
 
     def schema2jsonschema(self, schema: Any) -> dict[str, Any]:
         """Return the JSON Schema of a marshmallow schema."""
         kind = _class_of(schema)
         if issubclass(kind, OneOf):
-            return _one_of(self, kind.variants)
+            return {**_description(kind), **_one_of(self, kind.variants)}
         plain: Any = super()
         described: dict[str, Any] = plain.schema2jsonschema(schema)
-        if kind.__doc__:
-            described["description"] = " ".join(kind.__doc__.split())
-        return described
+        return {**described, **_description(kind)}
 
     def field2default(self, field: fields.Field[Any], **more: Any) -> dict[str, Any]:
-        """Return the default of a field; none stands for what is simply left out."""
+        """Return the default of a field; None marks an optional field without a default."""
         found: dict[str, Any] = super().field2default(field, **more)
         return {} if found.get("default", ...) is None else found
 
 
 class Plugin(MarshmallowPlugin):
-    """Converts with our converter."""
+    """The marshmallow plugin with our converter."""
 
     Converter = Converter
 
 
 class Api(flask_smorest.Api):  # type: ignore[misc] # the library has no types
-    """The API's document; errors are answered by `problems`, not by the library."""
+    """The document of the API; `problems` handles errors, not the library."""
 
     DEFAULT_ERROR_RESPONSE_NAME = None
 
+    def __init__(self, *words: Any, **more: Any) -> None:
+        self._descriptions: list[Callable[[], None]] = []
+        super().__init__(*words, **more)
+
+    def describe_later(self, describe: Callable[[], None]) -> None:
+        """Run `describe`, which adds operations to the document, when the document is read."""
+        self._descriptions.append(describe)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document as plain values."""
+        while self._descriptions:
+            self._descriptions.pop(0)()
+        found: dict[str, Any] = self.spec.to_dict()
+        return found
+
     def _register_error_handlers(self) -> None:
-        """Leave errors to `problems`."""
+        """Register nothing: `problems` handles errors."""
 
     def _register_responses(self) -> None:
-        """Document none of the library's own errors."""
+        """Document no errors of the library."""
 
     def _register_pagination_header(self) -> None:
-        """Document none of the library's own pages."""
+        """Document no pagination of the library."""
 
     def _register_etag_headers(self) -> None:
-        """Document none of the library's own ETags."""
+        """Document no ETags of the library."""
 
 
 class NameConverter(BaseConverter):
-    """A name in a path, as the project gives them; any other is at no address."""
+    """The name of a ruleset or source package in a path; other paths do not match."""
 
     regex = GIVEN_NAME
 
 
 def make_api(app: Flask) -> Api:
-    """Return the document of an application, still without calls."""
+    """Return the document of an application, without operations yet."""
     app.config.update(
         API_TITLE="Shithead",
         API_VERSION=VERSION,
@@ -90,10 +109,14 @@ def make_api(app: Flask) -> Api:
         NameConverter, lambda _: {"type": "string", "pattern": f"^{GIVEN_NAME}$"}
     )
     converter: Any = plugin.converter
-    converter.add_attribute_function(_move)
     converter.add_attribute_function(_seat)
     api.spec.components.security_scheme(
-        "bearer", {"type": "http", "scheme": "bearer", "description": "the token of a player"}
+        "bearer",
+        {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "the token of a player, from POST /v1/players",
+        },
     )
     return api
 
@@ -107,17 +130,12 @@ def _class_of(schema: Any) -> type[Schema]:
     return cast("type[Schema]", resolve_schema_cls(schema))
 
 
+def _description(schema: type[Schema]) -> dict[str, str]:
+    return {"description": " ".join(schema.__doc__.split())} if schema.__doc__ else {}
+
+
 def _one_of(converter: Any, schemas: Iterable[type[Schema]]) -> dict[str, Any]:
     return {"oneOf": [converter.resolve_nested_schema(one) for one in schemas]}
-
-
-def _move(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, Any]:
-    if not isinstance(field, MoveField):
-        return {}
-    kinds = _one_of(converter, MOVE_SCHEMAS.values())
-    if field.allow_none:
-        kinds["oneOf"].append({"type": "null"})
-    return kinds
 
 
 def _seat(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, Any]:
@@ -125,3 +143,86 @@ def _seat(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, A
         return {}
     bot = converter.resolve_nested_schema(BotSeatSchema)
     return {"oneOf": [{"type": "string", "enum": ["me", "open"]}, bot]}
+
+
+Json = dict[str, Any]
+
+
+class Document:
+    """The finished document, as values and as JSON text."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._making = Lock()
+
+    @cached_property
+    def value(self) -> Json:
+        """Return the document as plain values."""
+        with self._making:
+            found: Json = orjson.loads(orjson.dumps(self._api.to_dict(), option=_OPTIONS))
+        return found
+
+    @cached_property
+    def text(self) -> bytes:
+        """Return the document as JSON."""
+        return orjson.dumps(self.value, option=orjson.OPT_INDENT_2)
+
+    def operations_refusing(self, code: str) -> list[Json]:
+        """Return the operations that can answer with a problem type."""
+        return [
+            {"id": call["operationId"], "method": method.upper(), "path": path}
+            for path, calls in self.value["paths"].items()
+            for method, call in calls.items()
+            if method != "parameters" and code in refusals(call)
+        ]
+
+
+def refusals(call: Json) -> list[str]:
+    """Return the problem types of an operation, which the descriptions of its answers list."""
+    listed = [one["description"].partition(": ")[2] for one in call["responses"].values()]
+    return [code for codes in listed for code in codes.split(", ") if code in PROBLEMS]
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def register(app: Flask, api: Api) -> None:
+    """Serve the document of an application whose operations are all registered."""
+    document = Document(api)
+    docs = Blueprint("docs", __name__, template_folder="templates")
+
+    @docs.get("/v1/openapi.json")
+    def openapi() -> Response:
+        return revalidated(Response(document.text, content_type=JSON))
+
+    @docs.get("/docs")
+    def page() -> Response:
+        return html_page("docs.html", document=document.value, problems=PROBLEMS)
+
+    @docs.get("/problems/<code>")
+    def problem_page(code: str) -> Response:
+        if code not in PROBLEMS:
+            raise not_found("problem type")
+        kind = PROBLEMS[code]
+        calls = document.operations_refusing(code)
+        example = _example(code, kind)
+        return html_page("problem.html", code=code, kind=kind, example=example, calls=calls)
+
+    app.add_template_filter(refusals)
+    app.add_template_filter(json_text)
+    app.register_blueprint(docs)
+
+
+_OPTIONS = orjson.OPT_NON_STR_KEYS
+
+
+def _example(code: str, kind: ProblemType) -> Json:
+    return {
+        "type": f"/problems/{code}",
+        "title": kind.title,
+        "status": kind.status.value,
+        "detail": "the reason, and what would be right",
+        "instance": "the path of the request",
+    }

@@ -1,22 +1,81 @@
-"""Pages for people: what this is, the rules, how to verify; plain HTML without scripts."""
+"""HTML pages: home page, rules of each ruleset, checks of the verifier."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, Response, request
+from flask import Blueprint, Flask, Response, render_template, request
+from markupsafe import Markup, escape
 
-from service.api.checks import checks, sources
 from service.api.context import services
-from service.api.html import asked_again, html_page, ticked
+from service.api.http import revalidated
 from service.application.errors import not_found
-from service.rulesets.catalogue import Definition, Statement, definition
-from service.rulesets.differences import differs_from_base
-from service.rulesets.known import known_by_name
-from service.rulesets.page import COMMON_TITLE, rules_page
+from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
+from service.rulesets.labels import differs_from_base
+from service.rulesets.rules_page import COMMON_TITLE, rules_page
+from service.verify.finding import ASKS, Check
+
+HTML = "text/html; charset=utf-8"
+_INLINE_CODE = re.compile("`([^`]+)`")
+
+
+def html_page(template: str, **values: Any) -> Response:
+    """Return a page made from a template, or 304 if the caller has it already."""
+    text = render_template(template, **values)
+    return revalidated(Response(text, content_type=HTML))
+
+
+def inline_code(text: str) -> Markup:
+    """Return plain text as HTML, with `code` between backticks."""
+    return Markup(_INLINE_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+
+
+SHOWN = {"verify": "service.verify", "shx": "service.shx", "tlog": "service.shx.tlog"}
+"""The packages whose source is shown: the checks, and what they are built on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedCheck:
+    """A check of the verifier as the page shows it."""
+
+    name: str
+    asks: str
+    module: str
+
+
+def checks() -> list[DescribedCheck]:
+    """Return all checks in the order in which the verifier makes them."""
+    return [
+        DescribedCheck(name=check.value, asks=ASKS[check], module=_module_of(check))
+        for check in Check
+    ]
+
+
+@cache
+def sources() -> Mapping[str, Mapping[str, str]]:
+    """Return the source files that are shown, by package and file name."""
+    return {
+        package: {
+            file.name: file.read_text("utf-8")
+            for file in sorted(files(module).iterdir(), key=lambda file: file.name)
+            if file.name.endswith(".py")
+        }
+        for package, module in SHOWN.items()
+    }
+
+
+@cache
+def _module_of(check: Check) -> str:
+    """Return the file of `service.verify` that defines a check."""
+    definition_of = f"def check_{check.value}("
+    return next(name for name, text in sources()["verify"].items() if definition_of in text)
+
 
 pages = Blueprint("pages", __name__, template_folder="templates")
 
@@ -25,13 +84,13 @@ STYLE = Path(__file__).parent / "static" / "style.css"
 
 def register(app: Flask) -> None:
     """Serve the pages."""
-    app.add_template_filter(ticked, "ticked")
+    app.add_template_filter(inline_code, "inline_code")
     app.register_blueprint(pages)
 
 
 @pages.get("/")
 def home() -> Response:
-    """Say what this is, and where to go on."""
+    """Show what this service is, and how to start."""
     playable, _ = _catalogue()
     start = start_line(request.host_url.rstrip("/"))
     return html_page("home.html", playable=len(playable), start=start)
@@ -46,12 +105,12 @@ def rules_list() -> Response:
 
 @pages.get("/rules/<name:ruleset_id>")
 def rules(ruleset_id: str) -> Response:
-    """Show the rules of one ruleset, statement by statement."""
+    """Show the statements of one ruleset."""
     known = known_by_name().get(ruleset_id)
     found = known or services().rulebook.find(ruleset_id)
     if found is None:
         raise not_found("ruleset")
-    page, said = rules_page(found), set[str]()
+    page, seen = rules_page(found), set[str]()
     base = found.base if isinstance(found, Definition) else None
     return html_page(
         "rules.html",
@@ -60,11 +119,11 @@ def rules(ruleset_id: str) -> Response:
             {
                 "name": section.name,
                 "title": section.title,
-                "statements": _anchored(section.statements, said),
+                "statements": _anchored(section.statements, seen),
             }
             for section in page.sections
         ],
-        common=_anchored(page.common, said),
+        common=_anchored(page.common, seen),
         common_title=COMMON_TITLE,
         base=definition(base) if base else None,
         differs=differs_from_base(found) if isinstance(found, Definition) and base else (),
@@ -73,24 +132,24 @@ def rules(ruleset_id: str) -> Response:
 
 @pages.get("/checks")
 def how_to_verify() -> Response:
-    """Describe how a game is verified, and every check."""
+    """Describe how to verify a game, and every check."""
     shown = [(package, sorted(names)) for package, names in sources().items()]
     return html_page("checks.html", checks=checks(), sources=shown)
 
 
 @pages.get("/source/<name:package>/<file>")
 def source(package: str, file: str) -> Response:
-    """Show the source of a check."""
+    """Show a source file of the verifier."""
     text = sources().get(package, {}).get(file)
     if text is None:
-        raise not_found("source")
-    return asked_again(Response(text, content_type="text/plain; charset=utf-8"))
+        raise not_found("source file")
+    return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
 
 
 @pages.get("/style.css")
 def style() -> Response:
-    """Give the style sheet of all pages."""
-    return asked_again(Response(STYLE.read_bytes(), content_type="text/css; charset=utf-8"))
+    """Return the style sheet of all pages."""
+    return revalidated(Response(STYLE.read_bytes(), content_type="text/css; charset=utf-8"))
 
 
 def start_line(address: str) -> str:
@@ -106,7 +165,7 @@ def start_line(address: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Anchored:
-    """A statement on a page; the first of an id is where links to it lead."""
+    """A statement on a page; the first with an id is the target of links."""
 
     id: str
     text: str
@@ -114,16 +173,16 @@ class _Anchored:
     first: bool
 
 
-def _anchored(statements: Iterable[Statement], said: set[str]) -> list[_Anchored]:
+def _anchored(statements: Iterable[Statement], seen: set[str]) -> list[_Anchored]:
     shown = []
     for one in statements:
-        first = one.id not in said
-        said.add(one.id)
+        first = one.id not in seen
+        seen.add(one.id)
         shown.append(_Anchored(id=one.id, text=one.text, reading=one.reading, first=first))
     return shown
 
 
 def _catalogue() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the rulesets to play, and those known by name only."""
+    """Return the playable rulesets, and those known by name only."""
     both = services().ruleset_pages.all()
     return [one for one in both if one["playable"]], [one for one in both if not one["playable"]]

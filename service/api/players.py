@@ -1,4 +1,4 @@
-"""Players: registration, one's own page and others', tokens, erasure."""
+"""Player endpoints: registration, profiles, tokens, erasure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.players_schema import (
+from schemas.players import (
     NothingSchema,
     OwnPlayerSchema,
     PlayerSchema,
@@ -15,11 +15,13 @@ from schemas.players_schema import (
     RegistrationSchema,
     TokenSchema,
 )
-from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import services
-from service.api.conventions import json_response, own, shared
+from service.api.http import json_response, private, shared
+from service.api.operation import Call, Repeats, Token, blueprint, operation
 
-players = Blueprint("players", __name__, "People, known by a token.")
+players = blueprint(
+    "players", __name__, "Players: registration, profiles, tokens and recovery codes."
+)
 
 
 @operation(
@@ -35,14 +37,14 @@ players = Blueprint("players", __name__, "People, known by a token.")
     location="/v1/players/{id}",
 )
 def register(call: Call) -> Response:
-    """Register; token and recovery code are shown this once."""
-    return own(json_response(services().players.register(call.body["name"]), 201))
+    """Register a player; the token and the recovery code are shown only in this answer."""
+    return private(json_response(services().players.register(call.body["name"]), 201))
 
 
 @operation(players, "GET", "/players/me", answer=OwnPlayerSchema, token=Token.NEEDED)
 def me(call: Call) -> Response:
-    """The caller, with the tables they sit at."""
-    return own(json_response(services().players.me(call.by)))
+    """Return the caller's profile with the tables where they have a seat."""
+    return private(json_response(services().players.me(call.by)))
 
 
 @operation(
@@ -54,7 +56,7 @@ def me(call: Call) -> Response:
     refuses=("not-found",),
 )
 def player(_call: Call, player_id: UUID) -> Response:
-    """A player, as everybody may see them."""
+    """Return the public profile of a player."""
     return shared(json_response(services().players.public(player_id)))
 
 
@@ -69,8 +71,8 @@ def player(_call: Call, player_id: UUID) -> Response:
     repeats=Repeats.REFUSED,
 )
 def rotate(call: Call) -> Response:
-    """A new token; the old one ends."""
-    return own(json_response({"token": services().players.rotate(call.by)}, 201))
+    """Issue a new token for the caller; the old one expires."""
+    return private(json_response({"token": services().players.rotate(call.by)}, 201))
 
 
 @operation(
@@ -85,9 +87,9 @@ def rotate(call: Call) -> Response:
     refuses=("unauthorized", "rate-limited"),
 )
 def recover(call: Call) -> Response:
-    """A new token for whoever holds the recovery code; the old one ends."""
+    """Issue a new token in exchange for the recovery code; the old token expires."""
     token = services().players.recover(call.body["recovery"])
-    return own(json_response({"token": token}, 201))
+    return private(json_response({"token": token}, 201))
 
 
 @operation(
@@ -100,6 +102,6 @@ def recover(call: Call) -> Response:
     refuses=("hand-running",),
 )
 def erase(call: Call) -> Response:
-    """Erase the caller: name and tokens go, the logs stay valid."""
+    """Erase the caller: name and tokens are deleted, logs of their games stay valid."""
     services().players.erase(call.by)
-    return own(Response(status=204))
+    return private(Response(status=204))

@@ -1,4 +1,4 @@
-"""Problems (RFC 9457): every type; the only file that knows the status codes of errors."""
+"""Problem types (RFC 9457) with their status codes, and the error handlers."""
 
 from __future__ import annotations
 
@@ -12,179 +12,193 @@ import orjson
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
-from service.api.conventions import own
+from service.api.http import private
 from service.application.errors import Refusal, Unfollowed
-from service.event_store.protocol import PlayerErased, StoreUnavailable, StreamArchived
+from service.application.quotas import quota_refused
+from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
-MOST_FAULTS = 50
-"""How many places at fault one answer names."""
+MAX_ERRORS = 50
+"""Errors that one problem lists."""
 
 RETRY_AFTER = 2
-"""Seconds after which to try again, where a refusal says nothing better."""
+"""Default seconds of Retry-After."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """One type of problem."""
+class ProblemType:
+    """A problem type: status, title and the explanation on its page."""
 
     status: HTTPStatus
     title: str
     meaning: str
 
 
-def _kind(status: HTTPStatus, title: str, meaning: str) -> Kind:
-    return Kind(status=status, title=title, meaning=meaning)
+def _type(status: HTTPStatus, title: str, meaning: str) -> ProblemType:
+    return ProblemType(status=status, title=title, meaning=meaning)
 
 
-PROBLEMS: Mapping[str, Kind] = {
-    "malformed": _kind(
+PROBLEMS: Mapping[str, ProblemType] = {
+    "malformed": _type(
         HTTPStatus.BAD_REQUEST,
-        "The request cannot be read",
-        "The body is no JSON, or the query or a header has a value that it cannot have. `errors` "
-        "names the places. Keys twice in an object, NaN and invalid UTF-8 are no JSON here.",
+        "The request is malformed",
+        "The body is not JSON, or the query or a header has an invalid value. `errors` "
+        "names the places. Duplicate names in an object, NaN and invalid UTF-8 are not accepted.",
     ),
-    "unauthorized": _kind(
+    "unauthorized": _type(
         HTTPStatus.UNAUTHORIZED,
-        "A valid token is needed",
-        "Send `Authorization: Bearer <token>`. A token ends when another is made.",
+        "A valid token is required",
+        "Send `Authorization: Bearer <token>`. A token expires when a new one is issued.",
     ),
-    "forbidden": _kind(
+    "forbidden": _type(
         HTTPStatus.FORBIDDEN,
-        "This is for others to do",
-        "The caller is known, but may not do this.",
+        "This is not permitted",
+        "The token is valid, but this player has no permission. `detail` names the condition.",
     ),
-    "not-seated": _kind(
+    "not-seated": _type(
         HTTPStatus.FORBIDDEN,
         "You have no seat here",
-        "Only those who sit at the table, or in the game, may do this.",
+        "Only players with a seat at the table, or in the game, can do this.",
     ),
-    "sealed": _kind(
+    "sealed": _type(
         HTTPStatus.FORBIDDEN,
-        "Shown only after the seal",
-        "What other seats hold is shown when the game is over and its seed published.",
+        "Visible only after the seal",
+        "Hidden cards of other seats are visible once the game is over and its seed is published.",
     ),
-    "not-found": _kind(
+    "not-found": _type(
         HTTPStatus.NOT_FOUND,
-        "There is nothing here",
-        "Nothing stands at this address, or nothing for this caller: a private table answers so "
-        "to all but its seats, its host and whoever holds its invite.",
+        "Not found",
+        "Nothing exists at this address, or nothing that this caller can see: a private table is "
+        "visible only to its seats, its host, referees of its disputes and holders of its invite.",
     ),
-    "method-not-allowed": _kind(
+    "method-not-allowed": _type(
         HTTPStatus.METHOD_NOT_ALLOWED,
-        "This cannot be done here",
-        "The address exists, the method does not. `Allow` lists those that do.",
+        "Method not allowed",
+        "This address does not support the method. `Allow` lists the methods that it supports.",
     ),
-    "not-acceptable": _kind(
+    "not-acceptable": _type(
         HTTPStatus.NOT_ACCEPTABLE,
-        "Not in the form you accept",
-        "The answer has none of the media types of the `Accept` header.",
+        "No acceptable media type",
+        "The answer is not available in any media type of the `Accept` header; `detail` lists "
+        "those in which it is.",
     ),
-    "not-your-turn": _kind(HTTPStatus.CONFLICT, "It is not your turn", "The seat may not act now."),
-    "game-over": _kind(
-        HTTPStatus.CONFLICT, "The game is over", "The hand has ended or was given up."
+    "not-your-turn": _type(HTTPStatus.CONFLICT, "It is not your turn", "The seat cannot act now."),
+    "game-over": _type(
+        HTTPStatus.CONFLICT, "The game is over", "The hand has ended or was aborted."
     ),
-    "hand-running": _kind(
+    "dispute-open": _type(
+        HTTPStatus.CONFLICT,
+        "This dispute is open already",
+        "There is at most one open dispute for a game, move and charge. `id` is the id of the "
+        "open one.",
+    ),
+    "hand-running": _type(
         HTTPStatus.CONFLICT,
         "A hand is being played",
-        "This is possible between hands only.",
+        "This is possible only between hands.",
     ),
-    "table-not-full": _kind(
-        HTTPStatus.CONFLICT, "Seats are still open", "A hand is dealt when every seat is taken."
+    "table-not-full": _type(
+        HTTPStatus.CONFLICT, "Seats are still open", "A hand can be dealt once every seat is taken."
     ),
-    "seat-taken": _kind(
+    "seat-taken": _type(
         HTTPStatus.CONFLICT,
         "The seat is taken",
-        "Somebody sits there, no seat is open, or the caller sits at the table already.",
+        "The seat is occupied, no seat is open, or the caller has a seat at the table already.",
     ),
-    "nonce-reused": _kind(
+    "nonce-reused": _type(
         HTTPStatus.CONFLICT,
         "The nonce was used before",
-        "Every signed move of a game has a nonce of its own.",
+        "Every signed move of a game needs a new nonce.",
     ),
-    "stale-version": _kind(
+    "stale-version": _type(
         HTTPStatus.PRECONDITION_FAILED,
-        "The game has moved on",
-        "What the caller had seen no longer holds: somebody acted since. `version` is the present "
-        "one; look again, and decide again.",
+        "The version is outdated",
+        "Somebody acted since the version that the caller has seen. `version` is the present one: "
+        "fetch the game or table again, then decide again.",
     ),
-    "too-large": _kind(
+    "too-large": _type(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "The body is too large",
-        "A body may have 1 MiB, a bundle to be verified 32 MiB.",
+        "The limit is 256 KiB for a body and 32 MiB for evidence to be verified, unless the "
+        "operator has set others.",
     ),
-    "unsupported-media-type": _kind(
+    "unsupported-media-type": _type(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "The body has a type that is not read here",
-        "Send JSON as `application/json`, without a content encoding.",
+        "Unsupported media type",
+        "Send JSON as `application/json`, without `Content-Encoding`.",
     ),
-    "rule-refused": _kind(
+    "rule-refused": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "A rule says no",
-        "`rule` is the statement of the ruleset, `rule_text` says it in words, `legal` lists what "
-        "the caller may do instead. A card that the caller does not hold is refused with the same "
+        "The rules forbid this move",
+        "`rule` is the id of the statement in the ruleset, `rule_text` its text, and `legal` lists "
+        "the caller's legal moves. A card that the caller does not hold is refused with the same "
         "answer wherever it lies.",
     ),
-    "unknown-card": _kind(
+    "unknown-card": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "There is no such card",
-        "A code was named that is not in this game's deck.",
+        "The card code is not in this game's deck. Codes are rank and suit, such as `Th` for the "
+        "ten of hearts.",
     ),
-    "invalid-body": _kind(
+    "invalid-body": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The body does not fit",
-        "The body is JSON, but not what is asked for. `errors` has a JSON pointer to each fault. "
-        "Unknown fields are refused.",
+        "The body is invalid",
+        "The body is JSON, but does not match the schema of the operation. `errors` has a JSON "
+        "pointer to each invalid value. Unknown fields are refused.",
     ),
-    "idempotency-conflict": _kind(
+    "idempotency-conflict": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The key was used for something else",
-        "An `Idempotency-Key` belongs to one body: the first that was sent with it to this path.",
+        "The idempotency key was used with another body",
+        "An `Idempotency-Key` belongs to the first body that was sent with it to this path. Use a "
+        "new key for another request.",
     ),
-    "bad-signature": _kind(
+    "bad-signature": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The signature does not hold",
-        "It is not by the seat's key, or the signed intent is not for this move in this game.",
+        "The signature is invalid",
+        "The signature was not made with the seat's key, or the signed intent is for another move, "
+        "seat or game.",
     ),
-    "signature-required": _kind(
+    "signature-required": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "This seat signs its moves",
-        "The seat has a key: add `auth` with the signed intent.",
+        "A signature is required",
+        "The seat has a key, so its moves must be signed: add `auth` with the signed intent.",
     ),
-    "entropy-refused": _kind(
+    "entropy-refused": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "Not this entropy, or not now",
-        "The seat gives none, gave it already, or reveals another value than it committed to.",
+        "The entropy is not accepted",
+        "The seat contributes no entropy, has contributed it already, or reveals a value that does "
+        "not match its commitment.",
     ),
-    "cannot-deal": _kind(
+    "cannot-deal": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "These cards cannot be dealt",
-        "The ruleset is for another number of seats, or its decks do not suffice for the deal.",
+        "The ruleset does not permit this number of seats, or its decks have too few cards.",
     ),
-    "ruleset-refused": _kind(
+    "ruleset-refused": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "Nobody can play by this ruleset",
-        "Its settings contradict one another, or its rules are not known.",
+        "The ruleset cannot be played",
+        "Its settings contradict one another, or it is known by name only.",
     ),
-    "not-a-bundle": _kind(
+    "not-a-bundle": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "This is no record of a game",
-        "What was sent is neither a `.shx` bundle nor the lines of a log.",
+        "Not a record of a game",
+        "The upload is neither a `.shx` bundle nor the lines of a log.",
     ),
-    "rate-limited": _kind(
+    "rate-limited": _type(
         HTTPStatus.TOO_MANY_REQUESTS,
-        "Too much at once",
-        "Wait as long as `Retry-After` says, or finish something first.",
+        "Too many requests, or too many resources",
+        "`detail` names the limit. Wait for the seconds in `Retry-After`, or finish a game, table "
+        "or dispute first.",
     ),
-    "unavailable": _kind(
+    "unavailable": _type(
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "Not just now",
-        "The database does not answer, the service is busy, the bundle of an archived game is not "
-        "at hand, or what is stored of a game does not fit together. Repeat the request after "
-        "`Retry-After`, with the same `Idempotency-Key`: what was done is not done twice.",
+        "Temporarily unavailable",
+        "The database does not answer, the service is busy, the bundle of an archived game is "
+        "missing, or the stored record of a game is inconsistent. Repeat the request after "
+        "`Retry-After` seconds with the same `Idempotency-Key`: it takes effect only once.",
     ),
 }
-"""Every type of problem, by the last part of its address."""
+"""Every problem type, by the last part of its address."""
 
 _OF_STATUS: Mapping[int, str] = {
     400: "malformed",
@@ -201,27 +215,28 @@ _OF_STATUS: Mapping[int, str] = {
 
 
 def register(app: Flask) -> None:
-    """Answer every error of the application, and of Flask itself, with a problem."""
+    """Register handlers that answer every error, also those of Flask, with a problem."""
     app.register_error_handler(Refusal, _refused)
     app.register_error_handler(StoreUnavailable, _unavailable)
-    app.register_error_handler(StreamArchived, _not_to_be_had)
+    app.register_error_handler(StreamArchived, _unreadable)
     app.register_error_handler(PlayerErased, _erased)
-    app.register_error_handler(Unfollowed, _not_to_be_had)
+    app.register_error_handler(QuotaFull, _quota_full)
+    app.register_error_handler(Unfollowed, _unreadable)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _unforeseen)
 
 
 def status_of(code: str) -> int:
-    """Return the status code of a type of problem."""
+    """Return the status code of a problem type."""
     return int(PROBLEMS[code].status)
 
 
 def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> Response:
-    """Return the answer for one type of problem; `extra` are further members of its object."""
+    """Return a problem as an answer; `extra` are further members of its object."""
     kind = PROBLEMS[code]
     members = dict(extra or {})
-    if "errors" in members:  # a body could bring on a fault for every few of its bytes
-        members["errors"] = list(members["errors"])[:MOST_FAULTS]
+    if "errors" in members:  # a body can have an error every few bytes
+        members["errors"] = list(members["errors"])[:MAX_ERRORS]
     retry_after = members.pop("retry_after", RETRY_AFTER)
     response = _answer(f"/problems/{code}", kind.title, int(kind.status), detail, members)
     g.problem = code
@@ -243,8 +258,8 @@ def _answer(
         "instance": request.path,
         **members,
     }
-    # Who may not see a thing is told something else than who may: no answer of this kind is kept.
-    return own(Response(orjson.dumps(body), status=status, content_type=MEDIA_TYPE))
+    # A problem can depend on what the caller may see, so no cache stores it.
+    return private(Response(orjson.dumps(body), status=status, content_type=MEDIA_TYPE))
 
 
 def _refused(refusal: Refusal) -> Response:
@@ -255,19 +270,24 @@ def _unavailable(_error: StoreUnavailable) -> Response:
     return problem("unavailable", "the database does not answer")
 
 
-def _not_to_be_had(error: StreamArchived | Unfollowed) -> Response:
-    """Answer that the game is not to be had now: nobody may guess what it would say."""
+def _unreadable(error: StreamArchived | Unfollowed) -> Response:
+    """Answer for a game whose record is missing or inconsistent; the log names the reason."""
     log = logging.getLogger("shithead.api")
     if isinstance(error, StreamArchived):
         log.error("an archived game cannot be read: %s", error)
-        return problem("unavailable", "this game is archived, and its bundle is not at hand")
+        return problem("unavailable", "this game is archived and its bundle is missing")
     log.error("a stored game cannot be read: %s", error)
-    return problem("unavailable", "what is stored of this game does not fit together")
+    return problem("unavailable", "the stored record of this game is inconsistent")
+
+
+def _quota_full(error: QuotaFull) -> Response:
+    """Answer for a player with too many tables, hands, rulesets or disputes, counted on write."""
+    return _refused(quota_refused(error.kind))
 
 
 def _erased(_error: PlayerErased) -> Response:
-    """Answer as if the erasure, which came at the same moment, had come before the token."""
-    return problem("unauthorized", "this token does not hold, or no longer")
+    """Answer for a player who was erased during the request: as for an unknown token."""
+    return problem("unauthorized", "unknown or expired token")
 
 
 def _of_http(error: HTTPException) -> Response:
@@ -277,7 +297,11 @@ def _of_http(error: HTTPException) -> Response:
         code = "malformed"
     if code is None:
         return _unforeseen(error)
-    response = problem(code, _DETAILS.get(code) or error.description or PROBLEMS[code].title)
+    detail = _DETAILS.get(code) or error.description or PROBLEMS[code].title
+    if code == "too-large" and request.max_content_length is not None:
+        most = request.max_content_length
+        detail = f"the body is larger than {most} bytes, the limit of this operation"
+    response = problem(code, detail)
     valid = getattr(error, "valid_methods", None)
     if valid:
         response.headers["Allow"] = ", ".join(sorted(valid))
@@ -285,15 +309,14 @@ def _of_http(error: HTTPException) -> Response:
 
 
 _DETAILS: Mapping[str, str] = {
-    "not-found": "there is nothing at this address",
-    "method-not-allowed": "this method is not for this address",
-    "too-large": "the body is larger than this call reads",
+    "not-found": "nothing exists at this address; /docs lists all operations",
+    "method-not-allowed": "this address does not support the method; Allow lists those it does",
 }
 
 
 def _unforeseen(error: Exception) -> Response:
-    """Answer a fault of ours; what it was stands in the log, not in the answer."""
+    """Answer for an internal error; details are logged, not sent."""
     g.problem = "internal"
     logging.getLogger("shithead.api").error("a request failed", exc_info=error)
-    detail = "something went wrong here; the X-Request-ID finds it in the log"
+    detail = "internal error; the operator finds it in the log by the X-Request-ID"
     return _answer("about:blank", "Internal Server Error", 500, detail, {})

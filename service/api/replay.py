@@ -1,4 +1,4 @@
-"""Replays: a game frame by frame, and as text."""
+"""Replay endpoints: a game frame by frame, and as a transcript."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.games_schema import AsQuery, ReplayQuery, ReplaySchema
-from service.api.blueprint import Blueprint, Call, operation
+from schemas.games import AsQuery, ReplayQuery, ReplaySchema
 from service.api.context import services
-from service.api.conventions import PLAIN, json_response, own, page, text_response, unchanging
 from service.api.headers import InviteHeaders
-from service.application.entries import GameEntry
+from service.api.http import PLAIN, immutable, json_response, page, private, text_response
+from service.api.operation import Call, blueprint, operation
+from service.application.games.cache import GameEntry
 
-replay = Blueprint("replay", __name__, "Games of the past, step by step.")
+replay = blueprint("replay", __name__, "Replays of games: frames with captions, and transcripts.")
 
 GAME = "/games/<uuid:game_id>"
 
@@ -28,7 +28,7 @@ GAME = "/games/<uuid:game_id>"
     headers=(InviteHeaders,),
 )
 def frames(call: Call, game_id: UUID) -> Response:
-    """Frames from version `from` to version `to`, at most a thousand at a time."""
+    """Return the frames of versions `from` to `to`, inclusive, at most 1000."""
     asked = call.query
     entry = services().games.entry(call.caller, game_id)
     items, next_ = services().games.frames(
@@ -48,7 +48,7 @@ def frames(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def transcript(call: Call, game_id: UUID) -> Response:
-    """The game as text, to read and to compare."""
+    """Return the game as a plain text transcript."""
     entry = services().games.entry(call.caller, game_id)
     text = services().games.transcript(call.caller, game_id, call.query["as_"])
     return _marked(call, entry, text_response(text))
@@ -56,10 +56,10 @@ def transcript(call: Call, game_id: UUID) -> Response:
 
 def _marked(call: Call, entry: GameEntry, response: Response) -> Response:
     """
-    Return the answer with how long it may be kept: for ever after the seal, as one named.
+    Return the answer with its caching rules: immutable after the seal if `as` is explicit.
 
-    `entry` was read before the answer was made: a seal that came between changes it.
+    `entry` was read before the answer was made, which may still change until the seal.
     """
     if entry.record.sealed and call.query["as_"] is not None:
-        return unchanging(response, public=entry.public)
-    return own(response)
+        return immutable(response, public=entry.public)
+    return private(response)

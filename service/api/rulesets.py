@@ -1,11 +1,11 @@
-"""Rulesets: the catalogue with its rules pages, and how two differ."""
+"""Ruleset and bot endpoints."""
 
 from __future__ import annotations
 
 from flask import Response
 
-from schemas.lists_schema import PageQuery
-from schemas.rulesets_schema import (
+from schemas.rulesets import (
+    BotPageSchema,
     DifferencePageSchema,
     DifferencesQuery,
     JsonSchemaSchema,
@@ -13,11 +13,36 @@ from schemas.rulesets_schema import (
     RulesetRequestSchema,
     RulesetSchema,
 )
-from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
+from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.conventions import answered, json_response, page, shared
+from service.api.http import change_response, json_response, page, shared
+from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.application.errors import invalid
+from service.bots.registry import bots as registered
 
-rulesets = Blueprint("rulesets", __name__, "The rules that tables can play by.")
+bots = blueprint("bots", __name__, "Bots that can take a seat.")
+
+
+@operation(bots, "GET", "/bots", query=PageQuery, answer=BotPageSchema, token=Token.IGNORED)
+def list_bots(call: Call) -> Response:
+    """List the bots, weakest first."""
+    limit, cursor = call.query["limit"], call.query["cursor"]
+    items = [
+        {"name": bot.name, "description": bot.description, "strength": bot.strength}
+        for bot in registered().values()
+    ]
+    names = list(registered())
+    if cursor is not None and cursor not in names:
+        raise invalid("/cursor", "is not a cursor of this list: use `next` of the page before")
+    start = 0 if cursor is None else names.index(cursor) + 1
+    end = start + limit
+    next_ = names[end - 1] if end < len(names) else None
+    return shared(json_response(page(items[start:end], next_)), seconds=60)
+
+
+rulesets = blueprint(
+    "rulesets", __name__, "Rulesets: settings and statements by which tables play."
+)
 
 
 @operation(
@@ -29,7 +54,7 @@ rulesets = Blueprint("rulesets", __name__, "The rules that tables can play by.")
     token=Token.IGNORED,
 )
 def list_rulesets(call: Call) -> Response:
-    """The catalogue, then those known by name only, then the players' own, newest first."""
+    """List rulesets: the catalogue, those known by name only, then custom ones, newest first."""
     limit, cursor = call.query["limit"], call.query["cursor"]
     items, next_ = services().ruleset_pages.page(limit=limit, cursor=cursor)
     return shared(json_response(page(items, next_)))
@@ -48,9 +73,14 @@ def list_rulesets(call: Call) -> Response:
     location="/v1/rulesets/{id}",
 )
 def make_ruleset(call: Call) -> Response:
-    """A ruleset of one's own, accepted once trial hands of it have been played out."""
+    """
+    Create a custom ruleset; it is accepted after its trial hands have been played out.
+
+    A trial that takes longer than 25 seconds is answered with `unavailable`; the same request
+    finds it finished later.
+    """
     body = call.body
-    return answered(
+    return change_response(
         services().rulemaking.make(
             call.by,
             name=body["name"],
@@ -63,7 +93,7 @@ def make_ruleset(call: Call) -> Response:
 
 @operation(rulesets, "GET", "/rulesets/schema", answer=JsonSchemaSchema, token=Token.IGNORED)
 def settings_schema(_call: Call) -> Response:
-    """The JSON Schema of a ruleset's settings."""
+    """Return the JSON Schema of the settings of a ruleset."""
     return shared(json_response(services().ruleset_pages.schema()), seconds=60)
 
 
@@ -76,7 +106,7 @@ def settings_schema(_call: Call) -> Response:
     refuses=("not-found",),
 )
 def ruleset(_call: Call, ruleset_id: str) -> Response:
-    """A ruleset: where it comes from, its settings, its rules in words."""
+    """Return a ruleset: source, settings, and the rules as statements."""
     return shared(json_response(services().ruleset_pages.get(ruleset_id)), seconds=60)
 
 
@@ -90,6 +120,6 @@ def ruleset(_call: Call, ruleset_id: str) -> Response:
     refuses=("not-found",),
 )
 def differences(call: Call, ruleset_id: str) -> Response:
-    """What is different here from the ruleset `from`."""
+    """List the settings in which a ruleset differs from the ruleset `from`."""
     items = services().ruleset_pages.differences(ruleset_id, call.query["from_"])
     return shared(json_response(page(items, None)), seconds=60)

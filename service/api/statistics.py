@@ -1,4 +1,4 @@
-"""Statistics: of the shuffle for everybody, of blind choices for their player and referees."""
+"""Statistics endpoints: quality of the shuffle, and success of blind choices."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.statistics_schema import BlindChoicesQuery, BlindChoicesSchema, ShufflesSchema
-from service.api.blueprint import Blueprint, Call, Token, operation
+from schemas.statistics import BlindChoicesQuery, BlindChoicesSchema, ShufflesSchema
 from service.api.context import services
-from service.api.conventions import json_response, own, shared
+from service.api.http import json_response, private, shared
+from service.api.operation import Call, Token, blueprint, operation
 
-statistics = Blueprint("statistics", __name__, "What many games together can say, and cannot.")
-
-
-@operation(
-    statistics, "GET", "/statistics/shuffles", answer=ShufflesSchema, token=Token.IGNORED
+statistics = blueprint(
+    "statistics", __name__, "Statistical tests over many games, with what they cannot show."
 )
+
+
+@operation(statistics, "GET", "/statistics/shuffles", answer=ShufflesSchema, token=Token.IGNORED)
 def shuffles(_call: Call) -> Response:
-    """Whether all decks together look shuffled, and aborted games like finished ones."""
+    """Test whether all decks look uniformly shuffled, and aborted games like finished ones."""
     return shared(json_response(services().statistics.shuffles()), seconds=10)
 
 
@@ -32,7 +32,7 @@ def shuffles(_call: Call) -> Response:
     refuses=("forbidden",),
 )
 def blind_choices(call: Call) -> Response:
-    """The e-value of a player's blind choices: for that player, and for referees of disputes."""
+    """Return the e-value of a player's blind choices; for that player and referees of disputes."""
     asked = call.query["player"]
     player = call.by.id if asked == "me" else UUID(asked)
-    return own(json_response(services().statistics.blind_choices(call.by, player)))
+    return private(json_response(services().statistics.blind_choices(call.by, player)))

@@ -1,4 +1,4 @@
-"""Tables: opened, listed, watched, joined, left, and dealt at."""
+"""Table endpoints: open, list, join, leave, close, deal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.players_schema import NothingSchema
-from schemas.tables_schema import (
+from schemas.players import NothingSchema
+from schemas.tables import (
     DealtSchema,
     KeyChangePageSchema,
     OpenedTableSchema,
@@ -20,23 +20,23 @@ from schemas.tables_schema import (
     WaitQuery,
 )
 from service.api.auth import required
-from service.api.blueprint import Blueprint, Call, Repeats, Token, operation
 from service.api.context import context, services
-from service.api.conventions import (
-    answered,
+from service.api.headers import InviteHeaders, MatchHeaders, VersionHeaders
+from service.api.http import (
+    change_response,
+    conditional,
     expected_versions,
     json_response,
-    own,
     page,
-    tagged,
-    versioned,
+    private,
+    with_etag,
 )
-from service.api.headers import InviteHeaders, MatchHeaders, VersionHeaders
 from service.api.limits import caller_address
-from service.application.table_requests import TableRequest
+from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.application.tables.requests import TableRequest
 from service.domain.events import Clock, Entropy
 
-tables = Blueprint("tables", __name__, "The same seats, playing hand after hand.")
+tables = blueprint("tables", __name__, "Tables: the same seats play one game after another.")
 
 TABLE = "/tables/<uuid:table_id>"
 
@@ -54,7 +54,7 @@ TABLE = "/tables/<uuid:table_id>"
     location="/v1/tables/{id}",
 )
 def open_table(call: Call) -> Response:
-    """Open a table; where its seats are full, the first hand is dealt at once."""
+    """Open a table; if its seats are full and `deal` is true, the first hand is dealt at once."""
     body = call.body
     wanted = TableRequest(
         ruleset=body["ruleset"],
@@ -68,12 +68,19 @@ def open_table(call: Call) -> Response:
         turn_limit=body.get("turn_limit"),
         deal=body["deal"],
     )
-    return answered(services().tables.open(call.by, wanted, call.repeat))
+    return change_response(services().tables.open(call.by, wanted, call.repeat))
 
 
-@operation(tables, "GET", "/tables", query=TablesQuery, answer=TablePageSchema)
+@operation(
+    tables,
+    "GET",
+    "/tables",
+    query=TablesQuery,
+    answer=TablePageSchema,
+    headers=(InviteHeaders,),
+)
 def list_tables(call: Call) -> Response:
-    """Public tables, and the caller's own."""
+    """List the tables that the caller can see: public ones, their own, and the invite's."""
     asked = call.query
     if asked["mine"]:
         required(call.player)
@@ -85,7 +92,7 @@ def list_tables(call: Call) -> Response:
         limit=asked["limit"],
         cursor=asked["cursor"],
     )
-    return own(json_response(page(items, next_)))
+    return private(json_response(page(items, next_)))
 
 
 @operation(
@@ -98,12 +105,12 @@ def list_tables(call: Call) -> Response:
     headers=(InviteHeaders, VersionHeaders),
 )
 def table(call: Call, table_id: UUID) -> Response:
-    """A table; with `after` and `wait`, as soon as it has a later version."""
+    """Return a table; with `after` and `wait`, as soon as its version is greater than `after`."""
     found, version = services().tables.view(call.caller, table_id)
     after = version if call.query["after"] is None else call.query["after"]
     if call.query["wait"] and version <= after:
         waiting = context().waiting
-        with waiting.places.place(caller_address()) as free:
+        with waiting.slots.slot(caller_address()) as free:
             moved = free and waiting.until_past(
                 table_id,
                 lambda: services().tables.version(table_id),
@@ -112,7 +119,7 @@ def table(call: Call, table_id: UUID) -> Response:
             )
         if moved:
             found, version = services().tables.view(call.caller, table_id)
-    return versioned(own(json_response(found)), version)
+    return conditional(private(json_response(found)), version)
 
 
 @operation(
@@ -128,9 +135,9 @@ def table(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def sit(call: Call, table_id: UUID) -> Response:
-    """Sit down, on any open seat where none is named."""
+    """Take a seat; without `seat`, any open one."""
     body = call.body
-    return answered(
+    return change_response(
         services().tables.sit(
             call.by,
             table_id,
@@ -154,11 +161,11 @@ def sit(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
-    """Choose another entropy or key for the hands to come; what is left out stays."""
+    """Change the entropy or key of the caller's seat for future hands; omitted fields stay."""
     found, version = services().tables.change_seat(
         call.by, table_id, changes=call.body, invite=call.caller.invite
     )
-    return tagged(own(json_response(found)), version)
+    return with_etag(private(json_response(found)), version)
 
 
 @operation(
@@ -171,12 +178,14 @@ def change_seat(call: Call, table_id: UUID) -> Response:
 )
 def key_changes(call: Call, table_id: UUID) -> Response:
     """
-    The changes of seats' keys that the keys before them signed, newest first.
+    List the changes of seats' keys, each signed with the previous key, newest first.
 
-    The verifier takes this answer as `--key-change`: it shows that the key of a later
-    hand follows from the one that a player gave out.
+    A verifier accepts this answer as `--key-change`: it proves that the key of a later hand
+    follows from the key that the player published.
     """
-    return own(json_response(page(services().key_changes.of_table(call.caller, table_id), None)))
+    return private(
+        json_response(page(services().key_changes.of_table(call.caller, table_id), None))
+    )
 
 
 @operation(
@@ -190,9 +199,9 @@ def key_changes(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def leave(call: Call, table_id: UUID) -> Response:
-    """Leave one's seat, between hands."""
+    """Leave the caller's seat, between hands."""
     services().tables.leave(call.by, table_id, invite=call.caller.invite)
-    return own(Response(status=204))
+    return private(Response(status=204))
 
 
 @operation(
@@ -206,9 +215,9 @@ def leave(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders, MatchHeaders),
 )
 def close(call: Call, table_id: UUID) -> Response:
-    """Close a table that the caller hosts, between hands; `If-Match` asks for its version."""
+    """Close a table as its host, between hands; `If-Match` requires its version."""
     services().tables.close(call.caller, call.by, table_id, expected_versions())
-    return own(Response(status=204))
+    return private(Response(status=204))
 
 
 @operation(
@@ -228,6 +237,6 @@ def close(call: Call, table_id: UUID) -> Response:
     location="/v1/games/{game[id]}",
 )
 def deal(call: Call, table_id: UUID) -> Response:
-    """Deal the next hand."""
+    """Deal the next hand, as a seated player or the host."""
     made = services().tables.deal(call.by, table_id, call.repeat, invite=call.caller.invite)
-    return answered(made)
+    return change_response(made)

@@ -1,4 +1,4 @@
-"""Who may know of a table or a game at all."""
+"""Access rules for tables and games, the same for single calls and lists (api.md, section 1)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from collections.abc import Callable
 from uuid import UUID
 
 from service.application.callers import Caller, matches
-from service.application.entries import GameEntry
-from service.application.errors import Refusal, not_found
-from service.event_store.directory import Directory, TableRow
+from service.application.errors import not_found
+from service.application.games.cache import GameEntry
+from service.store.directory import TableRow
 
 
 def visible(
     entry: GameEntry | None,
     caller: Caller,
-    judges: Callable[[UUID, Caller], bool] = lambda _game, _caller: False,
+    others: Callable[[GameEntry, Caller], bool],
 ) -> GameEntry:
     """
-    Return the game if the caller may know of it; raises `not-found` as for one that is not.
+    Return the game if the caller may see it.
 
-    `judges` tells whether somebody who else may not is a referee of a dispute about it.
+    A hand of a private table is visible to the host, to the players of this hand and to
+    callers with the invite; `others` looks up the players who sit at the table now and the
+    referees of disputes about this hand. Lists apply the same rule in SQL (`may_see_game`).
+    Raises Refusal `not-found`, the same as for a game that does not exist.
     """
     if entry is None:
         raise not_found("game")
@@ -28,35 +31,23 @@ def visible(
     )
     if entry.public or own or matches(caller.invite, entry.invite_hash):
         return entry
-    if judges(entry.record.identity, caller):
+    if others(entry, caller):
         return entry
     raise not_found("game")
 
 
-def visible_table(
-    row: TableRow | None, caller: Caller, directory: Directory | None = None
-) -> TableRow:
+def visible_table(row: TableRow | None, caller: Caller) -> TableRow:
     """
-    Return the table if the caller may know of it; raises `not-found` as for one that is not.
+    Return the table if the caller may see it.
 
-    With a directory, referees of disputes about its hands may too.
+    Referees and the players of earlier hands see those hands of a private table, but not the
+    table. Raises Refusal `not-found`, the same as for a table that does not exist.
     """
     if row is None:
         raise not_found("table")
     if row.public or is_insider(row, caller.player) or matches(caller.invite, row.invite_hash):
         return row
-    if directory is None or caller.player is None:
-        raise not_found("table")
-    if directory.judges(caller.player, table=row.id):
-        return row
     raise not_found("table")
-
-
-def refuse_uninvited(row: TableRow, caller: Caller) -> None:
-    """Raise `forbidden` for somebody who may see a private table but was not asked to it."""
-    asked = is_insider(row, caller.player) or matches(caller.invite, row.invite_hash)
-    if not row.public and not asked:
-        raise Refusal("forbidden", "nobody has invited you to sit here")
 
 
 def is_insider(row: TableRow, player: UUID | None) -> bool:

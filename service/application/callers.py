@@ -1,11 +1,21 @@
-"""Who asks, and what a request that may be repeated is known by."""
+"""Callers of the service, idempotency keys, answers, and hashes of secrets."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from uuid import UUID
+
+Work = Callable[[int], AbstractContextManager[None]]
+"""Limits expensive reads: a context manager for processing so many events, or a refusal."""
+
+
+def unlimited(_events: int) -> AbstractContextManager[None]:
+    """Return a context manager without a limit, for the service's own work and for tests."""
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,16 +28,17 @@ class Player:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Somebody who asks for something: a player, or anybody, perhaps with an invite."""
+    """The sender of a request: a player or an anonymous caller, with or without an invite."""
 
     player: UUID | None = None
     invite: str | None = None
-    what: str = "the game"  # what is asked for; noted where it is a reading
+    what: str = "the game"  # the data requested, for the access log
+    work: Work = field(default=unlimited, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idempotency:
-    """What a repeated request is known by: its key within its path, and its body."""
+    """Identifies a repeated request: its key within its path, and its body."""
 
     key: str
     path: str
@@ -35,13 +46,13 @@ class Idempotency:
 
     @property
     def request_key(self) -> bytes:
-        """Return the hash under which the answer is kept; keys belong to the path."""
+        """Return the hash under which the answer is stored; the same key may serve two paths."""
         return hashlib.sha256(f"{self.path}\n{self.key}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The answer to a request as it goes out."""
+    """The answer to a request, as sent."""
 
     body: bytes
     version: int | None = None
@@ -49,12 +60,12 @@ class Answered:
 
 
 def digest(secret: str) -> bytes:
-    """Return the form in which tokens, recovery codes and invites are stored."""
+    """Return the hash that is stored of a token, recovery code or invite."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 def matches(secret: str | None, stored: bytes | None) -> bool:
-    """Return whether a secret is the one stored, in constant time."""
+    """Compare a secret with a stored hash, in constant time."""
     if secret is None or stored is None:
         return False
     return hmac.compare_digest(digest(secret), stored)

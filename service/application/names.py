@@ -1,4 +1,4 @@
-"""The names of players, kept for a moment: a view shows them, a move does not wait for them."""
+"""Cache of player names, so that a move does not wait for a query."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from uuid import UUID
 
-from service.event_store.directory import Directory
+from service.store.directory import Directory
 
 KEPT_SECONDS = 5.0
 
 
 class Names:
-    """Names by player, read again after a few seconds so that an erased one goes."""
+    """Names by player, read again after a few seconds so that erased names disappear."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -21,7 +21,7 @@ class Names:
         self._lock = threading.Lock()
 
     def of(self, players: Sequence[UUID | None]) -> list[str | None]:
-        """Return a name for each player, None for bots and for those erased."""
+        """Return a name for each player, None for bots and for erased players."""
         now = time.monotonic()
         with self._lock:
             known = {p: self._kept.get(p) for p in players if p is not None}
@@ -37,6 +37,6 @@ class Names:
         return [None if p is None else found[p] for p in players]
 
     def forget(self, player: UUID) -> None:
-        """Forget a name that was changed or erased."""
+        """Remove a changed or erased name from the cache."""
         with self._lock:
             self._kept.pop(player, None)

@@ -1,25 +1,27 @@
-"""People: registered by a name, known by a token, erased on request."""
+"""Players: registration, tokens, recovery, public pages and erasure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
 from service.application.callers import Player, digest
-from service.application.entries import Entries
 from service.application.errors import Refusal, not_found
+from service.application.games.cache import Entries
 from service.application.names import Names
 from service.application.ports import World
-from service.application.tables import Tables
-from service.event_store.directory import Directory
-from service.record.times import format_time
+from service.application.tables.tables import Tables
+from service.shx.canonical import format_time
+from service.store.directory import Directory
+from service.store.events import HandRunning
 
 TOKEN_BYTES = 32
 
 
 class Players:
-    """What people do with their own accounts."""
+    """Use cases of players' own accounts."""
 
     def __init__(
         self,
@@ -29,15 +31,17 @@ class Players:
         tables: Tables,
         names: Names,
         world: World,
+        settle_disputes: Callable[[UUID], None] = lambda _player: None,
     ) -> None:
         self._directory = directory
         self._entries = entries
         self._tables = tables
         self._names = names
         self._world = world
+        self._settle_disputes = settle_disputes  # of a player, if a period has ended
 
     def register(self, name: str) -> dict[str, Any]:
-        """Return a new player with token and recovery code, shown this once."""
+        """Return a new player with token and recovery code, which are shown only here."""
         token, recovery = token_urlsafe(TOKEN_BYTES), token_urlsafe(TOKEN_BYTES)
         identity = self._world.identity()
         self._directory.create_player(
@@ -50,22 +54,30 @@ class Players:
         return {"id": str(identity), "name": name, "token": token, "recovery": recovery}
 
     def by_token(self, token: str) -> Player | None:
-        """Return whose token this is."""
+        """Return the player of a token; None for an unknown or expired token."""
         row = self._directory.player_by_token(digest(token))
         return None if row is None else Player(id=row.id, name=row.name or "")
 
     def me(self, player: Player) -> dict[str, Any]:
         """Return a player's own page, with the tables they sit at or host."""
         tables = [str(table) for table in self._directory.tables_of(player.id)]
-        page = self.public(player.id)
+        page = self.public(player.id, own=True)
         return {**{k: page[k] for k in ("id", "name", "created_at")}, "tables": tables, **page}
 
-    def public(self, player: UUID) -> dict[str, Any]:
-        """Return what anybody may know of a player."""
+    def public(self, player: UUID, *, own: bool = False) -> dict[str, Any]:
+        """
+        Return a player's page: the public one, or with `own` the player's own.
+
+        Hands of private tables count on the player's own page only: a growing public count
+        would reveal when such a hand ends. Disputes about private games count publicly once
+        they have a final ruling; before that, only callers who may see the game learn of
+        them. Raises Refusal `not-found`.
+        """
         row = self._directory.player(player)
         if row is None:
             raise not_found("player")
-        standing = self._directory.standing(player)
+        standing = self._directory.standing(player, public=not own)
+        self._settle_disputes(player)
         record = self._directory.accusations(player, since=self._world.now())
         return {
             "id": str(row.id),
@@ -74,33 +86,53 @@ class Players:
             "games": standing.games,
             "shithead": standing.shithead,
             "cad": record.cad,
-            "accusations": {"made": record.made, "upheld": record.upheld},
+            "accusations": {
+                "made": record.made if own else record.known,
+                "upheld": record.upheld,
+            },
         }
 
     def rotate(self, player: Player) -> str:
-        """Return a new token; the old one ends."""
+        """Return a new token; the old one expires at once."""
         token = token_urlsafe(TOKEN_BYTES)
         self._directory.rotate_token(player.id, digest(token))
         return token
 
     def recover(self, recovery: str) -> str:
-        """Return a new token for whoever holds the recovery code."""
+        """Return a new token for a recovery code; raises Refusal `unauthorized`."""
         token = token_urlsafe(TOKEN_BYTES)
         if self._directory.recover(digest(recovery), digest(token)) is None:
-            raise Refusal("unauthorized", "this recovery code is not known")
+            raise Refusal("unauthorized", "unknown recovery code")
         return token
 
     def erase(self, player: Player) -> None:
         """
-        Erase a person: name and tokens go, the logs stay valid.
+        Erase a player: name and tokens are deleted, the logs stay valid.
 
-        Raises `hand-running` during a hand; seats at tables between hands are left.
+        The player leaves all tables. A hand dealt at the same moment either comes first, and
+        the erasure is refused, or is itself refused: both lock the player's row. Raises
+        Refusal `hand-running` during a hand.
         """
         if self._directory.standing(player.id).running:
-            raise Refusal("hand-running", "a hand is being played: finish or forfeit it first")
+            raise _hand_running()
+        self._leave_tables(player)
+        try:
+            self._directory.erase_player(player.id, self._world.now())
+        except HandRunning:
+            raise _hand_running() from None
+        self._leave_tables(player)  # joined meanwhile; from now on the player can join none
+        self._names.forget(player.id)
+
+    def _leave_tables(self, player: Player) -> None:
         for table in self._directory.tables_of(player.id):
             record = self._entries.table(table)
             if record is not None and record.table.seat_of(str(player.id)) is not None:
-                self._tables.leave(player, table)
-        self._directory.erase_player(player.id, self._world.now())
-        self._names.forget(player.id)
+                try:
+                    self._tables.leave(player, table)
+                except Refusal as refusal:
+                    if refusal.code != "not-seated":  # a second erasure was faster
+                        raise
+
+
+def _hand_running() -> Refusal:
+    return Refusal("hand-running", "a hand is being played: finish or forfeit it first")

@@ -1,21 +1,22 @@
-"""What the use cases need of the world: the time, chance, and somebody to tell."""
+"""Ports of the use cases: clock, randomness and notifications."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 from uuid import UUID, uuid4
 
 
 class World(Protocol):
-    """Time and chance; a test gives fixed ones."""
+    """Clock and randomness; tests pass fixed ones."""
 
     def now(self) -> datetime:
         """Return the time, in UTC."""
 
     def random(self, count: int) -> bytes:
-        """Return so many bytes that nobody can guess."""
+        """Return `count` unpredictable bytes."""
 
     def identity(self) -> UUID:
         """Return a new random UUID."""
@@ -37,21 +38,29 @@ class RealWorld:
         return uuid4()
 
 
+Doubt = Callable[[], str | None]
+"""Returns why the clock is in doubt; None if it is not."""
+
+
+def no_doubt() -> None:
+    """Return None: for a clock that is set by a test."""
+
+
 class Bell(Protocol):
-    """Tells others, at best effort, what has been committed; it never raises."""
+    """Best-effort notifications after a commit; no method raises."""
 
     def moved(self, game: UUID, version: int, *, wake: bool) -> None:
-        """Say that a game has reached `version`; with `wake` a worker has something to do."""
+        """Notify live readers that a game reached `version`; with `wake` also the workers."""
 
     def table_moved(self, table: UUID, version: int) -> None:
-        """Say that a table has changed."""
+        """Notify live readers that a table has changed."""
 
     def wake(self, game: UUID, version: int) -> None:
-        """Ask for a job that makes the moves due in a game at `version`."""
+        """Enqueue a job that makes the moves due in a game at `version`."""
 
 
 class Silence:
-    """A bell that nobody hears: the sweeper finds everything later."""
+    """Sends no notifications: the sweeper finds everything later."""
 
     def moved(self, game: UUID, version: int, *, wake: bool) -> None:
         """Do nothing."""

@@ -1,31 +1,84 @@
-"""How much a player may have going at a time (api.md, section 1)."""
+"""Quotas of a player: open tables, running hands, disputes (api.md, section 1)."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from service.application.errors import Refusal
-from service.event_store.directory import Directory
+from service.store.directory import Directory
+from service.store.events import Quota, QuotaKind
 
 MOST_TABLES = 200
-"""Tables that a player hosts and has not closed."""
+"""Open tables of one host."""
 
 MOST_GAMES = 200
-"""Hands that a player sits in and that are not over."""
+"""Running hands of one player."""
+
+MOST_DISPUTES = 20
+"""Disputes of one accuser that are not final."""
+
+MOST_NEW_DISPUTES = 10
+"""Disputes opened by one player within a day."""
+
+NEW_FOR = timedelta(days=1)
+
+_DETAILS = {
+    QuotaKind.TABLES: "you host {most} open tables, the maximum: close one first",
+    QuotaKind.GAMES: "you play in {most} running hands, the maximum: finish one first",
+    QuotaKind.RULESETS: "you have the maximum number of rulesets",
+    QuotaKind.DISPUTES: "you have {most} open disputes, the maximum: wait for a final ruling",
+    QuotaKind.NEW_DISPUTES: "you have opened {most} disputes within a day, the maximum",
+}
+
+
+def of_tables(player: UUID) -> Quota:
+    """Return the quota for one more table."""
+    return Quota(player=player, kind=QuotaKind.TABLES, most=MOST_TABLES)
+
+
+def of_games(player: UUID) -> Quota:
+    """Return the quota for one more hand."""
+    return Quota(player=player, kind=QuotaKind.GAMES, most=MOST_GAMES)
+
+
+def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
+    """Return the quotas for one more dispute."""
+    running = Quota(player=player, kind=QuotaKind.DISPUTES, most=MOST_DISPUTES)
+    new = Quota(
+        player=player, kind=QuotaKind.NEW_DISPUTES, most=MOST_NEW_DISPUTES, since=now - NEW_FOR
+    )
+    return new, running
+
+
+def quota_refused(kind: QuotaKind) -> Refusal:
+    """Return the refusal for a quota that is used up."""
+    most = {
+        QuotaKind.TABLES: MOST_TABLES,
+        QuotaKind.GAMES: MOST_GAMES,
+        QuotaKind.DISPUTES: MOST_DISPUTES,
+        QuotaKind.NEW_DISPUTES: MOST_NEW_DISPUTES,
+    }
+    return Refusal("rate-limited", _DETAILS[kind].format(most=most.get(kind)))
 
 
 def room_for_table(directory: Directory, player: UUID) -> None:
-    """Refuse one more table, or a hand at it, to a player who has as many as one may."""
+    """
+    Refuse a new table if the player has reached the maximum of tables or running hands.
+
+    This check saves work; the commit counts again with the player's row locked, because
+    other requests may write in between. Raises Refusal `rate-limited`.
+    """
     if directory.standing(player).hosting >= MOST_TABLES:
-        raise Refusal(
-            "rate-limited", f"you host {MOST_TABLES} tables, the most there may be: close one"
-        )
+        raise quota_refused(QuotaKind.TABLES)
     room_for_game(directory, player)
 
 
 def room_for_game(directory: Directory, player: UUID) -> None:
-    """Refuse one more hand to a player who sits in as many as one may."""
+    """
+    Refuse a new hand if the player has reached the maximum; see `room_for_table`.
+
+    Raises Refusal `rate-limited`.
+    """
     if directory.standing(player).running >= MOST_GAMES:
-        raise Refusal(
-            "rate-limited", f"you sit in {MOST_GAMES} hands, the most there may be: finish one"
-        )
+        raise quota_refused(QuotaKind.GAMES)

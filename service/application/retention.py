@@ -1,4 +1,4 @@
-"""What is kept for a time only, for how long, and how it is forgotten."""
+"""Retention periods, and the purge of expired data."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from service.application.commits import GAME_TOPIC
-from service.application.ports import World
+from service.application.games.commits import GAME_TOPIC
+from service.application.ports import Doubt, World, no_doubt
 from service.config import Settings
-from service.event_store.directory import Directory
-from service.event_store.protocol import EventStore
+from service.store.directory import Directory
+from service.store.events import EventStore
 
 BATCH = 1000
 PLAYERS_EVERY = timedelta(days=1)
-"""How often people are looked for who never did anything: it takes a look at everybody."""
+"""Interval between searches for unused players: each scans all players."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long each kind of thing is kept; None is for ever."""
+    """The retention period of each kind of data; None: unlimited."""
 
-    answers: timedelta  # to repeated requests
-    wake_ups: timedelta  # for live readers, where no relay passed them on
+    answers: timedelta  # to idempotent requests
+    wake_ups: timedelta  # notifications that no relay has passed on
     refusals: timedelta | None  # refused moves, after the seal
-    unused_players: timedelta | None  # who never did anything, after they registered
+    unused_players: timedelta | None  # players without any action, after registration
 
 
 KEPT = Retention(
     answers=timedelta(hours=24), wake_ups=timedelta(hours=24), refusals=None, unused_players=None
 )
-"""Of services that nobody configured: what the interface promises, and the rest for ever."""
+"""Without settings: the periods that api.md promises, the rest unlimited."""
 
 
 def retention_of(settings: Settings) -> Retention:
-    """Return how long the settings want things to be kept."""
+    """Return the retention periods of the settings."""
     return Retention(
         answers=timedelta(hours=settings.keep_answers_hours),
         wake_ups=timedelta(hours=settings.keep_wake_ups_hours),
@@ -48,19 +48,32 @@ def _days(days: int) -> timedelta | None:
 
 
 class Purging:
-    """Forgets what has been kept long enough; several may do so at once."""
+    """Deletes expired data; safe in several processes at once."""
 
     def __init__(
-        self, *, store: EventStore, directory: Directory, world: World, kept: Retention
+        self,
+        *,
+        store: EventStore,
+        directory: Directory,
+        world: World,
+        kept: Retention,
+        clock_doubt: Doubt = no_doubt,
     ) -> None:
         self._store = store
         self._directory = directory
         self._world = world
         self._kept = kept
+        self._clock_doubt = clock_doubt
         self._players_next: datetime | None = None
 
     def purge(self) -> Mapping[str, int]:
-        """Forget what is old, and return how much of each kind."""
+        """
+        Delete expired data and return the count of each kind; nothing if the clock is in doubt.
+
+        With a clock that has jumped ahead, all data would look expired.
+        """
+        if self._clock_doubt() is not None:
+            return {}
         now, kept = self._world.now(), self._kept
         gone = {
             "answers": _all(lambda: self._store.purge_answers(older_than=now - kept.answers)),
@@ -79,10 +92,10 @@ class Purging:
 
     def _wake_ups(self, before: datetime) -> int:
         """
-        Take old wake-ups for live readers off the outbox.
+        Remove old notifications for live readers from the outbox.
 
-        Without a relay they would pile up. Those for the public log and the statistics are
-        work that somebody has still to do, and stay however old they are.
+        Without a relay they would pile up. Rows for the public log and the statistics are
+        unfinished work, and stay at any age.
         """
         count = 0
         while rows := self._store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before):
@@ -91,7 +104,7 @@ class Purging:
 
 
 def _all(purge: Callable[[], int]) -> int:
-    """Return how much goes in all: one call forgets so much that the database is not slow."""
+    """Repeat a purge until nothing is left, and return the sum: one call deletes one batch."""
     count = 0
     while some := purge():
         count += some

@@ -1,4 +1,4 @@
-"""Every ruleset that a table can be opened with, by id: the catalogue, and the players' own."""
+"""Rulesets by id: those of the catalogue and those made by players."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from collections import OrderedDict
 import orjson
 
 from service.application.errors import Refusal, invalid
-from service.event_store.directory import CustomRuleset, Directory
-from service.rulesets.catalogue import Definition, catalogue
+from service.rulesets.catalogue import Definition, catalogue, known_by_name
 from service.rulesets.custom import custom_of
-from service.rulesets.known import known_by_name
+from service.store.directory import CustomRuleset, Directory
 
 KEPT = 1000
 
 
 class Rulebook:
-    """The catalogue, and what players have added to it; neither ever changes."""
+    """The catalogue and the players' rulesets; a ruleset never changes."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._own: OrderedDict[str, Definition] = OrderedDict()
 
     def find(self, identity: str) -> Definition | None:
-        """Return a ruleset that can be played, None where there is none of this id."""
+        """Return a playable ruleset, None if there is none with this id."""
         if identity in catalogue():
             return catalogue()[identity]
         known = self._own.get(identity)
@@ -33,21 +32,21 @@ class Rulebook:
         return None if row is None else self._read(row)
 
     def own(self, *, after: str | None, limit: int) -> list[Definition]:
-        """Return what players have added, newest first; what follows the ruleset `after`."""
+        """Return a page of the players' rulesets, newest first, beginning after `after`."""
         rows = self._directory.list_rulesets(after=after, limit=limit)
         return [self._own.get(row.id) or self._read(row) for row in rows]
 
     def definition(self, identity: str, at: str = "/ruleset") -> Definition:
-        """Return a ruleset; raises Refusal where there is none, or nobody knows its rules."""
+        """Return a playable ruleset; raises Refusal `invalid-body` or `ruleset-refused`."""
         found = self.find(identity)
         if found is not None:
             return found
         if identity in known_by_name():
-            raise Refusal("ruleset-refused", "this ruleset is known by name, its rules are not")
-        raise invalid(at, "there is no ruleset of this name")
+            raise Refusal("ruleset-refused", "this ruleset is known by name only, without rules")
+        raise invalid(at, "there is no ruleset of this name: GET /v1/rulesets lists them")
 
     def text(self, identity: str, rule: str) -> str:
-        """Return what a statement says in a ruleset."""
+        """Return the text of a statement of a ruleset, empty if it has none."""
         found = self.find(identity)
         return (found.text_of(rule) if found else None) or ""
 

@@ -1,84 +1,94 @@
-"""Statistics over games that are over: of the shuffle, and of a player's blind choices."""
+"""Statistics of finished games: the shuffle, and a player's blind choices."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from service.application.access_log import Readings
 from service.application.callers import Caller, Player
-from service.application.entries import Entries, GameEntry
 from service.application.errors import Refusal
-from service.application.readings import Readings
-from service.audit.blind_evidence import FALSE_ALARM, THRESHOLD, Choice, e_value
-from service.audit.facts import blind_facts, deal_fact
-from service.audit.shuffle_evidence import Tally
-from service.domain.game import Status
-from service.event_store.directory import Directory
-from service.event_store.disputes import (
-    STATISTICS_TOPIC,
-    BlindChoice,
-    Facts,
-    ShuffledDeck,
+from service.application.games.cache import Entries, GameEntry
+from service.audit.statistics import (
+    FALSE_ALARM,
+    THRESHOLD,
+    Choice,
+    Tally,
+    blind_facts,
+    deal_fact,
+    e_value,
 )
-from service.event_store.protocol import StoreError
-from service.event_store.rows import Cursor
-from service.record.times import parse_time
-from service.replay.rebuild import rebuild, sealed_deck
+from service.domain.game import Status
+from service.replay.history import decode_log, sealed_deck
+from service.shx.canonical import parse_time
+from service.store.directory import Directory
+from service.store.disputes import STATISTICS_TOPIC, BlindChoice, Facts, ShuffledDeck
+from service.store.events import StoreError
+from service.store.rows import Cursor
 
 KEPT_SECONDS = 10.0
-"""How old the figures on shuffles may be; they are worked out for all callers together."""
+"""Cache time of the shuffle statistics, which are the same for all callers."""
 
 BATCH = 2000
 LATE = timedelta(hours=1)
-"""How long after its end a game is counted at the latest; later ones after a restart."""
+"""Games counted later than this after their end appear only after a restart."""
 
 OF_SHUFFLES = (
-    "This cannot tell who did what, nor whether one single deck was fair: each game's own "
-    "audit shows that its deck was fixed before play. A small p says that something like it "
-    "happens that rarely by chance; among many figures a few are small by chance, one in a "
-    "hundred lies outside low and high. Luck is luck: what people were dealt is no merit and "
-    "no fault. With few games nothing is said."
+    "These figures do not show who did what, nor whether a single deck was fair: each game's "
+    "own audit shows that its deck was fixed before play. A small p means that a result at "
+    "least as extreme is that rare by chance; among many figures a few are small by chance, "
+    "and one in a hundred lies outside low and high. The cards that people were dealt are "
+    "luck, neither merit nor fault. With few games there are no figures."
 )
 
 OF_CHOICES = (
-    "This cannot tell how somebody could know a card, nor that anybody cheated. An e-value "
-    "grows where the cards chosen blind fit more often than the cards that lay there make "
-    "likely; of honest players one in a thousand ever reaches the threshold, whenever one looks. "
-    "A small value is no proof of honesty: there may be too few choices, or somebody may "
-    "look without gaining from it. Choices made by bots or by the clock are left out."
+    "This value does not show how a player could know a card, and does not prove cheating. An "
+    "e-value grows if the cards chosen blind fit more often than the cards that lay there make "
+    "likely; one honest player in a thousand ever reaches the threshold, no matter how often "
+    "it is read. A small value does not prove honesty: there may be too few choices, or a "
+    "player may look at cards without gaining from it. Choices by bots or by the clock are "
+    "left out."
 )
 
 
 class Statistics:
-    """Counts games when they are over, and says what the counts can say."""
+    """Counts finished games, and returns the statistics of all counted games."""
 
-    def __init__(self, *, directory: Directory, entries: Entries, readings: Readings) -> None:
+    def __init__(
+        self,
+        *,
+        directory: Directory,
+        entries: Entries,
+        readings: Readings,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._now = now
         self._directory = directory
         self._entries = entries
         self._readings = readings
         self._tallies: dict[tuple[str, tuple[str, ...]], Tally] = {}
-        self._seen: dict[UUID, datetime] = {}
-        self._latest: datetime | None = None
+        self._seen: dict[bool, dict[UUID, datetime]] = {True: {}, False: {}}  # by public
+        self._latest: dict[bool, datetime] = {}
         self._read_at = -KEPT_SECONDS
         self._lock = threading.Lock()
 
     def uncounted(self, *, limit: int) -> Sequence[UUID]:
-        """Return games that are over and not counted yet."""
+        """Return finished games that are not counted yet."""
         return self._directory.outbox_waiting(topic=STATISTICS_TOPIC, limit=limit)
 
     def count(self, game: UUID) -> None:
-        """Keep the facts of a game that is over; doing it twice counts it once."""
+        """Store the data of a finished game; safe to repeat. Raises StoreError if it runs."""
         entry = self._entries.fresh(game)
         if entry is None or not entry.record.sealed:
-            raise StoreError(f"game {game} is to be counted, and is not over")
+            raise StoreError(f"game {game} is to be counted but is not over")
         self._directory.keep_facts(self._facts(entry))
 
     def shuffles(self) -> dict[str, Any]:
-        """Return what all decks together say of the shuffle."""
+        """Return the statistics of the shuffle over all decks."""
         with self._lock:
             if time.monotonic() - self._read_at > KEPT_SECONDS:
                 self._read_new()
@@ -107,7 +117,8 @@ class Statistics:
         """
         Return the e-value of a player's blind choices, to that player and to referees.
 
-        Raises `forbidden` for others; what a referee reads is noted at the games in question.
+        A referee's read is recorded in the access log of the games judged. Raises Refusal
+        `forbidden` for other callers.
         """
         if caller.id != player:
             judged = self._directory.games_judged(caller.id, player)
@@ -127,7 +138,7 @@ class Statistics:
 
     def _facts(self, entry: GameEntry) -> Facts:
         record, seats = entry.record, entry.record.game.setup.seats
-        log = rebuild(self._entries.lines(record.identity))
+        log = decode_log(self._entries.lines(record.identity))
         players = {s: player for s, player in enumerate(entry.players) if player is not None}
         people = [seat for seat in players if seats[seat].bot is None]
         deck, ended_at = sealed_deck(log), parse_time(record.at)
@@ -160,24 +171,35 @@ class Statistics:
         )
 
     def _read_new(self) -> None:
-        """Count the decks that have come since; a little further back, for some come late."""
-        after = None if self._latest is None else Cursor(at=self._latest - LATE, id=UUID(int=0))
-        while rows := self._directory.shuffled_decks(after=after, limit=BATCH):
-            self._add(rows)
-            after = Cursor(at=rows[-1].ended_at, id=rows[-1].game)
-        if self._latest is not None:
-            since = self._latest - 2 * LATE
-            self._seen = {game: at for game, at in self._seen.items() if at > since}
+        """
+        Add the decks stored since the last call, and those stored late.
 
-    def _add(self, rows: Sequence[ShuffledDeck]) -> None:
+        Decks of private hands are added from the next day (UTC) on: a count that grows at
+        once would reveal when such a hand ends.
+        """
+        midnight = self._now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        for public, before in ((True, None), (False, midnight)):
+            latest = self._latest.get(public)
+            after = None if latest is None else Cursor(at=latest - LATE, id=UUID(int=0))
+            while rows := self._directory.shuffled_decks(
+                after=after, limit=BATCH, public=public, before=before
+            ):
+                self._add(rows, public=public)
+                after = Cursor(at=rows[-1].ended_at, id=rows[-1].game)
+            if (latest := self._latest.get(public)) is not None:
+                since, seen = latest - 2 * LATE, self._seen[public]
+                self._seen[public] = {game: at for game, at in seen.items() if at > since}
+
+    def _add(self, rows: Sequence[ShuffledDeck], *, public: bool) -> None:
+        seen = self._seen[public]
         for row in rows:
-            if row.game in self._seen:
+            if row.game in seen:
                 continue
             key = (row.ruleset, tuple(sorted(row.cards)))
             tally = self._tallies.setdefault(key, Tally(ruleset=row.ruleset, cards=key[1]))
             tally.add(row.cards, aborted=row.aborted, dealt=row.dealt, to_people=row.to_people)
-            self._seen[row.game] = row.ended_at
-            self._latest = max(self._latest or row.ended_at, row.ended_at)
+            seen[row.game] = row.ended_at
+            self._latest[public] = max(self._latest.get(public, row.ended_at), row.ended_at)
 
 
 def _choice(row: BlindChoice) -> Choice:

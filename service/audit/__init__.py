@@ -1,1 +1,1 @@
-"""What a log says of a move, a card, a seat: decision, custody, knowledge, statistics."""
+"""Audits of one move, one card or one seat, and statistics over games."""

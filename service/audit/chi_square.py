@@ -1,4 +1,4 @@
-"""The chi-square distribution, from the incomplete gamma function; Python brings none along."""
+"""The chi-square distribution, computed from the incomplete gamma function."""
 
 from __future__ import annotations
 

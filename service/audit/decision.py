@@ -1,73 +1,253 @@
-"""A decision: what a seat could see and do at one moment, what it did, what followed."""
+"""The decision behind a move: what the seat saw, could do, and did."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
 
+from schemas.events import type_of
 from schemas.moves import move_json
 from schemas.views import Facts, Json, view_json
-from service.audit.clock import milliseconds
-from service.audit.effects_cited import effects
-from service.audit.not_legal import not_legal
-from service.audit.story import Done, Story
-from service.domain.commands import Move, Play, Seat
+from service.domain.cards import HIDDEN, Card, in_code_order
+from service.domain.commands import Lay, Move, Play, Seat, Swap
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused
-from service.domain.following import Known
-from service.domain.game import Game
+from service.domain.errors import CommandRefused, RuleRefused
+from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
+from service.domain.plays import check_play, source_cards
+from service.domain.ruleset import Layout
 from service.domain.view import ALL, Viewer, seen_by
-from service.rulesets.citing import rules_allowing
+from service.replay.captions import EXPLAINING, caption
+from service.replay.history import History, Known, RecordedMove, move_behind
+from service.rulesets.citations import cited, rules_allowing, rules_behind
+from service.shx.canonical import parse_time
+
+
+def who_answers(
+    history: History, move: RecordedMove, *, signed: bool, denied: str | None
+) -> tuple[str, ...]:
+    """
+    Return in sentences which party can have made a move, and the server's part in it.
+
+    A server judges each move before it writes it down, so no seat breaks a rule alone;
+    and where no key of a seat's signed, that the seat asked for it is the server's word.
+    But only where the move is `signed`, by the server under a receipt or a checkpoint, is
+    it shown that the server wrote it; `denied` says why the file is not what it decode_line.
+    """
+    by_server = _by_server(history, move)
+    if signed:
+        return by_server
+    if denied is not None:
+        nothing = "It shows nothing of what a seat or the server did."
+        return (f"The party that produced this file wrote it: {denied}.", nothing)
+    unsigned = "The party that produced this file wrote it: no signature of the server's covers it."
+    return (unsigned, "If this is the server's log:", *by_server)
+
+
+def _by_server(history: History, move: RecordedMove) -> tuple[str, ...]:
+    """Return which party is responsible for a move of a log that the server wrote."""
+    seat = move.seat
+    if seat is None:
+        return ("The server did this; no player has a part in it.",)
+    if move.timed_out:
+        return (f"The server made this move for seat {seat}, whose time was up.",)
+    if history.games[0].setup.seats[seat].bot is not None:
+        return (f"A bot of the server's made this move for seat {seat}; the server accepted it.",)
+    made = f"Seat {seat} made this move, and the server, which judges every move, accepted it."
+    if "auth" in history.log[move.first].fields:
+        return (made, f"The move carries a signature by the key of seat {seat}.")
+    return (made, f"No key signed it: that seat {seat} asked for it is the server's word.")
+
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def milliseconds(history: History, move: RecordedMove) -> int | None:
+    """
+    Return the time since the turn came to the seat of a move, as clocks count it.
+
+    It came with the first event since which it lies with the seat, the seat's own
+    action that left it the turn included; with the deal in the exchange, with the
+    start of play at a first-come opening (SHX/1, section 8, legality). None where
+    the turn was not the seat's, as for a follow-up.
+    """
+    if move.command is None or move.seat is None or not move.first:
+        return None
+    before = history.games[move.first - 1]
+    if not _has_turn(before, move.seat):
+        return None
+    came = parse_time(history.log[_came(history, move.seat, move.first)].at)
+    return (parse_time(history.log[move.first].at) - came) // _MILLISECOND
+
+
+def _has_turn(game: Game, seat: Seat) -> bool:
+    if game.status is Status.SWAPPING:
+        return not game.seats[seat].ready
+    if game.status is not Status.PLAYING:
+        return False
+    return game.turn == seat or (game.first_turn and game.turn is None)
+
+
+def _came(history: History, seat: Seat, first: int) -> int:
+    """Return the seq of the event with which the turn came to `seat`."""
+    for seq in range(first - 1, 0, -1):
+        before, after = history.games[seq - 1], history.games[seq]
+        if not _has_turn(before, seat) or before.status is not after.status:
+            return seq
+        action = move_behind(history.log[seq].event)
+        if after.turn == seat and action is not None and action.seat == seat:
+            return seq
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotLegal:
+    """A card that could not be used, and by which statement."""
+
+    card: Card
+    rules: tuple[str, ...]
+    text: str
+
+
+def not_legal(game: Game, seat: Seat, legal: Sequence[Move]) -> tuple[NotLegal, ...]:
+    """
+    Return the cards of a seat's source zone that none of its legal moves plays.
+
+    In the exchange they are the hand cards that could not be laid face up. A
+    face-down card is not among them: each can be turned.
+    """
+    if game.status is Status.SWAPPING:
+        return tuple(_unexchanged(game, seat))
+    if game.status is not Status.PLAYING:
+        return ()
+    played = {card for move in legal if isinstance(move, Play) for card in move.cards}
+    cards = in_code_order(source_cards(game.seats[seat]))
+    return tuple(_unplayed(game, seat, c) for c in cards if c not in played and c != HIDDEN)
+
+
+def _unplayed(game: Game, seat: Seat, card: Card) -> NotLegal:
+    """Judge a card as the smallest play that it could be: alone, or with its stack."""
+    state = game.seats[seat]
+    if game.turn not in (None, seat):
+        return _out_of_turn(game, card)
+    stacks = () if state.hand else state.up
+    cards = next((stack for stack in stacks if card in stack), (card,))
+    try:
+        check_play(game, seat, cards)
+    except RuleRefused as refused:
+        return NotLegal(card=card, rules=_rules(game, refused), text=refused.detail)
+    except CommandRefused as refused:
+        return NotLegal(card=card, rules=cited(game.ruleset, ("model",)), text=str(refused))
+    rules = cited(game.ruleset, ("opening.opener", "model.first_come"))
+    return NotLegal(card=card, rules=rules, text="this seat does not qualify for the opening")
+
+
+def _out_of_turn(game: Game, card: Card) -> NotLegal:
+    text = f"seat {game.turn} is on turn"
+    if not game.ruleset.turn.follow_up:
+        return NotLegal(card=card, rules=cited(game.ruleset, ("model.turn",)), text=text)
+    text += ", and only cards drawn after a play that match it may go on it"
+    return NotLegal(card=card, rules=cited(game.ruleset, ("turn.follow_up",)), text=text)
+
+
+def _rules(game: Game, refused: RuleRefused) -> tuple[str, ...]:
+    """Return the statement that refuses; for a ruleset that cites nothing, the model's."""
+    if game.ruleset.cites:
+        return (refused.rule,)
+    return cited(game.ruleset, ("model.normal_play",))
+
+
+def _unexchanged(game: Game, seat: Seat) -> Iterator[NotLegal]:
+    """Yield the hand cards for which there is no exchange and no laying out."""
+    for card in in_code_order(game.seats[seat].hand):
+        if card == HIDDEN:
+            continue
+        refused: RuleRefused | None = None
+        for move in _ways_up(game, seat, card):
+            try:
+                decide(move, game)
+            except RuleRefused as error:
+                refused = error
+            except CommandRefused:
+                continue
+            else:
+                refused = None
+                break
+        if refused is not None:
+            rules = _rules(game, refused)
+            yield NotLegal(card=card, rules=rules, text=refused.detail)
+
+
+def _ways_up(game: Game, seat: Seat, card: Card) -> Iterator[Move]:
+    """Yield the ways for a hand card to be laid face up; before the first laying any card may."""
+    state = game.seats[seat]
+    if game.ruleset.deal.layout is Layout.NONE:
+        yield from (Swap(seat=seat, up=(card,), hand=(other,)) for other in state.up_cards)
+    elif state.laid:
+        slots = range(len(state.up))
+        for slot in slots:
+            yield Lay(seat=seat, stacks=tuple((card,) if s == slot else () for s in slots))
+
 
 Refused = Mapping[str, Any]
 """A refused move as it is kept: at, seat, move, rule."""
 
 
 def decision(
-    story: Story, seq: int, *, viewer: Viewer = ALL, refused: Iterable[Refused] = ()
+    history: History,
+    seq: int,
+    *,
+    viewer: Viewer = ALL,
+    refused: Iterable[Refused] = (),
+    unproven: str | None = None,
 ) -> Json:
     """
     Return the decision that an event belongs to, as api.md, section 6, has it.
 
     Before the seal `viewer` is a seat, or None for the public, and what only the
     seat that moved may know is null for everybody else. A step of the server's,
-    as the deal, has nobody who saw or chose anything.
+    as the deal, has nobody who saw or chose anything. `unproven` says why no seal stands for
+    what was refused, None where one does; it is in the answer if something refused is.
     """
-    done = story.done_at(seq)
-    seat = done.seat
-    own = seat is not None and done.first > 0 and viewer in (ALL, seat)
-    known = story.known[max(done.first - 1, 0)]
-    before = story.games[done.first - 1] if own and known is not Known.NOTHING else None
+    move = history.move_at(seq)
+    seat = move.seat
+    own = seat is not None and move.first > 0 and viewer in (ALL, seat)
+    known = history.known[max(move.first - 1, 0)]
+    before = history.games[move.first - 1] if own and known is not Known.NOTHING else None
     legal = None
     if before is not None and seat is not None and known is Known.DECK:
-        legal = _legal(before, seat, done.move)
+        legal = _legal(before, seat, move.command)
+    attempts = _attempts(history, move, refused) if own else None
+    marked = {"unproven": unproven} if attempts and unproven else {}
     return {
-        "game": story.log[0].fields["game"],
-        "first": done.first,
-        "last": done.last,
-        "at": story.log[done.first].at,
+        "game": history.log[0].fields["game"],
+        "first": move.first,
+        "last": move.last,
+        "at": history.log[move.first].at,
         "seat": seat,
-        "timed_out": done.timed_out,
-        "saw": None if before is None or seat is None else _saw(story, before, seat, known),
+        "timed_out": move.timed_out,
+        "saw": None if before is None or seat is None else _saw(history, before, seat, known),
         "legal": None if legal is None or before is None else _allowed(before, legal),
         "not_legal": None
         if legal is None or before is None or seat is None
-        else _excluded(before, seat, legal, done),
-        "did": None if done.move is None else move_json(done.move),
-        "effects": effects(story, done),
-        "milliseconds": None if known is Known.NOTHING else milliseconds(story, done),
-        "refused": _attempts(story, done, refused) if own else None,
+        else _excluded(before, seat, legal, move),
+        "did": None if move.command is None else move_json(move.command),
+        "effects": effects(history, move),
+        "milliseconds": None if known is Known.NOTHING else milliseconds(history, move),
+        "refused": attempts,
+        **marked,
     }
 
 
-def _saw(story: Story, before: Game, seat: Seat, known: Known) -> Json:
+def _saw(history: History, before: Game, seat: Seat, known: Known) -> Json:
     """Return the view of the seat before it moved, as a replay shows it, as far as it is known."""
     viewer = seat if known is Known.DECK else None
-    created = story.log[0].fields
+    created = history.log[0].fields
     facts = Facts(
         id=created["game"],
-        head=story.log[before.version - 1].head,
+        head=history.log[before.version - 1].head,
         ruleset_hash=created["data"]["ruleset_hash"],
     )
     return view_json(seen_by(before, viewer), viewer, facts)
@@ -103,8 +283,8 @@ def _allowed(before: Game, legal: Iterable[Move]) -> list[Json]:
     ]
 
 
-def _excluded(before: Game, seat: Seat, legal: tuple[Move, ...], done: Done) -> list[Json]:
-    if done.move is None:
+def _excluded(before: Game, seat: Seat, legal: tuple[Move, ...], move: RecordedMove) -> list[Json]:
+    if move.command is None:
         return []
     return [
         {"card": found.card, "rules": list(found.rules), "text": found.text}
@@ -112,18 +292,42 @@ def _excluded(before: Game, seat: Seat, legal: tuple[Move, ...], done: Done) -> 
     ]
 
 
-def _attempts(story: Story, done: Done, refused: Iterable[Refused]) -> list[Json]:
+def _attempts(history: History, move: RecordedMove, refused: Iterable[Refused]) -> list[Json]:
     """Return what was refused to the seat after its move before this one."""
-    if done.move is None:
+    if move.command is None:
         return []
-    until, since = story.log[done.first].at, ""
-    for earlier in story.done:
-        if earlier.first >= done.first:
+    until, since = history.log[move.first].at, ""
+    for earlier in history.moves_before(move.first):
+        if earlier.seat == move.seat and earlier.command is not None:
+            since = history.log[earlier.first].at
             break
-        if earlier.seat == done.seat and earlier.move is not None:
-            since = story.log[earlier.first].at
     return [
         {"at": row["at"], "move": row["move"], "rule": row["rule"]}
         for row in refused
-        if row["seat"] == done.seat and since < row["at"] <= until
+        if row["seat"] == move.seat and since < row["at"] <= until
     ]
+
+
+def effects(history: History, move: RecordedMove) -> list[Json]:
+    """
+    Return every event of a move with its statements and a sentence on its effect.
+
+    The sentences use only what everybody at the table can see, so every viewer gets the same
+    ones, before the seal and after it.
+    """
+    action = history.log[move.action]
+    found = []
+    for record in history.log[move.first : move.last + 1]:
+        # A consequence is judged by the game that its action met; the action by the one before it.
+        seq = max(min(record.seq, action.seq) - 1, 0)
+        before, known = history.games[seq], history.known[seq]
+        rules = () if known is Known.NOTHING else rules_behind(before, record.event, action.event)
+        found.append(
+            {
+                "seq": record.seq,
+                "type": type_of(record.event),
+                "rules": list(rules),
+                "text": caption(record.event, before, before, EXPLAINING),
+            }
+        )
+    return found

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schemas.views import Json
-from service.audit.places import Area, Place, face_places
-from service.audit.shown import put_under
-from service.audit.story import Story
+from service.audit.custody import Area, Place, face_places, put_under
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.events import (
@@ -22,9 +20,9 @@ from service.domain.events import (
     StockFailed,
     TableLaid,
 )
-from service.domain.game import Game
 from service.domain.plays import codes_of
 from service.domain.view import seen_by
+from service.replay.history import History
 
 
 class By(StrEnum):
@@ -45,7 +43,11 @@ class _Met:
     by: By
 
 
-def knowledge(story: Story, seat: Seat, version: int) -> Json:
+EVERY = 128
+"""Events between two points from which knowledge is followed again."""
+
+
+def knowledge(history: History, seat: Seat, version: int) -> Json:
     """
     Return what a seat could know at a version, as api.md, section 6, has it.
 
@@ -55,17 +57,12 @@ def knowledge(story: Story, seat: Seat, version: int) -> Json:
     stock and unknown card of another hand is one of these. The seal, which
     publishes the deck, comes after the play and adds nothing here.
     """
-    met: dict[Card, _Met] = {}
-    under: dict[Card, Place] = {}
-    where: dict[Card, Place] = {}
-    before: Game | None = None
-    for record, game in zip(story.log[:version], story.games[:version], strict=True):
-        under = _followed(under, story, record.event, before, game)
-        where = under | face_places(seen_by(game, seat))
-        for card in where.keys() - met.keys():
-            met[card] = _Met(seq=record.seq, by=_by(record.event, where[card], seat))
-        before = game
-    setup = story.games[0].setup
+    start, met, under = _memory(history, seat, version)
+    for seq in range(start, version):
+        under = _followed(under, history, seq)
+        _meet(met, under, history, seq, seat)
+    where = _where(under, history, version - 1, seat)
+    setup = history.games[0].setup
     codes = codes_of(setup.decks, setup.jokers, setup.partial)
     return {
         "seat": seat,
@@ -75,26 +72,71 @@ def knowledge(story: Story, seat: Seat, version: int) -> Json:
     }
 
 
-def _followed(
-    under: dict[Card, Place], story: Story, event: Event, before: Game | None, game: Game
-) -> dict[Card, Place]:
+Memory = tuple[int, dict[Card, "_Met"], dict[Card, Place]]
+"""How many events were followed, what came to light by then, and where the starters are."""
+
+_NOTHING_MET: Memory = (0, {}, {})
+
+
+def followed_for(history: History, seat: Seat) -> int:
+    """Return how many events of a history have been gone through for what a seat could know."""
+    kept: tuple[Memory, ...] = history.carried.get(("knowledge", seat), (_NOTHING_MET,))
+    return kept[-1][0]
+
+
+def _memory(history: History, seat: Seat, version: int) -> Memory:
+    """Return what was followed up to a version, as far as it is kept: every 128 events."""
+    kept: tuple[Memory, ...] = history.carried.get(("knowledge", seat), (_NOTHING_MET,))
+    while len(kept) <= version // EVERY:
+        start, met, under = kept[-1]
+        met = dict(met)
+        for seq in range(start, start + EVERY):
+            under = _followed(under, history, seq)
+            _meet(met, under, history, seq, seat)
+        kept = (*kept, (start + EVERY, met, under))
+        history.carried["knowledge", seat] = kept
+    start, met, under = kept[version // EVERY]
+    return start, dict(met), under
+
+
+def _where(under: dict[Card, Place], history: History, seq: int, seat: Seat) -> dict[Card, Place]:
+    return under | face_places(seen_by(history.games[seq], seat))
+
+
+def _meet(
+    met: dict[Card, _Met], under: dict[Card, Place], history: History, seq: int, seat: Seat
+) -> None:
+    """Add the cards that an event brings to light for the seat."""
+    where = _where(under, history, seq, seat)
+    record = history.log[seq]
+    for card in where.keys() - met.keys():
+        met[card] = _Met(seq=record.seq, by=_by(record.event, where[card], seat))
+
+
+def _followed(under: dict[Card, Place], history: History, seq: int) -> dict[Card, Place]:
     """
     Return where the starters are that were put under the stock for all to see.
 
     Whoever draws so deep is known to have got them, for draws take the top.
     """
+    event, game = history.log[seq].event, history.games[seq]
     shown = put_under(event)
     if shown:
         return {card: Place(area=Area.STOCK) for card in shown}
-    if not under or before is None:
+    if not under or not seq:
         return under
-    gone = set(before.stock) - set(game.stock)
+    gone = set(history.games[seq - 1].stock) - set(game.stock)
     if not gone:
         return under
-    positions = {c: p for r in story.log for c, p in put_under(r.event).items()}
+    positions = history.cached("under", lambda: _positions(history))
     drawer: Seat | None = getattr(event, "seat", None)
     hand = Place(area=Area.HAND, seat=drawer)
     return {card: hand if positions[card] in gone else place for card, place in under.items()}
+
+
+def _positions(history: History) -> dict[Card, int]:
+    """Return where in the deck the starters lie that were put under the stock."""
+    return {card: p for record in history.log for card, p in put_under(record.event).items()}
 
 
 def _by(event: Event, place: Place, seat: Seat) -> By:

@@ -1,4 +1,4 @@
-"""Decisions, custody and knowledge as text to read, the statements they cite in words."""
+"""Decisions, custody and knowledge as text, with the statements they cite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.domain.cards import HIDDEN
 WIDTH: Final = 100
 Row = TypeVar("Row")
 RuleText = Callable[[str], str | None]
-"""What a statement says, None for one that nobody knows."""
+"""Returns the text of a statement, None for an unknown one."""
 
 
 class Objection(Protocol):
@@ -58,6 +58,7 @@ def decision_text(
     lines += _section("who answers for it", answers, lambda said: (said,))
     lines += _section("followed", found["effects"], _effect)
     lines += _section("refused before", found["refused"], _refused)
+    lines += [f"  unproven: {said}" for said in (found.get("unproven"),) if said]
     cited = [objection.rule for objection in against if objection.rule]
     cited += [rule for line in _cited(found) for rule in line]
     return _text((*lines, "", "statements", *_statements(cited, rule_text)))

@@ -1,1 +1,1 @@
-"""Players made of code: each sees the view of its seat and its legal moves, nothing else."""
+"""Bots: each sees the view of its seat and its legal moves, nothing else."""

@@ -1,27 +1,47 @@
-"""What a bot is: a name, a word about it, and how it chooses."""
+"""The interface of a bot, and its seeded generator."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+
+def bot_rng(secret: bytes, game: str, version: int) -> random.Random:
+    """
+    Return the generator for the turn of a bot at `version` of a game.
+
+    A job that runs twice so plays the same move. The secret prevents players from
+    predicting the moves of a bot.
+    """
+    turn = f"shithead/bot\n{game}\n{version}".encode()
+    seed = hmac.new(secret, turn, hashlib.sha256).digest()
+    return random.Random(seed)  # noqa: S311 -- must be reproducible; no secret is drawn from it
+
+
 View = Mapping[str, Any]
-"""The view of the bot's own seat, as the API shows it to a person (api.md, section 4)."""
+"""The view of the bot's own seat, as the API sends it to a person, with the settings."""
 
 Move = dict[str, Any]
 """A move as a player posts it."""
 
 Chooser = Callable[[View, Sequence[Move], random.Random], Move]
-"""Returns a legal move, most often one of those listed; there is always at least one."""
+"""Returns a legal move, usually one of those listed; the list is never empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bot:
-    """One kind of bot; `choose` depends on its three arguments alone, so a retry plays the same."""
+    """One kind of bot; `choose` depends only on its arguments, so a retry plays the same move."""
 
     name: str
     description: str
-    strength: int  # from 1, which can be beaten by chance, to 5
+    strength: int  # from 1, no better than chance, to 5
     choose: Chooser
+
+
+def with_settings(view: View, settings: Mapping[str, Any] | None) -> View:
+    """Return a view with the settings of its ruleset, which are public."""
+    return {**view, "ruleset": {**view["ruleset"], "settings": settings}}

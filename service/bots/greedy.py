@@ -1,4 +1,4 @@
-"""A bot that plays low, keeps its special cards, and exchanges for a strong table."""
+"""The bot `greedy`: plays low, saves special cards, exchanges for strong face-up cards."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import random
 from collections.abc import Sequence
 
 from service.bots.bot import Bot, Move, View
-from service.bots.knowledge import heights, of_type, own_seat, rules_of, worth
+from service.bots.card_values import heights, of_type, own_seat, rules_of, worth
 
 PICK_UP = 26
-"""What taking an empty pile would cost, in the measure of `worth`; each card of it costs more."""
+"""The cost of taking an empty pile, in units of `worth`; each card of the pile adds to it."""
 
 
 def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
-    """Return the cheapest move: cards spent are a cost, cards got rid of and burns a gain."""
+    """Return the cheapest move: good cards spent are a cost, cards shed and burns a gain."""
     if view["status"] == "swapping":
         return _exchange(view, moves)
     blind = of_type(moves, "play_blind")
@@ -24,7 +24,7 @@ def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
 
 
 def _exchange(view: View, moves: Sequence[Move]) -> Move:
-    """The best swap or laying out; ready as soon as no swap makes the table stronger."""
+    """Return the best swap or lay, or ready if no swap makes the face-up cards stronger."""
     value = worth(view)
     lays = of_type(moves, "lay")
     if lays:
@@ -34,14 +34,14 @@ def _exchange(view: View, moves: Sequence[Move]) -> Move:
         return sum(value[c[0]] for c in swap["up"]) - sum(value[c[0]] for c in swap["hand"])
 
     best = max(of_type(moves, "swap"), key=gain, default=None)
-    # Every swap adds to what the table is worth, so there is a last one.
+    # Every swap raises the worth of the face-up cards, so swapping ends.
     if best is not None and gain(best) > 0:
         return best
     return of_type(moves, "ready")[0]
 
 
 def _strong_table(view: View, listed: Move, value: dict[str, int]) -> Move:
-    """Return the laying out of the best cards of the hand, one on each slot."""
+    """Return the move that lays the best cards of the hand, one on each slot."""
     cards: list[str] = own_seat(view)["hand"]["cards"]
     best = sorted(cards, key=lambda card: (-value[card[0]], card))
     return {"type": "lay", "stacks": [[card] for card in best[: len(listed["stacks"])]]}
@@ -62,14 +62,14 @@ def _cost(move: Move, view: View, value: dict[str, int]) -> tuple[float, list[st
 
 
 def _play_cost(cards: list[str], view: View, value: dict[str, int]) -> float:
-    """The dearest card, and each further one: plain ones are a gain, special ones are spent."""
+    """Return the worth of the best card; further plain cards are a gain, special ones a cost."""
     hand = own_seat(view)["hand"]["cards"]
     late = not view["stock"]
     special = len(heights(view)) - 1
-    dearest, *others = sorted((value[card[0]] for card in cards), reverse=True)
-    cost: float = dearest
-    for worth_of_it in others:
-        cost += -2 if worth_of_it < special or late else worth_of_it / 2
+    best, *others = sorted((value[card[0]] for card in cards), reverse=True)
+    cost: float = best
+    for other in others:
+        cost += -2 if other < special or late else other / 2
     if _burns(cards, view):
         cost -= 3 + len(view["pile"]) / 2
     if late and len(hand) <= len(cards):

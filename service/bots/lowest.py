@@ -1,4 +1,4 @@
-"""A bot that plays like a beginner: the lowest cards that fit, all it has of them."""
+"""The bot `lowest`: plays the lowest rank that fits, all cards of it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import random
 from collections.abc import Sequence
 
 from service.bots.bot import Bot, Move, View
-from service.bots.knowledge import heights, of_type
+from service.bots.card_values import heights, of_type
 
 WAVERS = 0.05
-"""How often it plays something else."""
+"""Probability of another play than the lowest."""
 
 
 def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     """
-    Return the play of the lowest rank with the most cards; picks up only where nothing fits.
+    Return the play of the lowest rank with the most cards; pick up only if nothing fits.
 
-    Now and then it plays any cards that fit: two that never waver can send the
-    same cards round for ever.
+    Now and then it plays any cards that fit: two bots without chance can pass the same
+    cards back and forth for ever.
     """
     height = heights(view)
     plays = of_type(moves, "play")

@@ -1,4 +1,4 @@
-"""A bot that plays by chance: any legal move is as good as another."""
+"""The bot `random`: plays any legal move, usually one that lays cards."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import random
 from collections.abc import Sequence
 
 from service.bots.bot import Bot, Move, View
-from service.bots.knowledge import of_type, own_seat
+from service.bots.card_values import of_type, own_seat
 
 LAYS = 0.9
-"""How often cards are laid where they can be."""
+"""Probability of a play, if there is one."""
 
 
 def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     """
-    Return any of `moves`, most often one that lays cards.
+    Return any of `moves`, usually one that lays cards.
 
-    Who takes the pile as gladly as beating it makes hands that hardly end. In
-    the exchange a card that came from the table never goes back to it: so each
-    swap leaves one fewer to make, and swapping ends.
+    If pick-ups were as likely as plays, hands would hardly end. In the exchange a card
+    that came from the table never returns to it, so swapping ends.
     """
     taken = own_seat(view)["hand"]["known"]
     swaps = [move for move in of_type(moves, "swap") if not set(move["up"]) & set(taken)]

@@ -1,4 +1,4 @@
-"""Every bot that can be seated, by name."""
+"""All bots that can be seated, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service over HTTP, as a player's program asks it: JSON with a token, safely repeated."""
+"""HTTP client of the API: JSON, token, idempotent retries."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ NDJSON: Final = "application/x-ndjson"
 
 
 class NotAnswered(Exception):
-    """The service cannot be reached, or answers with something else than it should."""
+    """The service cannot be reached, or its response is invalid."""
 
 
 class Refused(Exception):
-    """The service says no; the problem is its own words (api.md, section 1)."""
+    """The service refused a request with a problem (api.md, section 1)."""
 
     def __init__(self, problem: Mapping[str, Any]) -> None:
         super().__init__(str(problem.get("detail")))
@@ -46,7 +46,7 @@ class Refused(Exception):
 
 @dataclass(kw_only=True)
 class Api:
-    """One service, and who asks it."""
+    """One service, with the token and invite of a player."""
 
     url: str  # of the service, without /v1
     token: str | None = field(default=None, repr=False)
@@ -69,7 +69,7 @@ class Api:
         return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
 
     def data(self, path: str) -> bytes:
-        """Return what lies at a path, whatever it is."""
+        """Return the content at a path."""
         return self._ask("GET", path, accept="*/*")
 
     def post(self, path: str, body: Any, *, once: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""One hand as a player plays it: its set-up, its moves, and the evidence at its end."""
+"""One hand of a player: set-up, moves, and evidence at the end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from service.client.files import write_private
+from service.client.local_log import Contradicted, Seen, Share
 from service.client.player import WAIT, Player
-from service.client.seen import Contradicted, Seen, Share
+from service.client.player_files import write_private
 from service.client.signing import client_commit, public_text, signed_move
-from service.record.bundle import NotABundle, read_log
+from service.shx.bundle import NotABundle, read_log
+from service.verify.evidence import OutsideEvidence
 from service.verify.report import Report
-from service.verify.verify import Given, verify_bundle
+from service.verify.verify import verify_bundle
 
 View = dict[str, Any]
 
@@ -25,9 +26,9 @@ class NotSeated(Exception):
 
 class Hand:
     """
-    A hand, followed event by event. Nothing is shown or signed before the chain was checked.
+    A hand, followed event by event; the chain is checked before anything is shown or signed.
 
-    It can be taken up again by another program on the same folder.
+    It can be resumed from the same folder.
     """
 
     def __init__(self, player: Player, game: UUID) -> None:
@@ -49,6 +50,29 @@ class Hand:
         self._follow(view["version"])
         self.seen.check_head(view["version"], view["head"])
         return view
+
+    def dealt_with(self) -> tuple[str | None, str]:
+        """
+        Return the key and entropy with which this hand was dealt to the player's seat.
+
+        Call `look` first. Raises Contradicted if this folder gave the seat others: then the
+        server exchanged them. If the seat was taken from elsewhere, nothing here can tell.
+        """
+        dealt = self.seen.dealt_with(self._seat)
+        given = self.player.kept.share(UUID(self.seen.events[0]["data"]["table"]))
+        if given is not None and given != dealt:
+            raise Contradicted("the game was not dealt with the key and entropy of this seat")
+        return dealt
+
+    def taken_elsewhere(self) -> bool:
+        """Return whether this folder does not know what the seat was given."""
+        return self.player.kept.share(UUID(self.seen.events[0]["data"]["table"])) is None
+
+    def entropy_is_missing(self) -> bool:
+        """Return whether the seat's entropy is in the log, and was given by another folder."""
+        kinds = ("entropy_committed", "entropy_revealed")
+        there = any(e["data"]["seat"] == self._seat for kind in kinds for e in self.seen.of(kind))
+        return there and self.taken_elsewhere() and not (self.folder / "entropy").exists()
 
     def set_up(self, view: View) -> bool:
         """Do what the set-up asks of this seat; return whether there was something to do."""
@@ -110,7 +134,7 @@ class Hand:
         if self.player.key is not None:
             keys[self._seat] = public_text(self.player.key)
         notes = {path.name: path.read_bytes() for path in self.seen.receipts()}
-        given = Given(
+        given = OutsideEvidence(
             receipts=tuple(notes.values()),
             files={note: name for name, note in notes.items()},
             server_keys=tuple(self._keys),
@@ -120,7 +144,7 @@ class Hand:
 
     @property
     def bundle(self) -> Path:
-        """Return where the evidence is kept."""
+        """Return the path of the evidence bundle."""
         return self.folder / "game.shx"
 
     def keep_contradiction(self) -> Path:
@@ -145,7 +169,8 @@ class Hand:
 
     def _share(self) -> Share:
         """Return what this seat brings: chosen by the player, so that no server can change it."""
-        value = self._entropy() if self.player.entropy != "none" else None
+        none = self.player.entropy == "none" or self.entropy_is_missing()
+        value = None if none else self._entropy()
         key, entropy = self.player.public, self.player.entropy
         return Share(seat=self._seat, key=key, entropy=entropy, value=value)
 

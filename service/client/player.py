@@ -1,4 +1,4 @@
-"""A player at a service: registered, with keys at hand, sitting down and following one table."""
+"""A player of a service: registration, keys, tables and seats."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from uuid import UUID
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.client.api import Api, NotAnswered, Refused
-from service.client.files import Kept, read_token, write_private
-from service.client.seen import Contradicted
+from service.client.local_log import Contradicted
+from service.client.player_files import Kept, read_token, write_private
 from service.client.signing import public_text, signed_key_change
-from service.record.canonical import RecordError
-from service.record.notes import NoteVerifier
-from service.record.server_keys import followed, read_keys
+from service.shx.canonical import RecordError
+from service.shx.keys import followed, read_keys
+from service.shx.tlog.notes import NoteVerifier
 
 WAIT: Final = 25  # seconds of a long poll
 
 
 @dataclass(kw_only=True)
 class Player:
-    """Somebody who plays: how the service is asked, what is kept, and the key that signs."""
+    """A player: API client, files, and signing key."""
 
     api: Api
     kept: Kept
@@ -70,16 +70,14 @@ class Player:
     def open_table(self, ruleset: str, others: Sequence[Any], **more: Any) -> dict[str, Any]:
         """Open a table where this player sits first, and return it."""
         body = {"ruleset": ruleset, "seats": ["me", *others], **self._share(), **more}
-        table: dict[str, Any] = self.api.post("/tables", body)
-        return table
+        return self._kept_share(self.api.post("/tables", body))
 
     def sit(self, table: UUID) -> dict[str, Any]:
         """Sit down at a table, or go on where this player sits already; return the table."""
         found = self.table(table)
         if found["as"] is None:
             body = {"seat": None, **self._share()}
-            sat: dict[str, Any] = self.api.post(f"/tables/{table}/seats", body)
-            return sat
+            return self._kept_share(self.api.post(f"/tables/{table}/seats", body))
         return self.agree(found)
 
     def agree(self, table: dict[str, Any]) -> dict[str, Any]:
@@ -88,8 +86,7 @@ class Player:
         share = self._share()
         if table["status"] == "playing" or share == {n: seat[n] for n in share}:
             return table
-        changed: dict[str, Any] = self.api.patch(f"/tables/{table['id']}/seats/me", share)
-        return changed
+        return self._kept_share(self.api.patch(f"/tables/{table['id']}/seats/me", share))
 
     def change_key(self, table: dict[str, Any], new: Ed25519PrivateKey) -> dict[str, Any]:
         """Put a new key in place of the present one, which signs for it; between hands."""
@@ -100,7 +97,7 @@ class Player:
         body = {"key": key, "sig": sig}
         changed: dict[str, Any] = self.api.patch(f"/tables/{table['id']}/seats/me", body)
         self.key = new
-        return changed
+        return self._kept_share(changed)
 
     def table(self, table: UUID, *, after: int | None = None) -> dict[str, Any]:
         """Return a table; with `after` as soon as it has a later version, or after a while."""
@@ -131,6 +128,11 @@ class Player:
         except Refused as refused:
             if refused.kind not in ("hand-running", "table-not-full"):
                 raise
+
+    def _kept_share(self, table: dict[str, Any]) -> dict[str, Any]:
+        """Remember what this player's seat was given, so that the log can be held against it."""
+        self.kept.keep_share(UUID(table["id"]), self.public, self.entropy)
+        return table
 
     def _share(self) -> dict[str, Any]:
         return {"entropy": self.entropy, "key": self.public}

@@ -1,1 +1,1 @@
-"""The game itself, pure: what may be done, what it does, and what follows from it."""
+"""The rules of the game, pure: commands, events, state, and the functions between them."""

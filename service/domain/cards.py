@@ -1,8 +1,8 @@
-"""Cards as players write them: `Th`, `7c/2`, `X1`; the ordered deck; comparisons of codes."""
+"""Cards as players write them (`Th`, `7c/2`, `X1`), and the deck in order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NewType
 
 Card = NewType("Card", str)
@@ -13,22 +13,42 @@ RANKS: Final = tuple(Rank(r) for r in "23456789TJQKA")
 SUITS: Final = tuple(Suit(s) for s in "cdhs")
 JOKER: Final = Rank("X")
 
+_RANK_OF_CODE: Final = {str(rank): rank for rank in (*RANKS, JOKER)}
+
 HIDDEN: Final = Card("??")
-"""Stands for a card that the one who folds the events cannot see."""
+"""Stands for every card that the reader of the log or view cannot see."""
 
 
 def rank_of(card: Card) -> Rank:
-    """Return the rank of a card; a joker's is `X`."""
-    return Rank(card[0])
+    """
+    Return the rank of a card; a joker's is `X`.
+
+    >>> rank_of(Card("Th")), rank_of(Card("7c/2")), rank_of(Card("X1"))
+    ('T', '7', 'X')
+    """
+    return _RANK_OF_CODE.get(card[0]) or Rank(card[0])
 
 
 def suit_of(card: Card) -> Suit:
-    """Return the suit of a card that is not a joker."""
+    """
+    Return the suit of a card that is not a joker.
+
+    >>> suit_of(Card("Th"))
+    'h'
+    """
     return Suit(card[1])
 
 
 def ordered_deck(*, decks: int, jokers: int, partial: Sequence[str] = ()) -> tuple[Card, ...]:
-    """Return every card of a game in the order before shuffling (SHX/1, section 1)."""
+    """
+    Return every card of a game in the order before shuffling (SHX/1, section 1).
+
+    `partial` names the ranks of one more deck that is not whole.
+
+    >>> deck = ordered_deck(decks=1, jokers=2, partial=["2"])
+    >>> deck[:2], deck[51:]
+    (('2c', '3c'), ('As', '2c/2', '2d/2', '2h/2', '2s/2', 'X1', 'X2'))
+    """
     cards: list[Card] = []
     for number in range(1, decks + 1):
         cards += _one_deck(RANKS, number)
@@ -38,8 +58,29 @@ def ordered_deck(*, decks: int, jokers: int, partial: Sequence[str] = ()) -> tup
     return tuple(cards)
 
 
+def nearest_code(text: str, codes: Collection[str]) -> Card | None:
+    """
+    Return the code that `text` most likely means, None if it is no other spelling of one.
+
+    >>> deck = ordered_deck(decks=1, jokers=1)
+    >>> nearest_code("10h", deck), nearest_code("tH", deck), nearest_code("x1", deck)
+    ('Th', 'Th', 'X1')
+    >>> nearest_code("7c/2", deck) is None
+    True
+    """
+    plain = text.strip().replace("10", "T", 1)
+    first, last = plain[:1].upper(), plain[1:].lower()
+    code = Card(first + last)
+    return code if code in codes else None
+
+
 def in_code_order(cards: Iterable[Card]) -> tuple[Card, ...]:
-    """Return the cards sorted by their codes."""
+    """
+    Return the cards sorted by their codes, which is not the order of ranks.
+
+    >>> in_code_order([Card("Th"), Card("9d"), Card("9c/2"), Card("9c")])
+    ('9c', '9c/2', '9d', 'Th')
+    """
     return tuple(sorted(cards))
 
 

@@ -1,54 +1,48 @@
-"""What a seat can ask for; imperative, one class a command."""
+"""Commands: what a seat can ask for, one class each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from service.domain.cards import Card
 
 Seat = int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
+class Play(Struct, frozen=True, kw_only=True):
     """Play these cards from the source zone."""
 
     seat: Seat
     cards: tuple[Card, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayBlind:
+class PlayBlind(Struct, frozen=True, kw_only=True):
     """Turn the face-down card of this slot."""
 
     seat: Seat
     slot: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PickUp:
-    """Take the pile, with these face-up cards where the rules ask for some."""
+class PickUp(Struct, frozen=True, kw_only=True):
+    """Take the pile, with these face-up cards if the rules ask for some."""
 
     seat: Seat
     along: tuple[Card, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TryStock:
+class TryStock(Struct, frozen=True, kw_only=True):
     """Try the top card of the stock."""
 
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pass:
+class Pass(Struct, frozen=True, kw_only=True):
     """Pass: nothing can be played on an empty pile."""
 
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swap:
+class Swap(Struct, frozen=True, kw_only=True):
     """Lay hand cards `up` and take the face-up cards `hand` for them, pair by pair."""
 
     seat: Seat
@@ -56,24 +50,21 @@ class Swap:
     hand: tuple[Card, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lay:
-    """Lay hand cards face-up: for each slot the cards that are added to it."""
+class Lay(Struct, frozen=True, kw_only=True):
+    """Lay hand cards face-up; `stacks` has for each slot the cards added to it."""
 
     seat: Seat
     stacks: tuple[tuple[Card, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """Be done with the exchange."""
+class Ready(Struct, frozen=True, kw_only=True):
+    """Finish the exchange."""
 
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forfeit:
-    """Give up the hand and be its shithead."""
+class Forfeit(Struct, frozen=True, kw_only=True):
+    """Give up the hand and become its shithead."""
 
     seat: Seat
 
@@ -82,9 +73,8 @@ Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfei
 """What a player posts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeOut:
-    """The seat's time is up: do for it `move`, or what the rules do for a silent seat."""
+class TimeOut(Struct, frozen=True, kw_only=True):
+    """The seat's time is up: make `move` for it, or the default move if that is None."""
 
     seat: Seat
     move: Move | None = None

@@ -1,4 +1,4 @@
-"""The deal as events: what is dealt, turned, put back and thrown."""
+"""The deal as events: cards dealt, turned, put back and thrown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter
 
 
 def deal(game: Game, dealer: Seat) -> tuple[Event, ...]:
-    """Return the deal of a game whose deck is known, then what is thrown (R)."""
+    """Return the events of the deal from a known deck, then those of the throws (R)."""
     dealt = _cards_dealt(game, dealer)
     return (dealt, *_throws(evolve(game, dealt)))
 
@@ -37,7 +37,7 @@ def _cards_dealt(game: Game, dealer: Seat) -> CardsDealt:
 def _starter(
     ruleset: Ruleset, deck: tuple[Card, ...], first: int
 ) -> tuple[Opening | None, tuple[Opening, ...]]:
-    """Return the card turned to start the pile and those put under the stock before it."""
+    """Return the card turned to start the pile, and those put under the stock before it."""
     if ruleset.deal.starter is Starter.NONE:
         return None, ()
     returned: list[Opening] = []
@@ -55,10 +55,10 @@ def _opening(deck: tuple[Card, ...], p: int) -> Opening:
 
 def _throws(game: Game) -> Iterator[CardsThrown]:
     """
-    Yield what each seat throws, beginning left of the dealer.
+    Yield the throws of all seats, beginning left of the dealer.
 
-    All throw one rank: the first of the ruleset's that anybody holds. A seat
-    throws again while it draws more of it.
+    All throw the same rank: the first of the ruleset's list that is in any hand. A seat
+    throws again as long as it draws more of it.
     """
     held = {rank_of(card) for seat in game.seats for card in seat.hand}
     rank = next((r for r in game.ruleset.deal.throws if r in held), None)
@@ -68,7 +68,7 @@ def _throws(game: Game) -> Iterator[CardsThrown]:
     for seat in ((game.dealer + i) % count for i in range(1, count + 1)):
         while cards := tuple(c for c in game.seats[seat].hand if rank_of(c) == rank):
             drawn = len(game.top(len(cards)))
-            # In code order: the order in the hand would tell when each card was dealt.
+            # In code order: the order in the hand would reveal when each card was dealt.
             event = CardsThrown(seat=seat, cards=in_code_order(cards), count=drawn)
             yield event
             game = evolve(game, event)

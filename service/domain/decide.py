@@ -1,9 +1,11 @@
-"""What happens when a seat asks for something: `decide(command, game)`."""
+"""The events that a command leads to, or its refusal: `decide(command, game)`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from service.domain.cards import Card, rank_of
 from service.domain.commands import (
@@ -21,7 +23,6 @@ from service.domain.commands import (
     TimeOut,
     TryStock,
 )
-from service.domain.demand import demand_of, fits
 from service.domain.effects import (
     Outcome,
     after_pick_up,
@@ -53,22 +54,26 @@ from service.domain.events import (
 from service.domain.evolve import evolve, is_follow_up
 from service.domain.exchange import lay, ready, swap
 from service.domain.game import Game, Status
-from service.domain.legal import follow_up_cards, may_act, may_go_along, may_pass, may_try
-from service.domain.plays import can_play, check_cards, check_play
-from service.domain.replacing import replace
-from service.domain.ruleset import Along, Obligation, Plays, Ruleset
-from service.domain.ruleset import TryStock as Trying
-from service.domain.silence import move_for_silent
+from service.domain.legal import (
+    follow_up_cards,
+    may_act,
+    refusal_along,
+    refusal_of_pass,
+    refusal_of_pick_up,
+    refusal_of_try,
+)
+from service.domain.plays import check_cards, check_play, fitting_now
+from service.domain.timeouts import default_moves
 
-_ADD_ONLY = "out of turn you can add only cards drawn in refilling that match"
+_ADD_ONLY = "out of turn a seat adds only cards of the same rank that it drew after its play"
 
 
 def decide(command: Command, game: Game) -> tuple[Event, ...]:
     """
     Return the events of a command, in the order of SHX/1.
 
-    Raises GameOver, NotYourTurn, UnknownCard or RuleRefused; the first fault in
-    the order of api.md, section 1, is the one that is told.
+    Raises GameOver, NotYourTurn, UnknownCard or RuleRefused: the first reason in the
+    order of api.md, section 1.
     """
     if game.over:
         raise GameOver("the game is over")
@@ -97,7 +102,6 @@ def _exchange(command: Move, game: Game) -> tuple[Event, ...]:
 
 
 def _turn(command: Move, game: Game) -> tuple[Event, ...]:
-    rule = game.ruleset.cite("deal.exchange", "deal.layout")
     match command:
         case Play():
             return _play(command, game)
@@ -112,6 +116,7 @@ def _turn(command: Move, game: Game) -> tuple[Event, ...]:
         case Pass():
             return _pass(command, game)
         case Swap() | Lay() | Ready():
+            rule = game.ruleset.cite("deal.exchange", "deal.layout")
             raise RuleRefused(rule, "face-up cards are settled before play")
         case Forfeit():
             return _forfeit(command, game)
@@ -139,7 +144,7 @@ def _check_follow_up(command: Play, game: Game) -> tuple[Card, ...]:
 
 
 def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
-    """The turned card as a play where it fits, else it and the pile go to the hand."""
+    """The turned card as a play if it fits; else it and the pile go to a hand."""
     seat, slot, ruleset = command.seat, command.slot, game.ruleset
     state = game.seats[seat]
     rule = ruleset.cite("model.blind")
@@ -167,10 +172,10 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
 
 
 def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
-    """The top card of the stock as a play where it fits, else it and the pile go to the hand."""
+    """The top card of the stock as a play if it fits; else it and the pile go to a hand."""
     seat = command.seat
-    if not may_try(game, seat):
-        raise _no_try(game, seat)
+    if refusal := refusal_of_try(game, seat):
+        raise refusal.error(game.ruleset)
     position = game.stock[0]
     opening = Opening(p=position, card=game.deck[position])
     if _lands(game, opening.card):
@@ -190,14 +195,14 @@ def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
 
 
 def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
-    """The pile, and what goes along with it, to a hand."""
-    seat, ruleset = command.seat, game.ruleset
-    _check_pick_up(game, seat)
+    """The pile, and the cards that go along with it, to a hand."""
+    seat = command.seat
+    if refusal := refusal_of_pick_up(game, seat):
+        raise refusal.error(game.ruleset)
     if command.along:
         check_cards(game, command.along, "pick_up.along")
-    if not may_go_along(game, seat, command.along):
-        rule = ruleset.cite("pick_up.along")
-        raise RuleRefused(rule, _along_text(ruleset.pick_up.along, in_up=_in_up(game, seat)))
+    if refusal := refusal_along(game, seat, command.along):
+        raise refusal.error(game.ruleset)
     return _failed(
         game,
         seat,
@@ -212,24 +217,11 @@ def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
     )
 
 
-def _check_pick_up(game: Game, seat: Seat) -> None:
-    ruleset = game.ruleset
-    if game.seats[seat].zone is Zone.DOWN:
-        raise _turn_one(ruleset)
-    if game.covering:
-        raise RuleRefused(_cover_rule(game), "your own card has to be covered")
-    if not game.pile:
-        raise RuleRefused(ruleset.cite("model.empty_pile"), "there is no pile to pick up")
-    if ruleset.turn.obligation is Obligation.MUST_PLAY and can_play(game, seat):
-        raise RuleRefused(ruleset.cite("turn.obligation"), "whoever can play must play")
-
-
 def _pass(command: Pass, game: Game) -> tuple[Event, ...]:
-    """The turn goes on; when all have passed in a row the hand is a stalemate."""
+    """The turn moves on; if all pass in a row, the hand is a stalemate."""
     seat = command.seat
-    if not may_pass(game, seat):
-        rule = game.ruleset.cite("model.pass")
-        raise RuleRefused(rule, "a seat passes only where it has no play on an empty pile")
+    if refusal := refusal_of_pass(game, seat):
+        raise refusal.error(game.ruleset)
     stale = game.passes + 1 >= len(game.in_play()) or limit_reached(game, more=1) is not None
     turn = None if stale else step(game, seat, game.direction)
     ended = _ended(game, EndReason.STALEMATE, None) if stale else ()
@@ -237,22 +229,24 @@ def _pass(command: Pass, game: Game) -> tuple[Event, ...]:
 
 
 def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
-    """The end of the hand; before the deal there is no hand yet, and the set-up is given up."""
+    """The end of the hand; before the deal the game is aborted instead."""
     if game.status is Status.SHUFFLING:
         return (GameAborted(cause=AbortCause.LEFT, seat=command.seat),)
     if game.seats[command.seat].place is not None:
-        raise RuleRefused(game.ruleset.cite("model.forfeit"), "you are out of this hand already")
+        raise RuleRefused(
+            game.ruleset.cite("model.forfeit"), "the seat is out of this hand already"
+        )
     return _ended(game, EndReason.FORFEIT, command.seat)
 
 
 def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
-    """The time-out, then what is done for the silent seat."""
+    """The time-out, then the move made for the seat."""
     if game.turn not in (None, command.seat) or not may_act(game, command.seat):
-        raise NotYourTurn(f"seat {command.seat} has no time to run out")
+        raise NotYourTurn(f"seat {command.seat} is not on the clock")
     timed_out = TurnTimedOut(seat=command.seat)
     after = evolve(game, timed_out)
     events: tuple[Event, ...] = (timed_out,)
-    moves = (command.move,) if command.move else move_for_silent(after, command.seat)
+    moves = (command.move,) if command.move else default_moves(after, command.seat)
     for move in moves:
         done = decide(move, after)
         events += done
@@ -270,7 +264,7 @@ def _laid(
     slot: int | None = None,
     opening: Opening | None = None,
 ) -> tuple[Event, ...]:
-    """Play, refill, burn, going out, end: the events of cards that go on the pile."""
+    """Play, refill, burn, going out, end: the events of a play."""
     played = CardsPlayed(
         seat=seat,
         zone=zone,
@@ -288,8 +282,9 @@ def _laid(
     drawn: tuple[Event, ...] = ()
     if count := refill_count(after, seat, len(cards)):
         drawn = (CardsDrawn(seat=seat, count=count),)
-        after = evolve(after, drawn[0])
-    outcome = outcome_of(after, seat, effective, direction=direction)
+    # A seat that draws is not out; nothing else that follows depends on the refill.
+    out = not drawn and after.seats[seat].empty
+    outcome = outcome_of(after, seat, effective, direction=direction, out=out)
     played = replace(played, turn=outcome.turn, direction=outcome.direction)
     return (played, *drawn, *_consequences(after, seat, outcome))
 
@@ -324,7 +319,7 @@ def _failed(
     seat: Seat,
     event: Callable[[Seat, Seat | None], Event],
 ) -> tuple[Event, ...]:
-    """The pile to the one who takes it; the limit may end the hand here."""
+    """The pile to the seat that takes it; the turn limit may end the hand here."""
     taker, turn = after_pick_up(game, seat)
     if limit_reached(game, more=1) is not None:
         return (event(taker, None), *_ended(game, EndReason.STALEMATE, None))
@@ -333,50 +328,4 @@ def _failed(
 
 def _lands(game: Game, card: Card) -> bool:
     """Return whether a single card, turned unseen, is a legal play."""
-    rank, ruleset = rank_of(card), game.ruleset
-    if game.covering:
-        return ruleset.rank(rank).plays is not Plays.WITH_COMPANION
-    return fits(ruleset, rank, demand_of(ruleset, game.pile))
-
-
-def _no_try(game: Game, seat: Seat) -> RuleRefused:
-    ruleset = game.ruleset
-    rule = ruleset.cite("turn.try_stock")
-    if ruleset.turn.try_stock is Trying.NEVER:
-        return RuleRefused(rule, "cards of the stock are not tried here")
-    if game.seats[seat].zone is Zone.DOWN:
-        return _turn_one(ruleset)
-    if game.covering:
-        return RuleRefused(_cover_rule(game), "your own card has to be covered")
-    if not game.stock:
-        return RuleRefused(rule, "the stock is empty")
-    return RuleRefused(rule, "whoever can play does not try the stock")
-
-
-def _turn_one(ruleset: Ruleset) -> RuleRefused:
-    return RuleRefused(
-        ruleset.cite("model.blind"), "only face-down cards are left: turn one of them"
-    )
-
-
-def _cover_rule(game: Game) -> str:
-    rank = rank_of(game.pile[-1])
-    return game.ruleset.cite(f"ranks.{rank}.covers", f"ranks.{rank}.covers_with_two")
-
-
-def _in_up(game: Game, seat: Seat) -> bool:
-    return game.seats[seat].zone is Zone.UP
-
-
-def _along_text(along: Along, *, in_up: bool) -> str:
-    if not in_up:
-        return "no face-up card goes along while you have a hand"
-    match along:
-        case Along.NOTHING:
-            return "no face-up card goes along with the pile"
-        case Along.ONE_SLOT:
-            return "one face-up card, or one stack of them, goes along with the pile"
-        case Along.ONE_RANK:
-            return "one face-up card, or several of one rank, go along with the pile"
-        case _:
-            assert_never(along)
+    return rank_of(card) in fitting_now(game)

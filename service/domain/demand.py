@@ -1,21 +1,22 @@
-"""What the pile asks of the next play, and which ranks answer."""
+"""What the pile asks of the next play, and which ranks satisfy it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import assert_never
 
+from msgspec import Struct
+
 from service.domain.cards import Card, Rank, rank_of
+from service.domain.events import BurnCause
 from service.domain.ruleset import ALL_RANKS, Asks, Plays, Ruleset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class Demand(Struct, frozen=True, kw_only=True):
     """
-    What must be beaten.
+    What the next play must satisfy.
 
     `asked_by` is the rank of the card that asks, None on an empty pile; `rank`
-    is the rank to compare with, None where anything may be played.
+    is the rank to compare with, None if anything may be played.
     """
 
     kind: Asks  # never TRANSPARENT
@@ -28,7 +29,16 @@ ANYTHING = Demand(kind=Asks.ANYTHING, setting="model.empty_pile")
 
 
 def demand_of(ruleset: Ruleset, pile: tuple[Card, ...]) -> Demand:
-    """Return what a pile asks, read from the top down past transparent cards (rules.md, Demand)."""
+    """
+    Return what a pile asks, read from the top down past transparent cards (rules.md, Demand).
+
+    >>> rules = Ruleset(id="plain", seats_min=2, seats_max=6)
+    >>> demand = demand_of(rules, ("4c", "9d"))
+    >>> demand.kind.value, demand.rank
+    ('at_least', '9')
+    >>> fits(rules, "7", demand), fits(rules, "9", demand), fits(rules, "A", demand)
+    (False, True, True)
+    """
     for card in reversed(pile):
         rank = rank_of(card)
         asks = ruleset.rank(rank).asks
@@ -42,6 +52,19 @@ def demand_of(ruleset: Ruleset, pile: tuple[Card, ...]) -> Demand:
 
 def fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
     """Return whether cards of `rank` alone may be played on `demand`."""
+    return rank in fitting(ruleset, demand)
+
+
+def fitting(ruleset: Ruleset, demand: Demand) -> frozenset[Rank]:
+    """Return the ranks that may be played alone on `demand`; computed once for each ruleset."""
+    known = ruleset.fitting.get(demand)
+    if known is None:
+        known = frozenset(rank for rank in ALL_RANKS if _fits(ruleset, rank, demand))
+        ruleset.fitting[demand] = known
+    return known
+
+
+def _fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
     rule = ruleset.rank(rank)
     if rule.plays is Plays.WITH_COMPANION:
         return False
@@ -51,7 +74,11 @@ def fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
 
 
 def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
-    """Return whether `rank` is what `demand` asks for, whatever the rank's own licence."""
+    """
+    Return whether `rank` is high or low enough, apart from what it may always be played on.
+
+    Raises ValueError for a transparent demand, which `demand_of` never returns.
+    """
     if demand.kind is Asks.ANYTHING or demand.rank is None:
         return True
     if demand.asked_by is not None and rank in ruleset.rank(demand.asked_by).besides:
@@ -89,3 +116,20 @@ def _asked(ruleset: Ruleset, rank: Rank, asks: Asks, setting: str) -> Demand:
     if as_rank not in ruleset.order:  # a joker asks for no height of its own
         return Demand(kind=Asks.ANYTHING, asked_by=rank, setting=setting)
     return Demand(kind=asks, rank=as_rank, asked_by=rank, setting=setting)
+
+
+def burn_cause(ruleset: Ruleset, pile: tuple[Card, ...]) -> BurnCause | None:
+    """
+    Return why a pile burns as it lies, None if it does not; a rank's own burn comes first.
+
+    >>> rules = Ruleset(id="plain", seats_min=2, seats_max=6)
+    >>> burn_cause(rules, ("9c", "9d", "9h", "9s"))
+    <BurnCause.SET: 'set'>
+    """
+    if ruleset.rank(rank_of(pile[-1])).burns:
+        return BurnCause.RANK
+    size = ruleset.burn.set_size
+    top = pile[-size:] if size else ()
+    if size and len(top) == size and len({rank_of(card) for card in top}) == 1:
+        return BurnCause.SET
+    return None

@@ -1,82 +1,249 @@
-"""A dispute: an accusation, what the sides say, and how referees settle it; pure, like a game."""
+"""A dispute over a game: events, state, fold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from service.domain.dispute_events import (
-    Appealed,
-    DisputeClosed,
-    DisputeEvent,
-    DisputeOpened,
-    FindingsMade,
-    RefereeRefused,
-    RefereeReplaced,
-    RefereeSeated,
-    Ruled,
-    Side,
-    StatementMade,
-    Verdict,
-    Vote,
-    VoteCommitted,
-    VoteRevealed,
+from service.domain.commands import Seat
+
+
+class Charge(StrEnum):
+    """The offence that a seat or the server is accused of."""
+
+    ILLEGAL_MOVE = "illegal_move"
+    FALSE_PICK_UP = "false_pick_up"
+    WRONG_DEAL = "wrong_deal"
+    ALTERED_LOG = "altered_log"
+    TIME = "time"
+    COLLUSION = "collusion"
+    OTHER = "other"
+
+
+class Side(StrEnum):
+    """The two sides of a dispute."""
+
+    ACCUSER = "accuser"
+    ACCUSED = "accused"
+
+
+class Vote(StrEnum):
+    """The opinion of a referee."""
+
+    CHEATED = "cheated"
+    NOT_PROVEN = "not_proven"
+
+
+class Verdict(StrEnum):
+    """The outcome of a panel's vote (L23)."""
+
+    CAD = "cad"
+    CLEARED = "cleared"
+    PROVEN = "proven"  # against the server: only a player can be a cad
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Periods:
+    """Conditions for referees and periods in seconds, fixed when the dispute is opened."""
+
+    referee_hands: int = 5  # finished hands that a referee has
+    referee_account_seconds: int = 259_200  # age of a referee's account
+    referee_seated_seconds: int = 86_400  # during which a new referee can be refused
+    vote_seconds: int = 172_800  # to vote, and again to reveal the vote
+    appeal_seconds: int = 604_800  # after a ruling
+    dispute_seconds: int = 2_592_000  # after the seal, until a panel is complete
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeOpened:
+    """A seat of a game accused another or the server; people are opaque numbers, as at a table."""
+
+    game: str
+    accuser: str
+    accuser_seat: Seat
+    accused: str | None  # None: a bot, or the server
+    accused_seat: Seat | None  # None: the server
+    seq: int  # of the disputed event
+    charge: Charge
+    version: int  # of the game, when the evidence was frozen
+    bundle: str  # SHA-256 of the frozen evidence, in hex
+    barred: tuple[str, ...]  # the players of the table and its host: no referees
+    periods: Periods = Periods()  # absent from disputes opened before this setting existed
+    move: int | None = None  # first event of the move with `seq`; absent from old events
+
+    @property
+    def of_server(self) -> bool:
+        """Return whether the server is accused."""
+        return self.accused_seat is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsMade:
+    """The verifier judged the game at `version`; `digest` is the hash of its findings."""
+
+    version: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementMade:
+    """A side made a statement; the stream has only the commitment to its text."""
+
+    side: Side
+    commit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefereeSeated:
+    """A player joined the dispute as a referee."""
+
+    player: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefereeRefused:
+    """A side refused a referee."""
+
+    referee: int
+    side: Side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefereeReplaced:
+    """A referee did not vote or reveal the vote in time, and leaves the panel."""
+
+    referee: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VotingOpened:
+    """The panel is complete: these referees vote, and no side can refuse one any more."""
+
+    referees: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteCommitted:
+    """A referee committed to a vote."""
+
+    referee: int
+    commit: str
+    by_server: bool = False  # the server drew the salt and stores the vote, encrypted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteRevealed:
+    """A referee revealed the vote."""
+
+    referee: int
+    vote: Vote
+    salt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruled:
+    """All votes of a panel are revealed; this is the verdict."""
+
+    verdict: Verdict
+    referees: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appealed:
+    """A side appealed to other referees, which is possible once."""
+
+    side: Side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeClosed:
+    """The period for an appeal, or for completing a panel, ended."""
+
+
+DisputeEvent = (
+    DisputeOpened
+    | FindingsMade
+    | StatementMade
+    | RefereeSeated
+    | RefereeRefused
+    | RefereeReplaced
+    | VotingOpened
+    | VoteCommitted
+    | VoteRevealed
+    | Ruled
+    | Appealed
+    | DisputeClosed
 )
-from service.domain.replacing import replace
+
 
 Moment = int
-"""Microseconds since 1970 in UTC; the times of the events, for there is no clock in here."""
+"""Microseconds since 1970 in UTC, as in the events: the domain has no clock."""
 
 FEWEST_REFEREES = 3
 
 
 class DisputeState(StrEnum):
-    """Where a dispute stands."""
+    """The phase of a dispute."""
 
-    OPEN = "open"  # waits for referees
-    VOTING = "voting"  # sealed votes come in
+    OPEN = "open"  # waiting for a panel
+    VOTING = "voting"  # referees commit to their votes
     REVEALING = "revealing"
-    RULED = "ruled"
-    APPEALED = "appealed"  # waits for other referees
+    RULED = "ruled"  # can be appealed
+    APPEALED = "appealed"  # waiting for a panel of other referees
     FINAL = "final"
 
 
 class RefereeState(StrEnum):
-    """How far a referee has got."""
+    """The progress of a referee."""
 
     SEATED = "seated"
     COMMITTED = "committed"
     REVEALED = "revealed"
-    RECUSED = "recused"  # refused by a side, or replaced
+    RECUSED = "recused"  # refused by a side, or out of time
+
+
+class SealedBy(StrEnum):
+    """The party that drew the salt of a vote, and knows the vote before it is revealed."""
+
+    REFEREE = "referee"
+    SERVER = "server"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Referee:
-    """One who judges; the number is the place in the list, and stays."""
+    """A referee; the number is the place in the list and never changes."""
 
     player: str
     panel: int  # 0, and 1 on appeal
     seated_at: Moment
     commit: str | None = None
+    by_server: bool = False
     vote: Vote | None = None
     refused_by: Side | None = None
     recused: bool = False
 
     @property
     def state(self) -> RefereeState:
-        """Return how far the referee has got."""
+        """Return the progress of the referee."""
         if self.recused:
             return RefereeState.RECUSED
         if self.vote is not None:
             return RefereeState.REVEALED
         return RefereeState.SEATED if self.commit is None else RefereeState.COMMITTED
 
+    @property
+    def sealed_by(self) -> SealedBy | None:
+        """Return the party that sealed the vote, None before there is one."""
+        if self.commit is None:
+            return None
+        return SealedBy.SERVER if self.by_server else SealedBy.REFEREE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """That a side said something: when, and as which event."""
+    """A statement of a side: its time, event and commitment."""
 
     side: Side
     seq: int
@@ -86,7 +253,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What a panel found; it never changes, a later one may supersede it."""
+    """The verdict of a panel; it never changes, but a later one may supersede it."""
 
     verdict: Verdict
     at: Moment
@@ -99,25 +266,34 @@ class Dispute:
 
     opened: DisputeOpened
     opened_at: Moment
+    at: Moment  # of the last event
     version: int = 1
     statements: tuple[Statement, ...] = ()
     referees: tuple[Referee, ...] = ()
-    found_at: int = 0  # the version of the game that the findings are about; 0: none yet
+    found_at: int = 0  # the version of the game that the findings judge; 0: none yet
     panel: int = 0
+    judges: tuple[int, ...] = ()  # the referees for whom the voting was opened last
+    voting_from: Moment | None = None
+    appealed_at: Moment | None = None
     rulings: tuple[Ruling, ...] = ()
-    settled: bool = False  # the last ruling stands, and no panel sits
+    settled: bool = False  # the last ruling is in force, and no panel is judging
     closed: bool = False
-    stage_since: Moment = 0  # when voting or revealing began
+    stage_since: Moment = 0  # when the present state began
 
     @property
-    def active(self) -> dict[int, Referee]:
-        """Return the referees of the present panel by their number, without those recused."""
+    def seated(self) -> dict[int, Referee]:
+        """Return the referees of this panel by number, without those recused."""
         numbered = enumerate(self.referees)
         return {n: r for n, r in numbered if r.panel == self.panel and not r.recused}
 
     @property
+    def active(self) -> dict[int, Referee]:
+        """Return the voting referees of this panel by number."""
+        return {n: r for n, r in self.seated.items() if n in self.judges}
+
+    @property
     def state(self) -> DisputeState:
-        """Return where the dispute stands."""
+        """Return the phase of the dispute."""
         if self.closed or (self.settled and self.panel):
             return DisputeState.FINAL
         if self.settled:
@@ -135,32 +311,40 @@ class Dispute:
         return self.rulings[-1] if self.rulings else None
 
     def side_of(self, player: str) -> Side | None:
-        """Return on which side a player stands."""
+        """Return the side of a player, None for others."""
         if player == self.opened.accuser:
             return Side.ACCUSER
         return Side.ACCUSED if player == self.opened.accused else None
 
     def referee_of(self, player: str) -> int | None:
-        """Return the number of a player who judges now."""
+        """Return the number of a player who votes on the present panel, None for others."""
         return next((n for n, r in self.active.items() if r.player == player), None)
 
 
 def fold_dispute(events: Iterable[tuple[DisputeEvent, Moment]]) -> Dispute:
-    """Return the dispute after `events` with their times, the first of which opens it."""
+    """
+    Return the dispute after `events` with their times, the first of which opens it.
+
+    Raises ValueError if the first event opens no dispute, or a later one does.
+    """
     steps = iter(events)
     opened, at = next(steps)
     if not isinstance(opened, DisputeOpened):
         raise ValueError("a dispute begins with dispute_opened")
-    dispute = Dispute(opened=opened, opened_at=at)
+    dispute = Dispute(opened=opened, opened_at=at, at=at, stage_since=at)
     for event, moment in steps:
         dispute = evolve_dispute(dispute, event, moment)
     return dispute
 
 
 def evolve_dispute(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
-    """Return `dispute` after `event`, which happened `at`."""
+    """
+    Return `dispute` after `event`, which happened `at`.
+
+    Raises ValueError for a second `DisputeOpened`.
+    """
     before = dispute.state
-    after = replace(_changed(dispute, event, at), version=dispute.version + 1)
+    after = replace(_changed(dispute, event, at), version=dispute.version + 1, at=at)
     return replace(after, stage_since=at) if after.state is not before else after
 
 
@@ -171,28 +355,47 @@ def _changed(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
         case FindingsMade(version=version):
             return replace(dispute, found_at=version)
         case StatementMade(side=side, commit=commit):
-            said = Statement(side=side, seq=dispute.version, at=at, commit=commit)
-            return replace(dispute, statements=(*dispute.statements, said))
-        case RefereeSeated(player=player):
-            judge = Referee(player=player, panel=dispute.panel, seated_at=at)
-            return replace(dispute, referees=(*dispute.referees, judge))
-        case RefereeRefused(referee=number, side=side):
-            return replace(
-                _with(dispute, number, recused=True, refused_by=side), settled=False
-            )
-        case RefereeReplaced(referee=number):
-            return _with(dispute, number, recused=True)
-        case VoteCommitted(referee=number, commit=commit):
-            return _with(dispute, number, commit=commit)
-        case VoteRevealed(referee=number, vote=vote):
-            return _with(dispute, number, vote=vote)
+            statement = Statement(side=side, seq=dispute.version, at=at, commit=commit)
+            return replace(dispute, statements=(*dispute.statements, statement))
         case Ruled(verdict=verdict, referees=referees):
             ruling = Ruling(verdict=verdict, at=at, referees=referees)
             return replace(dispute, rulings=(*dispute.rulings, ruling), settled=True)
         case Appealed():
-            return replace(dispute, panel=dispute.panel + 1, settled=False)
+            panel = dispute.panel + 1
+            return replace(dispute, panel=panel, settled=False, judges=(), appealed_at=at)
         case DisputeClosed():
             return replace(dispute, closed=True)
+        case _:
+            return _referees_changed(dispute, event, at)
+
+
+def _referees_changed(
+    dispute: Dispute,
+    event: RefereeSeated
+    | RefereeRefused
+    | RefereeReplaced
+    | VotingOpened
+    | VoteCommitted
+    | VoteRevealed,
+    at: Moment,
+) -> Dispute:
+    """Return the dispute after an event about referees or their votes."""
+    match event:
+        case RefereeSeated(player=player):
+            judge = Referee(player=player, panel=dispute.panel, seated_at=at)
+            return replace(dispute, referees=(*dispute.referees, judge))
+        case RefereeRefused(referee=number, side=side):
+            refused = _with(dispute, number, recused=True, refused_by=side)
+            # In old disputes a side could refuse a referee after the ruling, which annulled it.
+            return replace(refused, settled=False, rulings=()) if dispute.settled else refused
+        case RefereeReplaced(referee=number):
+            return _with(dispute, number, recused=True)
+        case VotingOpened(referees=referees):
+            return replace(dispute, judges=referees, voting_from=at)
+        case VoteCommitted(referee=number, commit=commit, by_server=by_server):
+            return _with(dispute, number, commit=commit, by_server=by_server)
+        case VoteRevealed(referee=number, vote=vote):
+            return _with(dispute, number, vote=vote)
         case _:
             assert_never(event)
 

@@ -1,41 +1,42 @@
-"""What a play does once its cards lie on the pile: burn, cover, reverse, skip, who is next."""
+"""Effects of a play: burn, cover, reverse, skip, and the next seat to act."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 
-from service.domain.burning import burn_cause
+from msgspec import Struct
+
 from service.domain.cards import Card, rank_of
 from service.domain.commands import Seat
+from service.domain.demand import burn_cause
 from service.domain.events import BurnCause, Direction, EndReason
 from service.domain.evolve import must_cover
 from service.domain.game import Game
 from service.domain.ruleset import After, PlayedFor, RefillTo, Taker
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What follows from a play."""
 
     burn: BurnCause | None
     out: bool  # the seat has no card left
     ends: EndReason | None
-    turn: Seat | None  # who acts next, None when the hand is over
+    turn: Seat | None  # the seat that acts next, None if the hand is over
     direction: Direction
 
 
 def outcome_of(
-    game: Game, seat: Seat, cards: tuple[Card, ...], *, direction: Direction
+    game: Game, seat: Seat, cards: tuple[Card, ...], *, direction: Direction, out: bool
 ) -> Outcome:
     """
-    Return what follows from a play that lies on the pile, its refill done.
+    Return what follows from a play that lies on the pile.
 
-    `cards` are those of the play and of the plays it follows up, `direction` is
-    the one before the first of them (rules.md, Resolution; S4). A burn replaces
-    every other effect, then a cover does, then reverses and skips count by card.
+    `cards` are those of the play and of the plays that it follows up; `direction` is
+    the one before the first of them (rules.md, Resolution; S4); `out` says that the seat
+    has no card left after its refill. A burn replaces every
+    other effect, a cover those after it; reverses and skips count once for each card.
     """
-    out, burn = game.seats[seat].empty, burn_cause(game.ruleset, game.pile)
+    burn = burn_cause(game.ruleset, game.pile)
     ends = _ends(game, out=out)
     rules = [game.ruleset.rank(rank_of(card)) for card in cards]
     if burn is not None or _covering(game, cards, out=out):
@@ -45,9 +46,7 @@ def outcome_of(
             direction = -direction
         steps = 1 + sum(rule.skips for rule in rules)
         turn = step(game, seat, direction, steps=steps, out=out)
-    return Outcome(
-        burn=burn, out=out, ends=ends, turn=None if ends else turn, direction=direction
-    )
+    return Outcome(burn=burn, out=out, ends=ends, turn=None if ends else turn, direction=direction)
 
 
 def refill_count(game: Game, seat: Seat, played: int) -> int:
@@ -61,7 +60,7 @@ def refill_count(game: Game, seat: Seat, played: int) -> int:
 
 
 def after_pick_up(game: Game, seat: Seat) -> tuple[Seat, Seat]:
-    """Return who takes the pile that `seat` could not beat, and who plays next."""
+    """Return the seat that takes the pile which `seat` could not beat, and the next to play."""
     pick_up, following = game.ruleset.pick_up, step(game, seat, game.direction)
     previous = None if game.last_play is None else game.last_play.seat
     if previous is not None and game.seats[previous].place is not None:
@@ -83,7 +82,7 @@ def step(
     """
     Return the seat `steps` seats in play after `seat`.
 
-    The seat itself is counted when it comes round, unless it has just gone out.
+    The seat itself is counted when the turn comes round to it, unless it has just gone out.
     """
     others = (s for s in game.following(seat, direction) if not (out and s == seat))
     if out and game.in_play() == (seat,):
@@ -100,12 +99,12 @@ def _ends(game: Game, *, out: bool) -> EndReason | None:
 
 
 def limit_reached(game: Game, *, more: int = 0) -> EndReason | None:
-    """Return STALEMATE where the actions counted, and `more`, use up the turn limit."""
+    """Return STALEMATE if the actions so far and `more` reach the turn limit, else None."""
     return EndReason.STALEMATE if game.actions + more >= game.setup.turn_limit else None
 
 
 def _covering(game: Game, cards: tuple[Card, ...], *, out: bool) -> bool:
-    """A seat that goes out on a joker skips the next as usual, also where it would cover (P34)."""
+    """A seat that goes out on a joker skips the next as usual, even if it had to cover (P34)."""
     if out:
         return game.ruleset.rank(rank_of(cards[-1])).covers
     return must_cover(game, cards)

@@ -1,10 +1,17 @@
-"""Why a command is not carried out; one exception, one reason, one stable code."""
+"""Refused commands: the reason as a value, and the exceptions that `decide` raises."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from service.domain.ruleset import Ruleset
+
 
 class CommandRefused(Exception):
-    """The command is not carried out; nothing has changed."""
+    """The command is refused and the game unchanged."""
 
     code = "refused"
 
@@ -22,17 +29,18 @@ class NotYourTurn(CommandRefused):
 
 
 class UnknownCard(CommandRefused):
-    """A card is named that is not in this game's deck."""
+    """The command names a card that is not in this game's deck."""
 
     code = "unknown-card"
 
-    def __init__(self, card: str) -> None:
-        super().__init__(f"there is no card {card} in this game")
+    def __init__(self, card: str, *, nearest: str | None = None) -> None:
+        hint = f"; its code is {nearest}" if nearest else ""
+        super().__init__(f"there is no card {card} in this game{hint}")
         self.card = card
 
 
 class RuleRefused(CommandRefused):
-    """A rule says no; `rule` is its statement."""
+    """A rule forbids the command; `rule` is the id of its statement."""
 
     code = "rule-refused"
 
@@ -40,3 +48,19 @@ class RuleRefused(CommandRefused):
         super().__init__(detail)
         self.rule = rule
         self.detail = detail
+
+
+class Refusal(Struct, frozen=True):
+    """
+    Why the rules forbid something: the sentence for the player, and the settings behind it.
+
+    Questions (`may_pick_up`) and `decide` ask the same function for it, so they cannot
+    disagree.
+    """
+
+    detail: str
+    settings: tuple[str, ...]  # dotted paths; the first that has a statement is cited
+
+    def error(self, ruleset: Ruleset) -> RuleRefused:
+        """Return the exception to raise, with the statement of `ruleset` behind the refusal."""
+        return RuleRefused(ruleset.cite(*self.settings), self.detail)

@@ -1,9 +1,11 @@
-"""What has happened; past tense, one class an event type of SHX/1."""
+"""Events: what has happened, one class for each event type of SHX/1."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from service.domain.cards import Card, Rank
 from service.domain.commands import Seat
@@ -22,7 +24,7 @@ class Zone(StrEnum):
 
 
 class Entropy(StrEnum):
-    """How a seat contributes to the shuffle."""
+    """How a seat contributes randomness to the shuffle."""
 
     NONE = "none"
     VALUE = "value"
@@ -46,7 +48,7 @@ class EndReason(StrEnum):
 
 
 class AbortCause(StrEnum):
-    """Why a game was given up unfinished."""
+    """Why a game was aborted."""
 
     NO_ENTROPY = "no_entropy"
     LEFT = "left"
@@ -54,17 +56,15 @@ class AbortCause(StrEnum):
     OPERATOR = "operator"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """A card with the position of the deck that it came from."""
+class Opening(Struct, frozen=True, kw_only=True):
+    """A card with its position in the deck, so that its commitment can be checked."""
 
     p: int
     card: Card
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatSetup:
-    """Who sits at a seat, as far as the world may know."""
+class SeatSetup(Struct, frozen=True, kw_only=True):
+    """The public description of a seat: person or bot, key, kind of entropy."""
 
     kind: str  # human or bot
     bot: str | None
@@ -80,9 +80,8 @@ class Clock:
     swap_seconds: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GameCreated:
-    """A hand of a table begins; everything that is fixed about it stands here."""
+class GameCreated(Struct, frozen=True, kw_only=True):
+    """A hand of a table began; all that stays fixed during it."""
 
     table: str
     hand: int
@@ -98,32 +97,28 @@ class GameCreated:
     turn_limit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntropyCommitted:
-    """A seat has bound itself to its entropy."""
+class EntropyCommitted(Struct, frozen=True, kw_only=True):
+    """A seat committed itself to its entropy."""
 
     seat: Seat
     commit: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntropyRevealed:
-    """A seat's entropy is known."""
+class EntropyRevealed(Struct, frozen=True, kw_only=True):
+    """A seat revealed its entropy."""
 
     seat: Seat
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeckCommitted:
-    """The deck is fixed: one commitment a card, in order."""
+class DeckCommitted(Struct, frozen=True, kw_only=True):
+    """The deck is fixed: one commitment for each card, in order."""
 
     cards: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardsDealt:
-    """The deal, with what lies open afterwards."""
+class CardsDealt(Struct, frozen=True, kw_only=True):
+    """The cards were dealt; the fields name those that lie open."""
 
     dealer: Seat
     down: int
@@ -135,8 +130,7 @@ class CardsDealt:
     returned: tuple[Opening, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardsThrown:
+class CardsThrown(Struct, frozen=True, kw_only=True):
     """A seat threw these cards onto the pile and drew `count` in their place."""
 
     seat: Seat
@@ -144,8 +138,7 @@ class CardsThrown:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardsSwapped:
+class CardsSwapped(Struct, frozen=True, kw_only=True):
     """A seat laid hand cards `up` and took face-up cards for them, pair by pair."""
 
     seat: Seat
@@ -153,31 +146,27 @@ class CardsSwapped:
     hand: tuple[Card, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableLaid:
-    """A seat laid cards face-up, for each slot those added, and drew `count`."""
+class TableLaid(Struct, frozen=True, kw_only=True):
+    """A seat laid cards face-up (`stacks`: those added to each slot) and drew `count`."""
 
     seat: Seat
     stacks: tuple[tuple[Card, ...], ...]
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatReady:
-    """A seat is done with the exchange."""
+class SeatReady(Struct, frozen=True, kw_only=True):
+    """A seat finished the exchange."""
 
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayStarted:
-    """All are ready; `turn` opens, or whoever comes first."""
+class PlayStarted(Struct, frozen=True, kw_only=True):
+    """All seats are ready; `turn` plays first, or if None the first seat to act."""
 
     turn: Seat | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardsPlayed:
+class CardsPlayed(Struct, frozen=True, kw_only=True):
     """A seat laid cards on the pile; `turn` acts next."""
 
     seat: Seat
@@ -189,16 +178,14 @@ class CardsPlayed:
     direction: Direction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardsDrawn:
+class CardsDrawn(Struct, frozen=True, kw_only=True):
     """A seat filled up its hand from the stock."""
 
     seat: Seat
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PileBurned:
+class PileBurned(Struct, frozen=True, kw_only=True):
     """The pile left the game, the cards just played included."""
 
     seat: Seat
@@ -207,8 +194,7 @@ class PileBurned:
     cleared_by: Seat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PilePickedUp:
+class PilePickedUp(Struct, frozen=True, kw_only=True):
     """The pile went to the hand of `taker`; `along` are face-up cards that went with it."""
 
     seat: Seat
@@ -219,9 +205,8 @@ class PilePickedUp:
     direction: Direction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlindFailed:
-    """A face-down card did not fit; `opening` is None where it stays hidden."""
+class BlindFailed(Struct, frozen=True, kw_only=True):
+    """A face-down card did not fit; `opening` is None if the card stays hidden."""
 
     seat: Seat
     taker: Seat
@@ -232,8 +217,7 @@ class BlindFailed:
     direction: Direction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StockFailed:
+class StockFailed(Struct, frozen=True, kw_only=True):
     """The top card of the stock was tried and did not fit."""
 
     seat: Seat
@@ -244,31 +228,27 @@ class StockFailed:
     direction: Direction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnPassed:
-    """Nothing could be played on an empty pile."""
+class TurnPassed(Struct, frozen=True, kw_only=True):
+    """A seat passed: it had no play on an empty pile."""
 
     seat: Seat
     turn: Seat | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnTimedOut:
-    """The seat's time was up; what follows in this move was done for it."""
+class TurnTimedOut(Struct, frozen=True, kw_only=True):
+    """The seat's time was up; the rest of this move was made for it."""
 
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatOut:
+class SeatOut(Struct, frozen=True, kw_only=True):
     """A seat has no card left."""
 
     seat: Seat
     place: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GameEnded:
+class GameEnded(Struct, frozen=True, kw_only=True):
     """The hand is over."""
 
     reason: EndReason
@@ -276,14 +256,12 @@ class GameEnded:
     places: tuple[Seat, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GameSealed:
-    """The seed and the deck are published; the record adds them."""
+class GameSealed(Struct, frozen=True, kw_only=True):
+    """The seed and the deck are published; only the log has them, not this event."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GameAborted:
-    """The game cannot be finished; the seed is published all the same."""
+class GameAborted(Struct, frozen=True, kw_only=True):
+    """The game cannot be finished; its seed is published all the same."""
 
     cause: AbortCause
     seat: Seat | None

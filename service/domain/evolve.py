@@ -1,9 +1,11 @@
-"""What each event changes: `evolve(game, event)`; state is the fold of events."""
+"""The state after an event, `evolve(game, event)`, and after a whole log, `fold(events)`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from service.domain.cards import HIDDEN, Card, rank_of
 from service.domain.commands import Seat
@@ -48,15 +50,16 @@ from service.domain.game import (
     without,
 )
 from service.domain.positions import positions
-from service.domain.replacing import replace
 
 
 def fold(events: Iterable[Event], deck: tuple[Card, ...] | None = None) -> Game:
     """
     Return the game after `events`, the first of which creates it.
 
-    `deck` is the deck in order as the folder knows it, with HIDDEN where it does
-    not; None hides all of it.
+    `deck` is the deck in order as far as the reader knows it, HIDDEN for every unknown
+    card; None hides all of it.
+
+    Raises ValueError if the first event creates no game, or an event cannot be applied.
     """
     steps = iter(events)
     first = next(steps)
@@ -74,9 +77,11 @@ def evolve(game: Game, event: Event) -> Game:
     """
     Return `game` after `event`.
 
-    evolve believes every event: `decide` settled whether it was allowed before
-    it existed. It raises ValueError where an event cannot be followed at all,
-    as when a card leaves a hand that cannot hold it.
+    Events are not judged here: `decide` settled whether the move was allowed, and an
+    auditor asks `decide` again.
+
+    Raises ValueError if the event cannot be applied, for example if a card leaves a hand
+    that does not hold it.
     """
     match event:
         case GameCreated() | EntropyCommitted() | EntropyRevealed() | DeckCommitted():
@@ -138,7 +143,7 @@ def _exchange(game: Game, event: ExchangeEvent) -> Game:
             return _acted(game.with_seat(seat, _swapped(game.seats[seat], event)), seat)
         case TableLaid(seat=seat, count=count):
             game = game.with_seat(seat, _laid(game, event))
-            # A silent seat's cards are laid and it is made ready in one move.
+            # After a time-out, laying and being ready are one move made for the seat.
             timed_out = game.timed_out
             game = replace(_acted(game, seat), stock=game.stock[count:])
             return replace(game, timed_out=timed_out)
@@ -233,7 +238,7 @@ def _play(game: Game, event: PlayEvent) -> Game:
             return _took(_gained(game, seat, (opening.card,), known=True), event)
         case TurnPassed(seat=seat, turn=turn):
             game = replace(_acted(game, seat), turn=turn, last_play=None)
-            return replace(game, passes=game.passes + 1, actions=game.actions + 1, opening=False)
+            return replace(game, passes=game.passes + 1, actions=game.actions + 1, first_turn=False)
         case TurnTimedOut(seat=seat):
             state = game.seats[seat]
             state = replace(state, time_outs=state.time_outs + 1)
@@ -245,8 +250,9 @@ def _play(game: Game, event: PlayEvent) -> Game:
 def _played(game: Game, event: CardsPlayed) -> Game:
     seat, cards = event.seat, event.cards
     game = _acted(_left_zone(game, event), seat)
-    last, before = game.last_play, LastPlay(
-        seat=seat, cards=cards, drawn=(), direction=game.direction
+    last, before = (
+        game.last_play,
+        LastPlay(seat=seat, cards=cards, drawn=(), direction=game.direction),
     )
     if last is not None and is_follow_up(game, seat, cards):
         before = replace(last, cards=last.cards + cards, drawn=without(last.drawn, cards))
@@ -258,14 +264,14 @@ def _played(game: Game, event: CardsPlayed) -> Game:
         direction=event.direction,
         last_play=before,
         covering=covering,
-        opening=False,
+        first_turn=False,
         passes=0,
         actions=game.actions + 1,
     )
 
 
 def is_follow_up(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
-    """Return whether `cards` of a seat that is not on turn go on with its last play (S4)."""
+    """Return whether `cards` of a seat that is not on turn follow up its last play (S4)."""
     last = game.last_play
     return (
         game.ruleset.turn.follow_up
@@ -278,13 +284,13 @@ def is_follow_up(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
 
 
 def must_cover(game: Game, cards: tuple[Card, ...]) -> bool:
-    """Return whether a play of `cards` asks the same seat for another (S13, P34)."""
+    """Return whether a play of `cards` must be covered by the same seat (S13, P34)."""
     rule = game.ruleset.rank(rank_of(cards[-1]))
     return rule.covers or (rule.covers_with_two and len(game.in_play()) == 2)
 
 
 def _left_zone(game: Game, event: CardsPlayed) -> Game:
-    """Return the game with the played cards taken from where they lay."""
+    """Return the game without the played cards in the zone they came from."""
     seat, state = event.seat, game.seats[event.seat]
     match event.zone:
         case Zone.HAND:
@@ -306,7 +312,7 @@ def _left_zone(game: Game, event: CardsPlayed) -> Game:
 def _drawn(game: Game, seat: Seat, count: int) -> Game:
     drawn = game.top(count)
     if len(drawn) < count:
-        raise ValueError(f"the stock does not hold {count} cards")
+        raise ValueError(f"the stock has fewer than {count} cards")
     state = game.seats[seat]
     game = game.with_seat(seat, replace(state, hand=state.hand + drawn))
     last = game.last_play
@@ -327,7 +333,7 @@ def _took(
         pile=(),
         last_play=None,
         covering=False,
-        opening=False,
+        first_turn=False,
         passes=0,
         actions=game.actions + 1,
         turn=event.turn,
@@ -342,7 +348,7 @@ def _gained(game: Game, seat: Seat, cards: tuple[Card, ...], *, known: bool) -> 
 
 
 def _acted(game: Game, seat: Seat) -> Game:
-    """Return the game with a seat's own action ending its row of time-outs."""
+    """Return the game after an action of a seat; its own action resets its time-outs."""
     if game.timed_out == seat:
         return replace(game, timed_out=None)
     state = game.seats[seat]
@@ -370,7 +376,7 @@ def _end(game: Game, event: EndEvent) -> Game:
 
 
 def _still_known(known: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]:
-    return tuple(card for card in known if card not in gone)
+    return tuple(card for card in known if card not in gone) if known else known
 
 
 def _emptied(state: SeatState, slot: int) -> SeatState:

@@ -1,4 +1,4 @@
-"""Before the first play: swapping, laying out, being ready."""
+"""Before the first play: swapping cards, laying them face-up, being ready."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from service.domain.commands import Lay, Ready, Swap
 from service.domain.errors import RuleRefused
 from service.domain.events import CardsSwapped, Event, PlayStarted, SeatReady, TableLaid
 from service.domain.evolve import evolve
+from service.domain.first_play import opener_of
 from service.domain.game import Game, SeatState
-from service.domain.opening import opener_of
 from service.domain.plays import check_cards
 from service.domain.ruleset import Layout
 
 
 def swap(command: Swap, game: Game) -> tuple[Event, ...]:
-    """Return the exchange of hand cards with own face-up cards, pair by pair."""
+    """
+    Return the exchange of hand cards with own face-up cards, pair by pair.
+
+    Raises RuleRefused or UnknownCard.
+    """
     state, ruleset = game.seats[command.seat], game.ruleset
     rule = ruleset.cite("deal.exchange")
     if ruleset.deal.layout is not Layout.NONE or not ruleset.deal.exchange:
@@ -30,7 +34,11 @@ def swap(command: Swap, game: Game) -> tuple[Event, ...]:
 
 
 def lay(command: Lay, game: Game) -> tuple[Event, ...]:
-    """Return the laying out of face-up cards and the refill after it (P21, P31)."""
+    """
+    Return the event that lays face-up cards and refills the hand (P21, P31).
+
+    Raises RuleRefused or UnknownCard.
+    """
     ruleset, state = game.ruleset, game.seats[command.seat]
     rule = ruleset.cite("deal.layout")
     if ruleset.deal.layout is Layout.NONE:
@@ -46,7 +54,11 @@ def lay(command: Lay, game: Game) -> tuple[Event, ...]:
 
 
 def ready(command: Ready, game: Game) -> tuple[Event, ...]:
-    """Return that a seat is ready, and the start of play where it was the last."""
+    """
+    Return that a seat is ready, and the start of play if it was the last.
+
+    Raises RuleRefused if the seat has to lay its face-up cards first.
+    """
     state, ruleset = game.seats[command.seat], game.ruleset
     if ruleset.deal.layout is not Layout.NONE and not state.laid:
         raise RuleRefused(ruleset.cite("deal.layout"), "lay your face-up cards first")
@@ -58,7 +70,7 @@ def ready(command: Ready, game: Game) -> tuple[Event, ...]:
 
 
 def _unlayable(command: Lay, game: Game, state: SeatState) -> str | None:
-    """Return what is wrong with a laying out, None where nothing is."""
+    """Return why these cards cannot be laid face-up, None if they can."""
     stacks, stacking = command.stacks, game.ruleset.deal.layout is Layout.STACKS
     cards = tuple(card for stack in stacks for card in stack)
     if len(stacks) != len(state.down):

@@ -1,20 +1,21 @@
-"""The state of a game: the value that folding its events gives."""
+"""The state of a game, as folding its events returns it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from service.domain.cards import HIDDEN, Card, Rank, rank_of
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Direction, EndReason, Entropy, GameCreated, Zone
-from service.domain.replacing import replace
 from service.domain.ruleset import Ruleset
 
 
 class Status(StrEnum):
-    """Where a game stands."""
+    """The phase of a game."""
 
     SHUFFLING = "shuffling"
     SWAPPING = "swapping"
@@ -24,7 +25,7 @@ class Status(StrEnum):
 
 
 class EntropyState(StrEnum):
-    """How far a seat's entropy is."""
+    """How far a seat's contribution to the shuffle is."""
 
     NONE = "none"
     WAITING = "waiting"
@@ -32,13 +33,12 @@ class EntropyState(StrEnum):
     REVEALED = "revealed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatState:
-    """One seat's cards and standing; hidden cards stand as `HIDDEN`."""
+class SeatState(Struct, frozen=True, kw_only=True):
+    """The cards and progress of one seat; cards that the reader cannot see are HIDDEN."""
 
     hand: tuple[Card, ...] = ()
-    known: tuple[Card, ...] = ()  # cards of the hand that everybody saw go there
-    up: tuple[tuple[Card, ...], ...] = ()  # a tuple of cards a slot
+    known: tuple[Card, ...] = ()  # cards of the hand that all seats saw go there
+    up: tuple[tuple[Card, ...], ...] = ()  # for each slot a tuple of cards
     down: tuple[int | None, ...] = ()  # the deck position of the card in each slot
     laid: bool = False  # has laid its face-up cards (layout deals)
     drawn_laying: tuple[Card, ...] = ()  # drawn while laying, may still be added to a stack (P31)
@@ -67,9 +67,8 @@ class SeatState:
         return tuple(card for stack in self.up for card in stack)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastPlay:
-    """The play that lies on top of the pile, with its follow-ups taken together."""
+class LastPlay(Struct, frozen=True, kw_only=True):
+    """The play on top of the pile, together with its follow-ups."""
 
     seat: Seat
     cards: tuple[Card, ...]
@@ -82,8 +81,7 @@ class LastPlay:
         return rank_of(self.cards[-1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """How a finished game ended."""
 
     reason: EndReason | None  # None: aborted
@@ -92,8 +90,7 @@ class Result:
     places: tuple[Seat, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Game:
+class Game(Struct, frozen=True, kw_only=True):
     """One hand from shuffle to shithead, after `version` events."""
 
     setup: GameCreated
@@ -101,21 +98,21 @@ class Game:
     version: int
     status: Status
     seats: tuple[SeatState, ...]
-    deck: tuple[Card, ...] = ()  # in order; HIDDEN where the folder does not see
+    deck: tuple[Card, ...] = ()  # in order; HIDDEN for cards that the reader cannot see
     stock: tuple[int, ...] = ()  # deck positions, top first
     pile: tuple[Card, ...] = ()  # bottom first
     burned: tuple[Card, ...] = ()
     dealer: Seat | None = None
     direction: Direction = 1
     turn: Seat | None = None
-    opening: bool = True  # nobody has acted yet
+    first_turn: bool = True  # no seat has played, picked up, tried the stock or passed yet
     covering: bool = False  # the seat on turn has to cover its own play
     last_play: LastPlay | None = None
     thrower: Seat | None = None  # the last seat that threw (R)
     flusher: Seat | None = None
     passes: int = 0  # in a row
     actions: int = 0  # counted against the turn limit
-    timed_out: Seat | None = None  # the seat for which the present move is made
+    timed_out: Seat | None = None  # the seat for which the current move is made
     result: Result | None = None
 
     def in_play(self) -> tuple[Seat, ...]:
@@ -123,11 +120,11 @@ class Game:
         return tuple(s for s, seat in enumerate(self.seats) if seat.place is None)
 
     def with_seat(self, seat: Seat, state: SeatState) -> Game:
-        """Return this game with one seat changed."""
+        """Return this game with `state` at one seat."""
         return replace(self, seats=(*self.seats[:seat], state, *self.seats[seat + 1 :]))
 
     def top(self, count: int) -> tuple[Card, ...]:
-        """Return the next `count` cards of the stock, or what is left of them."""
+        """Return the next `count` cards of the stock, or as many as are left."""
         return tuple(self.deck[p] for p in self.stock[:count])
 
     def places(self) -> tuple[Seat, ...]:
@@ -145,7 +142,7 @@ class Game:
 
     @property
     def over(self) -> bool:
-        """Return whether the game is sealed or aborted, or waits only for its seal."""
+        """Return whether the hand has ended or was aborted."""
         return self.status in (Status.ENDED, Status.ABORTED)
 
 
@@ -153,8 +150,13 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
     """
     Return `cards` less `gone`.
 
-    A card that is not among them takes a hidden one away: whoever does not see
-    a hand learns what was in it when it is played. Raises ValueError where neither is there.
+    A card that is not among them takes a hidden one away: a reader who cannot see a hand
+    learns its cards only when they are played.
+
+    Raises ValueError if neither the card nor a hidden one is there.
+
+    >>> without((Card("9c"), Card("Th"), HIDDEN), (Card("Th"), Card("4d")))
+    ('9c',)
     """
     left = list(cards)
     for card in gone:
@@ -166,7 +168,7 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
 
 
 def new_game(event: GameCreated) -> Game:
-    """Return the game that a `game_created` begins."""
+    """Return the game that its first event creates."""
     states = {
         Entropy.NONE: EntropyState.NONE,
         Entropy.VALUE: EntropyState.WAITING,

@@ -1,4 +1,4 @@
-"""Who may act, and every move that a seat may make."""
+"""Which seats may act, every legal move of a seat, and why a move is refused."""
 
 from __future__ import annotations
 
@@ -17,33 +17,61 @@ from service.domain.commands import (
     Swap,
     TryStock,
 )
+from service.domain.errors import Refusal
 from service.domain.events import Zone
+from service.domain.first_play import FIRST_COME, may_open
 from service.domain.game import Game, Status
-from service.domain.opening import FIRST_COME, may_open
-from service.domain.plays import can_play, candidate_plays, choices, codes_of
+from service.domain.plays import ONLY_FACE_DOWN, can_play, candidate_plays, choices, codes_of
 from service.domain.ruleset import Along, Layout, Obligation
 from service.domain.ruleset import TryStock as Trying
 
+NO_PILE = Refusal("there is no pile to pick up", ("model.empty_pile",))
+MUST_PLAY = Refusal("a seat that can play must play", ("turn.obligation",))
+NEVER_TRIED = Refusal("the top card of the stock is not tried in this ruleset", ("turn.try_stock",))
+NO_STOCK = Refusal("the stock is empty", ("turn.try_stock",))
+ABLE_TO_PLAY = Refusal("a seat that can play may not try the stock", ("turn.try_stock",))
+NOT_UNABLE = Refusal(
+    "a seat passes only if the pile is empty and it can neither play nor try the stock",
+    ("model.pass",),
+)
+NONE_WITH_A_HAND = Refusal(
+    "no face-up card goes along with the pile while the seat has a hand", ("pick_up.along",)
+)
+ALONG = {
+    Along.NOTHING: Refusal("no face-up card goes along with the pile", ("pick_up.along",)),
+    Along.ONE_SLOT: Refusal(
+        "one face-up card, or one stack of them, goes along with the pile", ("pick_up.along",)
+    ),
+    Along.ONE_RANK: Refusal(
+        "one face-up card, or several of one rank, go along with the pile", ("pick_up.along",)
+    ),
+}
+
 
 def may_act(game: Game, seat: Seat) -> bool:
-    """Return whether the seat may do something now; never the same as `seat == turn`."""
+    """Return whether the seat may act now, which is more than being on turn."""
     match game.status:
         case Status.SWAPPING:
             return not game.seats[seat].ready
         case Status.PLAYING:
-            if game.opening and game.turn is None:
+            if game.first_turn and game.turn is None:
                 return may_open(game, seat)
             return game.turn == seat or bool(follow_up_cards(game, seat))
         case _:
             return False
 
 
+def acting_seats(game: Game) -> tuple[Seat, ...]:
+    """Return the seats that may act now; several before play, and if follow-ups are possible."""
+    return tuple(seat for seat in range(len(game.seats)) if may_act(game, seat))
+
+
 def legal_moves(game: Game, seat: Seat) -> tuple[Move, ...]:
     """
-    Return the moves of a seat, a play's cards in laying order, `forfeit` left out.
+    Return the legal moves of a seat, without `forfeit`; the cards of a play in laying order.
 
-    Where there are many choices of one rank, one set a size stands for all
-    (api.md, section 4); in the exchange the swaps of one pair stand for all.
+    Of more than six cards of one rank, one set of each size is listed (api.md, section 4);
+    in the exchange, the swaps of a single pair.
     """
     if not may_act(game, seat):
         return ()
@@ -55,7 +83,7 @@ def legal_moves(game: Game, seat: Seat) -> tuple[Move, ...]:
 
 
 def follow_up_cards(game: Game, seat: Seat) -> tuple[Card, ...]:
-    """Return the cards with which a seat that is not on turn may go on with its play (S4)."""
+    """Return the cards with which a seat that is not on turn may follow up its play (S4)."""
     last = game.last_play
     if not game.ruleset.turn.follow_up or last is None or last.seat != seat:
         return ()
@@ -66,9 +94,9 @@ def follow_up_cards(game: Game, seat: Seat) -> tuple[Card, ...]:
 
 def may_be_followed_up(game: Game) -> bool:
     """
-    Return whether the last play may be continued out of turn by what everybody sees.
+    Return whether, by what all seats see, the last play may be followed up out of turn.
 
-    Cards were drawn after it, and one of its rank is unseen.
+    That is so if cards were drawn after it and one of its rank has not been seen.
     """
     last = game.last_play
     if not game.ruleset.turn.follow_up or last is None or game.turn in (None, last.seat):
@@ -77,7 +105,7 @@ def may_be_followed_up(game: Game) -> bool:
 
 
 def _unseen(game: Game, rank: Rank) -> int:
-    """Return how many cards of a rank lie where not everybody has seen them."""
+    """Return how many cards of a rank at least one seat has not seen."""
     setup = game.setup
     seen = [*game.pile, *game.burned]
     for state in game.seats:
@@ -87,41 +115,73 @@ def _unseen(game: Game, rank: Rank) -> int:
 
 
 def first_lay(game: Game, seat: Seat) -> Lay:
-    """Return the laying of the first cards dealt, one on each slot."""
+    """Return the move that lays the first cards dealt, one on each slot."""
     state = game.seats[seat]
     return Lay(seat=seat, stacks=tuple((card,) for card in state.hand[: len(state.down)]))
 
 
 def may_pick_up(game: Game, seat: Seat) -> bool:
     """Return whether the rules let the seat take the pile."""
-    if game.covering or not game.pile or game.seats[seat].zone is Zone.DOWN:
-        return False
-    free = game.ruleset.turn.obligation is Obligation.MAY_PICK_UP
-    return free or not can_play(game, seat)
+    return refusal_of_pick_up(game, seat) is None
 
 
 def may_try(game: Game, seat: Seat) -> bool:
     """Return whether the seat may try the top card of the stock."""
-    if game.covering or not game.stock or game.seats[seat].zone is Zone.DOWN:
-        return False
-    match game.ruleset.turn.try_stock:
-        case Trying.NEVER:
-            return False
-        case Trying.ALWAYS:
-            return True
-        case Trying.WHEN_UNABLE:
-            return not can_play(game, seat)
+    return refusal_of_try(game, seat) is None
 
 
 def may_pass(game: Game, seat: Seat) -> bool:
-    """Return whether the seat has nothing that it could do on an empty pile but pass."""
+    """Return whether passing is all that the seat can do on an empty pile."""
+    return refusal_of_pass(game, seat) is None
+
+
+def refusal_of_pick_up(game: Game, seat: Seat) -> Refusal | None:
+    """Return why the seat on turn may not take the pile; None if it may."""
+    if game.seats[seat].zone is Zone.DOWN:
+        return ONLY_FACE_DOWN
+    if game.covering:
+        return _uncovered(game)
+    if not game.pile:
+        return NO_PILE
+    if game.ruleset.turn.obligation is Obligation.MUST_PLAY and can_play(game, seat):
+        return MUST_PLAY
+    return None
+
+
+def refusal_of_try(game: Game, seat: Seat) -> Refusal | None:
+    """Return why the seat on turn may not try the stock's top card; None if it may."""
+    trying = game.ruleset.turn.try_stock
+    if trying is Trying.NEVER:
+        return NEVER_TRIED
+    if game.seats[seat].zone is Zone.DOWN:
+        return ONLY_FACE_DOWN
+    if game.covering:
+        return _uncovered(game)
+    if not game.stock:
+        return NO_STOCK
+    if trying is Trying.WHEN_UNABLE and can_play(game, seat):
+        return ABLE_TO_PLAY
+    return None
+
+
+def refusal_of_pass(game: Game, seat: Seat) -> Refusal | None:
+    """Return why the seat on turn may not pass; None if it may."""
     if game.pile or game.covering or game.seats[seat].zone is Zone.DOWN:
-        return False
-    return not can_play(game, seat) and not may_try(game, seat)
+        return NOT_UNABLE
+    return NOT_UNABLE if can_play(game, seat) or may_try(game, seat) else None
+
+
+def refusal_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> Refusal | None:
+    """Return why `cards` cannot go along when the seat takes the pile; None if they can."""
+    if may_go_along(game, seat, cards):
+        return None
+    if game.seats[seat].zone is not Zone.UP:
+        return NONE_WITH_A_HAND
+    return ALONG[game.ruleset.pick_up.along]
 
 
 def may_go_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
-    """Return whether `cards`, each named once, are what goes along with a pick-up of the seat."""
+    """Return whether `cards`, each named once, may go along when the seat takes the pile."""
     state = game.seats[seat]
     if state.zone is not Zone.UP:
         return not cards
@@ -137,9 +197,9 @@ def may_go_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
 
 def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
     """
-    Yield what the seat may take along with the pile: one empty choice, or face-up cards.
+    Yield the face-up cards that may go along with the pile: one empty choice, or several.
 
-    Where there are many of one rank, one set a size stands for all.
+    Of more than six cards of one rank, one set of each size is yielded.
     """
     state = game.seats[seat]
     if state.zone is not Zone.UP:
@@ -155,8 +215,14 @@ def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
                 yield from choices(c for c in state.up_cards if rank_of(c) == rank)
 
 
+def _uncovered(game: Game) -> Refusal:
+    rank = rank_of(game.pile[-1])
+    settings = (f"ranks.{rank}.covers", f"ranks.{rank}.covers_with_two")
+    return Refusal("the seat has to cover its own card first", settings)
+
+
 def opens_first_come(game: Game) -> bool:
-    """Return whether the first play is made by whoever comes first."""
+    """Return whether the first qualified seat to act makes the first play."""
     return game.ruleset.opening.opener in FIRST_COME
 
 

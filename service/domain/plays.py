@@ -1,4 +1,4 @@
-"""Which sets of cards are a play: of one rank, with companions, or a run."""
+"""Which cards make a play together: of one rank, with companions, or a run."""
 
 from __future__ import annotations
 
@@ -6,68 +6,81 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations, groupby, pairwise, product
 
-from service.domain.burning import burn_cause
 from service.domain.cards import (
     HIDDEN,
     JOKER,
     Card,
     Rank,
     in_code_order,
+    nearest_code,
     ordered_deck,
     rank_of,
     suit_of,
 )
 from service.domain.commands import Seat
-from service.domain.demand import ANYTHING, Demand, demand_of, fits
-from service.domain.errors import RuleRefused, UnknownCard
+from service.domain.demand import ANYTHING, Demand, burn_cause, demand_of, fits, fitting
+from service.domain.errors import Refusal, RuleRefused, UnknownCard
 from service.domain.events import Zone
+from service.domain.first_play import opening_refusal
 from service.domain.game import Game, SeatState
-from service.domain.opening import opening_refusal
-from service.domain.ruleset import Plays, Ruleset
+from service.domain.ruleset import ALL_RANKS, Plays, Ruleset
 
 FEW = 6
-"""Up to so many cards to choose from, every choice is listed as a move of its own."""
+"""Up to this many cards of one rank, every choice of them is listed as a move of its own."""
+
+ONLY_FACE_DOWN = Refusal("only face-down cards are left: turn one of them", ("model.blind",))
+NOT_HELD = Refusal(
+    "a seat plays only cards that it holds in the zone it plays from", ("model.source_zone",)
+)
+NOT_WHOLE = Refusal("a stack of face-up cards is played whole", ("model.stacks", "deal.layout"))
 
 
 def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, ...]:
     """
     Return `cards` in the order in which they go on the pile.
 
+    A card that the seat does not hold is refused in the same words wherever it lies, so
+    that refusals reveal nothing.
+
     Raises UnknownCard, or RuleRefused with the statement that forbids the play.
-    A card that the seat does not hold is refused alike wherever it lies.
     """
-    ruleset, state = game.ruleset, game.seats[seat]
     check_cards(game, cards, "model.normal_play")
+    laid = _laid_or_refused(game, game.seats[seat], cards)
+    if isinstance(laid, Refusal):
+        raise laid.error(game.ruleset)
+    return laid
+
+
+def _laid_or_refused(
+    game: Game, state: SeatState, cards: tuple[Card, ...]
+) -> tuple[Card, ...] | Refusal:
+    """Return `cards` in the order in which they go on the pile, or why they may not be played."""
     source = source_cards(state)
     if state.zone is Zone.DOWN:
-        rule = ruleset.cite("model.blind")
-        raise RuleRefused(rule, "only face-down cards are left: turn one of them")
+        return ONLY_FACE_DOWN
     if not all(card in source for card in cards):
-        rule = ruleset.cite("model.source_zone")
-        raise RuleRefused(rule, "you can play only cards that you hold in the zone you play from")
+        return NOT_HELD
     if state.zone is Zone.UP and not _whole_stacks(state, cards):
-        rule = ruleset.cite("model.stacks", "deal.layout")
-        raise RuleRefused(rule, "a stack of face-up cards is played whole")
-    laid = _in_laying_order(ruleset, cards)
+        return NOT_WHOLE
+    laid = _in_laying_order(game.ruleset, cards)
     if laid is None:
-        raise _no_play(ruleset, cards)
-    refusal = opening_refusal(game, laid) or _unfitting(game, laid, _demand_now(game))
-    if refusal is not None:
-        raise refusal
-    return laid
+        return _no_play(game.ruleset, cards)
+    return opening_refusal(game, laid) or _unfitting(game, laid) or laid
 
 
 def check_cards(game: Game, cards: tuple[Card, ...], *settings: str) -> None:
     """
-    Raise where `cards` is empty, or names a card twice or one that is not in the game.
+    Check that `cards` names at least one card, each once and each of this game.
 
-    `settings` say what the cards were named for, the one that decides first.
+    `settings` are those that a refusal cites, the deciding one first.
+
+    Raises UnknownCard for a card that is not of this game, else RuleRefused.
     """
     setup = game.setup
     codes = codes_of(setup.decks, setup.jokers, setup.partial)
     for card in cards:
         if card not in codes:
-            raise UnknownCard(card)
+            raise UnknownCard(card, nearest=nearest_code(card, codes))
     if not cards or len(set(cards)) < len(cards):
         rule = game.ruleset.cite(*settings)
         raise RuleRefused(rule, "name at least one card, and each card once")
@@ -88,8 +101,7 @@ def can_play(game: Game, seat: Seat) -> bool:
     """Return whether the seat, playing from its hand or face-up cards, has a legal play."""
     ruleset = game.ruleset
     ranks = {rank_of(card) for card in source_cards(game.seats[seat]) if card != HIDDEN}
-    demand = _demand_now(game)
-    if any(_fits_here(game, rank, demand) for rank in ranks):
+    if not ranks.isdisjoint(fitting_now(game)):
         return True
     needing = [r for r in ranks if ruleset.rank(r).plays is Plays.WITH_COMPANION]
     return any(_companions(ruleset, r, other) for r in needing for other in ranks)
@@ -99,22 +111,26 @@ def candidate_plays(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
     """
     Yield the legal plays of a seat on turn, each as a set in code order.
 
-    Where there are more than six cards to choose from, one set a size stands for
-    all (api.md, section 4).
+    Of more than six cards of one rank, one set of each size is yielded (api.md, section 4).
     """
-    state, demand = game.seats[seat], _demand_now(game)
-    for cards in _candidates(game, state, demand):
-        if state.zone is Zone.UP and not _whole_stacks(state, cards):
-            continue
-        laid = _in_laying_order(game.ruleset, cards)
-        if laid is None or opening_refusal(game, laid) or _unfitting(game, laid, demand):
-            continue
-        yield laid
+    plays = _plays_by_rank(game, seat)
+    if not game.first_turn:
+        yield from plays
+        return
+    yield from (laid for laid in plays if opening_refusal(game, laid) is None)
 
 
 def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
-    """Yield every set of `cards`, or one a size where there are many."""
+    """
+    Yield every set of `cards`, or of more than six cards one set of each size.
+
+    >>> list(choices(("9d", "9c")))
+    [('9c',), ('9d',), ('9c', '9d')]
+    """
     ordered = in_code_order(cards)
+    if len(ordered) == 1:
+        yield ordered
+        return
     for size in range(1, len(ordered) + 1):
         if len(ordered) > FEW:
             yield ordered[:size]
@@ -122,27 +138,33 @@ def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
             yield from combinations(ordered, size)
 
 
-def _candidates(
-    game: Game, state: SeatState, demand: Demand
-) -> Iterator[tuple[Card, ...]]:
-    """Yield what could be a play: of the ranks that do not fit alone only those in company."""
-    ruleset, source = game.ruleset, source_cards(state)
-    by_rank = {
-        rank: tuple(cards) for rank, cards in groupby(in_code_order(source), key=rank_of)
-    }
+def _plays_by_rank(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
+    """Yield the plays that the pile allows, in laying order; each rank is judged once."""
+    ruleset, state = game.ruleset, game.seats[seat]
+    source, fitting_ranks = source_cards(state), fitting_now(game)
+    by_rank = {rank: tuple(cards) for rank, cards in groupby(in_code_order(source), key=rank_of)}
+    stacked = state.zone is Zone.UP and any(len(stack) > 1 for stack in state.up)
     for rank, cards in by_rank.items():
-        if ruleset.rank(rank).plays is Plays.WITH_COMPANION:
+        if rank in fitting_ranks:
+            yield from _judged(game, state, _stacks(state, rank)) if stacked else choices(cards)
+        elif ruleset.rank(rank).plays is Plays.WITH_COMPANION:
             for other, companions in by_rank.items():
                 if _companions(ruleset, rank, other):
-                    yield from _accompanied(cards, companions)
-        elif not _fits_here(game, rank, demand):
-            continue
-        elif state.zone is Zone.UP and any(len(stack) > 1 for stack in state.up):
-            yield from _stacks(state, rank)
-        else:
-            yield from choices(cards)
+                    yield from _judged(game, state, _accompanied(cards, companions))
     if ruleset.turn.runs:
-        yield from _runs(ruleset, source)
+        yield from _judged(game, state, _runs(ruleset, source))
+
+
+def _judged(
+    game: Game, state: SeatState, candidates: Iterable[tuple[Card, ...]]
+) -> Iterator[tuple[Card, ...]]:
+    """Yield those of `candidates` that are legal plays of several ranks, in laying order."""
+    for cards in candidates:
+        if state.zone is Zone.UP and not _whole_stacks(state, cards):
+            continue
+        laid = _in_laying_order(game.ruleset, cards)
+        if laid is not None and _unfitting(game, laid) is None:
+            yield laid
 
 
 def _accompanied(
@@ -157,7 +179,7 @@ def _accompanied(
 
 
 def _stacks(state: SeatState, rank: Rank) -> Iterator[tuple[Card, ...]]:
-    """Yield every choice of whole stacks, or where there are many each alone and one a number."""
+    """Yield every choice of whole stacks; of more than six, each alone and one of each number."""
     stacks = [stack for stack in state.up if stack and rank_of(stack[0]) == rank]
     for size in range(1, len(stacks) + 1):
         few = len(stacks) <= FEW or size == 1
@@ -182,9 +204,9 @@ def _runs(ruleset: Ruleset, source: tuple[Card, ...]) -> Iterator[tuple[Card, ..
 
 def _picked(held: list[list[Card]]) -> Iterator[tuple[Card, ...]]:
     """
-    Yield runs of one card of each rank: every such run, or where there are many cards a few.
+    Yield runs of one card of each rank: every such run, or a few of more than six cards.
 
-    These few are the first cards of all ranks, and for each other card the run that has it.
+    The few are the run of each rank's first card, and for each other card one run with it.
     """
     if sum(map(len, held)) <= FEW:
         yield from product(*held)
@@ -201,7 +223,9 @@ def _whole_stacks(state: SeatState, cards: tuple[Card, ...]) -> bool:
 
 
 def _in_laying_order(ruleset: Ruleset, cards: tuple[Card, ...]) -> tuple[Card, ...] | None:
-    """Return a play's cards as they are laid, or None where they are no play together."""
+    """Return a play's cards as they are laid, or None if they make no play together."""
+    if len(cards) == 1:
+        return cards
     ranks = {rank_of(card) for card in cards}
     if len(ranks) == 1:
         return cards
@@ -234,66 +258,69 @@ def _companions(ruleset: Ruleset, rank: Rank, other: Rank) -> bool:
 
 
 def _demand_now(game: Game) -> Demand:
-    """Return what has to be satisfied; a card that has to be covered asks nothing of its cover."""
+    """Return the present demand; a card that has to be covered asks nothing of its cover."""
     return ANYTHING if game.covering else demand_of(game.ruleset, game.pile)
 
 
-def _fits_here(game: Game, rank: Rank, demand: Demand) -> bool:
+def fitting_now(game: Game) -> frozenset[Rank]:
+    """Return the ranks that may be played alone now; any rank may be laid as a cover."""
+    ruleset = game.ruleset
     if game.covering:
-        return game.ruleset.rank(rank).plays is not Plays.WITH_COMPANION
-    return fits(game.ruleset, rank, demand)
+        return frozenset(
+            rank for rank in ALL_RANKS if ruleset.rank(rank).plays is not Plays.WITH_COMPANION
+        )
+    return fitting(ruleset, demand_of(ruleset, game.pile))
 
 
-def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> RuleRefused:
-    """Return why cards of several ranks are no play together, by the statement closest to it."""
+def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
+    """Return why cards of several ranks make no play, with the settings closest to the reason."""
     ranks = sorted({rank_of(card) for card in cards})
     for rank in ranks:
         if ruleset.rank(rank).plays is Plays.WITH_COMPANION:
-            rule = ruleset.cite(f"ranks.{rank}.plays", "model.normal_play")
-            return RuleRefused(rule, f"{rank} goes together with cards of one higher rank")
+            settings: tuple[str, ...] = (f"ranks.{rank}.plays", "model.normal_play")
+            return Refusal(f"{rank} goes together with cards of one higher rank", settings)
     settings = ("model.jokers",) if JOKER in ranks else ()
     if ruleset.turn.runs:
-        rule = ruleset.cite(*settings, "turn.runs", "model.normal_play")
-        return RuleRefused(rule, "a play is cards of one rank, or a run of one suit")
-    rule = ruleset.cite(*settings, "model.normal_play")
-    return RuleRefused(rule, "a play is one or more cards of one rank")
+        settings += ("turn.runs", "model.normal_play")
+        return Refusal("a play is cards of one rank, or a run of one suit", settings)
+    return Refusal("a play is one or more cards of one rank", (*settings, "model.normal_play"))
 
 
-def _unfitting(game: Game, laid: tuple[Card, ...], demand: Demand) -> RuleRefused | None:
-    """Return why a play, in laying order, may not go on the pile now."""
+def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
+    """Return why a play, in laying order, may not go on the pile now; None if it may."""
     ruleset, first, last = game.ruleset, rank_of(laid[0]), rank_of(laid[-1])
     plays = ruleset.rank(first).plays
     if plays is Plays.WITH_COMPANION:
         if first != last:
             return None  # companions need not fit themselves (L18)
-        rule = ruleset.cite(f"ranks.{first}.plays")
-        return RuleRefused(rule, f"{first} is played only together with a higher rank")
-    if not _fits_here(game, first, demand):
-        return RuleRefused(_forbids(game, first, demand), f"{first} does not fit on the pile")
+        detail = f"{first} is played only together with a higher rank"
+        return Refusal(detail, (f"ranks.{first}.plays",))
+    if first not in fitting_now(game):
+        settings = _forbids(game, first, _demand_now(game))
+        return Refusal(f"{first} does not fit on the pile", settings)
     return None if first == last else _run_breaks(game, laid)
 
 
-def _run_breaks(game: Game, laid: tuple[Card, ...]) -> RuleRefused | None:
+def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
     """Each further card of a run must be legal on the one before, and only the last may burn."""
     ruleset, pile = game.ruleset, game.pile
     for card, following in pairwise(laid):
         pile = (*pile, card)
         fitting = fits(ruleset, rank_of(following), demand_of(ruleset, pile))
         if burn_cause(ruleset, pile) is not None or not fitting:
-            return RuleRefused(ruleset.cite("turn.runs"), f"the run cannot go on after {card}")
+            return Refusal(f"the run cannot go on after {card}", ("turn.runs",))
     return None
 
 
-def _forbids(game: Game, rank: Rank, demand: Demand) -> str:
+def _forbids(game: Game, rank: Rank, demand: Demand) -> tuple[str, ...]:
     """
-    Return the statement by which `rank` does not answer `demand`.
+    Return the settings by which `rank` does not answer `demand`, the deciding one first.
 
-    Where the asking card has none of its own, and the card on top none for asking, it
-    is that of the transparent card through which the pile asks (S9, M10, T13).
+    If neither the asking card nor `rank` has a statement of its own, it is that of the
+    transparent card on top, through which the pile asks (S9, M10, T13).
     """
     ruleset = game.ruleset
     if demand.asked_by in ruleset.rank(rank).not_on:
-        return ruleset.cite(f"ranks.{rank}.not_on", f"ranks.{rank}.plays")
+        return (f"ranks.{rank}.not_on", f"ranks.{rank}.plays")
     top = rank_of(game.pile[-1])
-    settings = (demand.setting, f"ranks.{rank}.plays", f"ranks.{top}.asks")
-    return ruleset.cite(*settings, "model.normal_play")
+    return (demand.setting, f"ranks.{rank}.plays", f"ranks.{top}.asks", "model.normal_play")

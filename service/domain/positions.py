@@ -1,4 +1,4 @@
-"""Which position of the deck goes to whom in the deal."""
+"""Which positions of the deck the deal gives to each seat."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.domain.commands import Seat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dealt:
-    """Deck positions, per seat in the order of the deal; `used` is how many are gone."""
+    """Deck positions by seat, in the order of the deal; `used` counts the cards dealt."""
 
     down: tuple[tuple[int, ...], ...]
     up: tuple[tuple[int, ...], ...]
@@ -19,10 +19,14 @@ class Dealt:
 
 def positions(*, seats: int, dealer: Seat, down: int, up: int, hand: int) -> Dealt:
     """
-    Return who gets which position (rules.md, The deal).
+    Return the deck positions that each seat is dealt (rules.md, The deal).
 
     One card at a time, beginning left of the dealer: all rounds face down, then
     all rounds face up, then all rounds to the hands.
+
+    >>> dealt = positions(seats=2, dealer=0, down=1, up=1, hand=2)
+    >>> dealt.down, dealt.up, dealt.hand
+    (((1,), (0,)), ((3,), (2,)), ((5, 7), (4, 6)))
     """
 
     def rounds(start: int, count: int) -> tuple[tuple[int, ...], ...]:
@@ -40,5 +44,10 @@ def positions(*, seats: int, dealer: Seat, down: int, up: int, hand: int) -> Dea
 
 
 def seat_dealt(p: int, *, seats: int, dealer: Seat) -> Seat:
-    """Return the seat that was dealt position `p`."""
+    """
+    Return the seat that was dealt position `p`.
+
+    >>> [seat_dealt(p, seats=3, dealer=0) for p in range(4)]
+    [1, 2, 0, 1]
+    """
     return (dealer + 1 + p) % seats

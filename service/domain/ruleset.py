@@ -1,17 +1,18 @@
-"""Every rule as a setting: what a ruleset says, in values that the engine reads."""
+"""Rulesets: every rule as a setting that the engine reads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from service.domain.cards import JOKER, RANKS, Rank
 
 
 class DeckCount(StrEnum):
-    """How many decks a number of seats needs."""
+    """How the number of decks follows from the number of seats."""
 
     FIXED = "fixed"  # always `decks`
     TO_FIT = "to_fit"  # as many as the deal asks for (L1)
@@ -20,7 +21,7 @@ class DeckCount(StrEnum):
 
 
 class Layout(StrEnum):
-    """Whether the seats choose their face-up cards themselves."""
+    """Whether players choose their own face-up cards."""
 
     NONE = "none"
     PLAIN = "plain"  # one card a slot (P21)
@@ -36,7 +37,7 @@ class Starter(StrEnum):
 
 
 class Opener(StrEnum):
-    """Who makes the first play."""
+    """Which seat makes the first play."""
 
     LEFT_OF_DEALER = "left_of_dealer"
     FIRST_DEALT = "first_dealt"
@@ -62,7 +63,7 @@ class RefillTo(StrEnum):
 
 
 class Obligation(StrEnum):
-    """Whether a seat that can play has to."""
+    """Whether a seat that can play must do so."""
 
     MUST_PLAY = "must_play"
     MAY_PICK_UP = "may_pick_up"
@@ -77,14 +78,14 @@ class TryStock(StrEnum):
 
 
 class Taker(StrEnum):
-    """Who takes a pile that was not beaten."""
+    """Which seat takes a pile that was not beaten."""
 
     SELF = "self"
     PREVIOUS = "previous"
 
 
 class After(StrEnum):
-    """Who plays after a pick-up."""
+    """Which seat plays after a pick-up."""
 
     NEXT = "next"
     PREVIOUS = "previous"
@@ -93,7 +94,7 @@ class After(StrEnum):
 
 
 class Along(StrEnum):
-    """What a seat without a hand takes along with the pile."""
+    """Which face-up cards a seat without a hand takes along with the pile."""
 
     NOTHING = "nothing"
     ONE_SLOT = "one_slot"  # one face-up card, or a stack of them
@@ -101,7 +102,7 @@ class Along(StrEnum):
 
 
 class Plays(StrEnum):
-    """Where a rank may be played."""
+    """What a rank may be played on."""
 
     NORMAL = "normal"
     ANYTHING = "anything"
@@ -126,7 +127,7 @@ class PlayedFor(StrEnum):
 
 
 class NextDealer(StrEnum):
-    """Who deals the next hand of a table."""
+    """Which seat deals the next hand of a table."""
 
     LOSER = "loser"
     ROTATE = "rotate"
@@ -134,7 +135,7 @@ class NextDealer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeckSettings:
-    """Which cards the game is played with."""
+    """The cards that the game is played with."""
 
     count: DeckCount = DeckCount.FIXED
     decks: int = 1  # exactly (fixed), or at least
@@ -147,7 +148,7 @@ class DeckSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealSettings:
-    """What is dealt, thrown, turned and exchanged before the first play."""
+    """The deal, and what is thrown, turned and exchanged before the first play."""
 
     down: int = 3
     up: int = 3
@@ -155,12 +156,12 @@ class DealSettings:
     layout: Layout = Layout.NONE
     starter: Starter = Starter.NONE
     exchange: bool = True
-    throws: tuple[Rank, ...] = ()  # the first of these ranks that anybody holds is thrown (R)
+    throws: tuple[Rank, ...] = ()  # the first of these ranks found in any hand is thrown (R)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningSettings:
-    """Who plays first, and what."""
+    """Which seat plays first, and with which cards."""
 
     opener: Opener = Opener.LEFT_OF_DEALER
     ranks: tuple[Rank, ...] = ()  # the order in which cards qualify
@@ -170,7 +171,7 @@ class OpeningSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefillSettings:
-    """How hands are filled up."""
+    """How hands are refilled."""
 
     to: RefillTo = RefillTo.SIZE
     size: int = 3
@@ -198,7 +199,7 @@ class PickUpSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurnSettings:
-    """When sets burn, and who clears."""
+    """When sets burn, and which seat clears the pile."""
 
     set_size: int = 4  # 0: sets do not burn
     flusher: bool = False
@@ -206,7 +207,7 @@ class BurnSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndSettings:
-    """What the hand is played for and what follows it."""
+    """What the hand is played for, and what follows it."""
 
     played_for: PlayedFor = PlayedFor.LOSER
     next_dealer: NextDealer = NextDealer.LOSER
@@ -218,10 +219,10 @@ class RankRule:
     """What one rank may be played on, asks and does."""
 
     plays: Plays = Plays.NORMAL
-    not_on: tuple[Rank, ...] = ()  # never played where one of these asks
+    not_on: tuple[Rank, ...] = ()  # never played if one of these asks
     asks: Asks = Asks.AT_LEAST
-    asks_as: Rank | None = None  # asks as this rank would; its own where None
-    besides: tuple[Rank, ...] = ()  # fit as well, whatever is asked
+    asks_as: Rank | None = None  # asks as this rank would; None: as its own
+    besides: tuple[Rank, ...] = ()  # ranks that always satisfy what it asks
     alone: Asks = Asks.ANYTHING  # what a pile of transparent cards asks with this one at the bottom
     burns: bool = False
     covers: bool = False  # has to be covered by the same seat
@@ -233,10 +234,17 @@ class RankRule:
 PLAIN_RANK: Final = RankRule()
 ALL_RANKS: Final = (*RANKS, JOKER)
 
+MAX_TURN_LIMIT: Final = 19_000
+"""The most actions that a table may allow for one hand (rules.md, Endless hands)."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Ruleset:
-    """One ruleset with its options applied, as one hand is played by it."""
+    """
+    One ruleset with its options applied, as one hand is played by it.
+
+    It has no slots, because it caches tables that are computed once.
+    """
 
     id: str
     options: Mapping[str, object] = field(default_factory=dict)
@@ -260,10 +268,25 @@ class Ruleset:
 
     def height(self, rank: Rank) -> int:
         """Return the place of `rank` in the order, from 0 for the lowest."""
-        return self.order.index(rank)
+        return self._heights[rank]
+
+    @cached_property
+    def _heights(self) -> Mapping[Rank, int]:
+        return {rank: height for height, rank in enumerate(self.order)}
+
+    @cached_property
+    def fitting(self) -> dict[object, frozenset[Rank]]:
+        """Cache of the ranks that satisfy each demand; `demand.fitting` fills it."""
+        return {}
 
     def cite(self, *settings: str) -> str:
-        """Return the statement behind the first of `settings` that has one."""
+        """
+        Return the id of the statement behind the first of `settings` that has one.
+
+        >>> rules = Ruleset(id="r", seats_min=2, seats_max=4, cites={"turn.obligation": "P8"})
+        >>> rules.cite("turn.try_stock", "turn.obligation"), rules.cite("deal.up")
+        ('P8', '1-model')
+        """
         for setting in settings:
             statement = self.cites.get(setting)
             if statement is not None:
@@ -272,7 +295,15 @@ class Ruleset:
 
 
 def deck_of(ruleset: Ruleset, seats: int) -> tuple[int, int, tuple[Rank, ...]]:
-    """Return (whole decks, jokers, ranks of a partial deck) for a number of seats."""
+    """
+    Return (whole decks, jokers, ranks of a partial deck) for a number of seats.
+
+    >>> rules = Ruleset(
+    ...     id="r", seats_min=2, seats_max=12, deck=DeckSettings(count=DeckCount.TO_FIT, jokers=2)
+    ... )
+    >>> deck_of(rules, 5), deck_of(rules, 6)
+    ((1, 2, ()), (2, 2, ()))
+    """
     deck = ruleset.deck
     jokers = deck.jokers
     if deck.jokers_from_seats and seats >= deck.jokers_from_seats:

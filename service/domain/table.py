@@ -1,20 +1,19 @@
-"""A table: the same seats playing hand after hand; pure, like the game."""
+"""A table, where the same seats play hand after hand: events, state, fold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Clock, EndReason, Entropy
-from service.domain.replacing import replace
 from service.domain.ruleset import NextDealer
 
 
 class SeatKind(StrEnum):
-    """Who sits at a seat of a table."""
+    """The occupant of a seat: a person, a bot, or none."""
 
     HUMAN = "human"
     BOT = "bot"
@@ -22,7 +21,7 @@ class SeatKind(StrEnum):
 
 
 class TableStatus(StrEnum):
-    """Where a table stands."""
+    """The phase of a table."""
 
     OPEN = "open"  # seats are free
     BETWEEN = "between"  # full, no hand running
@@ -32,14 +31,14 @@ class TableStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSeat:
-    """One seat of a table and what it has lost so far."""
+    """One seat of a table, with its results so far."""
 
     kind: SeatKind = SeatKind.OPEN
-    player: str | None = None  # an opaque number; whose it is stands outside the stream
+    player: str | None = None  # an opaque number; the stream does not name the person
     bot: str | None = None
     entropy: Entropy = Entropy.NONE
     key: str | None = None
-    key_sig: str | None = None  # of the present key by the one before it
+    key_sig: str | None = None  # signature of the present key by the previous one
     hands: int = 0
     shithead: int = 0
     bag: bool = False
@@ -47,7 +46,7 @@ class TableSeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What holds for all hands of a table; the ruleset is pinned whole."""
+    """The conditions of all hands of a table; the ruleset is pinned whole."""
 
     ruleset: Mapping[str, Any]  # {id, options, settings}, as each hand's first event has it
     next_dealer: NextDealer
@@ -61,7 +60,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOpened:
-    """A player opened a table; rules and conditions hold for all its hands."""
+    """A player opened a table, with the rules and conditions of all its hands."""
 
     host: str
     conditions: Conditions
@@ -142,7 +141,7 @@ class Table:
 
     @property
     def status(self) -> TableStatus:
-        """Return where the table stands."""
+        """Return the phase of the table."""
         if self.closed:
             return TableStatus.CLOSED
         if self.game is not None:
@@ -152,11 +151,11 @@ class Table:
 
     @property
     def next_hand(self) -> int:
-        """Return the number of the hand to deal next; an aborted one does not use up its own."""
+        """Return the number of the next hand; an aborted hand is dealt again under its own."""
         return self.hand if self.repeat else self.hand + 1
 
     def seat_of(self, player: str) -> Seat | None:
-        """Return where a player sits."""
+        """Return the seat of a player, None if the player has none here."""
         for seat, state in enumerate(self.seats):
             if state.player == player:
                 return seat
@@ -164,21 +163,27 @@ class Table:
 
 
 def fold_table(events: Iterable[TableEvent]) -> Table:
-    """Return the table after `events`, the first of which opens it."""
+    """
+    Return the table after `events`, the first of which opens it.
+
+    Raises ValueError if the first event opens no table, or a later one does.
+    """
     steps = iter(events)
     opened = next(steps)
     if not isinstance(opened, TableOpened):
         raise ValueError("a table begins with table_opened")
-    table = Table(
-        host=opened.host, conditions=opened.conditions, version=1, seats=opened.seats
-    )
+    table = Table(host=opened.host, conditions=opened.conditions, version=1, seats=opened.seats)
     for event in steps:
         table = evolve_table(table, event)
     return table
 
 
 def evolve_table(table: Table, event: TableEvent) -> Table:
-    """Return `table` after `event`."""
+    """
+    Return `table` after `event`.
+
+    Raises ValueError for a second `TableOpened`.
+    """
     return replace(_changed(table, event), version=table.version + 1)
 
 
@@ -207,11 +212,14 @@ def _changed(table: Table, event: TableEvent) -> Table:
 def _finished(table: Table, event: HandFinished) -> Table:
     if event.reason is None:
         return replace(table, game=None, repeat=True)
+    # A match of two hands is decided by its second one.
+    match_of_two = "second_hand" in (table.conditions.ruleset["settings"] or {})
+    decides = not match_of_two or table.hand % 2 == 0
     seats = tuple(
         replace(
             state,
             hands=state.hands + 1,
-            shithead=state.shithead + (seat == event.shithead),
+            shithead=state.shithead + (decides and seat == event.shithead),
             bag=table.conditions.paper_bag and _wears_bag(state, seat, event),
         )
         for seat, state in enumerate(table.seats)
@@ -221,11 +229,10 @@ def _finished(table: Table, event: HandFinished) -> Table:
 
 def dealer_after(table: Table, event: HandFinished) -> Seat | None:
     """
-    Return who deals after a finished hand (rules.md, Next dealer).
+    Return the seat that deals after a finished hand (rules.md, Next dealer).
 
-    After a stalemate the same seat deals again, after a forfeit the one who gave
-    up; else the loser or, where the rules rotate the deal or there is no loser,
-    the next seat.
+    After a stalemate the same seat deals again, after a forfeit the seat that gave up;
+    else the loser or, if the rules rotate the deal or there is no loser, the next seat.
     """
     if event.dealer is None:
         return None

@@ -1,28 +1,29 @@
-"""The game as somebody may see it: a seat, the public, or after the seal everybody."""
+"""The game as a viewer may see it: a seat, the public, or all cards."""
 
 from __future__ import annotations
 
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from service.domain.cards import HIDDEN, Card, in_code_order
 from service.domain.commands import Seat
 from service.domain.game import Game, SeatState
-from service.domain.replacing import replace
 
 ALL: Final = "all"
-"""The viewer to whom nothing is hidden; only for sealed games."""
+"""The viewer who sees every card; only for sealed games."""
 
 Viewer = Seat | Literal["all"] | None
-"""Who looks: a seat, ALL, or None for the public."""
+"""A seat, ALL, or None for the public."""
 
 
 def seen_by(game: Game, viewer: Viewer) -> Game:
     """
     Return `game` as `viewer` may see it, with HIDDEN for every other card.
 
-    It is the game that the viewer could fold from the public log with what it
-    was dealt and drew itself. Cards of a hand stand in code order, hidden ones
-    last: the order of a hand would tell when each of its cards was drawn.
+    It equals the game that the viewer could fold from the public log and its own cards.
+    Cards of a hand are in code order, hidden ones last: the order of a hand would reveal
+    when each of its cards was drawn.
     """
     seats = tuple(
         _open(state) if viewer in (seat, ALL) else _closed(state)

@@ -1,1 +1,1 @@
-"""The public log: its sequencer, its tiles and proofs, and those who watch it from outside."""
+"""The public log: sequencer, witnesses and monitors."""

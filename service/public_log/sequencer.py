@@ -1,27 +1,160 @@
-"""The sequencer: the one that lets the public log grow, signs its heads and asks for witnesses."""
+"""The sequencer: appends to the public log, signs its heads, collects cosignatures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from pathlib import Path
+from typing import Final, Protocol
 
-from service.public_log.signed import Forgetful, Signed
-from service.public_log.store import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, Waiting
-from service.public_log.witnesses import (
+from service.atomic_files import PUBLIC, folder_lock, write_whole
+from service.keys.keyring import MOST_SIGNING
+from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, Waiting
+from service.public_log.witness_client import (
     RemoteWitness,
     SeenMore,
     Unheard,
     WitnessRefused,
+    ask_all,
     ask_witness,
 )
-from service.record.canonical import RecordError
-from service.record.checkpoint import Checkpoint, sign_checkpoint
-from service.record.notes import NoteSigner, parse_note, signature_line
-from service.record.receipts import receipt_body
-from service.record.tiles import TiledTree, grow, read_edge
-from service.record.tree import leaf_hash
+from service.shx.canonical import RecordError
+from service.shx.receipts import receipt_body
+from service.shx.tlog.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
+from service.shx.tlog.notes import NoteSigner, NoteVerifier, parse_note, signature_line
+from service.shx.tlog.tiles import TiledTree, grow, read_edge
+from service.shx.tlog.tree import leaf_hash, root
+
+NAME = "log.checkpoint"
+
+
+class Signed(Protocol):
+    """Remembers the largest tree that this service signed, and what contradicts the present one."""
+
+    @property
+    def place(self) -> Path | None:
+        """Return the file where it is remembered; None if it ends with the process."""
+
+    def last(self) -> Checkpoint | None:
+        """Return what was signed last; None where nothing is known of it."""
+
+    def keep(self, note: bytes) -> None:
+        """Remember a checkpoint that is about to be published."""
+
+    def contradiction(self) -> Checkpoint | None:
+        """Return the checkpoint, signed here, with which a witness contradicted the log."""
+
+    def contradict(self, note: bytes) -> None:
+        """Remember such a checkpoint; the first one stays until it is settled."""
+
+    def settle(self) -> None:
+        """Forget it: the log continues that checkpoint again."""
+
+
+class Forgetful:
+    """Knows of nothing that was signed; for logs that live no longer than their process."""
+
+    place: Path | None = None
+
+    def __init__(self) -> None:
+        self._contradiction: bytes | None = None
+
+    def last(self) -> None:
+        """Return that nothing is known."""
+
+    def keep(self, note: bytes) -> None:
+        """Forget it."""
+
+    def contradiction(self) -> Checkpoint | None:
+        """Return what a witness has shown to this process."""
+        return None if self._contradiction is None else _parsed(self._contradiction)
+
+    def contradict(self, note: bytes) -> None:
+        """Remember it for this process."""
+        self._contradiction = self._contradiction or note
+
+    def settle(self) -> None:
+        """Forget it."""
+        self._contradiction = None
+
+
+class SignedFile:
+    """
+    The newest checkpoint in a file.
+
+    A database can be set back by a restore; this file is not set back with it, if it lies
+    where no snapshot of the database reaches. It holds what anybody may read, so
+    `shithead restore --checkpoint` takes it as it is. A contradiction is kept beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._against = path.with_name(f"{path.name}.contradiction")
+
+    @property
+    def place(self) -> Path | None:
+        """Return the file of the checkpoint."""
+        return self._path
+
+    def last(self) -> Checkpoint | None:
+        """Return what was signed last; raises OSError or RecordError where it cannot be read."""
+        return _read(self._path)
+
+    def keep(self, note: bytes) -> None:
+        """
+        Remember a checkpoint, on disk before anybody sees it, unless a larger tree is remembered.
+
+        Raises OSError, or RecordError where `note` is none.
+        """
+        size = _parsed(note).size
+        with folder_lock(self._path.parent):
+            last = self.last()
+            if last is None or last.size <= size:
+                write_whole(self._path, note, mode=PUBLIC)
+
+    def contradiction(self) -> Checkpoint | None:
+        """Return what a witness has shown; raises OSError or RecordError where it is damaged."""
+        return _read(self._against)
+
+    def contradict(self, note: bytes) -> None:
+        """Keep a checkpoint as evidence; processes that start later find it."""
+        with folder_lock(self._path.parent):
+            if not self._against.exists():
+                write_whole(self._against, note, mode=PUBLIC)
+
+    def settle(self) -> None:
+        """Remove the contradiction."""
+        self._against.unlink(missing_ok=True)
+
+
+def beside(key_file: Path | None, place: Path | None = None) -> Signed:
+    """Return the memory of a service; without a key file and a place there is none that lasts."""
+    path = checkpoint_path(key_file, place)
+    return Forgetful() if path is None else SignedFile(path)
+
+
+def checkpoint_path(key_file: Path | None, place: Path | None = None) -> Path | None:
+    """Return the file that remembers the newest checkpoint: `place`, else beside the key file."""
+    if place is not None or key_file is None:
+        return place
+    return key_file.with_name(NAME)
+
+
+def _read(path: Path) -> Checkpoint | None:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return _parsed(data)
+
+
+def _parsed(note: bytes) -> Checkpoint:
+    try:
+        return parse_checkpoint(parse_note(note).text)
+    except RecordError as error:
+        raise RecordError(error.code, f"no checkpoint: {error.detail}") from None
+
 
 BATCH: Final = 500
 BETWEEN: Final = timedelta(seconds=60)
@@ -32,6 +165,10 @@ Step = Callable[[str], None]
 
 class LogBroken(Exception):
     """The rows do not make the tree that was signed: nothing is signed until somebody looked."""
+
+
+class Unconfirmed(Exception):
+    """Too few witnesses have agreed with the log yet: nothing is signed until they have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +196,21 @@ class Sequencer:
         signers: Callable[[datetime], Sequence[NoteSigner]],
         now: Callable[[], datetime],
         witnesses: Sequence[RemoteWitness] = (),
+        quorum: int = 0,
         signed: Signed | None = None,
         step: Step = lambda _name: None,
+        own_keys: Callable[[], Sequence[NoteVerifier]] = lambda: (),
     ) -> None:
         self._store = store
         self._origin = origin
         self._signers = signers
         self._now = now
         self._witnesses = witnesses
+        self._quorum = quorum
         self._memory = signed or Forgetful()
+        self._has_kept = False
         self._step = step
+        self._own_keys = own_keys
 
     def run_once(self) -> int:
         """Do one round and return how many leaves were added; raises what the store raises."""
@@ -105,81 +247,137 @@ class Sequencer:
             return False
         self._check(head, published)
         self._check_memory(head, remembered)
+        self._check_contradiction(head)
         self._step("checked")
         try:
             self._memory.keep(note)
         except OSError as error:
             raise LogBroken(f"what is to be signed cannot be remembered: {error}") from None
+        self._has_kept = True
         self._store.sign(head.size, note)
         self._step("signed")
         return True
 
+    @property
+    def witnesses(self) -> tuple[RemoteWitness, ...]:
+        """Return the witnesses that are asked."""
+        return tuple(self._witnesses)
+
     def confirm(self) -> None:
         """
-        Ask the witnesses, before anything is signed, whether they have seen more than is here.
+        Compare the log with what was signed and seen before, before anything is signed.
 
-        Raises LogBroken where one has: the database is older than what was published.
-        One that does not answer is not waited for.
+        All witnesses are asked at once. Raises LogBroken where what was signed last is
+        lost, or where a witness proves that it has seen another log: the database is older
+        than what was published. Raises Unconfirmed while fewer than the quorum agree.
         """
         published = self._store.published()
-        if published is None or published.size == 0:
+        size = 0 if published is None else published.size
+        if size and self._memory.place is not None and self._remembered() is None:
+            raise LogBroken(
+                f"{self._memory.place} is not there, and the public log has {size} signed leaves: "
+                "without it nobody here knows whether more were signed; put it back, or put "
+                "there the newest checkpoint that anybody has"
+            )
+        if not self._witnesses:
             return
-        tree = TiledTree(published.size, self._store.hashes)
-        for witness in self._witnesses:
-            try:
-                ask_witness(witness, published.note, tree, published.size)
-            except WitnessRefused as reason:
-                if not self._overtaken(reason):
-                    raise LogBroken(f"{witness.verifier.name}: {reason}") from None
-            except Unheard:
-                continue
+        note = self._of_nothing() if published is None else published.note
+        tree = TiledTree(size, self._store.hashes)
+        own = self._own()
+        answers = ask_all(
+            self._witnesses, lambda witness: ask_witness(witness, note, tree, size, own)
+        )
+        agreed = 0
+        for witness, answer in answers:
+            if isinstance(answer, str) or self._overtaken(answer):
+                agreed += 1
+            elif isinstance(answer, WitnessRefused) and answer.proof is not None:
+                self._contradicted(answer.proof)
+                raise LogBroken(f"{witness.verifier.name}: {answer}")
+        if agreed < self._quorum:
+            raise Unconfirmed(
+                f"{agreed} of {len(self._witnesses)} witnesses have agreed with the log, "
+                f"{self._quorum} have to before it is signed"
+            )
 
     def behind(self) -> Behind:
         """Return how far signatures lag behind the leaves, as anybody who looks may ask."""
         head, published = self._store.head(), self._store.published()
         signed = 0 if published is None else published.size
         uncosigned = {
-            witness.verifier.name: max(
-                0, signed - self._store.cosigned_size(str(witness.verifier))
-            )
+            witness.verifier.name: max(0, signed - self._store.cosigned_size(str(witness.verifier)))
             for witness in self._witnesses
         }
         return Behind(unsigned=head.size - signed, uncosigned=uncosigned)
 
     def ask_witnesses(self) -> list[tuple[RemoteWitness, Unheard]]:
         """
-        Ask each witness for its cosignature under the newest checkpoint.
+        Ask each witness for its cosignature under the newest checkpoint, all at once.
 
         Best effort: return those that gave none, each with the reason. An empty tree
         has nothing to witness.
         """
+        answers = ask_all(self._witnesses, self.ask)
+        return [(witness, reason) for witness, reason in answers if reason is not None]
+
+    def ask(self, witness: RemoteWitness) -> Unheard | None:
+        """
+        Ask one witness for its cosignature; return why there is none.
+
+        A refusal that it proves stops the signing, from now on and after a restart.
+        """
         published = self._store.published()
         if published is None or published.size == 0:
-            return []
-        unheard = []
+            return None
         tree = TiledTree(published.size, self._store.hashes)
-        for witness in self._witnesses:
-            name = str(witness.verifier)
-            known = self._store.cosigned_size(name)
-            if known >= published.size:
-                continue
-            try:
-                line = ask_witness(witness, published.note, tree, known)
-            except Unheard as reason:
-                if not self._overtaken(reason):
-                    unheard.append((witness, reason))
-                continue
-            self._step("cosigned")
-            self._store.keep_cosignature(published.size, name, line)
-        return unheard
+        name = str(witness.verifier)
+        known = self._store.cosigned_size(name)
+        if known >= published.size:
+            return None
+        try:
+            line = ask_witness(witness, published.note, tree, known, self._own())
+        except Unheard as reason:
+            if self._overtaken(reason):
+                return None
+            if isinstance(reason, WitnessRefused) and reason.proof is not None:
+                self._contradicted(reason.proof)
+            return reason
+        self._step("cosigned")
+        self._store.keep_cosignature(published.size, name, line)
+        return None
 
-    def _overtaken(self, reason: Unheard) -> bool:
+    def _own(self) -> list[NoteVerifier]:
+        """Return every key that this log was ever signed with, as far as it is known here."""
+        present = [signer.verifier for signer in self._signers(self._now())]
+        return list(dict.fromkeys([*present, *self._own_keys()]))
+
+    def _of_nothing(self) -> bytes:
+        """Return the checkpoint of the empty tree, to ask witnesses what they have seen."""
+        head = Checkpoint(origin=self._origin, size=0, root=root(()))
+        return sign_checkpoint(head, self._signers(self._now()))
+
+    def _contradicted(self, proof: bytes) -> None:
+        try:
+            self._memory.contradict(proof)
+        except OSError as error:
+            raise LogBroken(f"what a witness has shown cannot be kept: {error}") from None
+
+    def _overtaken(self, reason: object) -> bool:
         """Return whether a witness saw more because another sequencer has published it since."""
+        if not isinstance(reason, WitnessRefused):
+            return False
         published = self._store.published()
+        if published is None:
+            return False
+        if reason.proof is not None:
+            seen = parse_checkpoint(parse_note(reason.proof).text)
+            return self._continues(published.size, seen)
+        return isinstance(reason, SeenMore) and reason.size <= published.size
+
+    def _continues(self, size: int, seen: Checkpoint) -> bool:
+        """Return whether the tree of `size` leaves has a tree that was seen as its beginning."""
         return (
-            isinstance(reason, SeenMore)
-            and published is not None
-            and reason.size <= published.size
+            seen.size <= size and TiledTree(size, self._store.hashes).root(seen.size) == seen.root
         )
 
     def _batch(self, head: Head, waiting: Sequence[Waiting], now: datetime) -> Batch:
@@ -220,6 +418,8 @@ class Sequencer:
     def _check_memory(self, head: Head, last: Checkpoint | None) -> None:
         """Raise unless this tree goes on from the last one signed, whatever the database says."""
         if last is None:
+            if self._has_kept and self._memory.place is not None:
+                raise LogBroken(f"{self._memory.place} is gone: what was signed last is lost")
             return
         if last.size > head.size:
             raise LogBroken(
@@ -228,6 +428,21 @@ class Sequencer:
             )
         if TiledTree(head.size, self._store.hashes).root(last.size) != last.root:
             raise LogBroken(f"the tree of {last.size} leaves that was signed here is another")
+
+    def _check_contradiction(self, head: Head) -> None:
+        """Raise while the tree does not continue what a witness has shown, signed by us."""
+        try:
+            seen = self._memory.contradiction()
+        except (OSError, RecordError) as error:
+            raise LogBroken(f"what a witness has shown cannot be read: {error}") from None
+        if seen is None:
+            return
+        if not self._continues(head.size, seen):
+            raise LogBroken(
+                f"a witness has shown a checkpoint of {seen.size} leaves that was signed here, and "
+                f"the tree of {head.size} leaves does not continue it"
+            )
+        self._memory.settle()
 
     def _signed(self, head: Head, signers: Sequence[NoteSigner]) -> bytes:
         """
@@ -239,8 +454,15 @@ class Sequencer:
         checkpoint = Checkpoint(origin=self._origin, size=head.size, root=head.root)
         if head.note is None:
             return sign_checkpoint(checkpoint, signers)
-        there = {(line.name, line.key_id) for line in parse_note(head.note).signatures}
+        try:
+            lines = parse_note(head.note).signatures
+        except RecordError:  # more lines than a note may have, from an earlier release
+            return sign_checkpoint(checkpoint, signers)
+        there = {(line.name, line.key_id) for line in lines}
         missing = [s for s in signers if (s.name, s.verifier.key_id) not in there]
+        if len(there) + len(missing) > MOST_SIGNING:
+            # On an idle log, after many rotations: the lines of retired keys make room.
+            return sign_checkpoint(checkpoint, signers) if missing else head.note
         return head.note + "".join(_line(signer, checkpoint) for signer in missing).encode()
 
 

@@ -1,4 +1,4 @@
-"""A witness (C2SP tlog-witness): cosigns a checkpoint only if it continues what it saw before."""
+"""A witness (C2SP tlog-witness): cosigns checkpoints of an append-only log; polls and serves."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from service.record.canonical import RecordError
-from service.record.checkpoint import Checkpoint, open_checkpoint, parse_checkpoint
-from service.record.cosignature import Cosigner, cosign
-from service.record.hashing import sha256
-from service.record.notes import NoteVerifier, parse_note
-from service.record.shapes import decode_base64
-from service.record.tree import consistency_holds, root
-from service.whole_files import write_whole
+from service.atomic_files import write_whole
+from service.public_log.log_client import LogClient, NotThere, Unreachable
+from service.public_log.polling import HEALTH_PATH, REQUEST_SECONDS, Poller, health_answer
+from service.public_log.witness_client import write_request
+from service.shx.canonical import RecordError, parse_time
+from service.shx.hashing import sha256
+from service.shx.keys import KeyList, followed, is_over
+from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, parse_checkpoint
+from service.shx.tlog.cosignature import Cosigner, cosign
+from service.shx.tlog.notes import NoteVerifier, parse_note, signature_line
+from service.shx.tlog.tiles import TiledTree
+from service.shx.tlog.tree import consistency_holds, root
+from service.shx.validators import decode_base64
 
 MAX_REQUEST: Final = 1 << 17  # bytes
 MAX_PROOF: Final = 63
@@ -27,11 +34,12 @@ SIZE_TYPE: Final = "text/x.tlog.size"
 PLAIN: Final = "text/plain; charset=utf-8"
 
 _OLD: Final = re.compile(r"old (0|[1-9][0-9]{0,18})")
+_CHECKPOINT: Final = re.compile(r"/([0-9a-f]{64})/checkpoint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a witness answers: an HTTP status, a media type, a body."""
+    """An HTTP response of a witness."""
 
     status: int
     body: bytes
@@ -44,42 +52,64 @@ class Seen:
 
     size: int
     root: bytes
+    note: bytes = b""  # its checkpoint, signed by the log, with the cosignature
 
 
 NOTHING: Final = Seen(size=0, root=root(()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogKey:
+    """A key of a log known to a witness, with its signed end date, if any."""
+
+    verifier: NoteVerifier
+    until: str | None = None
+
+
 class WitnessState:
-    """The trees that a witness has seen, by origin, in a file that is replaced whole."""
+    """The last trees and keys a witness has seen, in a file written atomically."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._lock = threading.Lock()
         self._seen = _read(path)
+        self._keys = _read_log_keys(path)
+
+    @classmethod
+    def begin(cls, path: Path) -> WitnessState:
+        """Return the state of a new witness, written at once, so that its loss is noticed later."""
+        write_whole(path, _state_text({}, ()), new=True)
+        return cls(path)
 
     def seen(self, origin: str) -> Seen:
         """Return the last tree of a log."""
         return self._seen.get(origin, NOTHING)
 
     def keep(self, origin: str, seen: Seen) -> None:
-        """Remember a tree, on disk before anything is answered."""
-        known = {**self._seen, origin: seen}
-        said = {
-            "v": 1,
-            "logs": {
-                name: {"size": one.size, "root": b64encode(one.root).decode("ascii")}
-                for name, one in known.items()
-            },
-        }
-        write_whole(self._path, json.dumps(said, indent=1).encode() + b"\n")
-        self._seen = known
+        """Store a tree on disk; call it before the cosignature is sent."""
+        with self._lock:
+            known = {**self._seen, origin: seen}
+            write_whole(self._path, _state_text(known, self._keys))
+            self._seen = known
+
+    def log_keys(self) -> tuple[LogKey, ...]:
+        """Return the learnt keys of logs, including retired ones."""
+        return self._keys
+
+    def keep_keys(self, keys: Sequence[LogKey]) -> None:
+        """Store the keys of logs and their end dates."""
+        with self._lock:
+            if tuple(keys) != self._keys:
+                write_whole(self._path, _state_text(self._seen, keys))
+                self._keys = tuple(keys)
 
     def keep_evidence(self, note: bytes) -> Path:
-        """Keep a signed checkpoint that contradicts what was seen, and return where."""
+        """Save a signed checkpoint that contradicts the state; return its path."""
         return keep_evidence(self._path, note)
 
 
 def keep_evidence(beside: Path, note: bytes) -> Path:
-    """Keep a signed note beside a file, once, and no more than a disk can bear; return where."""
+    """Save a signed note beside a file, up to MOST_EVIDENCE notes; return its path."""
     path = beside.with_name(f"{beside.name}.refused-{sha256(note).hex()[:12]}.note")
     if len(list(beside.parent.glob(f"{beside.name}.refused-*.note"))) < MOST_EVIDENCE:
         write_whole(path, note)
@@ -87,7 +117,7 @@ def keep_evidence(beside: Path, note: bytes) -> Path:
 
 
 class Witness:
-    """Answers add-checkpoint; one request at a time, so that it never goes back."""
+    """Answers add-checkpoint, one request at a time, so that its trees only grow."""
 
     def __init__(
         self,
@@ -96,17 +126,18 @@ class Witness:
         logs: Mapping[str, Sequence[NoteVerifier]],
         state: WitnessState,
         now: Callable[[], float],
-        tell: Callable[[str], None] = lambda _said: None,
+        tell: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self._cosigner = cosigner
-        self._logs = dict(logs)
+        self._logs = {origin: list(keys) for origin, keys in logs.items()}
         self._state = state
+        self._ends = {key.verifier: key.until for key in state.log_keys() if key.until is not None}
         self._now = now
         self._tell = tell
         self._lock = threading.Lock()
 
     def add_checkpoint(self, request: bytes) -> Answer:
-        """Return the cosignature, or why there is none; the checks in the order of the text."""
+        """Return the cosignature or an error; the checks are in the order of the specification."""
         try:
             old_size, proof, note = _parse(request)
             origin = parse_checkpoint(parse_note(note).text).origin
@@ -122,10 +153,10 @@ class Witness:
 
     def older(self, note: bytes, *, begins: bool) -> Answer:
         """
-        Return the answer to a checkpoint of fewer leaves than were seen, met on an own look.
+        Return the answer to a polled checkpoint that has fewer leaves than the tree seen.
 
-        One that `begins` the tree seen may come out of a cache. Of any other the log was
-        set back, or lost leaves that it signed; the checkpoint is kept, nothing cosigned.
+        One that `begins` the tree seen may come from a cache. With any other, the log was
+        rolled back or lost signed leaves; the checkpoint is saved as evidence.
         """
         origin = parse_checkpoint(parse_note(note).text).origin
         checkpoint = self._signed(origin, note)
@@ -134,34 +165,71 @@ class Witness:
         seen = self.seen(origin)
         if begins:
             return Answer(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
-        said = f"{checkpoint.size} leaves that do not begin the {seen.size} seen, or hide them"
-        return self._contradicted(422, said, note)
+        detail = f"{checkpoint.size} leaves, which are no prefix of the {seen.size} seen"
+        return self._contradicted(422, detail, note)
 
     def seen(self, origin: str) -> Seen:
-        """Return the last tree of a log that was cosigned."""
+        """Return the last cosigned tree of a log."""
         return self._state.seen(origin)
 
     def keys(self) -> list[NoteVerifier]:
-        """Return the keys of all logs that are watched."""
-        return [key for keys in self._logs.values() for key in keys]
+        """Return the current keys of all watched logs."""
+        return [key for keys in self._logs.values() for key in keys if not self._is_over(key)]
 
-    def learn(self, keys: Sequence[NoteVerifier]) -> None:
-        """Take keys that those known have signed; of no other log than before."""
+    def learn(self, keys: Sequence[NoteVerifier], listed: KeyList | None = None) -> None:
+        """
+        Accept keys signed by known keys, and end dates signed by later keys.
+
+        Keys of other logs are ignored, and an end date is never moved later.
+        """
         for origin, known in self._logs.items():
             new = [key for key in keys if key.name == origin and key not in known]
             if new:
                 self._logs[origin] = [*known, *new]
-                self._tell(f"{origin} has a new key, signed by the one before")
+                self._tell(f"{origin} has a new key, signed by the previous one")
+        watched = [key for keys in self._logs.values() for key in keys]
+        for key, until in (listed.retired(self.keys()) if listed else {}).items():
+            if key in watched and until < self._ends.get(key, "9"):
+                self._ends[key] = until
+                self._tell(f"{key.name}: its key {key.key_id.hex()} ends at {until}")
+        others = [key for key in self._state.log_keys() if key.verifier not in watched]
+        kept = [LogKey(verifier=key, until=self._ends.get(key)) for key in watched]
+        self._state.keep_keys([*kept, *others])
+
+    def latest(self, origin_hash: str) -> bytes | None:
+        """Return the newest cosigned checkpoint of a log, by the SHA-256 of its origin."""
+        for origin in self._logs:
+            if sha256(origin.encode()).hex() == origin_hash:
+                return self._state.seen(origin).note or None
+        return None
+
+    def _is_over(self, key: NoteVerifier) -> bool:
+        until = self._ends.get(key)
+        return until is not None and is_over(until, datetime.fromtimestamp(self._now(), UTC))
 
     def _signed(self, origin: str, note: bytes) -> Checkpoint | Answer:
-        """Return a checkpoint that a key of a known log signed, else what to answer."""
+        """Return a checkpoint signed by a current key of a known log, else an error response."""
         keys = self._logs.get(origin)
         if keys is None:
             return _refused(404, "this log is not known here")
         try:
-            return open_checkpoint(note, keys)[0]
+            return open_checkpoint(note, [key for key in keys if not self._is_over(key)])[0]
         except RecordError as error:
+            self._tell_of_retired(origin, note)
             return _refused(403, error.detail)
+
+    def _tell_of_retired(self, origin: str, note: bytes) -> None:
+        """Save a checkpoint signed by a retired key: the key may have been stolen."""
+        over = [key for key in self._logs[origin] if self._is_over(key)]
+        try:
+            checkpoint = open_checkpoint(note, over)[0]
+        except RecordError:
+            return
+        seen = self._state.seen(origin)
+        if (checkpoint.size, checkpoint.root) == (seen.size, seen.root):
+            return  # cosigned before; the log is about to sign it with the new key
+        path = self._state.keep_evidence(note)
+        self._tell(f"REFUSED: {origin}: signed only by retired keys; saved in {path}")
 
     def _continue(
         self, checkpoint: Checkpoint, old_size: int, proof: Sequence[bytes], note: bytes
@@ -179,24 +247,122 @@ class Witness:
             proof=proof,
         )
         if not holds:
-            return self._contradicted(422, "the consistency proof does not hold", note)
-        self._state.keep(checkpoint.origin, Seen(size=checkpoint.size, root=checkpoint.root))
+            return self._contradicted(422, "the consistency proof is invalid", note)
         line = cosign(checkpoint.body, self._cosigner, timestamp=int(self._now()))
+        cosigned = _own_lines(checkpoint, note, self._logs[checkpoint.origin]) + line.encode()
+        kept = Seen(size=checkpoint.size, root=checkpoint.root, note=cosigned)
+        self._state.keep(checkpoint.origin, kept)
         self._tell(f"cosigned {checkpoint.origin} at {checkpoint.size} leaves")
         return Answer(status=200, body=line.encode())
 
-    def _contradicted(self, status: int, said: str, note: bytes) -> Answer:
-        """A signature under what does not fit is evidence: it is kept, and nothing is cosigned."""
+    def _contradicted(self, status: int, detail: str, note: bytes) -> Answer:
+        """Save a signed contradiction as evidence, and refuse to cosign it."""
         path = self._state.keep_evidence(note)
-        self._tell(f"REFUSED: {said}; the signed checkpoint is kept in {path}")
-        return _refused(status, said)
+        self._tell(f"REFUSED: {detail}; the signed checkpoint is saved in {path}")
+        return _refused(status, detail)
+
+
+def follow(client: LogClient, witness: Witness) -> tuple[bytes, Answer]:
+    """
+    Fetch the log's newest checkpoint and submit it; return it with the witness's answer.
+
+    The consistency proof is computed from the log's tiles, and verified by the witness.
+    Raises Unreachable if the log or its tiles cannot be read.
+    """
+    note = client.checkpoint()
+    try:
+        checkpoint = parse_checkpoint(parse_note(note).text)
+        seen = witness.seen(checkpoint.origin)
+        if checkpoint.size < seen.size:
+            return note, witness.older(note, begins=_begins(client, checkpoint, seen))
+        proof = TiledTree(checkpoint.size, client.hashes).consistency_proof(seen.size)
+    except RecordError as error:
+        raise Unreachable(f"the log cannot be read: {error.detail}") from None
+    return note, witness.add_checkpoint(write_request(seen.size, proof, note))
+
+
+def learn_keys(client: LogClient, witness: Witness) -> None:
+    """Fetch the listed keys and retirements of the log, and pass them to the witness."""
+    listed = client.key_list()
+    witness.learn(followed(witness.keys(), listed.keys), listed)
+
+
+def _begins(client: LogClient, checkpoint: Checkpoint, seen: Seen) -> bool:
+    """Return whether the log still has the tree seen, and the checkpoint is a prefix of it."""
+    tree = TiledTree(seen.size, client.hashes)
+    try:
+        return tree.root() == seen.root and tree.root(checkpoint.size) == checkpoint.root
+    except NotThere:
+        return False  # tiles of a signed tree are missing: the log was rolled back
+
+
+def witness_server(
+    witness: Witness, host: str, port: int, poller: Poller | None = None
+) -> ThreadingHTTPServer:
+    """
+    Return an HTTP server for a witness; it responds once `serve_forever` runs.
+
+    With a `poller`, `/healthz` reports the health of its polls; otherwise it is always ok.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        """Responds for this witness."""
+
+        protocol_version = "HTTP/1.1"
+        timeout = REQUEST_SECONDS
+
+        def do_POST(self) -> None:
+            """Respond to add-checkpoint."""
+            length = self.headers.get("Content-Length", "")
+            if not length.isascii() or not length.isdigit() or int(length) > MAX_REQUEST:
+                self.close_connection = True
+                self._answer(Answer(status=413, body=b"too large, or of unknown length\n"))
+                return
+            request = self.rfile.read(int(length))
+            if self.path != "/add-checkpoint":
+                self._answer(Answer(status=404, body=b"POST to /add-checkpoint\n"))
+                return
+            self._answer(witness.add_checkpoint(request))
+
+        def do_GET(self) -> None:
+            """Return the newest cosigned checkpoint of a log, or the health."""
+            self._answer(_get(witness, poller, self.path))
+
+        def log_message(self, *_words: object) -> None:
+            """Do not log requests: the witness logs its decisions."""
+
+        def _answer(self, answer: Answer) -> None:
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.media_type)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+    server = ThreadingHTTPServer((host, port), Handler)
+    server.daemon_threads = True
+    return server
+
+
+def _get(witness: Witness, poller: Poller | None, path: str) -> Answer:
+    """Return the response to a GET."""
+    match = _CHECKPOINT.fullmatch(path)
+    if match is not None:
+        note = witness.latest(match[1])
+        if note is None:
+            return Answer(status=404, body=b"no checkpoint of this log was cosigned here\n")
+        return Answer(status=200, body=note)
+    if path != HEALTH_PATH:
+        return Answer(status=404, body=b"POST to /add-checkpoint\n")
+    status, body = (200, b'{"status":"ok"}\n') if poller is None else health_answer(poller)
+    return Answer(status=status, body=body, media_type="application/json")
 
 
 def load_cosigner(path: Path, name: str | None) -> Cosigner:
     """
-    Return the key of a witness from its file, made first where there is none.
+    Return the key of a witness from its file, which is created if it does not exist.
 
-    The name belongs to the key: once made, asking for another is a mistake.
+    The name belongs to the key. Raises RecordError if the file is invalid, has another
+    name, or no name was given for a new one.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -215,7 +381,7 @@ def load_cosigner(path: Path, name: str | None) -> Cosigner:
     except (ValueError, TypeError, KeyError):
         raise RecordError("bad_witness", f"{path} is not the key file of a witness") from None
     if name not in (None, known.name):
-        raise RecordError("bad_witness", f"the key in {path} goes by the name {known.name}")
+        raise RecordError("bad_witness", f"the key in {path} has the name {known.name}")
     return known
 
 
@@ -233,8 +399,56 @@ def _parse(request: bytes) -> tuple[int, list[bytes], bytes]:
     return int(old[1]), proof, note
 
 
-def _refused(status: int, said: str) -> Answer:
-    return Answer(status=status, body=f"{said}\n".encode())
+def _refused(status: int, detail: str) -> Answer:
+    return Answer(status=status, body=f"{detail}\n".encode())
+
+
+def _own_lines(checkpoint: Checkpoint, note: bytes, keys: Sequence[NoteVerifier]) -> bytes:
+    """Return a checkpoint with the signatures of its log only."""
+    known = {(key.name, key.key_id) for key in keys}
+    lines = [
+        signature_line(line.name, line.key_id, line.signature)
+        for line in parse_note(note).signatures
+        if (line.name, line.key_id) in known
+    ]
+    return f"{checkpoint.body}\n{''.join(lines)}".encode()
+
+
+def _state_text(logs: Mapping[str, Seen], keys: Sequence[LogKey]) -> bytes:
+    state = {
+        "v": 1,
+        "logs": {
+            name: {"size": one.size, "root": _text(one.root), "note": _text(one.note)}
+            for name, one in logs.items()
+        },
+        "keys": [
+            {"name": key.verifier.name, "public": _text(key.verifier.public), "to": key.until}
+            for key in keys
+        ],
+    }
+    return json.dumps(state, indent=1).encode() + b"\n"
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode("ascii")
+
+
+def _read_log_keys(path: Path) -> tuple[LogKey, ...]:
+    """Return the keys in a state file; files of earlier releases have none."""
+    if not path.exists():
+        return ()
+    try:
+        found = []
+        for one in json.loads(path.read_bytes()).get("keys", ()):
+            public = b64decode(one["public"], validate=True)
+            until = one["to"]
+            if until is not None:
+                parse_time(until)
+            verifier = NoteVerifier(name=str(one["name"]), public=public)
+            found.append(LogKey(verifier=verifier, until=until))
+        return tuple(found)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise RecordError("bad_witness", f"{path} is not the state of a witness") from None
 
 
 def _read(path: Path) -> dict[str, Seen]:
@@ -243,9 +457,13 @@ def _read(path: Path) -> dict[str, Seen]:
     try:
         logs = json.loads(path.read_bytes())["logs"]
         return {
-            str(name): Seen(size=int(one["size"]), root=b64decode(one["root"], validate=True))
+            str(name): Seen(
+                size=int(one["size"]),
+                root=b64decode(one["root"], validate=True),
+                note=b64decode(one.get("note", ""), validate=True),
+            )
             for name, one in logs.items()
         }
     except (ValueError, TypeError, KeyError, AttributeError):
-        # Beginning anew would forget what was seen, which is all that a witness is for.
+        # An empty state would let the witness cosign a second tree.
         raise RecordError("bad_witness", f"{path} is not the state of a witness") from None

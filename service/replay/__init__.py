@@ -1,1 +1,1 @@
-"""A game seen again: what was stored, step by step, in words and as text; no database."""
+"""Replays of recorded games: steps, captions, frames, transcripts. No database."""

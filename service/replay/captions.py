@@ -1,11 +1,14 @@
-"""One English sentence for an event, with nothing in it that its viewer may not know."""
+"""Captions: one sentence for each event, in the present or the past."""
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
 
-from service.domain.cards import HIDDEN, Card, in_code_order
+from service.domain.cards import HIDDEN, JOKER, Card, in_code_order, rank_of
 from service.domain.commands import Seat
+from service.domain.demand import burn_cause
 from service.domain.events import (
     AbortCause,
     BlindFailed,
@@ -41,19 +44,108 @@ from service.domain.events import (
 )
 from service.domain.evolve import is_follow_up
 from service.domain.game import Game
-from service.replay.wording import and_then, counted, drawn, listed, pile_of
 
 
-def caption(event: Event, before: Game, after: Game) -> str:
+def listed(words: Iterable[str]) -> str:
+    """Return words as a list: `a`, `a and b`, `a, b and c`."""
+    *most, last = list(words)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a number of things: `1 card`, `3 cards`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def pile_of(count: int) -> str:
+    """Return the pile with its size."""
+    return f"the pile of {counted(count, 'card')}"
+
+
+_RANKS: Final = {
+    "T": "10",
+    "J": "jack",
+    "Q": "queen",
+    "K": "king",
+    "A": "ace",
+}
+_SUITS: Final = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}
+
+
+def spelled(card: Card) -> str:
+    """
+    Return a card in words, for readers who do not know the codes.
+
+    >>> spelled(Card("Kh"))
+    'the king of hearts'
+    >>> spelled(Card("Td/2"))
+    'the 10 of diamonds (deck 2)'
+    """
+    code, _, deck = card.partition("/")
+    rank = rank_of(card)
+    which = f" (deck {deck})" if deck else ""
+    if rank == JOKER or code[-1] not in _SUITS:
+        return f"a joker ({card})" if rank == JOKER else card
+    return f"the {_RANKS.get(rank, rank)} of {_SUITS[code[-1]]}{which}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """How the sentences are worded: tense, names of cards, reasons, the next seat."""
+
+    past: bool = False
+    spelled: bool = False  # cards in words, not as codes
+    reasons: bool = False  # why a play changes the turn
+    next_seat: bool = True  # which seat is next
+
+    def __call__(self, present: str, past: str) -> str:
+        """Return the verb in the tense of this voice."""
+        return past if self.past else present
+
+    def card(self, card: Card) -> str:
+        """Return the name of a card."""
+        return spelled(card) if self.spelled else card
+
+    def cards(self, cards: Iterable[Card]) -> str:
+        """Return the names of cards as a list."""
+        return listed(map(self.card, cards))
+
+    def drawn(self, count: int, cards: Sequence[Card]) -> str:
+        """Return the number of cards drawn, with the cards that the viewer sees."""
+        number = counted(count, "card")
+        return f"{number}: {self.cards(cards)}" if cards else number
+
+    def ending(self, seat: Seat, turn: Seat | None) -> str:
+        """Return the end of a sentence about `seat`: the seat that acts next, if there is one."""
+        if turn is None or not self.next_seat:
+            return "."
+        if turn == seat:
+            return f"; it {self('acts', 'acted')} again."
+        return f"; seat {turn} {self('is', 'was')} next."
+
+
+PRESENT: Final = Voice()
+EXPLAINING: Final = Voice(reasons=True)
+PAST: Final = Voice(past=True, spelled=True, next_seat=False)
+
+
+def caption(event: Event, before: Game | None, after: Game | None, say: Voice = PRESENT) -> str:
     """
     Return the sentence for `event`, which led from `before` to `after`.
 
-    Both games are masked for the viewer; whatever the sentence adds to the
-    public event is read from them, so it cannot tell more than the view does.
+    Both games are masked for the viewer; every detail that the event does not state is read
+    from them, so the sentence cannot reveal more than the view. Without games it says only
+    what the event states.
+
+    >>> from service.domain.events import CardsDrawn
+    >>> caption(CardsDrawn(seat=1, count=2), None, None)
+    'Seat 1 draws 2 cards.'
+    >>> caption(CardsDrawn(seat=1, count=2), None, None, PAST)
+    'Seat 1 drew 2 cards.'
     """
     match event:
         case GameCreated() | EntropyCommitted() | EntropyRevealed() | DeckCommitted():
-            return _setup(event)
+            return _setup(event, say)
         case (
             CardsDealt()
             | CardsThrown()
@@ -62,9 +154,9 @@ def caption(event: Event, before: Game, after: Game) -> str:
             | SeatReady()
             | PlayStarted()
         ):
-            return _exchange(event, before, after)
+            return _exchange(event, before, after, say)
         case SeatOut() | GameEnded() | GameSealed() | GameAborted():
-            return _end(event)
+            return _end(event, say)
         case (
             CardsPlayed()
             | CardsDrawn()
@@ -75,155 +167,217 @@ def caption(event: Event, before: Game, after: Game) -> str:
             | TurnPassed()
             | TurnTimedOut()
         ):
-            return _play(event, before, after)
+            return _play(event, before, after, say)
         case _:
             assert_never(event)
 
 
-def _setup(event: SetupEvent) -> str:
+def _setup(event: SetupEvent, say: Voice) -> str:
     match event:
         case GameCreated():
             seats = counted(len(event.seats), "seat")
-            return f"Hand {event.hand} of the table begins by {event.ruleset.id}, with {seats}."
+            begins = f"{say('begins', 'began')} by {event.ruleset.id}"
+            return f"Hand {event.hand} of the table {begins}, with {seats}."
         case EntropyCommitted(seat=seat):
-            return f"Seat {seat} binds itself to its share of the shuffle."
+            return f"Seat {seat} {say('binds', 'bound')} itself to its share of the shuffle."
         case EntropyRevealed(seat=seat):
-            return f"Seat {seat} shows its share of the shuffle."
+            return f"Seat {seat} {say('shows', 'showed')} its share of the shuffle."
         case DeckCommitted(cards=cards):
-            return f"The order of the {counted(len(cards), 'card')} is fixed."
+            return f"The order of the {counted(len(cards), 'card')} {say('is', 'was')} fixed."
         case _:
             assert_never(event)
 
 
-def _exchange(event: ExchangeEvent, before: Game, after: Game) -> str:
+def _exchange(event: ExchangeEvent, before: Game | None, after: Game | None, say: Voice) -> str:
     match event:
         case CardsDealt():
-            return _dealt(event)
+            return _dealt(event, say)
         case CardsThrown(seat=seat, cards=cards, count=count):
             new = _new_in_hand(before, after, seat)
-            text = f"Seat {seat} throws {listed(cards)} onto the pile"
-            return f"{text} and draws {drawn(count, new)}." if count else f"{text}."
+            text = f"Seat {seat} {say('throws', 'threw')} {say.cards(cards)} onto the pile"
+            return f"{text}{_and_draws(count, new, say)}."
         case CardsSwapped(seat=seat, up=up, hand=hand):
-            return f"Seat {seat} lays {listed(up)} face up and takes {listed(hand)} for it."
+            laid, took = say("lays", "laid"), say("takes", "took")
+            return (
+                f"Seat {seat} {laid} {say.cards(up)} face up and {took} {say.cards(hand)} for it."
+            )
         case TableLaid(seat=seat, stacks=stacks, count=count):
             new = _new_in_hand(before, after, seat)
-            laid = listed("+".join(stack) for stack in stacks if stack)
-            text = f"Seat {seat} lays {laid} face up"
-            return f"{text} and draws {drawn(count, new)}." if count else f"{text}."
+            laid = listed("+".join(map(say.card, stack)) for stack in stacks if stack)
+            text = f"Seat {seat} {say('lays', 'laid')} {laid} face up"
+            return f"{text}{_and_draws(count, new, say)}."
         case SeatReady(seat=seat):
-            return f"Seat {seat} is ready."
+            return f"Seat {seat} {say('is', 'was')} ready."
         case PlayStarted(turn=None):
-            return "Play begins: the first to come with the right card opens."
+            begins, opens = say("begins", "began"), say("opens", "opened")
+            return f"Play {begins}: the first to come with the right card {opens}."
         case PlayStarted(turn=turn):
-            return f"Play begins: seat {turn} opens."
+            begins, opens = say("begins", "began"), say("opens", "opened")
+            return f"Play {begins}: seat {turn} {opens}."
         case _:
             assert_never(event)
 
 
-def _dealt(event: CardsDealt) -> str:
+def _dealt(event: CardsDealt, say: Voice) -> str:
     parts = [f"{event.down} face down", f"{event.up} face up", f"{event.hand} to the hand"]
     given = listed(part for part in parts if not part.startswith("0 "))
-    text = f"Seat {event.dealer} deals each seat {given}"
+    text = f"Seat {event.dealer} {say('deals', 'dealt')} each seat {given}"
     if event.returned:
-        under = listed(opening.card for opening in event.returned)
-        text += f", puts {under} under the stock"
+        under = say.cards(opening.card for opening in event.returned)
+        text += f", {say('puts', 'put')} {under} under the stock"
     if event.starter is not None:
-        text += f", turns {event.starter.card} to start the pile"
-    return f"{text} and leaves {counted(event.stock, 'card')} in the stock."
+        starter = say.card(event.starter.card)
+        text += f", {say('turns', 'turned')} {starter} to start the pile"
+    return f"{text} and {say('leaves', 'left')} {counted(event.stock, 'card')} in the stock."
 
 
-def _play(event: PlayEvent, before: Game, after: Game) -> str:
+def _play(event: PlayEvent, before: Game | None, after: Game | None, say: Voice) -> str:
     match event:
         case CardsPlayed(seat=seat, turn=turn):
-            return _played(event, before) + and_then(seat, turn)
+            return _played(event, before, say) + say.ending(seat, turn)
         case CardsDrawn(seat=seat, count=count):
-            return f"Seat {seat} draws {drawn(count, _new_in_hand(before, after, seat))}."
+            return f"Seat {seat}{_draws(count, _new_in_hand(before, after, seat), say)}."
         case PileBurned():
-            return _burned(event)
+            return _burned(event, say)
         case PilePickedUp(seat=seat, taker=taker, count=count, along=along, turn=turn):
-            taken = pile_of(count) + (f" with {listed(along)}" if along else "")
+            taken = pile_of(count) + (f" with {say.cards(along)}" if along else "")
+            taken = f"{say('takes', 'took')} {taken}{say.ending(seat, turn)}"
             if taker == seat:
-                return f"Seat {seat} takes {taken}{and_then(seat, turn)}"
-            return f"Seat {seat} cannot play, and seat {taker} takes {taken}{and_then(seat, turn)}"
+                return f"Seat {seat} {taken}"
+            return f"Seat {seat} {say('cannot', 'could not')} play, and seat {taker} {taken}"
         case BlindFailed() | StockFailed():
-            return _failed(event, before, after)
+            return _failed(event, before, after, say)
         case TurnPassed(seat=seat, turn=turn):
-            return f"Seat {seat} cannot play on the empty pile and passes{and_then(seat, turn)}"
+            passes = f"{say('passes', 'passed')}{say.ending(seat, turn)}"
+            return f"Seat {seat} {say('cannot', 'could not')} play on the empty pile and {passes}"
         case TurnTimedOut(seat=seat):
-            return f"The time of seat {seat} is up; what follows is done for it."
+            then = f"what {say('follows is', 'followed was')} done for it"
+            return f"The time of seat {seat} {say('is', 'was')} up; {then}."
         case _:
             assert_never(event)
 
 
-def _played(event: CardsPlayed, before: Game) -> str:
-    seat, cards = event.seat, listed(event.cards)
-    turned = ", turning the direction" if event.direction != before.direction else ""
+def _and_draws(count: int, new: Sequence[Card], say: Voice) -> str:
+    return f" and{_draws(count, new, say)}" if count else ""
+
+
+def _draws(count: int, new: Sequence[Card], say: Voice) -> str:
+    return f" {say('draws', 'drew')} {say.drawn(count, new)}"
+
+
+def _played(event: CardsPlayed, before: Game | None, say: Voice) -> str:
+    seat, cards = event.seat, say.cards(event.cards)
+    turned = "" if before is None else _consequence(event, before, say)
+    plays = f"Seat {seat} {say('plays', 'played')} {cards}"
+    lands = f"and it {say('is', 'was')} played"
     match event.zone:
-        case Zone.HAND if is_follow_up(before, seat, event.cards):
-            return f"Seat {seat} goes on with {cards} that it drew{turned}"
+        case Zone.HAND if before is not None and is_follow_up(before, seat, event.cards):
+            return f"Seat {seat} {say('goes', 'went')} on with {cards} that it drew{turned}"
         case Zone.HAND:
-            return f"Seat {seat} plays {cards} from its hand{turned}"
+            return f"{plays} from its hand{turned}"
         case Zone.UP:
-            return f"Seat {seat} plays {cards} from its face-up cards{turned}"
+            return f"{plays} from its face-up cards{turned}"
         case Zone.DOWN:
-            return f"Seat {seat} turns {cards} in slot {event.slot}, and it is played{turned}"
+            turns = f"{say('turns', 'turned')} {cards}"
+            return f"Seat {seat} {turns} in slot {event.slot}, {lands}{turned}"
         case Zone.STOCK:
-            return f"Seat {seat} tries the stock, turns {cards}, and it is played{turned}"
+            tries, turns = say("tries", "tried"), say("turns", "turned")
+            return f"Seat {seat} {tries} the stock, {turns} {cards}, {lands}{turned}"
         case _:
             assert_never(event.zone)
 
 
-def _burned(event: PileBurned) -> str:
+def _consequence(event: CardsPlayed, before: Game, say: Voice) -> str:
+    """Return what a play does to the direction or, with reasons, to the turn."""
+    if not say.reasons:
+        return ", turning the direction" if event.direction != before.direction else ""
+    ruleset, last, laid = before.ruleset, before.last_play, event.cards
+    if last is not None and is_follow_up(before, event.seat, laid):
+        laid = last.cards + laid
+    rules = [ruleset.rank(rank_of(card)) for card in laid]
+    top = rules[-1]
+    if burn_cause(ruleset, before.pile + event.cards) is not None:
+        return f", which burns{_gone(event)}"
+    two = top.covers_with_two and event.turn == event.seat and len(before.in_play()) == 2
+    if top.covers or two:
+        return f", which asks to be covered{_gone(event)}"
+    reverses, skips = sum(r.reverses for r in rules), sum(r.skips for r in rules)
+    effects = []
+    if reverses:
+        effects.append("turns the direction" if reverses % 2 else "turns the direction and back")
+    if skips:
+        effects.append(f"skips {counted(skips, 'seat')}")
+    return f", which {listed(effects)}" if effects else ""
+
+
+def _gone(event: CardsPlayed) -> str:
+    """Return why the seat does not play again, if it went out by this play."""
+    return "" if event.turn in (None, event.seat) else f", but seat {event.seat} is out"
+
+
+def _burned(event: PileBurned, say: Voice) -> str:
     why = {BurnCause.RANK: "by its top card", BurnCause.SET: "by a set of one rank"}[event.cause]
-    by = "" if event.cleared_by == event.seat else f"; seat {event.cleared_by} clears it"
-    return f"The pile of {counted(event.count, 'card')} burns {why}{by}."
+    by = f"; seat {event.cleared_by} {say('clears', 'cleared')} it"
+    text = f"The pile of {counted(event.count, 'card')} {say('burns', 'burned')} {why}"
+    return f"{text}." if event.cleared_by == event.seat else f"{text}{by}."
 
 
-def _failed(event: BlindFailed | StockFailed, before: Game, after: Game) -> str:
-    """A turned card that did not fit; where it stays hidden only its seat reads which."""
-    seat, taker = event.seat, event.taker
+def _failed(
+    event: BlindFailed | StockFailed, before: Game | None, after: Game | None, say: Voice
+) -> str:
+    """A turned card that did not fit; if it stays hidden, only its seat reads its name."""
+    seat, taker, turns = event.seat, event.taker, say("turns", "turned")
     if isinstance(event, BlindFailed):
         new = () if event.opening else _new_in_hand(before, after, seat)
-        # The cards of the pile are known; whatever else came to the hand is the turned card.
-        secret = [card for card in new if card not in before.pile]
-        card = event.opening.card if event.opening else next(iter(secret), "a card unseen")
-        text = f"Seat {seat} turns {card} in slot {event.slot}, which does not fit"
+        # The cards of the pile are known; any other card that came to the hand is the turned one.
+        pile = () if before is None else before.pile
+        secret = [say.card(card) for card in new if card not in pile]
+        hidden = next(iter(secret), "a card unseen")
+        card = say.card(event.opening.card) if event.opening else hidden
+        text = f"Seat {seat} {turns} {card} in slot {event.slot}"
     else:
-        text = f"Seat {seat} tries the stock and turns {event.opening.card}, which does not fit"
-    text += ", and takes it"
+        tries = f"{say('tries', 'tried')} the stock"
+        text = f"Seat {seat} {tries} and {turns} {say.card(event.opening.card)}"
+    takes = say("takes", "took")
+    text += f", which {say('does', 'did')} not fit, and {takes} it"
     if taker == seat:
         text += f" with {pile_of(event.count)}" if event.count else ""
     else:
-        text += f", while seat {taker} takes {pile_of(event.count)}"
-    return text + and_then(seat, event.turn)
+        text += f", while seat {taker} {takes} {pile_of(event.count)}"
+    return text + say.ending(seat, event.turn)
 
 
-def _end(event: EndEvent) -> str:
+def _end(event: EndEvent, say: Voice) -> str:
     match event:
         case SeatOut(seat=seat, place=place):
-            return f"Seat {seat} has no card left and is out, in place {place}."
+            has, is_ = say("has", "had"), say("is", "was")
+            return f"Seat {seat} {has} no card left and {is_} out, in place {place}."
         case GameEnded():
-            return _ended(event)
+            return _ended(event, say)
         case GameSealed():
-            return "The seed and the deck are published."
+            return f"The seed and the deck {say('are', 'were')} published."
         case GameAborted(cause=AbortCause.IDLE, seat=int(seat)):
-            return f"The game is given up unfinished: seat {seat} did not come to go on."
+            given_up = f"The game {say('is', 'was')} given up unfinished"
+            return f"{given_up}: seat {seat} did not come to go on."
         case GameAborted(cause=cause, seat=seat):
-            return f"The game is given up unfinished: {_ABORTED[cause].format(seat=seat)}."
+            given_up = f"The game {say('is', 'was')} given up unfinished"
+            return f"{given_up}: {_ABORTED[cause].format(seat=seat)}."
         case _:
             assert_never(event)
 
 
-def _ended(event: GameEnded) -> str:
+def _ended(event: GameEnded, say: Voice) -> str:
+    is_ = say("is", "was")
     match event.reason:
         case EndReason.SHITHEAD:
-            return f"The hand is over: seat {event.shithead} is the shithead."
+            return f"The hand {is_} over: seat {event.shithead} {is_} the shithead."
         case EndReason.WINNER:
-            return f"The hand is over: seat {event.places[0]} wins."
+            return f"The hand {is_} over: seat {event.places[0]} {say('wins', 'won')}."
         case EndReason.STALEMATE:
-            return "The hand ends as a stalemate, without a shithead."
+            return f"The hand {say('ends', 'ended')} as a stalemate, without a shithead."
         case EndReason.FORFEIT:
-            return f"Seat {event.shithead} gives up the hand and is its shithead."
+            gives_up = say("gives up", "gave up")
+            return f"Seat {event.shithead} {gives_up} the hand and {is_} its shithead."
         case _:
             assert_never(event.reason)
 
@@ -236,7 +390,9 @@ _ABORTED = {
 }
 
 
-def _new_in_hand(before: Game, after: Game, seat: Seat) -> tuple[Card, ...]:
+def _new_in_hand(before: Game | None, after: Game | None, seat: Seat) -> tuple[Card, ...]:
     """Return the cards that came to a hand, as far as the viewer sees them."""
+    if before is None or after is None:
+        return ()
     old = before.seats[seat].hand
     return in_code_order(c for c in after.seats[seat].hand if c not in old and c != HIDDEN)

@@ -1,17 +1,19 @@
-"""A replay is the fold with every step kept, each as its viewer may see it."""
+"""Frames of a replay: the view after each event, and its JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from schemas.events import type_of
+from schemas.views import Facts, Json, view_json
 from service.domain.cards import Card
 from service.domain.events import Event
-from service.domain.following import Known, follow
 from service.domain.game import Game
 from service.domain.view import Viewer, seen_by
 from service.replay.captions import caption
+from service.replay.history import Known, RecordedEvent, Step, steps_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +46,20 @@ def frames(
     `deck` may be the whole deck: frames are masked, so they show of it only what
     the viewer was dealt or drew.
     """
+    steps = enumerate(steps_of(events, deck), start=1)
+    return frames_of(steps, viewer=viewer, first=first, last=last)
+
+
+def frames_of(
+    steps: Iterable[tuple[int, Step]],
+    *,
+    viewer: Viewer = None,
+    first: int = 1,
+    last: int | None = None,
+) -> Iterator[Frame]:
+    """Yield the same from steps that have been followed, each with its version."""
     before: Game | None = None
-    for version, step in enumerate(follow(events, deck), start=1):
+    for version, step in steps:
         if last is not None and version > last:
             return
         if version < first - 1:
@@ -71,3 +85,50 @@ def _caption(event: Event, before: Game, after: Game, known: Known) -> str:
         if known is not Known.NOTHING:
             raise
         return f"{type_of(event)}, of a seat or card that is not there."
+
+
+def replay_items(
+    log: Sequence[RecordedEvent],
+    *,
+    deck: tuple[Card, ...] | None,
+    viewer: Viewer,
+    first: int = 1,
+    last: int | None = None,
+) -> list[Json]:
+    """
+    Return the frames of versions `first` to `last` as JSON values.
+
+    `log` is the game from its first event. Views of the past have no names and
+    no moves: nothing in them may change.
+    """
+    steps = frames((r.event for r in log), deck=deck, viewer=viewer, first=first, last=last)
+    return items_of(log, steps, viewer)
+
+
+def items_of(log: Sequence[RecordedEvent], steps: Iterable[Frame], viewer: Viewer) -> list[Json]:
+    """Return frames of a log as JSON values."""
+    return [_item(log, step.seq, step.caption, step.game, viewer) for step in steps]
+
+
+def past_view(log: Sequence[RecordedEvent], game: Game, viewer: Viewer) -> Json:
+    """Return the view of a masked game of the past, with what its log says and nothing else."""
+    facts = Facts(
+        id=log[0].fields["game"],
+        head=log[game.version - 1].head,
+        ruleset_hash=log[0].fields["data"]["ruleset_hash"],
+    )
+    return view_json(game, viewer, facts)
+
+
+def _item(
+    log: Sequence[RecordedEvent], seq: int, caption: str, game: Game, viewer: Viewer
+) -> dict[str, Any]:
+    record = log[seq]
+    return {
+        "version": record.version,
+        "seq": seq,
+        "at": record.at,
+        "caption": caption,
+        "event": record.fields,
+        "view": past_view(log, game, viewer),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import Seat
@@ -31,13 +31,23 @@ def seat_openings(events: Iterable[Event], seat: Seat) -> tuple[int, ...]:
     it from another seat's play is not among them: its position would tell when
     that seat drew it. Nor is a face-down card not yet turned.
     """
-    steps = iter(events)
-    game = fold((next(steps),))
+    return openings_of(_public_steps(events), seat)
+
+
+def openings_of(steps: Iterable[tuple[Game, Event]], seat: Seat) -> tuple[int, ...]:
+    """Return the same from the public games, each with the event that came next."""
     held: list[int] = []
-    for event in steps:
+    for game, event in steps:
         held += _gained(game, event, seat)
-        game = evolve(game, event)
     return tuple(sorted(held))
+
+
+def _public_steps(events: Iterable[Event]) -> Iterator[tuple[Game, Event]]:
+    following = iter(events)
+    game = fold((next(following),))
+    for event in following:
+        yield game, event
+        game = evolve(game, event)
 
 
 def masked_deck(deck: Sequence[Card], visible: Iterable[int]) -> tuple[Card, ...]:

@@ -1,4 +1,4 @@
-"""A game as text to read and to compare with another: what happened, and what it changed."""
+"""Transcript: a game as text, with the changed zones under each event."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 
 from service.domain.cards import Card
 from service.domain.events import Event
-from service.domain.following import Known, parted
 from service.domain.game import Game, SeatState
 from service.domain.view import Viewer
-from service.replay.frames import frames
+from service.replay.frames import Frame, frames
+from service.replay.history import Known, unknown_from
 
 INDENT = " " * 6
 WIDTH: Final = 100
@@ -39,18 +39,23 @@ def transcript(
     event stands what is said against it, and where the game cannot be followed any
     more, that it cannot.
     """
+    return transcript_of(frames(events, deck=deck, viewer=viewer), marks)
+
+
+def transcript_of(steps: Iterable[Frame], marks: Marks = NOTHING_AGAINST_IT) -> str:
+    """Return the same from all frames of a game."""
     lines: list[str] = []
-    before: list[str] = []
+    before: frozenset[str] = frozenset()
     known = Known.DECK
-    for frame in frames(events, deck=deck, viewer=viewer):
+    for frame in steps:
         if frame.known is not known:
             known = frame.known
-            lines += marked(parted(frame.seq, known))
+            lines += marked(unknown_from(frame.seq, known))
         lines.append(f"{frame.seq:>4}  {frame.caption}")
         lines += [line for said in marks.get(frame.seq, ()) for line in marked(said)]
         zones = list(_zones(frame.game))
         lines += [INDENT + zone for zone in zones if zone not in before]
-        before = zones
+        before = frozenset(zones)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,1 +1,1 @@
-"""The catalogue: one TOML file a ruleset, with its base, settings, options and statements."""
+"""Rulesets: a TOML file each, with base, settings, options and statements."""

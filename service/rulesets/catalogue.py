@@ -1,22 +1,22 @@
-"""Reads the TOML files of the catalogue: bases, settings with citations, options, statements."""
+"""The catalogue of rulesets, variants known only by name, and pinned rulesets."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from schemas.settings import Tree, check_changes, full_tree, merged, ruleset_of
 from service.domain.ruleset import Ruleset
-from service.rulesets.known import KNOWN
 from service.rulesets.options import (
     Option,
     OptionError,
     applied,
     canonical_value,
+    own_settings,
     unchosen_settings,
     with_default,
 )
@@ -27,10 +27,14 @@ from service.rulesets.statements import (
     model,
     read_statements,
     rule_of,
+    shared_cites,
     text_of,
 )
+from service.shx.canonical import canonical, parse
 
 __all__ = [
+    "HEADER",
+    "NO_RULESETS",
     "Definition",
     "Option",
     "OptionError",
@@ -39,6 +43,71 @@ __all__ = [
     "definition",
     "read_definition",
 ]
+
+KNOWN: Final = "unknown"
+"""The file of the variants known only by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownByName:
+    """A variant that a source names without its rules; it cannot be played."""
+
+    id: str
+    name: str
+    source: Mapping[str, str]
+    text: str
+    playable: bool = False
+
+
+@cache
+def known_by_name() -> Mapping[str, KnownByName]:
+    """Return the variants known only by name, by id."""
+    document = tomllib.loads((files(__package__) / f"{KNOWN}.toml").read_text("utf-8"))
+    return {table["id"]: KnownByName(**table) for table in document["known"]}
+
+
+def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+    """
+    Return the ruleset pinned in a `game_created`, for the hand of this number.
+
+    A game keeps the settings it began with; an id of the catalogue without settings means
+    those of the catalogue.
+
+    Raises KeyError for an unknown id without settings, SettingsError or OptionError for
+    settings or options that cannot be read.
+    """
+    return _read(canonical(dict(pinned)), hand % 2)
+
+
+def own_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+    """
+    Return a custom ruleset from its pinned settings and the options of the table.
+
+    It cites the statements that all rulesets share, because a log pins no prose.
+
+    Raises SettingsError or OptionError for settings or options that cannot be read.
+    """
+    options = pinned["options"]
+    settings = own_settings(pinned["settings"], options)
+    return ruleset_of(pinned["id"], options, settings, hand=hand, cites=shared_cites())
+
+
+@lru_cache(maxsize=1024)
+def _read(pinned: bytes, hand: int) -> Ruleset:
+    ruleset = parse(pinned)
+    try:
+        known = definition(ruleset["id"])
+    except KeyError:
+        known = None
+    if ruleset["settings"] is None:
+        if known is None:
+            raise KeyError(ruleset["id"])
+        return known.ruleset(known.chosen(ruleset["options"]), hand=hand)
+    settings, options = ruleset["settings"], ruleset["options"]
+    if known is None:
+        return own_ruleset(ruleset, hand)
+    return ruleset_of(ruleset["id"], options, settings, hand=hand, cites=known.cites)
+
 
 HEADER = (
     "name",
@@ -56,7 +125,7 @@ NO_RULESETS = (MODEL, KNOWN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A ruleset as its file says it, with all that it takes from its base."""
+    """A ruleset as its file describes it, together with what it inherits from its base."""
 
     id: str
     name: str
@@ -64,7 +133,7 @@ class Definition:
     source: Mapping[str, str]
     reconstruction: bool
     tree: Tree
-    own: Tree  # what this file says itself
+    own: Tree  # the settings in this file itself
     cites: Mapping[str, str]
     options: Mapping[str, Option]
     statements: tuple[Statement, ...]
@@ -73,7 +142,10 @@ class Definition:
         """
         Return the options that differ from their defaults, in canonical form.
 
-        Raises OptionError where one is unknown or has a value it cannot have.
+        Raises OptionError for an unknown option or a value that it does not allow.
+
+        >>> definition("leeds").chosen({"next_dealer": "loser"})
+        {}
         """
         chosen = {}
         for name, value in given.items():
@@ -95,17 +167,17 @@ class Definition:
 
     def pinned(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """
-        Return what the first event of a hand says of its rules: id, options, settings.
+        Return the ruleset as the first event of a hand pins it: id, options, settings.
 
-        Settings are those that the options lead to, save for a ruleset of one's own:
-        its id follows from its settings, so these stand as they are (SHX/1, section 2).
+        The settings include the chosen options, except in a custom ruleset: its id follows
+        from its settings, so they stay unchanged (SHX/1, section 2).
         """
         own = self.id not in catalogue()
         settings = full_tree(self.tree) if own else self.settings(chosen)
         return {"id": self.id, "options": dict(chosen), "settings": settings}
 
     def ruleset(self, chosen: Mapping[str, Any], *, hand: int = 1) -> Ruleset:
-        """Return the ruleset as one hand of a table with these options is played by it."""
+        """Return the ruleset of one hand of a table with these options."""
         settings = self.settings(chosen)
         return ruleset_of(self.id, chosen, settings, hand=hand, cites=self.cites_of(chosen))
 
@@ -113,19 +185,19 @@ class Definition:
         """
         Return the statements behind the settings of a table with these options.
 
-        A rank that an option would make special, and does not as chosen, is a plain
-        one there: it rests on what is said of all ranks, not on the option.
+        A rank that an option could make special, but does not as chosen, is a plain rank:
+        it rests on the statements about all ranks, not on the option.
         """
         unchosen = unchosen_settings(self.options.values(), chosen)
         plain = {path for path in unchosen if path.startswith("ranks.")}
         return {path: rule for path, rule in self.cites.items() if path not in plain}
 
     def rule_of(self, setting: str) -> str:
-        """Return the id of the statement that a setting, given by its dotted path, rests on."""
+        """Return the id of the statement behind a setting, given by its dotted path."""
         return rule_of(self.cites, setting)
 
     def text_of(self, rule: str) -> str | None:
-        """Return what a statement says here, those of the model included; None: no such id."""
+        """Return the text of a statement, including those of the model; None for an unknown id."""
         return text_of(self.statements, rule)
 
 
@@ -139,7 +211,14 @@ def catalogue() -> Mapping[str, Definition]:
 
 @cache
 def definition(identity: str) -> Definition:
-    """Return one ruleset; raises KeyError where the catalogue has none of this id."""
+    """
+    Return one ruleset.
+
+    Raises KeyError for an id that is not in the catalogue.
+
+    >>> definition("leeds").name
+    'Leeds Rules (Merde de Tête)'
+    """
     path = files(__package__) / f"{identity}.toml"
     readable = identity.replace("-", "").isalnum() and identity not in NO_RULESETS
     if not readable or not path.is_file():
@@ -151,17 +230,19 @@ def read_definition(identity: str, document: Mapping[str, Any]) -> Definition:
     """
     Return the ruleset that a parsed file describes.
 
-    With `own_statements` it takes only settings from its base: none of the
-    base's statements, and so none of its citations. `cites` names the statements
-    of settings that stay as in the base while the base's statement is replaced,
-    and, by keys without a dot, of the model's rules.
+    With `own_statements` it inherits only settings, not the statements of its base, and so
+    none of its citations. `cites` names the statements of settings that stay as in the base
+    while the base's statement is replaced; a key without a dot names a rule of the model.
+
+    Raises SettingsError for settings that cannot be read, ValueError for a statement of an
+    unknown section.
     """
     base = definition(document["base"]) if document.get("base") else None
     own, cited = _split({k: v for k, v in document.items() if k not in HEADER})
     check_changes(own)
     tree = merged(base.tree if base else {}, own)
-    teller = None if document.get("own_statements") else base
-    cites = {**(teller.cites if teller else model().cites), **cited}
+    inherited = None if document.get("own_statements") else base
+    cites = {**(inherited.cites if inherited else model().cites), **cited}
     for key, rule in document.get("cites", {}).items():
         cites[key if "." in key else f"model.{key}"] = rule
     for table in document.get("options", {}).values():
@@ -178,7 +259,7 @@ def read_definition(identity: str, document: Mapping[str, Any]) -> Definition:
         cites=cites,
         options={name: with_default(option, tree) for name, option in sorted(options.items())},
         statements=(
-            *kept(teller.statements if teller else (), document.get("replaces", ())),
+            *kept(inherited.statements if inherited else (), document.get("replaces", ())),
             *read_statements(document),
         ),
     )

@@ -1,4 +1,4 @@
-"""A ruleset of one's own: a base of the catalogue with changes, checked and told in words."""
+"""Custom rulesets: a ruleset of the catalogue with changes, validated and described."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from schemas.settings import (
     merged,
 )
 from service.domain.ruleset import ALL_RANKS
-from service.record.canonical import canonical
 from service.rulesets.catalogue import Definition, Statement
-from service.rulesets.contradictions import Contradiction, contradictions
-from service.rulesets.differences import differences
+from service.rulesets.labels import differences, label_of, value_in_words
 from service.rulesets.options import options_of_own
 from service.rulesets.statements import model, rule_of, sections_of
-from service.rulesets.words import label_of, value_in_words
+from service.rulesets.validation import Contradiction, contradictions
+from service.rulesets.without_effect import idle_changes, says_nothing, without_idle
+from service.shx.canonical import canonical
 
 
 class RulesetRefused(ValueError):
@@ -34,31 +34,34 @@ class RulesetRefused(ValueError):
         self.reasons = reasons
 
 
-def custom_definition(base: Definition, name: str, changes: Any) -> Definition:
+def custom_definition(base: Definition, name: str, changes: Any, named: Any = None) -> Definition:
     """
     Return the ruleset that `changes` make of `base`, the base's options at their defaults.
 
-    Of options it has those that every ruleset has: its id names its settings, and
-    any other would change what they say. Raises RulesetRefused, the pointers within
-    `changes` where the fault lies there.
+    It has only the options that every ruleset has: its id follows from its settings, and
+    other options would change them. A change without effect is refused if it was requested
+    (in `named`, if `changes` contains more than the request), else left out.
+
+    Raises RulesetRefused with JSON pointers, into `changes` if the fault is there.
     """
     try:
         check_changes(changes)
         before = plain_settings(base.settings({}))
-        settings = plain_settings(merged(before, changes))
-        check_tree(settings)
+        asked = plain_settings(merged(before, changes))
+        check_tree(asked)
     except SettingsError as error:
         raise RulesetRefused((error.at, error.message)) from None
-    if found := contradictions(settings):
+    if found := contradictions(asked) or idle_changes(asked, changes if named is None else named):
         raise RulesetRefused(*found)
-    if settings == before:
+    settings = plain_settings(without_idle(asked))
+    if settings == plain_settings(without_idle(before)):
         raise RulesetRefused(("", f"nothing is changed: these are the settings of {base.id}"))
     return custom_of(base, name, settings)
 
 
 def custom_of(base: Definition, name: str, settings: Tree) -> Definition:
-    """Return the ruleset of accepted settings, as `custom_definition` gave them."""
-    told = _told(base, settings)
+    """Return the ruleset of settings that `custom_definition` accepted."""
+    described = _described(base, settings)
     return Definition(
         id=custom_id(settings),
         name=name,
@@ -67,23 +70,23 @@ def custom_of(base: Definition, name: str, settings: Tree) -> Definition:
         reconstruction=base.reconstruction,
         tree=settings,
         own=settings,
-        cites=told.cites,
+        cites=described.cites,
         options=options_of_own(settings),
-        statements=told.statements,
+        statements=described.statements,
     )
 
 
 def custom_id(settings: Tree) -> str:
-    """Return the id of a ruleset of one's own; it binds the name to the settings (SHX/1)."""
+    """Return the id of a custom ruleset, which is a hash of its settings (SHX/1)."""
     return f"custom-{hashlib.sha256(canonical(settings)).hexdigest()[:16]}"
 
 
 def plain_settings(tree: Tree) -> Tree:
     """
-    Return a full tree in one spelling, so that equal rulesets have equal ids.
+    Return a full tree in canonical form, so that equal rulesets have equal ids.
 
-    Every setting is written out; ranks that are not special are left out, and so is
-    what second hands say that first hands say as well.
+    Every setting is written out; plain ranks are left out, and so are settings of second
+    hands that equal those of first hands.
     """
     full: Tree = _lists(full_tree(tree))
     ranks = full["ranks"]
@@ -108,19 +111,20 @@ def _what_differs(changes: Mapping[str, Any], tree: Mapping[str, Any]) -> Tree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Described:
     statements: tuple[Statement, ...]
     cites: Mapping[str, str]
 
 
-def _told(base: Definition, settings: Tree) -> _Told:
+def _described(base: Definition, settings: Tree) -> _Described:
     """
-    Return the base's statements that still hold, and sentences for all settings that lost theirs.
+    Return the base's statements that still apply, and new sentences for the other settings.
 
-    A statement goes with the first of its settings that changed; the settings
-    that stay as it said are then told again, one sentence each.
+    A statement is dropped if one of its settings changed; its unchanged settings are then
+    described by a sentence each.
     """
     changed = {d.setting: d.text for d in differences(base, settings)}
+    saying = says_nothing(settings, base.settings({}))
     gone = {
         (base.rule_of(setting), section) for setting in changed for section in sections_of(setting)
     }
@@ -131,27 +135,27 @@ def _told(base: Definition, settings: Tree) -> _Told:
     ]
     lost = {s.id for s in base.statements if s not in statements}
     cites = dict(base.cites)
-    sentences = dict(changed)
+    sentences = {path: text for path, text in changed.items() if not saying(path)}
     for setting, value in leaves(settings):
         places = {(base.rule_of(setting), section) for section in sections_of(setting)}
         own = any((s.id, s.section) in places for s in base.statements)
-        if setting not in changed and own and places & gone:
+        if setting not in changed and own and places & gone and not saying(setting):
             sentences[setting] = f"{label_of(setting)}: {value_in_words(setting, value)}."
     for number, (setting, text) in enumerate(sentences.items(), 1):
         section = sections_of(setting)[0]
         statements.append(Statement(id=f"C{number}", section=section, text=text, reading=False))
         cites[setting.removeprefix("second_hand.")] = f"C{number}"
-    return _Told(statements=tuple(statements), cites=_standing(cites, statements, lost))
+    return _Described(statements=tuple(statements), cites=_standing(cites, statements, lost))
 
 
 def _standing(
     cites: Mapping[str, str], statements: Iterable[Statement], lost: Container[str]
 ) -> dict[str, str]:
     """
-    Return the citations, with the model's where the statement behind one no longer stands.
+    Return the citations; those of dropped statements are replaced by the model's.
 
-    What no setting says, as that a stack is played whole, may have stood in any entry of
-    its statement: it rests on the model as soon as one of them is gone.
+    A rule without a setting, such as that a stack is played whole, may come from any entry
+    of its statement: it rests on the model as soon as one entry is dropped.
     """
     ids = {s.id for s in (*statements, *model().statements)}
     standing = {}

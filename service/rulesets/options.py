@@ -1,4 +1,4 @@
-"""What a table may choose within a ruleset, and how a choice changes the settings."""
+"""Options that a table may choose in a ruleset, and their effect on the settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.domain.cards import RANKS
 
 
 class OptionError(ValueError):
-    """An option that a ruleset does not have, or a value that it does not allow."""
+    """An unknown option of a ruleset, or a value that the option does not allow."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(f"{name}: {message}")
@@ -22,14 +22,14 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """Something a table may choose within a ruleset."""
+    """A choice that a ruleset leaves to the table."""
 
     name: str
     kind: str  # choice: one of `values`; set: some of them; ranks: a list of ranks
     values: tuple[Any, ...]
     default: Any
     sets: str | None  # the setting that takes the chosen value
-    changes: Mapping[str, Tree]  # for each value the settings that it changes
+    changes: Mapping[str, Tree]  # by value: the settings that it changes
     rule: str
 
 
@@ -42,11 +42,18 @@ NEXT_DEALER = Option(
     changes={},
     rule="1-next-dealer",
 )
-"""Who deals the next hand: an option of every ruleset (rules.md, section 0)."""
+"""The seat that deals the next hand: an option of every ruleset (rules.md, section 0)."""
 
 
 def canonical_value(option: Option, value: Any) -> Any:
-    """Return a chosen value in its one spelling; raises OptionError where it is not allowed."""
+    """
+    Return a chosen value in canonical form.
+
+    Raises OptionError for a value that the option does not allow.
+
+    >>> canonical_value(NEXT_DEALER, "rotate")
+    'rotate'
+    """
     if option.kind == "choice":
         if not any(type(v) is type(value) and v == value for v in option.values):
             raise OptionError(option.name, f"is not one of {_listed(option.values)}")
@@ -60,7 +67,7 @@ def canonical_value(option: Option, value: Any) -> Any:
 
 
 def applied(tree: Tree, option: Option, value: Any) -> Tree:
-    """Return a tree of settings with one option at `value`."""
+    """Return a tree of settings after setting one option to `value`."""
     if option.sets is not None:
         section, key = option.sets.split(".")
         tree = merged(tree, {section: {key: value}})
@@ -71,7 +78,7 @@ def applied(tree: Tree, option: Option, value: Any) -> Tree:
 
 
 def unchosen_settings(options: Iterable[Option], chosen: Mapping[str, Any]) -> frozenset[str]:
-    """Return the paths of settings that the options could change and, as chosen, do not."""
+    """Return the paths of settings that the options could change but, as chosen, do not."""
     taken: set[str] = set()
     able: set[str] = set()
     for option in options:
@@ -86,25 +93,26 @@ def unchosen_settings(options: Iterable[Option], chosen: Mapping[str, Any]) -> f
 
 def options_of_own(tree: Tree) -> dict[str, Option]:
     """
-    Return the options of a ruleset of one's own, by name: those that every ruleset has.
+    Return the options of a custom ruleset by name: those that every ruleset has.
 
-    The others are options of its base, and stand in its settings as they were there.
+    The other options of its base are fixed in its settings.
     """
     return {NEXT_DEALER.name: with_default(NEXT_DEALER, tree)}
 
 
 def own_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
     """
-    Return the settings by which a table plays a ruleset of its own with options.
+    Return the settings of a table that plays a custom ruleset with options.
 
-    A game pins `tree` itself, from which the id follows, and what was chosen beside it.
-    Raises OptionError for an option that there is not, or that repeats the default.
+    A game pins `tree` unchanged, because the id follows from it, and the options separately.
+
+    Raises OptionError for an unknown option, a value not allowed, or the default value.
     """
     options = options_of_own(tree)
     for name, value in chosen.items():
         option = options.get(name)
         if option is None:
-            raise OptionError(name, "is no option of a ruleset of one's own")
+            raise OptionError(name, "is no option of a custom ruleset")
         if canonical_value(option, value) == option.default:
             raise OptionError(name, "repeats the default")
         tree = applied(tree, option, value)
@@ -112,15 +120,15 @@ def own_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
 
 
 def _listed(values: Iterable[Any]) -> str:
-    """Return values as one would write them into a body, but strings bare."""
+    """Return values as in a JSON body, but strings without quotes."""
     return ", ".join(v if isinstance(v, str) else json.dumps(v) for v in values)
 
 
 def with_default(option: Option, tree: Tree) -> Option:
     """
-    Return the option; one that sets a setting has that setting as its default.
+    Return the option with the present value of its setting as its default, if it sets one.
 
-    So it does where it is inherited: `shithead-winner` rotates the deal unless told otherwise.
+    So a derived ruleset can change the default: `shithead-winner` rotates the deal.
     """
     if option.sets is None:
         return option

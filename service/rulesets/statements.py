@@ -1,4 +1,4 @@
-"""The sentences of a rules page: those of a ruleset, and those that all rulesets share."""
+"""Statements of rules pages: those of a ruleset, and those that all rulesets share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECTIONS_OF: Final = {
     "end": ("end", "deal"),
 }
 MODEL: Final = "model"
-"""The file of what all rulesets share."""
+"""The file of the statements that all rulesets share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +34,21 @@ class Statement:
     """
     One entry of a rules page.
 
-    A statement may have several entries of one id: what its source says, what it
-    says for another section, and how it is read where the source is silent.
+    A statement may have several entries with the same id: its text, its text for another
+    section, and a reading of a question that the source leaves open.
     """
 
     id: str
     section: str  # deal, opening, play, special, end
     text: str
     reading: bool
-    goes_with: str = ""  # the statement without which this one says nothing
+    goes_with: str = ""  # the statement without which this one has no meaning
+    applies: str = ""  # model only: the condition on a ruleset for this to apply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What all rulesets share, with the statements behind settings that a ruleset leaves out."""
+    """The statements that all rulesets share, and the settings that rest on them."""
 
     statements: tuple[Statement, ...]
     cites: Mapping[str, str]  # by setting
@@ -67,7 +68,7 @@ def model() -> Model:
 
 @cache
 def shared_cites() -> Mapping[str, str]:
-    """Return the statement of the model behind every setting, where no ruleset says its own."""
+    """Return the statement of the model behind every setting."""
     shared = model()
     of_ranks = {
         f"ranks.{rank}.{setting}": rule
@@ -78,7 +79,11 @@ def shared_cites() -> Mapping[str, str]:
 
 
 def read_statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
-    """Return the statements that a parsed file lists; raises ValueError for an unknown section."""
+    """
+    Return the statements that a parsed file lists.
+
+    Raises ValueError for an unknown section.
+    """
     tables = document.get("statements", ())
     for table in tables:
         if table["section"] not in SECTIONS:
@@ -90,24 +95,30 @@ def read_statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
             text=table["text"],
             reading=table.get("reading", False),
             goes_with=table.get("goes_with", ""),
+            applies=table.get("applies", ""),
         )
         for table in tables
     )
 
 
 def kept(statements: Iterable[Statement], replaced: Iterable[str]) -> tuple[Statement, ...]:
-    """Return the statements less those replaced: `P1`, or `P1/deal` for one section of it."""
+    """Return the statements without those replaced: `P1`, or `P1/deal` for one section of it."""
     gone = set(replaced)
     return tuple(s for s in statements if not gone & {s.id, f"{s.id}/{s.section}"})
 
 
 def sections_of(setting: str) -> tuple[str, ...]:
-    """Return the sections of a rules page in which a setting, given by its path, can stand."""
+    """
+    Return the sections of a rules page that can describe a setting, given by its path.
+
+    >>> sections_of("pick_up.taker")
+    ('play', 'end')
+    """
     return _SECTIONS_OF[setting.removeprefix("second_hand.").partition(".")[0]]
 
 
 def rule_of(cites: Mapping[str, str], setting: str) -> str:
-    """Return the statement that a setting rests on, given by its dotted path."""
+    """Return the statement behind a setting, given by its dotted path."""
     setting = setting.removeprefix("second_hand.")
     if setting in cites:
         return cites[setting]
@@ -117,6 +128,6 @@ def rule_of(cites: Mapping[str, str], setting: str) -> str:
 
 
 def text_of(statements: Iterable[Statement], rule: str) -> str | None:
-    """Return what a statement says, its readings too; None where there is none of this id."""
+    """Return the text of a statement and its readings; None for an unknown id."""
     both = (*statements, *model().statements)
     return " ".join(s.text for s in both if s.id == rule) or None

@@ -1,15 +1,22 @@
-"""The three things that SHX/1 proves apart: the deck, the history, the actions."""
+"""Claims that a verification supports, incidents, and the summary of a failed log."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
-from service.verify.entropy import doubt_on_the_seed
+from schemas.events import event_of
+from service.domain.cards import Card
+from service.replay.captions import PAST, caption, spelled
+from service.replay.history import ACTIONS
+from service.rulesets.catalogue import read_ruleset
+from service.verify.authorship import PRODUCER, Authorship
 from service.verify.finding import Check, Finding, Objection, Result, Weight
-from service.verify.unheld import Unheld
+from service.verify.log import Log
+from service.verify.shuffle import doubt_on_the_seed
+from service.verify.substitution import Unheld
 
 
 class Claim(StrEnum):
@@ -58,24 +65,25 @@ class Basis:
     backed: bool  # something from outside speaks for the history
     entropy: Sequence[Mapping[str, Any]]  # what each seat added to the shuffle
     unheld: Unheld | None = None  # a card that was played by who does not hold it
+    unchecked: Sequence[str] = ()  # what was given from outside and could not be checked
 
 
 def standings(findings: Sequence[Finding], basis: Basis) -> tuple[Standing, ...]:
     """
     Return how the three claims stand.
 
-    The history is only as good as what speaks for it that the operator does not hold:
-    a log by itself may be that of another game, made up as a whole.
+    The history is only as good as the evidence for it from outside: a log by itself may have
+    been invented as a whole.
     """
     return tuple(_standing(claim, findings, basis) for claim in Claim)
 
 
 def claims_against(findings: Sequence[Finding], unheld: Unheld | None = None) -> str:
     """
-    Return which claims do not hold, by which checks, and which nothing speaks against.
+    Return in words which claims fail, by which checks, and against which no check speaks.
 
-    A rule broken in the open leaves the deck and the history as they are: whoever
-    settles a case has to see that nobody forged the log.
+    A move against the rules does not touch the deck and the history: the report must show a
+    referee that such a log was not forged.
     """
     said, unshown, rest = [], [], []
     for claim in Claim:
@@ -127,13 +135,14 @@ def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Re
 def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | None:
     """Return what is not shown of a claim against which nothing speaks."""
     if claim is Claim.HISTORY and not basis.backed:
-        return "nothing against it, and nothing from outside for it"
+        lacking = " and ".join(basis.unchecked)
+        return f"nothing against it, and {lacking or 'nothing from outside for it'}"
     if claim is not Claim.DECK or not _was_seen(claim, findings):
         return None
     seed = doubt_on_the_seed(basis.entropy)
     doubts = [] if seed is None else [seed]
     if basis.unheld is not None and basis.unheld.unseen:
-        played = f"seat {basis.unheld.seat} played {basis.unheld.card} without holding it"
+        played = f"the log has seat {basis.unheld.seat} play {basis.unheld.card} unheld"
         unshown = f"that the cards were dealt as it lay, for at seq {basis.unheld.seq}"
         doubts.insert(0, f"{unshown} {played}")
     if not doubts:
@@ -184,3 +193,171 @@ def _as_far(findings: Sequence[Finding]) -> str:
     """Return in words that a log was read in part, nothing where it was read whole."""
     unread = any(f.check is Check.BYTES and f.result is Result.FAIL for f in findings)
     return " as far as the log can be read" if unread else ""
+
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """An incident: what the first failure of a claim is about."""
+
+    claim: Claim
+    seq: int
+    said: str
+    move: bool  # whether `shithead audit --move` shows more
+    happened: str | None = None  # what the event states
+    reason: str = ""  # why the check fails, with the rule
+    by_server: str = ""  # the server's part, if the server wrote the event
+    by_seat: int | None = None  # the seat whose unsigned move it is
+
+
+def accounts_of(
+    log: Log, findings: Sequence[Finding], authorship: Authorship
+) -> tuple[Account, ...]:
+    """Return for each claim that does not hold what happened at the first event that fails."""
+    return tuple(_accounts(log, findings, authorship))
+
+
+def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> Iterator[Account]:
+    for claim in Claim:
+        failed = [f for f in against(claim, findings) if f.seq is not None]
+        if not failed:
+            continue
+        first = min(failed, key=lambda f: f.seq or 0)
+        seq = first.seq or 0
+        rule = f" [{first.rule}]" if first.rule else ""
+        event = log.events[seq] if seq < len(log.events) else None
+        stated = None if event is None else told(event)
+        happened = stated
+        if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
+            happened = f"this log says: {stated}"
+        reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)
+        named_already = first.check is Check.RECEIPTS or PRODUCER in (first.reason or "")
+        who = "" if named_already else authorship.said(seq, by_server)
+        acts = event is not None and event["type"] in ACTIONS
+        unsigned = acts and event is not None and "auth" not in event
+        yield Account(
+            claim=claim,
+            seq=seq,
+            said="; ".join(filter(None, (happened, who, reason))),
+            move=acts or (event is not None and event["by"] is not None),
+            happened=stated,
+            reason=reason,
+            by_server=by_server,
+            by_seat=event["by"] if event is not None and unsigned else None,
+        )
+
+
+def _by_server(claim: Claim, event: Data | None) -> str:
+    """Return whose doing an event is, if the server wrote it."""
+    match claim:
+        case Claim.DECK:
+            return "the house shuffles and deals, no player does"
+        case Claim.HISTORY:
+            return "the server wrote it so"
+        case Claim.ACTIONS if event is None or event["type"] not in ACTIONS:
+            return "the server worked this out itself"
+        case Claim.ACTIONS:
+            return "the server accepted it"
+        case _:
+            assert_never(claim)
+
+
+def told(event: Data) -> str:
+    """
+    Return in words what an event states: which seat did what, with which cards.
+
+    >>> told({"type": "pile_burned", "by": None, "data": {
+    ...     "seat": 1, "cause": "rank", "count": 5, "cleared_by": 1}})
+    'the pile of 5 cards burned by its top card'
+    """
+    data, kind = event["data"], event["type"]
+    if kind == "game_created":
+        return "the game was set up"
+    try:
+        said = caption(event_of(kind, data, read_ruleset), None, None, PAST).removesuffix(".")
+    except (ValueError, LookupError, TypeError):
+        return f"there is an event {kind}"
+    if event["by"] is None and kind in ACTIONS:
+        seat = f"seat {data['seat']}"
+        said = said.replace(f"Seat {data['seat']} ", f"the server, in place of {seat}, ", 1)
+    return said[0].lower() + said[1:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The answer to a log that fails: what was changed, by whom, and what would prove more."""
+
+    changed: str
+    author: str
+    proof: str
+
+    @property
+    def lines(self) -> tuple[str, str, str]:
+        """Return the three lines that a report begins with."""
+        return (
+            f"What was changed: {self.changed}",
+            f"Who can have done it: {self.author}",
+            f"What would prove more: {self.proof}",
+        )
+
+
+def summary_of(
+    findings: Sequence[Finding],
+    accounts: Sequence[Account],
+    authorship: Authorship,
+    unheld: Unheld | None,
+) -> Summary | None:
+    """Return the summary of a log that fails a check, None if it fails none."""
+    failed = [finding for finding in findings if finding.result is Result.FAIL]
+    if not failed:
+        return None
+    if not accounts:
+        first = failed[0]
+        at = "" if first.seq is None else f" at event {first.seq}"
+        changed = f"Not shown. The check {first.check} fails{at}: {first.reason}."
+        proof = "Receipts, and the server's key from a source other than the operator."
+        return Summary(changed=changed, author="Not shown by this log.", proof=proof)
+    account = min(accounts, key=lambda one: one.seq)
+    return Summary(
+        changed=_changed(account, unheld),
+        author=_author(account, authorship),
+        proof=_proof(account, authorship),
+    )
+
+
+def _changed(account: Account, unheld: Unheld | None) -> str:
+    seq, reason = account.seq, account.reason
+    if unheld is not None and unheld.seq == seq:
+        card = spelled(Card(unheld.card))
+        return f"Event {seq}: seat {unheld.seat} played {card}, which it did not hold."
+    if account.happened is None:
+        return f"Line {seq} of the log: {reason}."
+    if account.claim is Claim.HISTORY:
+        return f"The log at event {seq}: {reason}."
+    return f"Event {seq}. The log says: {account.happened}. The check finds: {reason}."
+
+
+def _author(account: Account, authorship: Authorship) -> str:
+    server = f"{account.by_server[0].upper()}{account.by_server[1:]}."
+    if account.seq in authorship.signed:
+        return f"The server signed this event. {server}"
+    if authorship.denied is not None:
+        doubt = "It proves nothing against a seat or the server."
+        return f"The party that produced this file: {authorship.denied}. {doubt}"
+    unsigned = "The party that produced this file: no signature of the server covers the event."
+    return f"{unsigned} If the file is the server's log: {account.by_server}."
+
+
+def _proof(account: Account, authorship: Authorship) -> str:
+    if account.seq in authorship.signed:
+        if account.by_seat is None:
+            return "Nothing more is needed: the server's signature covers the event."
+        return f"A signature by the key of seat {account.by_seat} shows whether it asked for this."
+    if authorship.denied is not None:
+        return "The log that the server recorded, from another player, to compare."
+    return (
+        f"A receipt for event {account.seq} or a later one, with the server's key: it shows whether"
+        " the server recorded this."
+    )

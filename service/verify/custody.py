@@ -1,15 +1,21 @@
-"""The checks `deal` and `custody`: every card goes where it is dealt, and stays accounted for."""
+"""Checks `deal`, `custody` and `hidden`: where every card was."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from service.domain.cards import Card, rank_of
+from service.domain.events import BlindFailed, GameCreated
+from service.domain.evolve import evolve
+from service.domain.game import new_game
 from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
+from service.verify.card_tracker import UNKNOWN, Misplaced, Zones
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
-from service.verify.zones import UNKNOWN, Misplaced, Zones
+from service.verify.without_deck import lands
 
 
 def check_deal(log: Log, cursor: Cursor) -> None:
@@ -38,7 +44,7 @@ def check_deal(log: Log, cursor: Cursor) -> None:
 
 
 def check_custody(log: Log, cursor: Cursor) -> None:
-    """At every event each card is in one zone, and nobody plays what they do not hold."""
+    """Check that each card is always in one zone, and that seats play only cards they hold."""
     if _deal_of(log) is None:
         raise not_applicable("nothing was dealt")
     zones = None
@@ -123,3 +129,34 @@ def _check_starter(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
 
 def _special(ruleset: Ruleset, code: str) -> bool:
     return ruleset.rank(rank_of(Card(code))) != PLAIN_RANK
+
+
+def check_hidden(log: Log, cursor: Cursor) -> None:
+    """Check that every blind card that stayed hidden really did not fit the pile."""
+    kept = [
+        seq
+        for seq, event in enumerate(log.events)
+        if event["type"] == "blind_failed" and event["data"]["opening"] is None
+    ]
+    if not kept:
+        raise not_applicable("no blind card was kept hidden")
+    if log.deck is None:
+        raise missing("the blind cards that were kept hidden are known after the seal")
+    cursor.seq = 0
+    created = log.decoded[0]
+    if not isinstance(created, GameCreated):
+        raise Failed(0, "the log does not begin with game_created")
+    game = replace(new_game(created), deck=tuple(Card(code) for code in log.deck))
+    for seq in range(1, kept[-1] + 1):
+        cursor.seq = seq
+        event = log.decoded[seq]
+        if seq in kept and isinstance(event, BlindFailed):
+            position = game.seats[event.seat].down[event.slot]
+            if position is not None and lands(game, game.deck[position]):
+                rule = game.ruleset.cite("model.blind")
+                reason = f"{game.deck[position]} was kept hidden and would have fitted"
+                cursor.note(seq, reason, rule)
+        try:
+            game = evolve(game, event)
+        except (ValueError, IndexError):
+            raise missing(f"from seq {seq} on the game does not fit its deck") from None

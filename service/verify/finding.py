@@ -1,15 +1,18 @@
-"""What a check answers: a finding, and the failure that makes one."""
+"""Checks, the questions they answer, and their findings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+BUDGET: Final = "budget"
+"""The reason of a check that was not finished within the time limit."""
+
 MOST_SEQS: Final = 20
-"""Of the further events that fail a check, so many are named; how many there are is said."""
+"""The most further failing events that are named; the others are counted."""
 
 
 class Check(StrEnum):
@@ -46,8 +49,8 @@ class Weight(StrEnum):
     """What an objection says against the claim that its check speaks for."""
 
     AGAINST = "against"
-    UNSIGNED = "unsigned"  # it would, were it shown that the server signed what was brought
-    NOTHING = "nothing"  # what was brought proves nothing, neither for it nor against it
+    UNSIGNED = "unsigned"  # against, if the server signed the evidence, which is not shown
+    NOTHING = "nothing"  # the evidence proves nothing, neither for the claim nor against it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,11 @@ class Finding:
         return (first, *self.further)
 
     @property
+    def unfinished(self) -> bool:
+        """Return whether the time was over before the check was done."""
+        return self.result is Result.MISSING and self.reason == BUDGET
+
+    @property
     def others(self) -> str | None:
         """Return in words how often else the check fails, and at which events."""
         if not self.further:
@@ -106,17 +114,19 @@ class Answer:
     """
     What a check found beside its result: how far it reaches, and what a reader should know.
 
-    `outside` and `remarks` stand also where the check failed.
+    All but `reach` and `said` stand also where the check failed.
     """
 
     reach: int | None = None
     said: str | None = None
     outside: tuple[str, ...] = ()  # what there was from outside, in words
     remarks: tuple[str, ...] = ()
+    signed: tuple[int, ...] = ()  # the seqs at which a key of the server's signed this log
+    contradicted: str | None = None  # by which signature of the server's, in words
 
 
 class Failed(Exception):
-    """A check does not hold: the event, the reason, the statement it breaks."""
+    """A check fails: the event, the reason, and the statement that decides it."""
 
     def __init__(
         self,
@@ -134,27 +144,30 @@ class Failed(Exception):
 
 
 class Unanswered(Exception):
-    """A check could not be made, or does not apply; no fault of the log."""
+    """A check could not be run, or does not apply; this is no fault of the log."""
 
-    def __init__(self, result: Result, reason: str) -> None:
+    def __init__(self, result: Result, reason: str, remarks: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
         self.result = result
         self.reason = reason
+        self.remarks = remarks
 
 
 class Cursor:
     """
-    Where in the log a check is reading, and the failures that it could go on after.
+    The position of a check in the log, and the failures after which it could continue.
 
-    So malformed content is reported with its seq, and who settles a case is told of
-    every event that fails, not of the first alone.
+    So malformed content is reported with its seq, and the report names every event that
+    fails, not the first alone.
     """
 
-    __slots__ = ("failures", "seq")
+    __slots__ = ("contradicted", "failures", "seq", "signed")
 
     def __init__(self) -> None:
         self.seq: int | None = None
         self.failures: list[Objection] = []
+        self.signed: list[int] = []  # the seqs at which a key from outside signed this log
+        self.contradicted: str | None = None  # by which signature of the server's, in words
 
     def note(
         self,
@@ -164,25 +177,25 @@ class Cursor:
         *,
         weight: Weight = Weight.AGAINST,
     ) -> None:
-        """Keep a failure that the check can go on after."""
+        """Record a failure after which the check can continue."""
         self.failures.append(Objection(seq=seq, reason=reason, rule=rule, weight=weight))
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
-        """Keep a failure within: what comes after it can be judged without it."""
+        """Record a failure raised inside, and continue: later events are judged without it."""
         try:
             yield
         except Failed as failed:
             self.note(failed.seq, failed.reason, failed.rule, weight=failed.weight)
 
 
-def missing(reason: str) -> Unanswered:
-    """Return the answer of a check whose evidence is not there."""
-    return Unanswered(Result.MISSING, reason)
+def missing(reason: str, *, remarks: tuple[str, ...] = ()) -> Unanswered:
+    """Return the answer of a check whose evidence is missing."""
+    return Unanswered(Result.MISSING, reason, remarks)
 
 
 def not_applicable(reason: str) -> Unanswered:
-    """Return the answer of a check that has nothing to look at."""
+    """Return the answer of a check that does not apply to this log."""
     return Unanswered(Result.NOT_APPLICABLE, reason)
 
 
@@ -202,3 +215,23 @@ def finding_of(
         further=tuple(others),
         remarks=remarks,
     )
+
+
+ASKS: Final[Mapping[Check, str]] = {
+    Check.BYTES: "Is every line written in the one form that there is for it, and nothing more?",
+    Check.CHAIN: "Does every event name the hash of the one before it, and does time go forward?",
+    Check.ORDER: "Do set-up, deal and play follow one another, with nothing after the seal?",
+    Check.COMMITMENTS: "Is the seed, and all that players added, what was committed to before?",
+    Check.SHUFFLE: "Does that give this very deck, the commitments to its cards, and the dealer?",
+    Check.OPENINGS: "Does every card that was shown match the commitment to it?",
+    Check.DEAL: "Did each card go where the deal puts it, and each draw take the top of the stock?",
+    Check.CUSTODY: "Was every card in exactly one place at all times, and played by its holder?",
+    Check.LEGALITY: "Do the rules allow each action, and lead to just what followed from it?",
+    Check.HIDDEN: "Were blind cards that stayed hidden really those that could not be played?",
+    Check.SIGNATURES: "Is every move of a player with a key signed, and for this moment?",
+    Check.RECEIPTS: "Does every receipt that was kept name a head of this log?",
+    Check.ANCHOR: "Does the public log of the server, signed by its key, contain this game?",
+    Check.WITNESS: "Have the witnesses that were asked for cosigned that log?",
+    Check.SEAL: "Is the game over, with the seed published and all refused attempts named?",
+    Check.SEQUENCE: "Between the hands of a table: is none left out, doubled, or dealt in hiding?",
+}

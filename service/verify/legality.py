@@ -1,39 +1,32 @@
-"""The check `legality`: every move is decided again, and must come out as it was written down."""
+"""Check `legality`: every move is decided again and compared with the log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from itertools import zip_longest
 from typing import Final
 
+from msgspec.structs import fields, replace
+
 from schemas.events import type_of
-from service.domain.asked import move_behind
 from service.domain.cards import Card, in_code_order
-from service.domain.commands import Command, Pass, PickUp, Play, TryStock
+from service.domain.commands import Command, Pass, PickUp, TryStock
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused, RuleRefused
 from service.domain.events import CardsDealt, Event, GameAborted, GameCreated, TurnTimedOut
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
-from service.domain.legal import legal_moves
-from service.domain.replacing import replace
-from service.domain.ruleset import Ruleset
-from service.rulesets.citing import rules_behind
-from service.verify.aborting import check_abort, hasty
+from service.domain.legal import may_act
+from service.domain.plays import candidate_plays
+from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset
+from service.replay.history import MoveKind, RecordedMove, move_behind
+from service.rulesets.citations import rules_behind
 from service.verify.finding import Answer, Cursor, Failed
 from service.verify.log import Log
-from service.verify.moves import Kind, Move
-from service.verify.public import (
-    as_far_as_public,
-    check_throw,
-    with_dealt_open,
-    with_shown,
-)
-from service.verify.timing import Turns
+from service.verify.timeouts import Turns, check_abort, hasty
+from service.verify.without_deck import as_far_as_public, check_throw, with_dealt_open, with_shown
 
-MAX_TURN_LIMIT: Final = 19_000
 MOST_NAMED: Final = 6
 """Of the cards that a seat could have played instead, so many are named."""
 
@@ -81,28 +74,29 @@ class _Judge:
             raise Failed(0, "the log does not begin with game_created")
         self.game: Game = new_game(first)
         self.open = log.deck is not None
+        self.named = False  # whether it was said what a seat could have played
         if log.deck is not None:
             self.game = replace(self.game, deck=tuple(Card(code) for code in log.deck))
         self.turns = Turns(self.game)
         self.throws: list[Event] = []  # what is still to be thrown after the deal
 
-    def judge(self, move: Move) -> None:
+    def judge(self, move: RecordedMove) -> None:
         """Raise Failed where the rules do not allow a move, or give something else."""
-        if self.throws and move.kind not in (Kind.DEAL, Kind.ABORT):
+        if self.throws and move.kind not in (MoveKind.DEAL, MoveKind.ABORT):
             self.throws = []
             rule = self.game.ruleset.cite("deal.throws")
             raise Failed(move.first, "a seat has not thrown what it must", rule)
-        if move.kind is Kind.DEAL:
+        if move.kind is MoveKind.DEAL:
             self._deal(move.first)
-        elif move.kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT):
+        elif move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT):
             if move.timed_out:
                 at = self.log.events[move.first]["at"]
                 self.turns.check_time_out(self.game, move, at, hidden=not self.open)
             self._decide(move)
-        elif move.kind is Kind.ABORT:
+        elif move.kind is MoveKind.ABORT:
             self._abort(move.first)
 
-    def believe(self, move: Move, *, right: bool) -> None:
+    def believe(self, move: RecordedMove, *, right: bool) -> None:
         """Go on to the game after a move, as its events say."""
         before, at = self.game, self.log.events[move.first]["at"]
         for seq in range(move.first, move.last + 1):
@@ -130,7 +124,7 @@ class _Judge:
         if isinstance(event, GameAborted):
             check_abort(self.game, event, seq)
 
-    def _decide(self, move: Move) -> None:
+    def _decide(self, move: RecordedMove) -> None:
         """Decide the move again, and compare every event of it."""
         expected: tuple[Event, ...] = ()
         game = self.game
@@ -147,7 +141,7 @@ class _Judge:
                 decided = decide(command, shown)
             except CommandRefused as refused:
                 rule = refused.rule if isinstance(refused, RuleRefused) else None
-                instead = _instead(game, command) if self.open else ""
+                instead = self._instead(game, command)
                 raise Failed(seq, f"not allowed: {refused}{instead}", rule) from None
             if not self.open:
                 decided = as_far_as_public(decided, self.events[seq : move.last + 1], game)
@@ -155,6 +149,14 @@ class _Judge:
             for step in decided:
                 game = evolve(game, step)
         self._compare(move.first, move.last, expected)
+
+    def _instead(self, game: Game, command: Command) -> str:
+        """Return what could have been played, for the first such move only: it can be dear."""
+        if not self.open or self.named:
+            return ""
+        said = _instead(game, command)
+        self.named = said != ""
+        return said
 
     def _compare(self, first: int, last: int, expected: Sequence[Event]) -> None:
         actual = self.events[first : last + 1]
@@ -169,7 +171,7 @@ class _Judge:
             raise Failed(seq, _difference(event, due), rule)
 
 
-def _seat(move: Move) -> int:
+def _seat(move: RecordedMove) -> int:
     if move.seat is None:
         raise Failed(move.first, "nobody's move")
     return move.seat
@@ -177,10 +179,14 @@ def _seat(move: Move) -> int:
 
 def _instead(game: Game, command: Command) -> str:
     """Return which cards a seat that took the pile or passed could have played."""
-    if not isinstance(command, PickUp | Pass | TryStock):
+    if not isinstance(command, PickUp | Pass | TryStock) or not may_act(game, command.seat):
         return ""
-    plays = [move for move in legal_moves(game, command.seat) if isinstance(move, Play)]
-    cards = in_code_order({card for play in plays for card in play.cards})
+    found = set[Card]()
+    for play in candidate_plays(game, command.seat):
+        found.update(play)
+        if len(found) >= MOST_NAMED:
+            break
+    cards = in_code_order(found)
     said = " or ".join(cards[:MOST_NAMED])
     return f"; seat {command.seat} could have played {said}" if cards else ""
 

@@ -1,4 +1,4 @@
-"""A log as the checks read it: its events, and what follows from its first and its last one."""
+"""The log under verification: its events, moves, deck and ruleset."""
 
 from __future__ import annotations
 
@@ -10,15 +10,42 @@ from typing import Any, Final
 from uuid import UUID
 
 from schemas.events import event_of
+from schemas.settings import SettingsError
 from service.domain.events import Event
 from service.domain.ruleset import Ruleset
-from service.record.canonical import RecordError
-from service.record.chain import decode_event, head
-from service.record.shapes import MAX_EVENTS
-from service.record.shuffle import Shuffle, deck_codes, derive
+from service.replay.history import MoveKind, NotAMove, RecordedMove, moves_of
+from service.rulesets.catalogue import OptionError, catalogue, own_ruleset
+from service.shx.canonical import RecordError
+from service.shx.chain import decode_event, head
+from service.shx.hashing import custom_ruleset_id
+from service.shx.shuffle import Shuffle, deck_codes, derive
+from service.shx.validators import MAX_EVENTS
 from service.verify.finding import Failed
-from service.verify.moves import Kind, Move, moves_of
-from service.verify.pinned import played_by
+
+
+def played_by(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+    """
+    Return the ruleset that `game_created` names, for the hand of this number.
+
+    For an id of the catalogue its settings are ignored, whatever they say: a
+    game that claims a known name plays by the known rules. Raises Failed for an
+    unknown id, for options that it does not have or that repeat a default, and
+    for an id of one's own that does not follow from the settings.
+    """
+    identity, options, settings = pinned["id"], pinned["options"], pinned["settings"]
+    known = catalogue().get(identity)
+    try:
+        if known is not None:
+            if known.chosen(options) != options:
+                raise Failed(0, "the options name a default, or are not in their usual form")
+            return known.ruleset(options, hand=hand)
+        if settings is None or identity != custom_ruleset_id(settings):
+            reason = f"{identity} is no ruleset of the catalogue, nor the id of its settings"
+            raise Failed(0, reason)
+        return own_ruleset(pinned, hand)
+    except (OptionError, SettingsError) as error:
+        raise Failed(0, f"the ruleset cannot be read: {error}") from None
+
 
 SEALS: Final = frozenset({"game_sealed", "game_aborted"})
 
@@ -94,8 +121,8 @@ class Log:
         return len(self.events) - 1
 
     @cached_property
-    def grouped(self) -> tuple[tuple[Move, ...], Failed | None]:
-        """Return the moves, and the first place where the events make none."""
+    def grouped(self) -> tuple[tuple[RecordedMove, ...], NotAMove | None]:
+        """Return the moves up to the first event that is not part of one, and that fault."""
         return moves_of(self.events)
 
     @cached_property
@@ -182,7 +209,7 @@ def _whole(events: Sequence[Mapping[str, Any]]) -> int:
     """
     moves, broken = moves_of(events)
     if broken is None:
-        unsure = moves and moves[-1].kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT)
+        unsure = moves and moves[-1].kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT)
         return moves[-1].first if unsure else len(events)
     first = moves[-1].last + 1 if moves else 0
     one_move = len({event["at"] for event in events[first:]}) == 1

@@ -1,16 +1,78 @@
-"""The check `receipts`: what notes that players kept say about the log, and who signed them."""
+"""Check `receipts`: does each receipt agree with the log, and which key signed it?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.record.canonical import RecordError
-from service.record.notes import NoteVerifier, open_note, parse_note
-from service.record.receipts import Receipt, check_receipt, parse_receipt_body
+from service.shx.canonical import RecordError, parse_time
+from service.shx.keys import ListedKey
+from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
+from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
 from service.verify.finding import Answer, Cursor, Failed, Weight, missing
 from service.verify.log import Log
-from service.verify.trust import Trust
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Keys of the server from outside; of those that came in a list also when they were in use."""
+
+    keys: Sequence[NoteVerifier] = ()
+    listed: Sequence[ListedKey] = ()
+
+    def remarks(self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]) -> str | None:
+        """
+        Return in words which events only keys out of their time signed, None where there is none.
+
+        Of each key the first such event is told, and how many more there are.
+
+        Nothing fails by it: the last head of a game can be fetched and signed years
+        later, and dates are the operator's word. But a key that is younger than what it
+        signed shows the history only since the key was there.
+        """
+        times = {listed.verifier: listed for listed in self.listed}
+        said: dict[NoteVerifier, list[str]] = {}
+        for seq, keys in sorted(signed, key=lambda one: one[0]):
+            late = {key: _out_of_time(log, seq, times[key]) for key in keys if key in times}
+            if len(late) < len(keys) or None in late.values():
+                continue  # one in its time is enough
+            for key, remark in late.items():
+                said.setdefault(key, []).append(str(remark))
+        if not said:
+            return None
+        remarks = "; ".join(map(_first_and_how_many, said.values()))
+        return f"{remarks}: so the times prove nothing; the signatures still hold"
+
+
+def _first_and_how_many(remarks: list[str]) -> str:
+    first, *others = dict.fromkeys(remarks)
+    return f"{first}; and so for {len(others)} more it signed" if others else first
+
+
+def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
+    """
+    Return why a key cannot have signed the head at `seq` while that was the newest, if so.
+
+    It was the newest until the next event; the last one for as long as anybody asks.
+    """
+    if seq > log.end:
+        return None  # its line cannot be read: nobody knows when that was
+    name = f"key {key.verifier.key_id.hex()}"
+    made, following = log.events[seq]["at"], log.events[min(seq + 1, log.end)]["at"]
+    if _after(key.since, following):
+        past = f"seq {seq + 1}" if seq < log.end else "the last event"
+        return f"{name}, which signed seq {seq}, begins at {key.since}, after {past} ({following})"
+    if key.until is not None and _after(made, key.until):
+        return f"{name}, which signed seq {seq}, ended at {key.until}, before that ({made})"
+    return None
+
+
+def _after(one: str, other: str) -> bool:
+    """Return whether a time is after another; what is no time is after nothing."""
+    try:
+        return parse_time(one) > parse_time(other)
+    except (RecordError, TypeError):
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +106,9 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
     bundled = _readable(notes.bundled, notes.files, trust.keys, cursor, claimed=True)
     given = _readable(notes.given, notes.files, trust.keys, cursor, claimed=False)
     agreeing = [held for held in (*bundled, *given) if _agrees(log, held)]
-    signed = [held.receipt.seq for held in agreeing if held.signers]
-    _hold_together(log, bundled, cursor, signed)
-    against = _hold_together(log, given, cursor, signed)
+    cursor.signed = [held.receipt.seq for held in agreeing if held.signers]
+    _hold_together(log, bundled, cursor)
+    against = _hold_together(log, given, cursor)
     if not notes.given:
         raise missing("a receipt from outside")
     if not trust.keys:
@@ -115,14 +177,8 @@ def _agrees(log: Log, held: _Held) -> bool:
     return named and log.heads[receipt.seq] == receipt.head
 
 
-def _hold_together(
-    log: Log, receipts: Sequence[_Held], cursor: Cursor, signed: Sequence[int]
-) -> list[_Held]:
-    """
-    Return the receipts that contradict the log, each noted with where one agrees before it.
-
-    `signed` are the seqs at which a key from outside signed this very log.
-    """
+def _hold_together(log: Log, receipts: Sequence[_Held], cursor: Cursor) -> list[_Held]:
+    """Return the receipts that contradict the log, each noted with where one agrees before it."""
     against = []
     agreed: int | None = None
     for held in sorted(receipts, key=lambda held: (held.receipt.seq, held.name)):
@@ -133,8 +189,11 @@ def _hold_together(
             agreed = held.receipt.seq
         else:
             against.append(held)
+            if held.signers and (log.seal is not None or held.receipt.seq < len(log.heads)):
+                said = "a receipt that the server signed names another history"
+                cursor.contradicted = f"{said} ({held.name})"
             with cursor.going_on():
-                raise _contradiction(log, held, agreed, signed)
+                raise _contradiction(log, held, agreed, cursor.signed)
     return against
 
 
@@ -176,8 +235,9 @@ def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
         only = "only the holder of its key, the house, can have made both"
         return f"{good}, and this one at seq {min(both)}: {only}"
     return (
-        f"{good}. If the house gave out this log, the house made both; a receipt of this"
-        " history from there on, or its proof in the public log, would show that it did"
+        f"{good}. The party that produced this file wrote this one. If the house gave out this log,"
+        " the house made both; a receipt of this history from there on, or its proof in the"
+        " public log, would show that it did"
     )
 
 

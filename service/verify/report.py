@@ -1,15 +1,75 @@
-"""The report: all findings together, the level that follows, what the next one would need."""
+"""The report of a verification as text and as the audit object of the API."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.verify.accounts import Account
-from service.verify.claims import Basis, Standing, claims_against, standings
+from service.verify.authorship import Authorship
+from service.verify.claims import (
+    CLAIMS,
+    Account,
+    Basis,
+    Standing,
+    Summary,
+    claims_against,
+    standings,
+    summary_of,
+)
 from service.verify.finding import Check, Finding, Result
-from service.verify.unheld import Unheld
+from service.verify.shuffle import entropy_lines
+from service.verify.substitution import Unheld
+
+SEQ: Final = "seq is the number of an event, from 0"
+
+
+def report_text(report: Report, *, name: str | None = None) -> str:
+    """
+    Return the report on one log as text.
+
+    If a check fails, the first three lines say what was changed, who can have done it and
+    what would prove more. The last line is the result.
+    """
+    head = [printable(line) for line in report.summary.lines] if report.summary else []
+    head += [name] if name else []
+    sealed = "sealed" if report.sealed else "not sealed"
+    head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed} ({SEQ})")
+    lines = [_line(finding) for finding in report.findings]
+    lines += [f"remark: {printable(said)}" for said in report.remarks]
+    lines += entropy_lines(report.entropy)
+    lines += [f"not signed: {said}" for said in report.unproven]
+    outside = "; ".join((*report.outside, *report.unchecked)) or "nothing"
+    lines.append(f"from outside: {printable(outside)}")
+    lines += [f"for more: {said}" for said in report.missing]
+    lines += [f"{CLAIMS[one.claim]}: {printable(one.said)}" for one in report.claims]
+    lines += _accounts(report, name or "FILE")
+    return "\n".join([*head, *lines, printable(report.conclusion)]) + "\n"
+
+
+def _accounts(report: Report, name: str) -> Iterator[str]:
+    """Yield what happened where a claim first fails, and the command that shows more of it."""
+    for account in report.accounts:
+        said = printable(account.said)
+        yield f"what happened ({account.claim}), seq {account.seq}: {said}"
+        if account.move:
+            same = ", given the same receipts and keys" if report.outside else ""
+            yield f"  to see that move{same}: shithead audit {printable(name)} --move {account.seq}"
+
+
+def _line(finding: Finding) -> str:
+    where = "" if finding.seq is None else f"seq {finding.seq}: "
+    rule = "" if finding.rule is None else f" [{finding.rule}]"
+    further = f"; {finding.others}" if finding.further else ""
+    said = f"{where}{finding.reason or ''}{rule}{further}"
+    ends = f"{finding.result.value}:" if finding.unfinished else f"{finding.result.value:<8}"
+    return f"{finding.check.value:<12} {ends} {printable(said)}".rstrip()
+
+
+def printable(text: str) -> str:
+    """Return text from a log without control characters, which could steer a terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
 
 OF_THE_LOG: Final = (
     Check.BYTES,
@@ -29,14 +89,13 @@ OF_THE_LOG: Final = (
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
 
-NOTHING_FROM_OUTSIDE: Final = (
-    "nothing from outside was given, so a history replaced as a whole would look the same"
-)
+AS_A_WHOLE: Final = "so a history replaced as a whole would look the same"
+NOTHING_FROM_OUTSIDE: Final = f"nothing from outside was given, {AS_A_WHOLE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What verifying one log came to."""
+    """The result of verifying one log."""
 
     game: str | None
     version: int  # the number of events
@@ -49,11 +108,14 @@ class Report:
     entropy: tuple[Mapping[str, Any], ...]
     timed_out: tuple[int, ...]
     unproven: tuple[str, ...]  # moves that no signature stands for, in words
+    made_for: Mapping[int, int]  # by human seat, how many moves were made for it after time-outs
     missing: tuple[str, ...]  # what the next level would need
-    outside: tuple[str, ...]  # what there was that the operator does not hold
-    backed: bool  # whether any of that speaks for the history
+    outside: tuple[str, ...]  # evidence that does not depend on the operator
+    unchecked: tuple[str, ...]  # evidence that could not be checked, and why
+    backed: bool  # whether anything from outside speaks for the history
+    authorship: Authorship  # which events the server signed
     accounts: tuple[Account, ...] = ()  # what happened where a claim first fails
-    unheld: Unheld | None = None  # a card that was played by who does not hold it
+    unheld: Unheld | None = None  # a card that a seat played without holding it
 
     @property
     def result(self) -> Result:
@@ -67,8 +129,18 @@ class Report:
     @property
     def claims(self) -> tuple[Standing, ...]:
         """Return how the deck, the history and the actions stand, each by itself."""
-        basis = Basis(backed=self.backed, entropy=self.entropy, unheld=self.unheld)
+        basis = Basis(
+            backed=self.backed,
+            entropy=self.entropy,
+            unheld=self.unheld,
+            unchecked=self.unchecked,
+        )
         return standings(self.findings, basis)
+
+    @property
+    def summary(self) -> Summary | None:
+        """Return what was changed, who can have done it and what would prove more, if known."""
+        return summary_of(self.findings, self.accounts, self.authorship, self.unheld)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -83,13 +155,31 @@ class Report:
         reach = "" if self.up_to in (None, self.version - 1) else f" up to seq {self.up_to}"
         so_far = "" if self.sealed else " so far"
         witnessed = ", witnessed (+W)" if self.witnessed else ""
-        return f"no evidence of tampering, level {self.level}{reach}{so_far}{witnessed}"
+        if any(finding.unfinished for finding in self.findings):
+            held = f"; no evidence of tampering, level {self.level}" if self.level else ""
+            return f"not finished within the budget{held}"
+        level = f"level {self.level}{reach}{so_far}{witnessed}"
+        return "; ".join([f"no evidence of tampering, {level}", *self._made_for()])
+
+    def _made_for(self) -> Iterator[str]:
+        """Yield the moves that level L3 does not rest on: those that seats did not sign."""
+        for seat, count in self.made_for.items() if self.level == "L3" else ():
+            moves = "1 move" if count == 1 else f"{count} moves"
+            made = (
+                "was made for it after a time-out"
+                if count == 1
+                else ("were made for it after time-outs")
+            )
+            yield f"{moves} of seat {seat} {made}"
 
     @property
     def conclusion(self) -> str:
-        """Return the wording for people, with what a log by itself can never show."""
-        alone = self.result is not Result.FAIL and not self.backed
-        return f"{self.wording}; {NOTHING_FROM_OUTSIDE}" if alone else self.wording
+        """Return the result in one sentence, with the limits of a log without outside evidence."""
+        if self.result is Result.FAIL or self.backed:
+            return self.wording
+        if not self.unchecked:
+            return f"{self.wording}; {NOTHING_FROM_OUTSIDE}"
+        return f"{self.wording}; {' and '.join(self.unchecked)}, {AS_A_WHOLE}"
 
 
 def audit_object(report: Report) -> dict[str, Any]:
@@ -122,13 +212,13 @@ def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) ->
     """
     Return the level that the findings give: L0 readable, L1 the log holds.
 
-    L2: and a receipt from outside names a head. L3: and every human seat signed
-    its moves with a key from outside.
+    L2: and a receipt from outside names a head. L3: and every human seat `signed` a move of
+    this hand, and each that was not made for it after a time-out, with a key from outside.
     """
     results = {finding.check: finding.result for finding in findings}
     if results[Check.BYTES] is not Result.PASS:
         return None
-    if Result.FAIL in results.values():
+    if Result.FAIL in results.values() or any(finding.unfinished for finding in findings):
         return "L0"
     if up_to is None:
         return "L1"

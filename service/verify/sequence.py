@@ -1,24 +1,18 @@
-"""The checks `seal` and `sequence`: is it finished, and do the games of a table fit."""
+"""Check `sequence`: do the games of a table follow one another?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
 
 from service.domain.ruleset import NextDealer
-from service.record.key_changes import KeyChange
-from service.verify.aborting import hasty
+from service.shx.keys import KeyChange
 from service.verify.finding import Answer, Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.signatures import vouched
-
-
-def check_seal(log: Log, cursor: Cursor) -> None:
-    """There is a seal; else the game is unfinished."""
-    cursor.seq = log.end
-    if log.seal is None:
-        raise missing("the game is not sealed: it is unfinished, or the log was cut short")
+from service.verify.timeouts import hasty
 
 
 def check_sequence(
@@ -27,30 +21,79 @@ def check_sequence(
     """
     The games of this table follow one another, none left out and none twice.
 
-    Return in words what a reader should know: aborted attempts, other rules or seats than
-    before, new keys and whether the ones before signed for them, and whether the table's
-    first games are among those given.
+    One log alone is asked only what needs no other. Return in words what a reader should
+    know: aborted attempts, other rules or seats than before, new keys and whether the ones
+    before signed for them, and whether the table's first games are among those given.
     """
     cursor.seq = 0
-    table = log.created["table"]
     distinct = _distinct(log, [other for other in others if other.begins])
-    _check_seeds(distinct)
+    table = log.created["table"]
     games = [other for other in distinct if other.created["table"] == table]
-    _check_first(log)
-    if len(games) < 2:
+    games.sort(key=lambda game: (game.created["hand"], game.events[0]["at"]))
+    given = _Given(log=log, games=games, cursor=cursor)
+    given.note(_shared(distinct))
+    given.note(_foreign(distinct))
+    given.note(fault for game in games for fault in _firsts(game))
+    given.note(_conditions(games))
+    lacking: list[str] = []
+    if not cursor.failures:
+        games = given.ordered()
+        lacking += given.follow(games)
+    lacking = [*_unlogged(games[0]), *lacking]
+    if len(games) < 2 and not lacking:
         raise not_applicable("no other log of this table was given")
-    _check_unique(games)
-    ordered = _ordered(games)
-    _check_first(ordered[0])
-    notes = [*_notes(ordered), *_changes_of(ordered), *_key_notes(ordered, changes)]
-    last_played: Log | None = None
-    for before, after in pairwise(ordered):
-        if before.seal is None:
-            raise missing(f"the seal of game {before.game}, which another followed")
-        if before.seal["type"] == "game_sealed":
-            last_played = before
-        _check_follows(before, after, last_played)
-    return Answer(said="; ".join(notes) or None)
+    notes = (*_notes(games), *_changes_of(games), *_key_notes(games, changes))
+    if lacking and not cursor.failures:
+        raise missing("; ".join((*lacking, *notes)))
+    return Answer(said="; ".join(notes) or None, remarks=notes if cursor.failures else ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fault:
+    """What is wrong between games, and the games that it concerns."""
+
+    games: tuple[Log, ...]
+    reason: str
+    rule: str | None = None
+    seq: int | None = 0  # of the event in each of these games that shows it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """The logs that are verified together, as the report on one of them looks at them."""
+
+    log: Log  # the one that the report is about
+    games: Sequence[Log]  # those of its table
+    cursor: Cursor
+
+    def note(self, faults: Iterable[_Fault]) -> None:
+        """Keep the faults that concern this table, with an event only those of the log itself."""
+        for fault in faults:
+            if any(game in self.games for game in fault.games):
+                own = any(game.game == self.log.game for game in fault.games)
+                seq = fault.seq if own else None
+                self.cursor.note(seq, fault.reason, fault.rule)
+
+    def ordered(self) -> list[Log]:
+        """Return the games as each names the one before; note where one is left out."""
+        try:
+            return _ordered(self.games)
+        except Failed as failed:
+            self.cursor.note(0, failed.reason)
+            return list(self.games)
+
+    def follow(self, ordered: Sequence[Log]) -> list[str]:
+        """Note where a game does not follow the one before it; return what is missing for that."""
+        lacking = []
+        last_played: Log | None = None
+        for before, after in () if self.cursor.failures else pairwise(ordered):
+            if before.seal is None:
+                lacking.append(f"the seal of game {before.game}, which another followed")
+                continue
+            if before.seal["type"] == "game_sealed":
+                last_played = before
+            self.note(_succession(before, after, last_played))
+        return lacking
 
 
 def next_dealer(log: Log) -> int | None:
@@ -117,20 +160,74 @@ def _named(log: Log) -> str:
     return log.name or f"a log of game {log.game}"
 
 
-def _check_seeds(games: Sequence[Log]) -> None:
+def _shared(games: Sequence[Log]) -> Iterator[_Fault]:
     """
-    No seed twice, at whatever table: who has seen it published knows the next deck.
+    Yield what two games have in common and may not: a seed, a commitment, the game before them.
 
-    The commitments bind the game's id, so they differ where the seed is the same.
+    A seed that was published tells the deck of every later game that has it, at whatever
+    table. The commitments bind the game's id, so they differ where the seed is the same.
     """
-    owners: dict[str, Log] = {}
+    for _, both in _doubled(games, _seed_of):
+        said = f"games {' and '.join(map(_both, both))} were dealt from one seed"
+        yield _Fault(games=both, reason=said, seq=None)
+    for commit, both in _doubled(games, lambda game: str(game.created["commit"])):
+        said = f"the server commitment {commit} is used twice: {', '.join(map(_both, both))}"
+        yield _Fault(games=both, reason=said)
+    for before, both in _doubled(games, _before):
+        said = f"two games follow {before}: {', '.join(map(_both, both))}"
+        yield _Fault(games=both, reason=said)
+
+
+def _doubled(
+    games: Sequence[Log], value: Callable[[Log], str | None]
+) -> Iterator[tuple[str, tuple[Log, ...]]]:
+    """Yield the values that several games have, each with these games."""
+    holders: dict[str, tuple[Log, ...]] = {}
     for game in games:
-        if game.seal is None:
-            continue
-        first = owners.setdefault(game.seal["data"]["seed"], game)
-        if first is not game:
-            said = f"games {_both(first)} and {_both(game)} were dealt from one seed"
-            raise Failed(None, said)
+        if (held := value(game)) is not None:
+            holders[held] = (*holders.get(held, ()), game)
+    return ((held, both) for held, both in holders.items() if len(both) > 1)
+
+
+def _seed_of(game: Log) -> str | None:
+    return None if game.seal is None else str(game.seal["data"]["seed"])
+
+
+def _before(game: Log) -> str:
+    """Return the game before one in words; each table has one game that follows no other."""
+    before = game.created["prev_game"]
+    return f"no other game of table {game.created['table']}" if before is None else str(before)
+
+
+def _foreign(games: Sequence[Log]) -> Iterator[_Fault]:
+    """Yield the games that name one of another table as the game before them."""
+    by_id = {str(game.game): game for game in games}
+    for game in games:
+        before = by_id.get(str(game.created["prev_game"]))
+        if before is not None and before.created["table"] != game.created["table"]:
+            said = f"game {_both(game)} follows {_both(before)}, a game of another table"
+            yield _Fault(games=(game, before), reason=said)
+
+
+def _conditions(games: Sequence[Log]) -> Iterator[_Fault]:
+    """Yield where the turn limit or the clock is not that of the hand before."""
+    for before, after in pairwise(games):
+        for field, name in (("turn_limit", "turn limit"), ("clock", "clock")):
+            one, other = before.created[field], after.created[field]
+            if one != other:
+                hands = f"hand {before.created['hand']} ({_named(before)})"
+                later = f"hand {after.created['hand']} ({_named(after)})"
+                said = f"the {name} was {_plain(one)} in {hands} and is {_plain(other)} in {later}"
+                yield _Fault(games=(before, after), reason=said)
+
+
+def _plain(value: Any) -> str:
+    """Return a turn limit or a clock in words."""
+    if value is None:
+        return "none"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value['turn_seconds']} s a turn and {value['swap_seconds']} s for the exchange"
 
 
 def _both(log: Log) -> str:
@@ -138,31 +235,34 @@ def _both(log: Log) -> str:
     return f"{log.game} ({log.name})" if log.name else str(log.game)
 
 
-def _check_first(log: Log) -> None:
-    """A game that follows no other is hand 1, and its dealer is drawn (rules.md, L3, P2, M2)."""
-    created = log.created
+def _firsts(log: Log) -> Iterator[_Fault]:
+    """
+    Yield what is wrong with a game whatever came before it.
+
+    The dealer of the first hand is drawn, in each attempt at it (rules.md, L3, P2, M2);
+    a later hand follows another game.
+    """
+    created, hand = log.created, log.created["hand"]
     if created["prev_game"] == str(log.game):
-        raise Failed(0, "a game that follows itself")
-    if created["prev_game"] is not None:
-        return
-    if created["hand"] != 1:
-        raise Failed(0, f"hand {created['hand']} follows no other game")
-    if created["dealer"] is not None:
+        yield _Fault(games=(log,), reason="a game that follows itself")
+    if hand == 1 and created["dealer"] is not None:
         rule = log.ruleset.cite("end.next_dealer")
-        raise Failed(0, f"seat {created['dealer']} deals the first hand undrawn", rule)
+        said = f"seat {created['dealer']} deals the first hand undrawn"
+        yield _Fault(games=(log,), reason=said, rule=rule)
+    if hand != 1 and created["prev_game"] is None:
+        yield _Fault(games=(log,), reason=f"hand {hand} follows no other game")
 
 
-def _check_unique(games: Sequence[Log]) -> None:
-    """No server commitment twice, no two games after the same one."""
-    for what, values in (
-        ("the server commitment {} is used twice", [g.created["commit"] for g in games]),
-        ("two games follow {}", [str(g.created["prev_game"]) for g in games]),
-    ):
-        twice = [value for value in values if values.count(value) > 1]
-        if twice:
-            said = what.format("no other game" if twice[0] == "None" else twice[0])
-            by = (_both(g) for g, value in zip(games, values, strict=True) if value == twice[0])
-            raise Failed(0, f"{said}: {', '.join(by)}")
+def _unlogged(first: Log) -> Iterator[str]:
+    """Yield why the log of the game before the first one given would be needed, if it would."""
+    created, hand = first.created, first.created["hand"]
+    if created["prev_game"] is None:
+        return
+    said = f"the log of prev_game, {created['prev_game']}"
+    if hand == 1:
+        yield f"{said}: was it an aborted attempt at hand 1?"
+    elif created["dealer"] is None:
+        yield f"{said}: why was the dealer of hand {hand} drawn?"
 
 
 def _ordered(games: Sequence[Log]) -> list[Log]:
@@ -181,22 +281,26 @@ def _ordered(games: Sequence[Log]) -> list[Log]:
     return ordered
 
 
-def _check_follows(before: Log, after: Log, played: Log | None) -> None:
+def _succession(before: Log, after: Log, played: Log | None) -> Iterator[_Fault]:
+    """Yield where a game is not the one that follows another: its number, time, dealer."""
     aborted = before.seal is not None and before.seal["type"] == "game_aborted"
     hand, created = before.created["hand"], after.created
     expected = hand if aborted else hand + 1
+    both = (before, after)
     if created["hand"] != expected:
-        raise Failed(0, f"hand {created['hand']} after hand {hand}, not {expected}")
+        yield _Fault(games=both, reason=f"hand {created['hand']} after hand {hand}, not {expected}")
     if after.events[0]["at"] < before.events[-1]["at"]:
-        raise Failed(0, f"hand {created['hand']} began before the game in front of it ended")
+        said = f"hand {created['hand']} began before the game in front of it ended"
+        yield _Fault(games=both, reason=said)
     dealer = before.created["dealer"] if aborted else next_dealer(before)
     if played is not None and aborted:
         dealer = next_dealer(played)
-    if after.seats == before.seats and created["dealer"] != dealer:
+    same_seats = after.seats == before.seats or None in (dealer, created["dealer"])
+    if same_seats and created["dealer"] != dealer:
         said = "drawn" if created["dealer"] is None else f"seat {created['dealer']}"
         due = "drawn" if dealer is None else f"seat {dealer}"
-        rule = _dealer_rule(before)
-        raise Failed(0, f"the dealer of game {after.game} is {said}, not {due}", rule)
+        reason = f"the dealer of game {after.game} is {said}, not {due}"
+        yield _Fault(games=both, reason=reason, rule=_dealer_rule(before))
 
 
 def _dealer_rule(log: Log) -> str:
@@ -211,7 +315,7 @@ def _dealer_rule(log: Log) -> str:
 
 def _notes(games: Sequence[Log]) -> list[str]:
     notes = []
-    if games[0].created["prev_game"] is not None:
+    if games[0].created["prev_game"] is not None and not any(_unlogged(games[0])):
         notes.append(f"the games before hand {games[0].created['hand']} were not given")
     for game in games:
         seal = game.seal

@@ -1,31 +1,33 @@
-"""The check `signatures`: each move of a seat with a key is signed, for what the seat had seen."""
+"""Check `signatures`: is each move of a seat with a key signed for its moment?"""
 
 from __future__ import annotations
 
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from service.record.key_changes import KeyChange, key_follows
-from service.record.moves import intent_holds
-from service.record.weak_keys import is_weak
-from service.verify.finding import Cursor, Failed, not_applicable
+from service.replay.history import ACTIONS, EXCHANGE, MoveKind, RecordedMove
+from service.shx.keys import KeyChange, key_follows
+from service.shx.move_signing import intent_holds
+from service.shx.weak_keys import is_weak, key_fault
+from service.verify.finding import Answer, Cursor, Failed, not_applicable
 from service.verify.log import Log
-from service.verify.moves import ACTIONS, EXCHANGE, Kind, Move
 
 Event = Mapping[str, Any]
 
 
 def check_signatures(
     log: Log, given: Mapping[int, str], changes: Sequence[KeyChange], cursor: Cursor
-) -> None:
+) -> Answer:
     """
     Every move of a keyed seat is signed, `seen` is right, and no nonce repeats.
 
     `given` are keys of seats that came from outside: they must be the pinned ones, or
-    have named these as their followers by one of the `changes`.
+    have named these as their followers by one of the `changes`. Return in words which seats
+    gave up or left without a signature that shows it.
     """
     cursor.seq = 0
     keys = pinned_keys(log)
@@ -33,6 +35,8 @@ def check_signatures(
         if is_weak(b64decode(key)):
             reason = f"the key of seat {seat} is of small order: anybody can sign for it"
             cursor.note(0, reason)
+        elif fault := key_fault(b64decode(key)):
+            cursor.note(0, f"the key of seat {seat}: {fault}")
     for seat, key in sorted(given.items()):
         if seat not in keys or not vouched(log, seat, key, keys[seat], changes):
             reason = f"the key of seat {seat} is not the one given from outside"
@@ -44,8 +48,10 @@ def check_signatures(
             cursor.seq = seq
             with cursor.going_on():
                 _check_auth(log, move, seq, keys, nonces, acts)
+    departures = tuple(_departures(log))
     if not keys:
-        raise not_applicable("no seat has a key")
+        raise not_applicable("; ".join(("no seat has a key", *departures)))
+    return Answer(said="; ".join(departures) or None)
 
 
 def pinned_keys(log: Log) -> dict[int, str]:
@@ -62,16 +68,39 @@ def vouched(log: Log, seat: int, old: str, new: str, changes: Sequence[KeyChange
 
 def unproven(log: Log) -> list[str]:
     """Return in words the moves that no signature of their seat can stand for."""
+    timed_out = [move for move in log.grouped[0] if move.timed_out]
+    made = [f"seq {m.first}: done for seat {m.seat} after a time-out" for m in timed_out]
+    return [*made, *_departures(log)]
+
+
+def _departures(log: Log) -> Iterator[str]:
+    """Yield in words the seats that gave up or left, where no signature of theirs shows it."""
     keys = pinned_keys(log)
-    said = []
     for move in log.grouped[0]:
-        if move.timed_out:
-            said.append(f"seq {move.first}: done for seat {move.seat} after a time-out")
-        elif move.kind is Kind.FORFEIT and move.seat not in keys:
-            said.append(f"seq {move.first}: the forfeit of seat {move.seat} is unproven")
-        elif move.kind is Kind.ABORT and log.events[move.first]["data"]["cause"] == "left":
-            said.append(f"seq {move.first}: that seat {move.seat} left is unproven")
-    return said
+        if move.kind is MoveKind.FORFEIT and move.seat not in keys:
+            yield f"seq {move.first}: the forfeit of seat {move.seat} is unproven"
+        elif move.kind is MoveKind.ABORT and log.events[move.first]["data"]["cause"] == "left":
+            yield f"seq {move.first}: that seat {move.seat} left is unproven"
+
+
+def signers(log: Log) -> set[int]:
+    """
+    Return the seats that signed a move of this hand, all of which come after the deal.
+
+    A move names the head that its seat had seen, so even a `ready` binds deck and deal.
+    """
+    return {
+        move.seat
+        for move in log.grouped[0]
+        if move.seat is not None and "auth" in log.events[move.first] and _is_made(move)
+    }
+
+
+def made_for_seats(log: Log) -> dict[int, int]:
+    """Return how many moves were made after time-outs for each human seat that has any."""
+    humans = {s for s, setup in enumerate(log.created["seats"]) if setup["kind"] == "human"}
+    seats = (move.seat for move in log.grouped[0] if move.timed_out)
+    return dict(sorted(Counter(seat for seat in seats if seat in humans).items()))
 
 
 class _Acts:
@@ -86,23 +115,22 @@ class _Acts:
             if event["type"] in EXCHANGE:
                 self.settling.setdefault(event["data"]["seat"], []).append(seq)
 
-    def between(self, seen: int, move: Move) -> int | None:
+    def between(self, seen: int, move: RecordedMove) -> int | None:
         """Return the first action after `seen` that a seat has to know of before its move."""
-        if move.kind is Kind.FORFEIT or move.seat is None:
+        if move.kind is MoveKind.FORFEIT or move.seat is None:
             return None
-        exchanging = move.kind is Kind.EXCHANGE
+        exchanging = move.kind is MoveKind.EXCHANGE
         acts = self.settling.get(move.seat, []) if exchanging else self.all
         at = bisect_right(acts, seen)
         return acts[at] if at < len(acts) and acts[at] < move.first else None
 
 
 def _check_auth(
-    log: Log, move: Move, seq: int, keys: Mapping[int, str], nonces: set[str], acts: _Acts
+    log: Log, move: RecordedMove, seq: int, keys: Mapping[int, str], nonces: set[str], acts: _Acts
 ) -> None:
     event = log.events[seq]
-    made = move.kind in (Kind.EXCHANGE, Kind.PLAY, Kind.FORFEIT) and not move.timed_out
     key = keys.get(-1 if move.seat is None else move.seat)
-    due = made and seq == move.first and key is not None
+    due = _is_made(move) and seq == move.first and key is not None
     auth = event.get("auth")
     if auth is None:
         if due:
@@ -123,7 +151,12 @@ def _check_auth(
         raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
 
 
-def _check_seen(log: Log, move: Move, seen: Mapping[str, Any], acts: _Acts) -> None:
+def _is_made(move: RecordedMove) -> bool:
+    """Return whether a seat makes a move itself, which only its key can sign."""
+    return move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT) and not move.timed_out
+
+
+def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], acts: _Acts) -> None:
     """No action lies between what the seat had seen and its move (section 5)."""
     if seen["seq"] >= move.first or log.heads[seen["seq"]].hex() != seen["head"]:
         raise Failed(move.first, "the head that was seen is not one before this move")

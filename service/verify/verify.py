@@ -1,22 +1,23 @@
-"""Verifying a log or bundle: every check in the order of the protocol, and the report."""
+"""Verification of a log or bundle: all checks in order, and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from service.record.bundle import OPENINGS, PROOF, Bundle
-from service.record.canonical import MAX_LINE, RecordError, parse
-from service.record.cosignature import CosignatureVerifier
-from service.record.key_changes import KeyChange
-from service.record.notes import NoteVerifier
-from service.record.server_keys import ListedKey
-from service.record.shapes import OPENING, each
-from service.verify.accounts import accounts_of
-from service.verify.chain import check_bytes, check_chain
-from service.verify.custody import check_custody, check_deal, positions_met
+from service.shx.bundle import OPENINGS, PROOF, Bundle
+from service.shx.canonical import MAX_LINE, RecordError, parse
+from service.shx.validators import OPENING, each
+from service.verify.anchoring import Policy, check_anchor, check_witness
+from service.verify.authorship import Authorship, authorship_of
+from service.verify.budget import Budget
+from service.verify.claims import accounts_of
+from service.verify.custody import check_custody, check_deal, check_hidden, positions_met
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import (
+    BUDGET,
     Answer,
     Check,
     Cursor,
@@ -26,57 +27,51 @@ from service.verify.finding import (
     Unanswered,
     finding_of,
 )
-from service.verify.hidden import check_hidden
+from service.verify.integrity import check_bytes, check_chain, check_order, entropy_states
 from service.verify.legality import check_legality
 from service.verify.log import Log
-from service.verify.order import check_order, entropy_states
-from service.verify.outside import Policy, check_anchor, check_witness
-from service.verify.receipts import Notes, check_receipts
+from service.verify.receipts import Notes, Trust, check_receipts
 from service.verify.report import OF_THE_LOG, Report, level_of
-from service.verify.sequence import check_seal, check_sequence
-from service.verify.shuffling import check_commitments, check_openings, check_shuffle
-from service.verify.signatures import check_signatures, pinned_keys, unproven
-from service.verify.trust import Trust
-from service.verify.unheld import Unheld, unheld_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What the one who verifies brings from outside; only this raises a level above L1."""
-
-    receipts: tuple[bytes, ...] = ()
-    files: Mapping[bytes, str] = field(default_factory=dict)  # which file a receipt came from
-    server_keys: tuple[NoteVerifier, ...] = ()
-    listed: tuple[ListedKey, ...] = ()  # those of the server keys whose dates are known
-    seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
-    key_changes: tuple[KeyChange, ...] = ()  # of seats, between hands
-    proof: bytes | None = None  # of the public log; counts instead of one in the bundle
-    witnessed: bool = False  # whether cosignatures of witnesses are asked for
-    witness_keys: tuple[CosignatureVerifier, ...] = ()
-    quorum: int | None = None  # how many of these must have cosigned; None: all
-    others: tuple[Bundle, ...] = ()  # further logs, of the same table
-
+from service.verify.seal import check_seal
+from service.verify.sequence import check_sequence
+from service.verify.shuffle import check_commitments, check_openings, check_shuffle
+from service.verify.signatures import (
+    check_signatures,
+    made_for_seats,
+    pinned_keys,
+    signers,
+    unproven,
+)
+from service.verify.substitution import Unheld, unheld_of
 
 Run = Callable[[Cursor], Answer | None]
 
 
-def verify_bundle(bundle: Bundle, given: Given | None = None) -> Report:
+def verify_bundle(bundle: Bundle, given: OutsideEvidence | None = None) -> Report:
     """
     Return the report on a bundle or plain log.
 
     Never raises on what it reads: whatever malformed content leads to is a
     failed check, with the event at which it happened.
     """
-    given = given or Given()
+    given = given or OutsideEvidence()
     others = tuple(Log(other.lines) for other in given.others)
     return verify_log(Log(bundle.lines), bundle, given, others)
 
 
-def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> Report:
+def verify_log(
+    log: Log,
+    bundle: Bundle,
+    given: OutsideEvidence,
+    others: Sequence[Log],
+    budget: Budget | None = None,
+) -> Report:
     """Return the report on a bundle whose log, like those of its neighbours, was read before."""
-    findings, answers = _findings(log, bundle, given, others)
-    unheld = _unheld(log, findings)
-    findings = tuple(_with_unheld(finding, unheld) for finding in findings)
+    budget = budget or Budget()
+    findings, answers = _findings(_runs(log, bundle, given, others), log, budget)
+    authorship = _authorship(log, findings, answers)
+    unheld = budget.attempt(lambda: _unheld(log, findings), None)
+    findings = tuple(_with_unheld(finding, unheld, authorship) for finding in findings)
     up_to = answers.get(Check.RECEIPTS, Answer()).reach
     needs = _keys_needed(log, given)
     level = level_of(findings, up_to=up_to, signed=not needs)
@@ -93,31 +88,37 @@ def verify_log(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) ->
         entropy=tuple(entropy_states(log)) if log.begins else (),
         timed_out=tuple(seq for seq, event in seqs if event["type"] == "turn_timed_out"),
         unproven=tuple(unproven(log)) if log.begins else (),
-        missing=tuple(_missing(log, level, up_to, needs)),
-        outside=tuple(_outside(given, answers, findings)),
+        made_for=made_for_seats(log) if log.begins else {},
+        missing=tuple(_missing(log, level, up_to, needs, given, unfinished=budget.spent)),
+        outside=tuple(_outside(given, answers, findings, authorship)),
+        unchecked=tuple(_unchecked(given)),
         backed=_backed(given, up_to, findings),
-        accounts=accounts_of(log, findings),
+        authorship=authorship,
+        accounts=budget.attempt(lambda: accounts_of(log, findings, authorship), ()),
         unheld=unheld,
     )
 
 
 def _findings(
-    log: Log, bundle: Bundle, given: Given, others: Sequence[Log]
+    runs: Mapping[Check, Run], log: Log, budget: Budget
 ) -> tuple[tuple[Finding, ...], dict[Check, Answer]]:
-    runs = _runs(log, bundle, given, others)
     findings: list[Finding] = []
     answers: dict[Check, Answer] = {}
     for check in Check:
-        if check is not Check.BYTES and not log.events:
+        late = Finding(check=check, result=Result.MISSING, reason=BUDGET), Answer()
+        if check is not Check.BYTES and not log.events and not budget.spent:
             reason = "no event could be read"
             findings.append(Finding(check=check, result=Result.MISSING, reason=reason))
             continue
-        finding, answers[check] = _run(check, runs[check])
+        run = partial(_run, check, runs[check])
+        finding, answers[check] = budget.attempt(run, late)
         findings.append(finding)
     return tuple(findings), answers
 
 
-def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict[Check, Run]:
+def _runs(
+    log: Log, bundle: Bundle, given: OutsideEvidence, others: Sequence[Log]
+) -> dict[Check, Run]:
     proof = bundle.files.get(PROOF) if given.proof is None else given.proof
     policy = Policy(keys=given.witness_keys, quorum=given.quorum, asked=given.witnessed)
     trust = Trust(keys=given.server_keys, listed=given.listed)
@@ -138,7 +139,7 @@ def _runs(log: Log, bundle: Bundle, given: Given, others: Sequence[Log]) -> dict
         Check.RECEIPTS: lambda at: check_receipts(log, notes, trust, at),
         Check.ANCHOR: lambda at: check_anchor(log, proof, trust, at),
         Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
-        Check.SEAL: lambda at: check_seal(log, at),
+        Check.SEAL: lambda at: check_seal(log, bundle, at),
         Check.SEQUENCE: lambda at: check_sequence(log, others, given.key_changes, at),
     }
 
@@ -151,18 +152,28 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     except Failed as failed:
         at.note(failed.seq, failed.reason, failed.rule, weight=failed.weight)
     except Unanswered as other:
-        left = Finding(check=check, result=other.result, reason=other.reason)
+        left = Finding(check=check, result=other.result, reason=other.reason, remarks=other.remarks)
     except Exception as error:  # noqa: BLE001 - malformed content is a finding, never a crash
         reason = "cannot be followed: it takes, or names, what is not there"
         if not isinstance(error, ValueError | LookupError):
             reason = f"cannot be followed: {type(error).__name__}: {error}"[:200]
         if not at.failures:  # else it comes of those
             at.note(at.seq, reason)
+    answer = replace(answer, signed=tuple(at.signed), contradicted=at.contradicted)
     if at.failures:
         answer = replace(answer, reach=None)
         return finding_of(check, at.failures, remarks=answer.remarks), answer
     passed = Finding(check=check, result=Result.PASS, reason=answer.said, remarks=answer.remarks)
     return left or passed, answer
+
+
+def _authorship(
+    log: Log, findings: Sequence[Finding], answers: Mapping[Check, Answer]
+) -> Authorship:
+    """Return which events the server signed, by what receipts and the public log show."""
+    signed = [seq for answer in answers.values() for seq in answer.signed]
+    contradicted = next((a.contradicted for a in answers.values() if a.contradicted), None)
+    return authorship_of(log, findings, signed, contradicted)
 
 
 def _unheld(log: Log, findings: Sequence[Finding]) -> Unheld | None:
@@ -173,7 +184,7 @@ def _unheld(log: Log, findings: Sequence[Finding]) -> Unheld | None:
         return None
 
 
-def _with_unheld(finding: Finding, unheld: Unheld | None) -> Finding:
+def _with_unheld(finding: Finding, unheld: Unheld | None, authorship: Authorship) -> Finding:
     """Return the finding of `custody` with who can have done it, and what `deal` cannot see."""
     if unheld is None:
         return finding
@@ -181,10 +192,11 @@ def _with_unheld(finding: Finding, unheld: Unheld | None) -> Finding:
         return replace(finding, reason="by the cards that were shown; of others see custody")
     if (finding.check, finding.seq) != (Check.CUSTODY, unheld.seq):
         return finding
-    return replace(finding, reason=f"{finding.reason}; {unheld.said}")
+    said = authorship.said(unheld.seq, unheld.said)
+    return replace(finding, reason=f"{finding.reason}; {said}")
 
 
-def _asked(given: Given) -> tuple[Check, ...]:
+def _asked(given: OutsideEvidence) -> tuple[Check, ...]:
     """Return the checks that were asked for, be it by bringing what they look at."""
     receipts = (Check.RECEIPTS,) if given.receipts else ()
     anchor = (Check.ANCHOR,) if given.witnessed or given.proof is not None else ()
@@ -220,8 +232,8 @@ def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> 
         raise Failed(log.end, reason)
 
 
-def _keys_needed(log: Log, given: Given) -> list[str]:
-    """Return what is missing for L3: a key from outside for every human seat."""
+def _keys_needed(log: Log, given: OutsideEvidence) -> list[str]:
+    """Return what is missing for L3: a key from outside, and a signed move, of every human seat."""
     if not log.begins:
         return ["a log that can be read"]
     humans = [s for s, setup in enumerate(log.created["seats"]) if setup["kind"] == "human"]
@@ -231,7 +243,9 @@ def _keys_needed(log: Log, given: Given) -> list[str]:
     keyless = [seat for seat in humans if seat not in pinned]
     needs = [f"seat {seat} has no key: nothing it did is signed" for seat in keyless]
     asked = [seat for seat in humans if seat in pinned and seat not in given.seat_keys]
-    return needs + [f"the key of seat {seat}, from outside" for seat in asked]
+    needs += [f"the key of seat {seat}, from outside" for seat in asked]
+    silent = sorted(set(humans) & set(pinned) - signers(log))
+    return needs + [f"seat {seat} signed no move of this hand after the deal" for seat in silent]
 
 
 def _passed(findings: Sequence[Finding], check: Check) -> bool:
@@ -242,14 +256,17 @@ def _failed(findings: Sequence[Finding], check: Check) -> bool:
     return any(f.check is check and f.result is Result.FAIL for f in findings)
 
 
-def _backed(given: Given, up_to: int | None, findings: Sequence[Finding]) -> bool:
+def _backed(given: OutsideEvidence, up_to: int | None, findings: Sequence[Finding]) -> bool:
     """Return whether anything from outside speaks for the history: only that can."""
     public = _passed(findings, Check.ANCHOR) or _passed(findings, Check.WITNESS)
     return up_to is not None or bool(given.seat_keys) or public
 
 
 def _outside(
-    given: Given, answers: Mapping[Check, Answer], findings: Sequence[Finding]
+    given: OutsideEvidence,
+    answers: Mapping[Check, Answer],
+    findings: Sequence[Finding],
+    authorship: Authorship,
 ) -> list[str]:
     """Return what there was from outside, in words, whether it speaks for the log or not."""
     said = [*answers.get(Check.RECEIPTS, Answer()).outside]
@@ -260,19 +277,47 @@ def _outside(
         said.append("the server's key, under a checkpoint of the public log")
     if _passed(findings, Check.WITNESS):
         said.append("the keys of witnesses, under that checkpoint")
+    if _failed(findings, Check.CHAIN) and authorship.signed:
+        said.append(f"the server's signatures cover seq {authorship.stretches}")
     return said
 
 
-def _missing(log: Log, level: str | None, up_to: int | None, needs: list[str]) -> list[str]:
+def _unchecked(given: OutsideEvidence) -> Iterator[str]:
+    """Yield what was given from outside and says nothing, for want of what goes with it."""
+    if given.server_keys:
+        if not given.receipts and given.proof is None:
+            yield "the server's key was given without a receipt that it signed"
+        return
+    count = len(given.receipts)
+    if count:
+        many = "1 receipt was" if count == 1 else f"{count} receipts were"
+        yield f"{many} given without the server's key, which is missing"
+    if given.proof is not None:
+        yield "a proof of the public log was given without the server's key, which is missing"
+
+
+def _missing(
+    log: Log,
+    level: str | None,
+    up_to: int | None,
+    needs: list[str],
+    given: OutsideEvidence,
+    *,
+    unfinished: bool,
+) -> list[str]:
     """Return what the next level would need."""
     said = []
+    if unfinished:
+        return ["more time: some checks were not finished within the budget"]
     if log.seal is None:
         said.append("the seal of the game")
     match level:
         case None | "L0":
             return []
         case "L1":
-            said.append("a receipt from outside, with the server's key")
+            keyless = given.receipts and not given.server_keys
+            receipt = "a receipt from outside, with the server's key"
+            said.append("the server's key, for the receipts given" if keyless else receipt)
         case "L2":
             said += needs
     if up_to is not None and up_to < log.end:

@@ -4,14 +4,17 @@
 -- a stream has moved on, SQLSTATE SH409 says so (DETAIL: the stream and its version) and the
 -- caller reads and decides again. If the request has been answered in the meantime, SH410.
 --
--- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream.
+-- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream,
+-- nor that it used up a quota (SH429) itself.
 -- Streams come in the order of their ids, so that two commands cannot wait for each other.
 --
 -- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
 --
 --   {"answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
 --    "secret": null or {game, key, ciphertext}, "forget": null or game,
---    "outbox": [{stream, version, topic}]}          bytes in base64
+--    "refused": null or how many refused attempts a seal of version 2 names,
+--    "outbox": [{stream, version, topic}],
+--    "quotas": absent or [see refuse_over_quota]}    bytes in base64
 CREATE OR REPLACE FUNCTION append_events(command jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -22,6 +25,10 @@ DECLARE
 BEGIN
     IF answer IS NOT NULL THEN
         PERFORM keep_answer(answer);
+    END IF;
+
+    IF jsonb_array_length(command -> 'quotas') > 0 THEN
+        PERFORM refuse_over_quota(command -> 'quotas');
     END IF;
 
     FOR append IN
@@ -42,6 +49,7 @@ BEGIN
     END IF;
 
     IF command ->> 'forget' IS NOT NULL THEN
+        PERFORM check_refusals(command);
         DELETE FROM secrets WHERE game_id = (command ->> 'forget')::uuid;
     END IF;
 

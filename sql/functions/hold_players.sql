@@ -1,6 +1,5 @@
--- hold_players: keep people until this commit from being erased for never having done anything.
---
--- Whoever was erased already does nothing any more: SH401.
+-- hold_players: keep people from being erased until this commit: those who open a table, sit down
+-- at one, are dealt to, or judge. A person who was erased already does nothing any more: SH401.
 CREATE OR REPLACE FUNCTION hold_players(wanted uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,4 @@
--- listed_for: whether a game of a private table stands in the lists that a person gets.
+-- listed_for: as may_see_game, without referees and invites; for processes of earlier releases.
 CREATE OR REPLACE FUNCTION listed_for(viewer uuid, game uuid, its_table uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 AS $$

@@ -1,7 +1,8 @@
 -- summarise_dispute: set the columns of a dispute's summary row that `summary` names, and its version.
 --
--- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle` and
--- `findings` are added beside it, in the transaction of the events that name them.
+-- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle`,
+-- `findings` and `votes` are added beside it, in the transaction of the events that name them.
+-- Votes go with the ruling, whose events reveal them.
 CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -10,11 +11,12 @@ DECLARE
         || jsonb_build_object('dispute_id', its_dispute, 'version', reached);
 BEGIN
     UPDATE disputes d SET (
-        game_id, version, state, accuser, accused, charge, verdict, opened_at, found_at, wake_at
+        game_id, version, state, accuser, accused, charge, verdict, opened_at, found_at, wake_at,
+        move, proven
     ) = (
         SELECT
             r.game_id, r.version, r.state, r.accuser, r.accused, r.charge, r.verdict,
-            r.opened_at, r.found_at, r.wake_at
+            r.opened_at, r.found_at, r.wake_at, r.move, r.proven
         FROM jsonb_populate_record(d, given) r
     )
     WHERE d.dispute_id = its_dispute;
@@ -52,6 +54,16 @@ BEGIN
         INSERT INTO dispute_findings (dispute_id, found_at, key_id, sealed)
         SELECT its_dispute, f.found_at, f.key_id, f.sealed
         FROM jsonb_populate_record(NULL::dispute_findings, given -> 'findings') f;
+    END IF;
+
+    IF given -> 'votes' IS NOT NULL THEN
+        INSERT INTO dispute_votes (dispute_id, referee, key_id, sealed)
+        SELECT its_dispute, v.referee, v.key_id, v.sealed
+        FROM jsonb_populate_recordset(NULL::dispute_votes, given -> 'votes') v;
+    END IF;
+
+    IF given ->> 'state' IN ('ruled', 'final') THEN
+        DELETE FROM dispute_votes v WHERE v.dispute_id = its_dispute;
     END IF;
 END
 $$;

@@ -1,6 +1,7 @@
 -- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats.
+-- The row is made by the first append with a summary; `seats` replaces all seats. Its players are
+-- held: a hand is dealt to nobody who is erased at the same moment.
 CREATE OR REPLACE FUNCTION summarise_game(game uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -24,6 +25,10 @@ BEGIN
     END IF;
 
     IF given -> 'seats' IS NOT NULL THEN
+        PERFORM hold_players(ARRAY(
+            SELECT r.player_id FROM jsonb_populate_recordset(NULL::game_seats, given -> 'seats') r
+            WHERE r.player_id IS NOT NULL
+        ));
         DELETE FROM game_seats s WHERE s.game_id = game;
         INSERT INTO game_seats (game_id, seat, kind, bot, player_id)
         SELECT game, r.seat, r.kind, r.bot, r.player_id

@@ -1,3 +1,3 @@
--- append_events: do all that one command changes.
+-- append_events: do all that one command changes; null, or why nothing was done.
 -- $1 the command as JSON
-SELECT append_events($1::jsonb)
+SELECT try_append_events($1::jsonb)

@@ -1,12 +1,15 @@
 -- list_games: a page of all games, newest first.
 -- $1 viewer or null, $2 whatever the viewer may list (false) or all (true), $3 ruleset or null,
--- $4 status or null, $5 and $6 time and id of the last one seen, $7 most rows
+-- $4 status or null, $5 and $6 time and id of the last one seen, $7 most rows,
+-- $8 SHA-256 of an invite or null
 SELECT
     game_id, table_id, hand, ruleset_id, status, version, turn, dealer,
     created_at, ended_at, reason, shithead, places, public, back, seats
 FROM game_rows g
 WHERE (g.created_at, g.game_id) < ($5::timestamptz, $6::uuid)
-    AND ($2::boolean OR g.public OR listed_for($1::uuid, g.game_id, g.table_id))
+    AND (
+        $2::boolean OR g.public OR may_see_game($1::uuid, $8::bytea, g.game_id, g.table_id)
+    )
     AND ($3::text IS NULL OR g.ruleset_id = $3::text)
     AND ($4::text IS NULL OR g.status = $4::text)
 ORDER BY g.created_at DESC, g.game_id DESC

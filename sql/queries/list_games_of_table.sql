@@ -1,12 +1,15 @@
 -- list_games_of_table: a page of the games of a table, newest first.
--- $1 … $7 as in list_games, $8 table, $9 player or null
+-- $1 … $7 as in list_games, $8 table, $9 player or null,
+-- $10 SHA-256 of an invite or null
 SELECT
     game_id, table_id, hand, ruleset_id, status, version, turn, dealer,
     created_at, ended_at, reason, shithead, places, public, back, seats
 FROM game_rows g
 WHERE g.table_id = $8::uuid
     AND (g.created_at, g.game_id) < ($5::timestamptz, $6::uuid)
-    AND ($2::boolean OR g.public OR listed_for($1::uuid, g.game_id, g.table_id))
+    AND (
+        $2::boolean OR g.public OR may_see_game($1::uuid, $10::bytea, g.game_id, g.table_id)
+    )
     AND ($3::text IS NULL OR g.ruleset_id = $3::text)
     AND ($4::text IS NULL OR g.status = $4::text)
     AND ($9::uuid IS NULL OR EXISTS (

@@ -1,13 +1,14 @@
--- list_tables: a page of tables, newest first: public ones and the viewer's own.
+-- list_tables: a page of tables, newest first: public ones, the viewer's own, those of an invite.
 -- $1 viewer or null, $2 only those the viewer sits at or hosts, $3 ruleset or null,
--- $4 status or null, $5 and $6 time and id of the last one seen, $7 most rows
+-- $4 status or null, $5 and $6 time and id of the last one seen, $7 most rows,
+-- $8 SHA-256 of an invite or null
 SELECT
     table_id, host, version, status, public, ruleset_id, invite_hash,
     created_at, hand, game_id, seats
 FROM table_rows t
 WHERE (t.created_at, t.table_id) < ($5::timestamptz, $6::uuid)
     AND (
-        (t.public AND NOT $2::boolean)
+        ((t.public OR t.invite_hash = $8::bytea) AND NOT $2::boolean)
         OR t.host = $1::uuid
         OR EXISTS (
             SELECT FROM table_seats s WHERE s.table_id = t.table_id AND s.player_id = $1::uuid

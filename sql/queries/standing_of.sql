@@ -1,8 +1,10 @@
 -- standing_of: a person's record and what they have going.
--- $1 player
+-- $1 player, $2 whether games ended are counted at public tables only
 SELECT
-    count(*) FILTER (WHERE g.status = 'ended') AS games,
-    count(*) FILTER (WHERE g.status = 'ended' AND g.shithead = s.seat) AS shithead,
+    count(*) FILTER (WHERE g.status = 'ended' AND (g.public OR NOT $2::boolean)) AS games,
+    count(*) FILTER (
+        WHERE g.status = 'ended' AND g.shithead = s.seat AND (g.public OR NOT $2::boolean)
+    ) AS shithead,
     count(*) FILTER (WHERE g.status NOT IN ('ended', 'aborted')) AS running,
     (
         SELECT count(*) FROM tables t

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from uuid import UUID
 
 import pytest
 
-from service.record.bundle import OPENINGS, PROOF, Bundle, read_bundle, write_bundle
-from service.record.canonical import canonical
-from service.record.chain import head
-from service.record.checkpoint import Checkpoint, sign_checkpoint
-from service.record.cosignature import Cosigner, cosign
-from service.record.notes import NoteSigner
-from service.record.receipts import issue_receipt, receipt_body
-from service.record.tlog_proof import TlogProof
-from service.record.tree import inclusion_proof, leaf_hash, root
+from service.shx.bundle import OPENINGS, PROOF, Bundle, read_bundle, write_bundle
+from service.shx.canonical import canonical
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt, receipt_body
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from service.shx.tlog.cosignature import Cosigner, cosign
+from service.shx.tlog.notes import NoteSigner
+from service.shx.tlog.proof import TlogProof
+from service.shx.tlog.tree import inclusion_proof, leaf_hash, root
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.report import Report
-from service.verify.verify import Given, verify_bundle
-from tests.made_games import START, Plan, made_game, private_key, public_text
+from service.verify.verify import verify_bundle
+from tests.changed import replace
+from tests.random_games import START, Plan, made_game, private_key, public_text
 from tests.tamper import Forgery, failing, report_on, sample, sample_lines
 
 Lines = tuple[bytes, ...]
@@ -76,7 +77,7 @@ def anchored(lines: Lines, proof: bytes, **given: object) -> Report:
     """Return the report on a bundle with its proof, against the server's and witnesses' keys."""
     keys = {"server_keys": (SERVER.verifier,), "witnessed": True}
     witnesses = tuple(witness.verifier for witness in WITNESSES)
-    asked = Given(**{**keys, "witness_keys": witnesses, **given})  # type: ignore[arg-type] # as Given takes them
+    asked = OutsideEvidence(**{**keys, "witness_keys": witnesses, **given})  # type: ignore[arg-type] # as OutsideEvidence takes them
     return verify_bundle(Bundle(lines=lines, files={PROOF: proof}), asked)
 
 
@@ -92,7 +93,7 @@ def test_a_game_made_up_with_all_server_keys_passes_alone(forged: str) -> None:
 @pytest.mark.parametrize("forged", ["forged", "back-dated"])
 @pytest.mark.parametrize("seq", [0, 12, 40])
 def test_a_game_made_up_fails_against_any_receipt_of_the_true_one(forged: str, seq: int) -> None:
-    given = Given(receipts=(receipt(game("true"), seq),), server_keys=(SERVER.verifier,))
+    given = OutsideEvidence(receipts=(receipt(game("true"), seq),), server_keys=(SERVER.verifier,))
     report = report_on(game(forged), given)
     assert failing(report) == {Check.RECEIPTS: seq}
     assert report.level == "L0"
@@ -100,7 +101,7 @@ def test_a_game_made_up_fails_against_any_receipt_of_the_true_one(forged: str, s
 
 @pytest.mark.parametrize("seat", [0, 1, 2])
 def test_a_game_made_up_fails_against_the_key_of_any_player(seat: int) -> None:
-    given = Given(seat_keys={seat: public_text(KEYS[seat])})
+    given = OutsideEvidence(seat_keys={seat: public_text(KEYS[seat])})
     assert failing(report_on(game("forged"), given)) == {Check.SIGNATURES: 0}
 
 
@@ -108,7 +109,7 @@ def test_a_seat_relabelled_a_bot_to_need_no_signature_fails_against_its_key() ->
     """Only human seats are asked for signatures; whose key is missing knows better."""
     lines = tuple(made_game(Plan(name="relabelled", bots=True)))
     assert report_on(lines).level == "L1"
-    given = Given(seat_keys={0: public_text(KEYS[0])})
+    given = OutsideEvidence(seat_keys={0: public_text(KEYS[0])})
     assert failing(report_on(lines, given)) == {Check.SIGNATURES: 0}
 
 
@@ -192,9 +193,9 @@ def rolled() -> tuple[Lines, Lines, Lines]:
 def test_a_deck_rolled_again_passes_alone_and_fails_beside_the_first_attempt() -> None:
     """The second attempt hides the first: it names the same game before it."""
     first, disliked, again = rolled()
-    alone = report_on(again, Given(others=(Bundle(lines=first),)))
+    alone = report_on(again, OutsideEvidence(others=(Bundle(lines=first),)))
     assert (failing(alone), alone.level) == ({}, "L1")
-    beside = report_on(again, Given(others=(Bundle(lines=first), Bundle(lines=disliked))))
+    beside = report_on(again, OutsideEvidence(others=(Bundle(lines=first), Bundle(lines=disliked))))
     assert failing(beside) == {Check.SEQUENCE: 0}
 
 
@@ -208,7 +209,7 @@ def test_a_story_for_one_seat_and_another_for_the_next_fail_side_by_side() -> No
     other = forgery.lines(KEYS)
     assert last != forgery.events[-1]["at"]
     assert failing(report_on(true)) == failing(report_on(other)) == {}
-    side_by_side = report_on(true, Given(others=(Bundle(lines=other),)))
+    side_by_side = report_on(true, OutsideEvidence(others=(Bundle(lines=other),)))
     assert Check.SEQUENCE in failing(side_by_side)
 
 
@@ -218,7 +219,7 @@ def test_a_seed_used_in_two_games_fails_beside_the_other_at_whatever_table() -> 
     one = tuple(made_game(Plan(name="seed one", seed=seed)))
     two = tuple(made_game(Plan(name="seed two", seed=seed, table=str(UUID(int=5)))))
     assert failing(report_on(two)) == {}
-    beside = report_on(two, Given(others=(Bundle(lines=one),)))
+    beside = report_on(two, OutsideEvidence(others=(Bundle(lines=one),)))
     assert failing(beside) == {Check.SEQUENCE: None}
 
 
@@ -266,7 +267,7 @@ def test_evidence_left_out_is_named_as_missing_and_lowers_the_level() -> None:
     true = game("true")
     last, server = receipt(true, len(true) - 1), (SERVER.verifier,)
     keys = {seat: public_text(key) for seat, key in KEYS.items()}
-    full = Given(receipts=(last,), server_keys=server, seat_keys=keys)
+    full = OutsideEvidence(receipts=(last,), server_keys=server, seat_keys=keys)
     assert report_on(true, full).level == "L3"
     for less, level in (
         (replace(full, receipts=()), "L1"),

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from service.verify.finding import Check
-from service.verify.report import audit_object
-from service.verify.text import report_text
+from service.verify.report import audit_object, report_text
+from tests.attacks.attacks_tested_elsewhere import ELSEWHERE, Shown
 from tests.attacks.catalogue import ATTACKS, by_family, table
 from tests.attacks.cheating import go_on
-from tests.attacks.elsewhere import ELSEWHERE, Shown
 from tests.attacks.registry import Family, Kind, Needs
 from tests.tamper import failing, report_on, sample, sample_lines
 

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from service.config import variable
-from service.record.checkpoint import Checkpoint, parse_checkpoint
-from service.record.notes import parse_note
-from service.record.tiles import Tile, TiledTree
+from service.shx.tlog.checkpoint import Checkpoint, parse_checkpoint
+from service.shx.tlog.notes import parse_note
+from service.shx.tlog.tiles import Tile, TiledTree
 from tests.client import Client, open_table, play_on, register
 
 pytestmark = pytest.mark.heavy
@@ -51,7 +51,17 @@ def up(data: Path) -> Iterator[int]:
     output = data.with_name(data.name + ".output")
     with output.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "service.up", "--port", "0", "--data", data, "--workers", "1"],
+            [
+                sys.executable,
+                "-m",
+                "service.local.up",
+                "--port",
+                "0",
+                "--data",
+                data,
+                "--workers",
+                "1",
+            ],
             stdout=file,
             stderr=subprocess.STDOUT,
             env=environment(),

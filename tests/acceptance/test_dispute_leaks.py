@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from service.domain.dispute_events import Charge
-from service.record.stored_zip import read_zip
+from service.domain.dispute import Charge
+from service.shx.strict_zip import read_zip
 from tests.acceptance.test_leaks import people_at, viewers_of
-from tests.twins import (
+from tests.indistinguishable_decks import (
     DIGITS,
     Deck,
     Said,

@@ -6,9 +6,8 @@ import pytest
 
 from service.rulesets.catalogue import catalogue
 from service.verify.finding import Check, Result
-from service.verify.report import Report, audit_object
-from service.verify.text import report_text
-from tests.honest import HonestTable
+from service.verify.report import Report, audit_object, report_text
+from tests.honest_games import HonestTable
 from tests.tamper import failing
 
 TABLES = 4

@@ -8,8 +8,18 @@ from dataclasses import dataclass
 import pytest
 
 from service.rulesets.catalogue import catalogue, definition
-from tests.sights import sight
-from tests.twins import Deck, Said, Service, Step, Viewer, dealt, masked, script, twin_of
+from tests.indistinguishable_decks import (
+    Deck,
+    Said,
+    Service,
+    Step,
+    Viewer,
+    dealt,
+    masked,
+    script,
+    twin_of,
+)
+from tests.views_of import sight
 
 FIRST = ("shithead", "leeds", "covered-queen")
 OTHERS = tuple(identity for identity in catalogue() if identity not in FIRST)

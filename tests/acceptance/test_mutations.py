@@ -6,13 +6,15 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
+from service.verify.verify import verify_bundle
 from tests.attacks.mutations import Mutation
 from tests.attacks.mutations import mutations as mutations_of
-from tests.tamper import SAMPLES, Event, Forgery, failing, report_on, sample_lines
+from tests.tamper import LOGS, Event, Forgery, failing, sample_bundle, sample_lines
 
 SHARES = 12
 """CI tries this part of the patterns, one change of each; the long run four of every one."""
@@ -42,7 +44,7 @@ def events_of(name: str) -> tuple[Event, ...]:
 def patterns() -> dict[str, list[Place]]:
     """Return every change of every event of every sample, by event type and pattern."""
     found: dict[str, list[Place]] = defaultdict(list)
-    for name in sorted(path.stem for path in SAMPLES.glob("*.jsonl")):
+    for name in [path.stem for path in LOGS]:
         events = events_of(name)
         seats = len(events[0]["data"]["seats"])
         for seq, event in enumerate(events):
@@ -62,7 +64,8 @@ def survivors(pattern: str, tries: int) -> Iterator[Place]:
         forgery = Forgery(())
         forgery.events = [dict(event) for event in events_of(name)]
         forgery.events[seq]["data"] = mutation.applied(forgery.events[seq]["data"])
-        if not failing(report_on(forgery.lines())):
+        bundle = replace(sample_bundle(name), lines=forgery.lines())
+        if not failing(verify_bundle(bundle)):
             yield name, seq, mutation
 
 
@@ -73,9 +76,7 @@ def explained(pattern: str, name: str, seq: int) -> bool:
         return True  # aborted before there was a deck: nothing hangs on the first event yet
     if "auth" in events[seq]:
         return pattern.startswith("cards_played cards")  # which are signed as a set
-    return any(
-        pattern.startswith(f"{where} {how}") for where, hows, _ in EXPLAINED for how in hows
-    )
+    return any(pattern.startswith(f"{where} {how}") for where, hows, _ in EXPLAINED for how in hows)
 
 
 def unexplained(share: list[str], tries: int) -> list[str]:

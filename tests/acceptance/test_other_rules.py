@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +14,7 @@ from service.domain.ruleset import Ruleset
 from service.rulesets.catalogue import catalogue, definition
 from service.verify.finding import Check
 from tests.attacks.cheating import NoPlace, cheated
+from tests.changed import replace
 from tests.tamper import failing, report_on
 
 SECTIONS = ("opening", "refill", "turn", "pick_up", "burn", "end")

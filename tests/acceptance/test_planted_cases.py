@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from service.record.bundle import read_log
-from tests.attacks.crooked_house import Case, deleted_play, reneged_pick_up, substituted_draw
+from service.shx.bundle import read_log
+from tests.attacks.cheating_server import Case, deleted_play, reneged_pick_up, substituted_draw
 from tests.unit.cli.conftest import Said, shithead
 
 __all__ = ["shithead"]
@@ -46,7 +46,7 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
     assert "L10" in failed(out)["legality"]
     happened = next(line for line in out.splitlines() if line.startswith("what happened"))
     assert re.search(
-        rf"\(actions\), seq {case.seq}: seat 1 picked up the pile of \d+ cards; the server accepted"
+        rf"\(actions\), seq {case.seq}: seat 1 took the pile of \d+ cards; the server accepted"
         r" it; .* seat 1 could have played (?:\w\w(?: or )?)+ \[L10\]$",
         happened,
     )
@@ -72,7 +72,7 @@ def test_a_saved_transcript_shows_what_is_against_it_at_its_head_and_at_the_even
     head, _, told = joined(out).partition("\n\n")
     assert status == 1
     assert head.startswith("!     the actions do not hold")
-    why = "not allowed: whoever can play must play; seat 1 could have played As [L10]"
+    why = "not allowed: a seat that can play must play; seat 1 could have played As [L10]"
     assert f"legality  seq {case.seq}: {why}" in head
     lines = told.splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith(f"{case.seq:>4}  Seat 1 takes"))
@@ -98,9 +98,7 @@ def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
     assert re.search(rf"^did +play {card}\n\nagainst it\n  custody ", out, re.MULTILINE)
 
 
-def test_a_log_that_its_deck_contradicts_is_told_to_its_end(
-    shithead: Run, tmp_path: Path
-) -> None:
+def test_a_log_that_its_deck_contradicts_is_told_to_its_end(shithead: Run, tmp_path: Path) -> None:
     """Events state outcomes: whoever lost the deck can follow what all could see."""
     case = substituted_draw()
     _, log, *_ = written(case, tmp_path)
@@ -222,7 +220,7 @@ def test_who_kept_the_events_can_show_what_was_played(shithead: Run, tmp_path: P
     """“I say that I played it”: the signed head is that of the history in which it was played."""
     case = deleted_play()
     _, log, *evidence = written(case, tmp_path)
-    assert "Who kept the events of that other history" in joined(
+    assert "A player who saved the events of the other history" in joined(
         shithead("replay", log, "--text", *evidence)[1]
     )
     kept = tmp_path / "kept.jsonl"

@@ -16,15 +16,16 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.client.api import Api, NotAnswered, Refused
-from service.client.files import Kept, keep_seat_key, read_seat_key
 from service.client.hand import Hand
+from service.client.local_log import Contradicted
 from service.client.player import Player
-from service.client.seen import Contradicted
+from service.client.player_files import Kept, keep_seat_key, read_seat_key
 from service.client.signing import public_text
-from service.record.bundle import read_bundle
-from service.record.chain import head
-from service.record.key_changes import read_key_changes
-from service.verify.verify import Given, verify_bundle
+from service.shx.bundle import read_bundle
+from service.shx.chain import head
+from service.shx.keys import read_key_changes
+from service.verify.evidence import OutsideEvidence
+from service.verify.verify import verify_bundle
 from tests.running import Running, running, wait_for
 from tests.servers import DatabaseServer
 from tests.tamper import Forgery
@@ -51,14 +52,16 @@ def service(
         yield started
 
 
-def play(service: Running, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def play(
+    service: Running, home: Path, *words: str, typed: str = ""
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "service.cli", "play", *words],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
-        stdin=subprocess.DEVNULL,
+        input=typed,
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -73,11 +76,11 @@ def address(service: Running) -> str:
     return f"http://127.0.0.1:{service.port}"
 
 
-def player(service: Running, home: Path) -> Player:
-    """Return a keyed player as the command line makes one."""
+def player(service: Running, home: Path, *, keyed: bool = True) -> Player:
+    """Return a player as the command line makes one."""
     kept = Kept.at(home, address(service))
-    made = Player(api=Api(url=address(service)), kept=kept, entropy="commit")
-    made.key = read_seat_key(kept.folder / "seat.key")
+    made = Player(api=Api(url=address(service)), kept=kept, entropy="commit" if keyed else "none")
+    made.key = read_seat_key(kept.folder / "seat.key") if keyed else None
     made.register(kept.folder / "token", "Ada")
     return made
 
@@ -145,7 +148,7 @@ def test_without_a_key_a_hand_reaches_l2_and_says_what_is_missing(
     answer = play(service, tmp_path, "--auto", "lowest")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L2"
-    assert "not shown: seat 0 has no key" in answer.stdout
+    assert "not proven: seat 0 has no key" in answer.stdout
 
 
 def test_a_changed_past_is_noticed_and_nothing_is_signed_on_it(
@@ -198,9 +201,7 @@ def change_past(database: str, game: UUID) -> None:
             owner.execute(
                 "UPDATE events SET line = %s WHERE stream_id = %s AND seq = %s", [line, game, seq]
             )
-        owner.execute(
-            "UPDATE streams SET head = %s WHERE stream_id = %s", [head(lines[-1]), game]
-        )
+        owner.execute("UPDATE streams SET head = %s WHERE stream_id = %s", [head(lines[-1]), game])
         owner.execute("ALTER TABLE events ENABLE TRIGGER USER")
         owner.execute("ALTER TABLE streams ENABLE TRIGGER USER")
 
@@ -233,5 +234,73 @@ def test_a_changed_key_carries_from_hand_to_hand(service: Running, tmp_path: Pat
     assert pinned == public_text(new) != first_key
     assert first_key is not None
     for known, result in ((changes, "pass"), ((), "fail")):
-        report = verify_bundle(bundle, Given(seat_keys={0: first_key}, key_changes=known))
+        report = verify_bundle(bundle, OutsideEvidence(seat_keys={0: first_key}, key_changes=known))
         assert report.result == result
+
+
+FALSE_ALARM = "CONTRADICTS"
+
+
+@pytest.mark.parametrize("moves", [0, 3])
+def test_a_keyed_hand_resumed_without_its_key_says_so_and_goes_on_with_it(
+    service: Running, tmp_path: Path, moves: int
+) -> None:
+    """An option that was left out is no fault of the server's."""
+    ada = player(service, tmp_path)
+    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    if moves:
+        play_on(Hand(ada, game), moves=moves)
+    where = f"{address(service)}/v1/games/{game}"
+    answer = play(service, tmp_path, "--auto", "first", where)
+    assert answer.returncode == 2, (answer.stdout, answer.stderr)
+    assert FALSE_ALARM not in answer.stdout
+    assert "The key is not in use (--keyed is missing)" in answer.stdout
+    answer = play(service, tmp_path, "--auto", "first", where, typed="y\n")
+    assert answer.returncode == 0, (answer.stdout, answer.stderr)
+    assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
+
+
+def test_a_hand_without_a_key_resumed_with_keyed_says_so_and_goes_on_without(
+    service: Running, tmp_path: Path
+) -> None:
+    ada = player(service, tmp_path, keyed=False)
+    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    play_on(Hand(ada, game), moves=3)
+    where = f"{address(service)}/v1/games/{game}"
+    answer = play(service, tmp_path, "--keyed", "--auto", "first", where)
+    assert answer.returncode == 2, (answer.stdout, answer.stderr)
+    assert FALSE_ALARM not in answer.stdout
+    assert "dealt without a key" in answer.stdout
+    answer = play(service, tmp_path, "--keyed", "--auto", "first", where, typed="y\n")
+    assert answer.returncode == 0, (answer.stdout, answer.stderr)
+    assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L2"
+
+
+def test_a_hand_whose_key_is_in_no_file_is_not_played(service: Running, tmp_path: Path) -> None:
+    ada = player(service, tmp_path)
+    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    where = f"{address(service)}/v1/games/{game}"
+    path = ada.kept.folder / "seat.key"
+    path.rename(tmp_path / "elsewhere.key")
+    for words in ((), ("--keyed",)):
+        answer = play(service, tmp_path, *words, "--auto", "first", where, typed="y\n")
+        assert answer.returncode == 2, (answer.stdout, answer.stderr)
+        assert "--keyed --key FILE" in answer.stdout
+    named = ("--keyed", "--key", str(tmp_path / "elsewhere.key"))
+    answer = play(service, tmp_path, *named, "--auto", "first", where)
+    assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--keyed",)])
+def test_a_key_that_the_server_left_out_is_still_a_contradiction(
+    service: Running, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """This folder gave the seat a key, and the log has none: nothing is asked, nothing is made."""
+    ada = player(service, tmp_path, keyed=False)
+    table = ada.open_table("shithead", [BOT])
+    key = public_text(read_seat_key(ada.kept.folder / "seat.key"))
+    ada.kept.keep_share(UUID(table["id"]), key, "commit")
+    where = f"{address(service)}/v1/games/{table['game']}"
+    answer = play(service, tmp_path, *words, "--auto", "first", where, typed="y\n")
+    assert answer.returncode == 1, (answer.stdout, answer.stderr)
+    assert "THE SERVER CONTRADICTS ITSELF" in answer.stdout

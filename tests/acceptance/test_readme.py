@@ -25,7 +25,7 @@ PATIENCE = 60.0  # seconds
 
 def environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(variable(""))}
-    return kept | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return kept | {"PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     output = tmp_path / "output"
     with output.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "service.up", "--port", "0", "--workers", "1"],
+            [sys.executable, "-m", "service.local.up", "--port", "0", "--workers", "1"],
             stdout=out,
             stderr=subprocess.STDOUT,
             cwd=tmp_path,
@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
     """Return a folder with the command `shithead` where setting up leaves it."""
     script = tmp_path / "checkout" / ".venv" / "bin" / "shithead"
     script.parent.mkdir(parents=True)
-    call = "import sys; sys.argv[0] = 'shithead'; from service.cli import main; main()"
+    call = "import sys; sys.argv[0] = 'shithead'; from service.cli.__main__ import main; main()"
     script.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{call}" "$@"\n')
     script.chmod(0o755)
     return tmp_path / "checkout"

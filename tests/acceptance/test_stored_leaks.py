@@ -17,9 +17,18 @@ from service.domain.game import Status
 from service.domain.legal import may_act
 from service.rulesets.catalogue import catalogue
 from tests.acceptance.test_leaks import people_at
+from tests.indistinguishable_decks import (
+    DIGITS,
+    Deck,
+    Service,
+    Step,
+    changed,
+    dealt,
+    json_of,
+    twins_of,
+)
 from tests.servers import DatabaseServer
-from tests.set_world import legal, lines_of
-from tests.twins import DIGITS, Deck, Service, Step, changed, dealt, json_of, twins_of
+from tests.worlds.fake_world import legal, lines_of
 
 pytestmark = pytest.mark.heavy
 

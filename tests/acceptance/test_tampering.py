@@ -6,9 +6,9 @@ import pytest
 
 from service.domain.commands import Play
 from service.domain.legal import legal_moves
-from service.record.canonical import canonical
+from service.shx.canonical import canonical
 from service.verify.finding import Check
-from tests.attacks import on_the_cards, on_the_rules
+from tests.attacks import card_attacks, rule_attacks
 from tests.attacks.registry import game_at
 from tests.tamper import failing, report_on, sample, sample_lines
 
@@ -53,7 +53,7 @@ def test_bytes_that_are_not_the_canonical_event_are_refused(old: bytes, new: byt
 def test_an_illegal_play_of_a_running_game_is_caught_by_public_facts_alone() -> None:
     """Before the seal the hands are not known, what fits on the pile is."""
     forgery = sample("shithead")
-    seq = on_the_rules.a_card_that_does_not_fit(forgery)
+    seq = rule_attacks.a_card_that_does_not_fit(forgery)
     assert seq is not None
     del forgery.events[forgery.move_end(seq) + 1 :]
     report = report_on(forgery.lines())
@@ -62,7 +62,7 @@ def test_an_illegal_play_of_a_running_game_is_caught_by_public_facts_alone() -> 
 
 def test_a_burned_card_played_again_in_a_running_game_is_caught() -> None:
     forgery = sample("shithead")
-    seq = on_the_cards.a_card_that_has_burned(forgery)
+    seq = card_attacks.a_card_that_has_burned(forgery)
     assert seq is not None
     del forgery.events[forgery.move_end(seq) + 1 :]
     assert failing(report_on(forgery.lines()))[Check.CUSTODY] == seq
@@ -78,7 +78,7 @@ def test_a_known_playable_card_makes_a_forced_play_public() -> None:
             game, seat = game_at(forgery, seq), event["data"]["seat"]
             known = set(game.seats[seat].known)
             plays = [m for m in legal_moves(game, seat) if isinstance(m, Play)]
-            if game.opening or not game.pile or not any(known >= set(m.cards) for m in plays):
+            if game.first_turn or not game.pile or not any(known >= set(m.cards) for m in plays):
                 continue
             turn = (seat + game.direction) % len(game.seats)
             event["type"] = "pile_picked_up"

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from uuid import UUID
 
 import pytest
 
-from service.record.bundle import Bundle
-from service.record.key_changes import KeyChange
-from service.record.moves import sign_key_change
+from service.shx.bundle import Bundle
+from service.shx.keys import KeyChange, key_follows
+from service.shx.move_signing import sign_key_change
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.log import Log
 from service.verify.report import Report
 from service.verify.sequence import next_dealer
-from service.verify.verify import Given
-from tests.made_games import START, TABLE, Plan, made_game, private_key, public_text
+from tests.changed import replace
+from tests.random_games import START, TABLE, Plan, made_game, private_key, public_text
 from tests.tamper import failing, report_on
 
 OLD, NEW = private_key("old"), private_key("new")
 WEAK = {"AQ" + "A" * 41 + "=", "A" * 43 + "="}
+NO_KEYS = {
+    "Ag" + "A" * 41 + "=": "a key that is no point of the curve, so no signature holds under it",
+    "8P" + "/" * 39 + "38=": "a key in a non-canonical encoding",
+}
 
 
 @cache
@@ -47,7 +51,7 @@ def change(signer: str = "old") -> KeyChange:
     return KeyChange(table=UUID(TABLE), seat=0, key=key, sig=sig)
 
 
-def second_hand(given: Given) -> Report:
+def second_hand(given: OutsideEvidence) -> Report:
     first, second = hands()
     return report_on(second, replace(given, others=(Bundle(lines=first),)))
 
@@ -58,30 +62,32 @@ def sequence_of(report: Report) -> tuple[Result, str | None]:
 
 
 def test_a_key_that_the_old_one_signed_is_told_as_such() -> None:
-    report = second_hand(Given(key_changes=(change(),)))
+    report = second_hand(OutsideEvidence(key_changes=(change(),)))
     said = "key changed, signed by the one before: seat 0 in hand 2"
     assert sequence_of(report) == (Result.PASS, said)
 
 
 @pytest.mark.parametrize("changes", [(), (change("thief"),)], ids=["none", "another's"])
 def test_a_key_that_the_old_one_did_not_sign_is_a_new_key(changes: tuple[KeyChange, ...]) -> None:
-    report = second_hand(Given(key_changes=changes))
+    report = second_hand(OutsideEvidence(key_changes=changes))
     assert sequence_of(report) == (Result.PASS, "new key: seat 0 in hand 2")
 
 
 def test_the_key_given_for_a_seat_stands_for_the_keys_that_it_named() -> None:
     mine = {0: public_text(OLD)}
     _, second = hands()
-    assert failing(report_on(second, Given(seat_keys=mine))) == {Check.SIGNATURES: 0}
-    assert failing(report_on(second, Given(seat_keys=mine, key_changes=(change(),)))) == {}
-    forged = Given(seat_keys=mine, key_changes=(change("thief"),))
+    assert failing(report_on(second, OutsideEvidence(seat_keys=mine))) == {Check.SIGNATURES: 0}
+    assert (
+        failing(report_on(second, OutsideEvidence(seat_keys=mine, key_changes=(change(),)))) == {}
+    )
+    forged = OutsideEvidence(seat_keys=mine, key_changes=(change("thief"),))
     assert failing(report_on(second, forged)) == {Check.SIGNATURES: 0}
 
 
 def test_a_later_key_does_not_stand_for_an_earlier_one() -> None:
     """The old key vouched for the new one, not the other way round."""
     first, _ = hands()
-    given = Given(seat_keys={0: public_text(NEW)}, key_changes=(change(),))
+    given = OutsideEvidence(seat_keys={0: public_text(NEW)}, key_changes=(change(),))
     assert failing(report_on(first, given)) == {Check.SIGNATURES: 0}
 
 
@@ -92,3 +98,21 @@ def test_a_log_that_pins_a_key_anybody_can_sign_for_fails(weak: str) -> None:
     [finding] = [f for f in report.findings if f.check is Check.SIGNATURES]
     assert (finding.result, finding.seq) == (Result.FAIL, 0)
     assert finding.reason == "the key of seat 0 is of small order: anybody can sign for it"
+
+
+@pytest.mark.parametrize("key", sorted(NO_KEYS))
+def test_a_log_that_pins_a_key_nobody_can_sign_for_fails(key: str) -> None:
+    """No point of the curve, or a second encoding of one: such games were accepted once."""
+    log = [line.replace(public_text(OLD).encode(), key.encode()) for line in hands()[0]]
+    [finding] = [f for f in report_on(log[:1]).findings if f.check is Check.SIGNATURES]
+    assert (finding.result, finding.seq) == (Result.FAIL, 0)
+    assert finding.reason == f"the key of seat 0: {NO_KEYS[key]}"
+
+
+@pytest.mark.parametrize("key", sorted(NO_KEYS))
+def test_a_change_to_a_key_nobody_can_sign_for_leads_nowhere(key: str) -> None:
+    table, public = UUID(json.loads(hands()[0][0])["data"]["table"]), b64decode(key)
+    sig = sign_key_change(OLD, table=table, seat=0, key=public)
+    made = KeyChange(table=table, seat=0, key=public, sig=sig)
+    old = b64decode(public_text(OLD))
+    assert not key_follows(old, public, [made], table=table, seat=0)

@@ -7,14 +7,15 @@ from datetime import timedelta
 from functools import cache
 from uuid import UUID
 
-from service.record.bundle import OPENINGS, Bundle, read_bundle, write_bundle
-from service.record.canonical import canonical
-from service.record.chain import head
-from service.record.notes import NoteSigner
-from service.record.receipts import issue_receipt
+from service.shx.bundle import OPENINGS, Bundle, read_bundle, write_bundle
+from service.shx.canonical import canonical
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
-from service.verify.verify import Given, verify_bundle
-from tests.made_games import START, Plan, made_game, private_key, public_text
+from service.verify.verify import verify_bundle
+from tests.random_games import START, Plan, made_game, private_key, public_text
 from tests.tamper import failing, report_on, sample, sample_lines
 
 KEYS = {seat: private_key(f"seat {seat}") for seat in range(3)}
@@ -33,8 +34,8 @@ def receipt(lines: tuple[bytes, ...], seq: int, signer: NoteSigner = SERVER) -> 
     return issue_receipt(signer, game=game, seq=seq, head=head(lines[seq]))
 
 
-def with_receipts(*notes: bytes, keys: bool = False) -> Given:
-    return Given(
+def with_receipts(*notes: bytes, keys: bool = False) -> OutsideEvidence:
+    return OutsideEvidence(
         receipts=notes,
         server_keys=(SERVER.verifier,),
         seat_keys=SEAT_KEYS if keys else {},
@@ -75,7 +76,7 @@ def test_a_receipt_of_another_game_is_no_receipt_for_this_one() -> None:
 
 def test_receipts_without_the_servers_key_raise_no_level() -> None:
     lines = sample_lines("shithead")
-    report = report_on(lines, Given(receipts=(receipt(lines, 9),)))
+    report = report_on(lines, OutsideEvidence(receipts=(receipt(lines, 9),)))
     assert report.level == "L1"
 
 
@@ -84,7 +85,8 @@ def test_a_receipt_in_the_bundle_is_checked_and_raises_no_level() -> None:
     lines = sample_lines("shithead")
     good = {"receipts/a.note": receipt(lines, 9)}
     report = verify_bundle(
-        read_bundle(write_bundle(lines, files=good)), Given(server_keys=(SERVER.verifier,))
+        read_bundle(write_bundle(lines, files=good)),
+        OutsideEvidence(server_keys=(SERVER.verifier,)),
     )
     assert (report.level, failing(report)) == ("L1", {})
     bad = {"receipts/a.note": receipt(sample_lines("threes"), 9)}
@@ -103,7 +105,9 @@ def test_the_keys_of_all_human_seats_raise_to_l3() -> None:
     lines = keyed_lines()
     last = receipt(lines, len(lines) - 1)
     assert report_on(lines, with_receipts(last, keys=True)).level == "L3"
-    some = Given(receipts=(last,), server_keys=(SERVER.verifier,), seat_keys={0: SEAT_KEYS[0]})
+    some = OutsideEvidence(
+        receipts=(last,), server_keys=(SERVER.verifier,), seat_keys={0: SEAT_KEYS[0]}
+    )
     report = report_on(lines, some)
     assert report.level == "L2"
     assert report.missing == (

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 
 import pytest
 
-from service.record.bundle import Bundle
-from service.verify.command import verify_all
+from service.shx.bundle import Bundle
+from service.verify.evidence import OutsideEvidence
+from service.verify.files import verify_all
 from service.verify.finding import Check, Result
-from service.verify.verify import Given
-from tests.made_games import START, Plan, made_game
+from tests.changed import replace
+from tests.random_games import START, Plan, made_game
 from tests.tamper import Forgery, report_on
 
 
@@ -37,7 +37,7 @@ def _next(before: tuple[bytes, ...], plan: Plan) -> tuple[bytes, ...]:
 
 def sequence_of(*games: tuple[bytes, ...]) -> tuple[Result, str | None]:
     others = tuple(Bundle(lines=lines) for lines in games[1:])
-    report = report_on(games[0], Given(others=others))
+    report = report_on(games[0], OutsideEvidence(others=others))
     finding = next(f for f in report.findings if f.check is Check.SEQUENCE)
     return finding.result, finding.reason
 
@@ -107,7 +107,7 @@ def test_who_deals_next_follows_from_how_the_hand_ended(
     }[dealer]
     for seat in range(3):
         second = _next(lines, replace(first, name="next", hand=2, dealer=seat, forfeit_by=None))
-        report = report_on(lines, Given(others=(Bundle(lines=second),)))
+        report = report_on(lines, OutsideEvidence(others=(Bundle(lines=second),)))
         finding = next(f for f in report.findings if f.check is Check.SEQUENCE)
         right = (Result.PASS, None) if seat == due else (Result.FAIL, rule)
         assert (finding.result, finding.rule) == right
@@ -119,7 +119,7 @@ def test_an_attempt_that_was_broken_off_does_not_move_the_deal() -> None:
     dealer = json.loads(second[0])["data"]["dealer"]
     wrong = _next(aborted, Plan(name="three", hand=2, dealer=(dealer + 1) % 3))
     others = tuple(Bundle(lines=lines) for lines in (aborted, wrong))
-    findings = report_on(first, Given(others=others)).findings
+    findings = report_on(first, OutsideEvidence(others=others)).findings
     finding = next(f for f in findings if f.check is Check.SEQUENCE)
     assert (finding.result, finding.rule) == (Result.FAIL, "1-next-dealer")
 
@@ -161,7 +161,7 @@ def test_where_several_histories_part_the_log_in_question_is_told_first() -> Non
     wholly.data(0)["turn_limit"] += 1
     files = {"a.jsonl": first, "b.jsonl": late.lines(), "c.jsonl": wholly.lines()}
     bundles = [Bundle(lines=tuple(lines)) for lines in files.values()]
-    reports = verify_all(bundles, Given(), names=list(files))
+    reports = verify_all(bundles, OutsideEvidence(), names=list(files))
     found = [next(f for f in r.findings if f.check is Check.SEQUENCE) for r in reports]
     assert [one.seq for one in found] == [0, 0, 0]
     assert [(one.reason or "").partition(":")[0] for one in found] == [
@@ -169,7 +169,9 @@ def test_where_several_histories_part_the_log_in_question_is_told_first() -> Non
         "b.jsonl and c.jsonl are two histories of one game",
         "c.jsonl and a.jsonl are two histories of one game",
     ]
-    other = verify_all([Bundle(lines=table()[1]), *bundles[:2]], Given(), names=["d", "a", "b"])[0]
+    other = verify_all(
+        [Bundle(lines=table()[1]), *bundles[:2]], OutsideEvidence(), names=["d", "a", "b"]
+    )[0]
     sequence = next(f for f in other.findings if f.check is Check.SEQUENCE)
     assert (sequence.result, sequence.seq) == (Result.FAIL, None)
     assert "a and b are two histories of one game: from seq " in (sequence.reason or "")
@@ -177,7 +179,7 @@ def test_where_several_histories_part_the_log_in_question_is_told_first() -> Non
     strange.data(0)["turn_limit"] += 1
     more = [Bundle(lines=lines) for lines in (table()[1], strange.lines())]
     names = ["a", "b", "other", "strange"]
-    own = verify_all([*bundles[:2], *more], Given(), names=names)[0]
+    own = verify_all([*bundles[:2], *more], OutsideEvidence(), names=names)[0]
     sequence = next(f for f in own.findings if f.check is Check.SEQUENCE)
     assert (sequence.reason or "").startswith("a and b are two histories of one game")
 
@@ -186,7 +188,9 @@ def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:
     """A table keeps both: whoever reads of another has to ask whether it is the same table."""
     first, aborted, _ = table()
     dealer = json.loads(first[-2])["data"]["shithead"]
-    other = _next(aborted, Plan(name="three", hand=2, dealer=dealer, ruleset="leeds", seats=4))
+    limit = json.loads(first[0])["data"]["turn_limit"]
+    plan = Plan(name="three", hand=2, dealer=dealer, ruleset="leeds", seats=4, turn_limit=limit)
+    other = _next(aborted, plan)
     result, said = sequence_of(first, aborted, other)
     assert result is Result.PASS
     assert said is not None

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check
-from service.verify.verify import Given
-from tests.made_games import Plan, made_game, private_key, public_text
+from tests.random_games import Plan, made_game, private_key, public_text
 from tests.tamper import Forgery, failing, report_on, sample
 
 KEYS = {seat: private_key(f"seat {seat}") for seat in range(3)}
@@ -89,7 +89,9 @@ def test_a_key_exchanged_by_the_operator_shows_against_the_key_from_outside() ->
     report = report_on(keyed_lines())
     assert not failing(report)
     others = {**SEAT_KEYS, 1: public_text(private_key("another"))}
-    assert failing(report_on(keyed_lines(), Given(seat_keys=others))) == {Check.SIGNATURES: 0}
+    assert failing(report_on(keyed_lines(), OutsideEvidence(seat_keys=others))) == {
+        Check.SIGNATURES: 0
+    }
 
 
 def test_a_nonce_used_twice_is_caught_though_the_player_signed_it() -> None:
@@ -167,6 +169,6 @@ def test_a_forfeit_of_a_seat_without_a_key_passes_and_is_listed_as_unproven() ->
 
 def test_a_signed_forfeit_passes() -> None:
     lines = made_game(Plan(name="gives up", keys=KEYS, forfeit_by=2))
-    report = report_on(lines, Given(seat_keys=SEAT_KEYS))
+    report = report_on(lines, OutsideEvidence(seat_keys=SEAT_KEYS))
     assert not failing(report)
     assert report.unproven == ()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from service.config import variable
-from service.embedded import socket_folder
+from service.local.processes import socket_folder
 
 pytestmark = pytest.mark.heavy
 
@@ -114,6 +114,20 @@ def answers(address: str) -> bool:
         return False
 
 
+def check_metrics(up: Up) -> None:
+    """All metrics are served at the loopback address that is printed; the public one has gauges."""
+    lines = dict(line.split(maxsplit=1) for line in up.output.splitlines() if "  " in line)
+    address = lines["metrics"]
+    assert address.startswith("http://127.0.0.1:")
+    assert not address.startswith(lines["ready"])
+    told = {}
+    for where in (address, f"{lines['ready']}/metrics"):
+        with urllib.request.urlopen(where, timeout=10) as answer:
+            told[where] = answer.read().decode()
+    assert "shithead_http_requests_total" in told[address]
+    assert "shithead_http_requests" not in told[f"{lines['ready']}/metrics"]
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
     """Return a way to start `ops/up`; whatever is left of it at the end is killed."""
@@ -135,6 +149,7 @@ def test_it_gets_ready_stops_on_ctrl_c_within_ten_seconds_and_leaves_nothing(
 ) -> None:
     up = start()
     assert answers(up.ready())
+    check_metrics(up)
     children = up.children()
     for words in ("bin/postgres", "valkey", "granian", "worker", "relay", "sweeper", "sequencer"):
         assert any(words in command for command in children.values()), words
@@ -251,7 +266,7 @@ def test_a_postgres_that_cannot_start_is_one_message(start: Callable[..., Up]) -
     first.stop()
     for cluster in first.data.glob("postgres/cluster/PG_VERSION"):
         cluster.write_text("9\n")
-    assert "was made by PostgreSQL 9" in refused(start())
+    assert "was created by PostgreSQL 9" in refused(start())
 
 
 def test_the_servers_of_others_are_used_and_left_running(

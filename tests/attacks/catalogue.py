@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import Final
 
 from tests.attacks import (
-    on_special_rules,
-    on_the_cards,
-    on_the_record,
-    on_the_rules,
-    on_the_set_up,
-    on_whole_moves,
+    card_attacks,
+    record_attacks,
+    rule_attacks,
+    set_up_attacks,
+    special_rule_attacks,
+    whole_move_attacks,
 )
-from tests.attacks.elsewhere import ELSEWHERE
+from tests.attacks.attacks_tested_elsewhere import ELSEWHERE
 from tests.attacks.registry import ATTACKS, Family, Needs
 
 __all__ = ["ATTACKS", "MODULES", "by_family", "table"]
 
 MODULES: Final = (
-    on_the_record,
-    on_the_cards,
-    on_the_rules,
-    on_the_set_up,
-    on_whole_moves,
-    on_special_rules,
+    record_attacks,
+    card_attacks,
+    rule_attacks,
+    set_up_attacks,
+    whole_move_attacks,
+    special_rule_attacks,
 )
 """Importing them fills ATTACKS."""
 

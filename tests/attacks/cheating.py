@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from itertools import zip_longest
 
 from schemas.events import Secrets, data_of, event_of, type_of
-from service.domain.asked import move_behind
 from service.domain.cards import Card
 from service.domain.commands import Move
 from service.domain.decide import decide
@@ -21,11 +19,12 @@ from service.domain.evolve import evolve
 from service.domain.game import Game, Status, new_game
 from service.domain.legal import legal_moves, may_act
 from service.domain.ruleset import Ruleset
-from service.record.fields import BY_SERVER
-from service.record.times import format_time, parse_time
-from service.verify.moves import moves_of
-from service.verify.pinned import played_by
-from tests.made_games import Plan, made_game
+from service.replay.history import move_behind, moves_of
+from service.shx.canonical import format_time, parse_time
+from service.shx.event_shapes import BY_SERVER
+from service.verify.log import played_by
+from tests.changed import replace
+from tests.random_games import Plan, made_game
 from tests.tamper import Event, Forgery
 
 MOST_MOVES = 1500

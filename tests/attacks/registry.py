@@ -11,7 +11,7 @@ from service.domain.cards import Card
 from service.domain.evolve import fold
 from service.domain.game import Game
 from service.verify.finding import Check
-from service.verify.pinned import played_by
+from service.verify.log import played_by
 from tests.tamper import Forgery, sample
 
 Attack = Callable[[Forgery], int | None]
@@ -30,6 +30,7 @@ class Family(StrEnum):
     EQUIVOCATION = "history: other stories for other seats"
     FORGED_SIGNATURE = "history: a forged signature"
     REPLAYED_SIGNATURE = "history: a replayed signature"
+    UNSIGNED = "history: keys that signed nothing"
     KEY_SWAP = "history: a key swapped"
     BACK_DATING = "history: back-dating"
     OTHER_SEED = "seeds: another seed"
@@ -63,11 +64,18 @@ class Family(StrEnum):
     BOT_TIMING = "secrets: the timing of bots"
     AS_OTHERS = "secrets: `as=` of others"
     EARLY_REPLAY = "secrets: a replay before the seal"
+    COUNTERS = "secrets: metrics, counts and lists that anybody can read"
+    ACCOUNTS = "accounts: calls at one moment"
     OTHERS_OPENINGS = "secrets: a seat's bundle with others' openings"
+    REFUSALS = "bundles: refused attempts made up, dropped or moved"
     OWN_TRUST = "bundles: trust roots of their own"
     ZIP_TRICKS = "bundles: tricks with the archive"
     DOWNGRADE = "bundles: evidence left out"
     MARKUP = "bundles: markup in names"
+    WITHOUT_BOUND = "service: work without bound"
+    STEERED_RULING = "disputes: a ruling steered"
+    FOREIGN_JOBS = "operation: write access to Redis"
+    OLD_STATE = "operation: clocks, keys and backups of another time"
 
 
 class Needs(StrEnum):

@@ -69,7 +69,7 @@ def _rows() -> Iterator[list[str]]:
             yield [part.strip(" `") for part in line.strip().strip("|").split("|")]
 
 
-ACCUSATION = {"accused": 2, "seq": 0, "charge": "other", "statement": "It was not so."}
+ACCUSATION = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "It was not so."}
 
 BODIES: dict[str, Any] = {
     "POST /v1/players": {"name": "Eve"},
@@ -106,7 +106,7 @@ ANYWHERE = {
     "card": "Th",
     "code": "malformed",
     "package": "verify",
-    "file": "chain.py",
+    "file": "integrity.py",
     "level": "0",
     "rest": "000.p/1",
 }

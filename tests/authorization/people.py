@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from service.record.votes import vote_commitment
+from service.shx.receipts import vote_commitment
 from tests.authorization.matrix import ACCUSATION, ANYWHERE, ASKED, BODIES, NOBODY, Cell
 
 PLAYERS = ("outsider", "guest", "seat", "other seat", "host", "referee")
@@ -74,7 +74,11 @@ class Scene:
         return json.loads(told) if told else None
 
     def _accuse(self) -> None:
-        accusation = {**ACCUSATION, "accused": 1}
+        game = self.done("GET", self._game(""), None, by="other seat")
+        swap = next(move for move in game["moves"] if move["type"] == "swap")
+        told = self.done("POST", self._game("/moves"), swap, by="other seat")
+        seq = told["events"][0]["seq"]
+        accusation = {**ACCUSATION, "accused": 1, "seq": seq, "charge": "other"}
         told = self.done("POST", self._game("/disputes"), accusation, by="seat")
         self.ids["dispute_id"] = told["id"]
         for name in _REFEREES:

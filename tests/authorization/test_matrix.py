@@ -30,7 +30,8 @@ def port(
     url = database_server.create(template=migrated_template)
     logs = tmp_path_factory.mktemp("logs")
     # A reader that has gone holds its place until the server has something to say to it.
-    with running(url, redis_server, logs, rate_limits=False, api_threads=128) as service:
+    periods = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
+    with running(url, redis_server, logs, rate_limits=False, api_threads=128, **periods) as service:
         yield service.port
     database_server.drop(url)
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from service.event_store.database import Database
-from service.event_store.directory import Directory
-from service.event_store.memory import MemoryStore
-from service.event_store.memory_directory import MemoryDirectory
-from service.event_store.postgres import PostgresStore
-from service.event_store.postgres_directory import PostgresDirectory
-from service.event_store.protocol import EventStore
-from service.event_store.roles import service_url, set_password
+from service.store.database import Database
+from service.store.directory import Directory
+from service.store.events import EventStore
+from service.store.migrate import service_url, set_password
+from service.store.postgres_directory import PostgresDirectory
+from service.store.postgres_events import PostgresStore
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

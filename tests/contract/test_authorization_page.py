@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.api_world import make_world
 from tests.authorization.matrix import TABLES, cells
+from tests.worlds.api_world import make_world
 
 CALLERS = (
     *("anonymous", "dead token", "invited", "outsider", "guest"),

@@ -10,15 +10,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from service.event_store.directory import (
-    Cursor,
-    CustomRuleset,
-    Directory,
-    DueGame,
-    GameFilter,
-    SeatRow,
-)
-from service.event_store.protocol import StreamKind
+from service.store.directory import Cursor, CustomRuleset, Directory, DueGame, GameFilter, SeatRow
+from service.store.events import StreamKind
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
@@ -164,6 +157,37 @@ def test_private_games_are_listed_for_those_who_sit_there_now_or_did_and_the_hos
             assert not stores.directory.list_games(which, viewer=other).items
             shown = stores.directory.list_games(which, viewer=other, everything=True)
             assert [row.id for row in shown.items] == [game]
+
+
+def test_private_games_are_listed_for_referees_and_holders_of_the_invite(stores: Stores) -> None:
+    ann, judge, refused = uuid4(), uuid4(), uuid4()
+    table = new_table(stores.store, public=False, invite_hash=b"i" * 32)
+    judged = new_game(stores.store, table_id=table, public=False, seats=[person(0, ann)])
+    other = new_game(stores.store, table_id=table, public=False, seats=[person(0, ann)])
+    referees = [
+        {"referee": 0, "player_id": judge, "recused": False},
+        {"referee": 1, "player_id": refused, "recused": True},
+    ]
+    summary = {
+        "game_id": judged, "state": "open", "accuser": ann, "charge": "other", "opened_at": THEN,
+        "referees": referees,
+    }  # fmt: skip
+    dispute = append(uuid4(), b"a", kind=StreamKind.DISPUTE, summary=summary)
+    stores.store.commit(commit(dispute))
+
+    def listed(which: GameFilter, **known: Any) -> set[UUID]:
+        page = stores.directory.list_games(which, **{"viewer": None, **known})
+        return {row.id for row in page.items}
+
+    for which in (EVERYTHING, GameFilter(table=table), GameFilter(player=ann)):
+        assert listed(which, viewer=judge) == {judged}
+        assert listed(which, viewer=refused) == set()
+        assert listed(which, invite=b"i" * 32) == {judged, other}
+        assert listed(which, invite=b"j" * 32) == set()
+    for invite, found in ((b"i" * 32, [table]), (b"j" * 32, [])):
+        page = stores.directory.list_tables(viewer=None, invite=invite)
+        assert [row.id for row in page.items] == found
+    assert not stores.directory.list_tables(viewer=judge, invite=b"i" * 32, mine=True).items
 
 
 def test_the_newest_games_of_a_table_are_read_whoever_asks(stores: Stores) -> None:

@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from service.event_store.directory import Directory, Reading, Refused
-from service.event_store.rows import MOST_REFUSALS, READ_AGAIN
+from service.store.directory import Directory, Reading
+from service.store.rows import MOST_REFUSALS, READ_AGAIN
 from tests.contract.conftest import Stores
-from tests.streams import THEN, append, commit, new_game
+from tests.streams import THEN, append, commit, new_game, refused
 
 
-def test_refused_moves_and_readings_are_kept_in_order(directory: Directory) -> None:
-    game, other, reader = uuid4(), uuid4(), uuid4()
+def test_refused_moves_and_readings_are_kept_in_order(stores: Stores) -> None:
+    directory, other, reader = stores.directory, uuid4(), uuid4()
+    game, kept = new_game(stores.store), []
     directory.record_readings([], at=THEN, reader=reader, what="nothing")
     for hour in (2, 1):
         at = THEN + timedelta(hours=hour)
-        directory.record_refusal(game=game, at=at, seat=hour, key_id="1", sealed=b"\0%d" % hour)
+        kept.append(refused(hour, at, sealed=b"\0%d" % hour))
+        assert directory.record_refusal(game, kept[-1])
         directory.record_readings([game, other], at=at, reader=reader, what=f"hand of {hour}")
     times = [THEN + timedelta(hours=hour) for hour in (1, 2)]
-    assert list(directory.refusals(game)) == [
-        Refused(at=at, seat=n, key_id="1", sealed=b"\0%d" % n) for n, at in enumerate(times, 1)
-    ]
+    assert list(directory.refusals(game)) == kept[::-1]
     assert not directory.refusals(uuid4())
     for one in (game, other):
         assert told(directory.readings(one).items) == [
@@ -73,12 +73,12 @@ def test_the_same_look_again_within_a_minute_is_one_reading(stores: Stores) -> N
     assert len(directory.readings(unknown).items) == 1
 
 
-def test_of_a_seat_so_many_refused_moves_are_kept_and_no_more(directory: Directory) -> None:
+def test_of_a_seat_so_many_refused_moves_are_kept_and_no_more(stores: Stores) -> None:
     """Or a seat could post nonsense until the bundle of its game is larger than a reader takes."""
-    game = uuid4()
+    game, directory = new_game(stores.store), stores.directory
     for seat in (*[0] * (MOST_REFUSALS + 1), 1):
-        directory.record_refusal(game=game, at=THEN, seat=seat, key_id="1", sealed=b"x")
-    kept = [refused.seat for refused in directory.refusals(game)]
+        assert directory.record_refusal(game, refused(seat))
+    kept = [one.seat for one in directory.refusals(game)]
     assert (kept.count(0), kept.count(1)) == (MOST_REFUSALS, 1)
 
 
@@ -86,15 +86,33 @@ def test_refused_moves_are_forgotten_by_the_age_of_the_end_of_their_game(
     stores: Stores,
 ) -> None:
     directory, day = stores.directory, timedelta(days=1)
-    games = {
-        "over": new_game(stores.store, status="ended", ended_at=THEN + day),
-        "over later": new_game(stores.store, status="ended", ended_at=THEN + 3 * day),
-        "running": new_game(stores.store),
-    }
+    games = {name: new_game(stores.store) for name in ("over", "over later", "running")}
     for game in games.values():
         for _ in range(2):
-            directory.record_refusal(game=game, at=THEN, seat=0, key_id="1", sealed=b"x")
+            assert directory.record_refusal(game, refused())
+    for name, days in (("over", 1), ("over later", 3)):
+        over = {"status": "ended", "ended_at": THEN + days * day}
+        stores.store.commit(commit(append(games[name], b"b", expected=1, summary=over)))
     assert directory.purge_refusals(ended_before=THEN + day) == 0
     assert directory.purge_refusals(ended_before=THEN + 2 * day) == 2
     kept = {name: len(directory.refusals(game)) for name, game in games.items()}
     assert kept == {"over": 0, "over later": 2, "running": 2}
+
+
+def test_refused_moves_of_one_time_stay_in_the_order_of_arrival(stores: Stores) -> None:
+    game, kept = new_game(stores.store), [refused(n % 3) for n in range(20)]
+    late, early = refused(at=THEN + timedelta(hours=1)), refused(at=THEN - timedelta(hours=1))
+    for one in (late, *kept, early):
+        assert stores.directory.record_refusal(game, one)
+    assert list(stores.directory.refusals(game)) == [early, *kept, late]
+
+
+def test_nothing_is_refused_any_more_in_a_game_that_is_over(stores: Stores) -> None:
+    """Or the file would have an attempt that its seal does not name."""
+    game = new_game(stores.store)
+    assert stores.directory.record_refusal(game, refused())
+    over = {"status": "aborted", "ended_at": THEN}
+    stores.store.commit(commit(append(game, b"b", expected=1, summary=over)))
+    assert not stores.directory.record_refusal(game, refused())
+    assert not stores.directory.record_refusal(uuid4(), refused())
+    assert len(stores.directory.refusals(game)) == 1

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from service.application.dispute_record import dispute_append, open_dispute, time_of, write_dispute
-from service.domain.dispute_events import (
+import pytest
+
+from service.application.disputes.record import DISPUTES, dispute_append, time_of
+from service.domain.dispute import (
     Charge,
+    DisputeClosed,
     DisputeOpened,
     FindingsMade,
     RefereeRefused,
@@ -19,19 +21,21 @@ from service.domain.dispute_events import (
     StatementMade,
     Verdict,
 )
-from service.event_store.directory import Directory
-from service.event_store.disputes import (
+from service.shx.canonical import parse_time
+from service.store.directory import Directory
+from service.store.disputes import (
     STATISTICS_TOPIC,
     Accusations,
     BlindChoice,
     Facts,
     Found,
+    SealedVote,
     ShuffledDeck,
     Words,
 )
-from service.event_store.protocol import Commit, OutboxRow
-from service.event_store.rows import Cursor
-from service.record.times import parse_time
+from service.store.events import Commit, DisputeRuns, OutboxRow
+from service.store.rows import Cursor
+from tests.changed import replace
 from tests.contract.conftest import Stores
 from tests.streams import append, game_summary
 
@@ -48,8 +52,16 @@ def running_game(stores: Stores) -> UUID:
     return game
 
 
-def accused(stores: Stores, game: UUID, *, at: str = AT_TEXT, charge: str = "other") -> UUID:
-    """Open a dispute in which Ada accuses Bob and Cleo judges."""
+def accused(
+    stores: Stores,
+    game: UUID,
+    *,
+    at: str = AT_TEXT,
+    charge: str = "other",
+    verdict: Verdict = Verdict.CAD,
+    move: int | None = None,
+) -> UUID:
+    """Open a dispute in which Ada accuses Bob, Cleo judges and a ruling is given."""
     dispute = uuid4()
     opened = DisputeOpened(
         game=str(game),
@@ -62,21 +74,25 @@ def accused(stores: Stores, game: UUID, *, at: str = AT_TEXT, charge: str = "oth
         version=1,
         bundle="00" * 32,
         barred=(str(ADA), str(BOB)),
+        move=move,
     )
     said = StatementMade(side=Side.ACCUSER, commit="11" * 32)
     events = (opened, said, RefereeSeated(player=str(CLEO)), RefereeSeated(player=str(DAN)))
     refused = RefereeRefused(referee=1, side=Side.ACCUSED)
-    record, lines = open_dispute(dispute, (*events, refused), at=at)
+    record, lines = DISPUTES.open(dispute, (*events, refused), at=at)
     text = {"seq": 1, "author": ADA, "salt": b"salt", "words": "he did"}
     beside: dict[str, Any] = {"bundle": b"PK frozen", "texts": [text]}
+    beside["votes"] = [{"referee": 0, "key_id": "k", "sealed": b"\x00vote"}]
     first = dispute_append(record, lines, expected=0, beside=beside)
     stores.store.commit(Commit(appends=(first,)))
+    kept = stores.directory.dispute_votes(dispute)
+    assert kept == {0: SealedVote(key_id="k", sealed=b"\x00vote")}
     more = (
         FindingsMade(version=1, digest="22" * 32),
-        Ruled(verdict=Verdict.CAD, referees=(0,)),
+        Ruled(verdict=verdict, referees=(0,)),
         StatementMade(side=Side.ACCUSED, commit="33" * 32),
     )
-    done, further = write_dispute(record, more, at=at)
+    done, further = DISPUTES.write(record, more, at=at)
     beside = {
         "findings": {"found_at": 1, "key_id": "k", "sealed": b"\x00sealed"},
         "texts": [{"seq": 7, "author": BOB, "salt": b"pepper", "words": "I did not"}],
@@ -93,9 +109,7 @@ def test_what_is_kept_beside_a_dispute_comes_back(stores: Stores) -> None:
         7: Words(text="I did not", salt=b"pepper"),
     }
     assert directory.dispute_bundle(dispute) == b"PK frozen"
-    assert directory.dispute_findings(dispute) == Found(
-        version=1, key_id="k", sealed=b"\x00sealed"
-    )
+    assert directory.dispute_findings(dispute) == Found(version=1, key_id="k", sealed=b"\x00sealed")
     other = uuid4()
     assert directory.dispute_texts(other) == {}
     assert directory.dispute_bundle(other) is None
@@ -126,17 +140,74 @@ def test_the_disputes_of_a_game_come_newest_first_in_pages(stores: Stores) -> No
     assert second.next is None
 
 
-def test_a_person_s_record_counts_what_was_upheld(stores: Stores) -> None:
-    accused(stores, uuid4())
-    accused(stores, uuid4())
+def closed(stores: Stores, dispute: UUID) -> None:
+    """End the time for an appeal."""
+    found = stores.store.read(dispute)
+    assert found is not None
+    record = DISPUTES.load(dispute, found.events)
+    done, lines = DISPUTES.write(record, [DisputeClosed()], at=AT_TEXT)
+    append = dispute_append(done, lines, expected=record.version)
+    stores.store.commit(Commit(appends=(append,)))
+
+
+def test_a_person_s_record_counts_final_rulings_only(stores: Stores) -> None:
+    disputes = [
+        accused(stores, uuid4()),
+        accused(stores, running_game(stores)),
+        accused(stores, uuid4(), verdict=Verdict.PROVEN),
+        accused(stores, uuid4(), verdict=Verdict.CLEARED),
+    ]
     directory = stores.directory
-    ada = Accusations(made=2, upheld=2, running=2, new=2, cad=False)
+    ada = Accusations(made=4, upheld=0, running=4, new=4, cad=False, known=1)
+    bob = Accusations(made=0, upheld=0, running=0, new=0, cad=False, known=0)
     assert directory.accusations(ADA, since=EARLIER) == ada
     assert directory.accusations(ADA, since=LATER) == replace(ada, new=0)
-    bob = Accusations(made=0, upheld=0, running=0, new=0, cad=True)
     assert directory.accusations(BOB, since=EARLIER) == bob
-    nobody = Accusations(made=0, upheld=0, running=0, new=0, cad=False)
-    assert directory.accusations(CLEO, since=EARLIER) == nobody
+    assert directory.accusations(CLEO, since=EARLIER) == bob
+    for dispute, (upheld, cad) in zip(
+        disputes, [(1, True), (2, True), (3, True), (3, True)], strict=True
+    ):
+        closed(stores, dispute)
+        assert directory.accusations(ADA, since=EARLIER).upheld == upheld
+        assert directory.accusations(BOB, since=EARLIER) == replace(bob, cad=cad)
+    assert directory.accusations(ADA, since=EARLIER) == replace(ada, upheld=3, running=0, known=4)
+
+
+def test_the_votes_that_are_kept_go_with_the_ruling(stores: Stores) -> None:
+    assert stores.directory.dispute_votes(accused(stores, uuid4())) == {}
+
+
+def test_one_dispute_runs_a_move_and_charge(stores: Stores) -> None:
+    game = running_game(stores)
+    first = accused(stores, game, move=3)
+    for other in ({"move": 4}, {"move": 3, "charge": "time"}, {"move": None}):
+        accused(stores, game, **{"charge": "other", **other})  # type: ignore[arg-type] # by name
+    accused(stores, uuid4(), move=3)
+    with pytest.raises(DisputeRuns):
+        accused(stores, game, move=3)
+    found = stores.directory.running_disputes(game, 3, "other")
+    assert first in found
+    assert len(found) == 2, "and one of a row that does not say its move"
+    closed(stores, first)
+    assert first not in stores.directory.running_disputes(game, 3, "other")
+    accused(stores, game, move=3)
+
+
+def test_a_dispute_is_put_off_unless_it_has_moved_on(stores: Stores) -> None:
+    directory, dispute = stores.directory, accused(stores, running_game(stores))
+    in_a_week = NOW + timedelta(days=7)
+    for player in (ADA, BOB):
+        assert list(directory.due_disputes_of(player, now=in_a_week)) == [dispute]
+        assert not directory.due_disputes_of(player, now=NOW)
+    assert not directory.due_disputes_of(CLEO, now=in_a_week)
+    assert not directory.put_off_dispute(dispute, version=1, wake_at=None)
+    assert directory.put_off_dispute(dispute, version=8, wake_at=in_a_week + timedelta(days=1))
+    assert not directory.due_disputes_of(ADA, now=in_a_week)
+
+
+def test_disputes_without_an_accused_player_are_found_for_the_operator(stores: Stores) -> None:
+    accused(stores, uuid4(), charge="wrong_deal")
+    assert not stores.directory.disputes_of_server(limit=9)
 
 
 def test_referees_are_known_by_game_and_by_table(stores: Stores) -> None:
@@ -180,7 +251,7 @@ def test_findings_that_nobody_made_are_due(stores: Stores) -> None:
         bundle="00" * 32,
         barred=(),
     )
-    record, lines = open_dispute(dispute, (opened,), at=AT_TEXT)
+    record, lines = DISPUTES.open(dispute, (opened,), at=AT_TEXT)
     assert time_of(record.dispute.opened_at) == NOW
     stores.store.commit(Commit(appends=(dispute_append(record, lines, expected=0),)))
     assert not directory.due_disputes(now=NOW, opened_before=EARLIER, limit=9)

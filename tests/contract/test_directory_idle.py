@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from service.event_store.rows import Cursor, IdleGame
+from service.store.rows import Cursor, IdleGame
 from tests.contract.conftest import Stores
 from tests.streams import THEN, append, bot, commit, game_summary, person
 
@@ -54,9 +54,7 @@ def test_a_look_goes_on_after_the_last_game_seen(stores: Stores) -> None:
     games = {entered(stores) for _ in range(3)} | {entered(stores, created_at=LIMIT)}
     seen: list[UUID] = []
     after = None
-    while rows := stores.directory.idle_games(
-        now=NOW, untouched_since=LIMIT, limit=1, after=after
-    ):
+    while rows := stores.directory.idle_games(now=NOW, untouched_since=LIMIT, limit=1, after=after):
         seen += [row.id for row in rows]
         after = Cursor(at=rows[-1].created_at, id=rows[-1].id)
     assert (len(seen), set(seen)) == (4, games)

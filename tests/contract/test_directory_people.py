@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
-from service.event_store.directory import (
-    CustomRuleset,
-    Directory,
-    Standing,
+from service.store.directory import CustomRuleset, Directory, Standing
+from service.store.events import (
+    AnswerConflict,
+    HandRunning,
+    PlayerErased,
+    Quota,
+    QuotaFull,
+    QuotaKind,
+    StoreError,
+    StreamKind,
 )
-from service.event_store.protocol import PlayerErased, StoreError, StreamKind
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
@@ -59,8 +67,12 @@ def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None
         {"referee": 1, "player_id": people["left"], "recused": True},
     ]
     summary = {
-        "game_id": uuid4(), "state": "open", "accuser": people["accuses"], "charge": "other",
-        "opened_at": THEN, "referees": judges,
+        "game_id": uuid4(),
+        "state": "open",
+        "accuser": people["accuses"],
+        "charge": "other",
+        "opened_at": THEN,
+        "referees": judges,
     }
     dispute = append(uuid4(), b"a", kind=StreamKind.DISPUTE, summary=summary)
     store.commit(commit(dispute))
@@ -125,7 +137,7 @@ def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> No
     directory, ann = stores.directory, register(stores.directory)
     kept = answer(ann)
     stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
-    game = new_game(stores.store, seats=[person(0, ann), bot(1)])
+    game = new_game(stores.store, seats=[person(0, ann), bot(1)], status="ended")
     assert directory.erase_player(ann, THEN)
     found = directory.player(ann)
     assert found is not None
@@ -140,6 +152,109 @@ def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> No
     assert (row.seats[0].player, row.seats[0].name) == (ann, None)
     assert not directory.erase_player(ann, THEN)
     assert not directory.erase_player(uuid4(), THEN)
+
+
+@pytest.mark.parametrize("status", ["shuffling", "swapping", "playing"])
+def test_nobody_is_erased_during_a_hand(stores: Stores, status: str) -> None:
+    directory, ann = stores.directory, register(stores.directory)
+    kept = answer(ann)
+    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    new_game(stores.store, seats=[person(0, ann), bot(1)], status=status)
+    with pytest.raises(HandRunning):
+        directory.erase_player(ann, THEN)
+    assert directory.names([ann]) == {ann: "Ann"}
+    assert stores.store.answer(ann, kept.request_key) == kept
+
+
+def test_no_hand_is_dealt_to_somebody_who_was_erased(stores: Stores) -> None:
+    ann = register(stores.directory)
+    assert stores.directory.erase_player(ann, THEN)
+    with pytest.raises(PlayerErased):
+        new_game(stores.store, seats=[person(0, ann), bot(1)])
+
+
+def quota(player: UUID, kind: QuotaKind, **more: Any) -> Quota:
+    return Quota(player=player, kind=kind, most=1, **more)
+
+
+def opened(by: UUID, **more: Any) -> dict[str, Any]:
+    return {
+        "game_id": uuid4(), "state": "open", "accuser": by, "charge": "other", "opened_at": THEN,
+        **more,
+    }  # fmt: skip
+
+
+def test_a_quota_counts_what_a_player_has_of_a_kind(stores: Stores) -> None:
+    store, ann, bob = stores.store, register(stores.directory), register(stores.directory)
+
+    def refused(player: UUID, kind: QuotaKind, **more: Any) -> bool:
+        try:
+            store.commit(commit(append(uuid4(), b"a"), quotas=(quota(player, kind, **more),)))
+        except QuotaFull as full:
+            assert full.kind is kind
+            return True
+        return False
+
+    now = THEN - timedelta(hours=1)
+    kinds: dict[QuotaKind, dict[str, Any]] = {
+        QuotaKind.TABLES: {}, QuotaKind.GAMES: {}, QuotaKind.DISPUTES: {},
+        QuotaKind.NEW_DISPUTES: {"since": now},
+    }  # fmt: skip
+    assert not any(refused(ann, kind, **more) for kind, more in kinds.items())
+    new_table(store, host=ann, status="closed")
+    new_game(store, seats=[person(0, ann), bot(1)], status="ended")
+    dispute, old = StreamKind.DISPUTE, THEN - timedelta(days=1)
+    settled = opened(ann, state="final", opened_at=old)
+    store.commit(commit(append(uuid4(), b"a", kind=dispute, summary=settled)))
+    assert not any(refused(ann, kind, **more) for kind, more in kinds.items())
+    new_table(store, host=ann)
+    new_game(store, seats=[person(0, ann), bot(1)])
+    store.commit(commit(append(uuid4(), b"a", kind=dispute, summary=opened(ann))))
+    assert all(refused(ann, kind, **more) for kind, more in kinds.items())
+    assert not any(refused(bob, kind, **more) for kind, more in kinds.items())
+
+
+def test_an_answered_request_is_answered_again_though_the_quota_is_used_up(stores: Stores) -> None:
+    ann = register(stores.directory)
+    kept = answer(ann)
+    new_table(stores.store, host=ann)
+    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    full = (quota(ann, QuotaKind.TABLES),)
+    with pytest.raises(AnswerConflict):
+        stores.store.commit(commit(append(uuid4(), b"b"), answer=kept, quotas=full))
+
+
+def test_a_player_keeps_no_more_rulesets_than_the_quota(directory: Directory) -> None:
+    ann = register(directory)
+
+    def ruleset(number: int) -> CustomRuleset:
+        return CustomRuleset(
+            id=f"custom-{number}", name="Mine", owner=ann, document="{}", created_at=THEN
+        )
+
+    assert directory.save_ruleset(ruleset(1), most=1)
+    assert not directory.save_ruleset(ruleset(1), most=1), "it is kept already"
+    with pytest.raises(QuotaFull):
+        directory.save_ruleset(ruleset(2), most=1)
+    assert directory.save_ruleset(ruleset(2), most=2)
+
+
+def test_rulesets_kept_at_one_moment_do_not_pass_the_quota(directory: Directory) -> None:
+    ann, start = register(directory), threading.Barrier(8)
+
+    def kept(number: int) -> bool:
+        ruleset = CustomRuleset(
+            id=f"custom-{number}", name="Mine", owner=ann, document="{}", created_at=THEN
+        )
+        start.wait()
+        try:
+            return directory.save_ruleset(ruleset, most=3)
+        except QuotaFull:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(kept, range(8))) == 3
+    assert directory.standing(ann).rulesets == 3
 
 
 def test_the_names_of_many_are_read_at_once(directory: Directory) -> None:
@@ -163,3 +278,20 @@ def test_a_persons_standing_counts_hands_ended_lost_and_running(stores: Stores) 
     assert stores.directory.standing(uuid4()) == Standing(
         games=0, shithead=0, running=0, hosting=0, rulesets=0
     )
+
+
+def test_the_erased_are_listed_by_time(stores: Stores) -> None:
+    directory = stores.directory
+    people = [register(directory) for _ in range(3)]
+    times = [THEN + timedelta(hours=hour) for hour in (2, 1)]
+    for player, at in zip(people, times, strict=False):
+        assert directory.erase_player(player, at)
+    everybody = [(people[1], times[1]), (people[0], times[0])]
+    for since, expected in (
+        (None, everybody),
+        (times[1], everybody),
+        (times[0], everybody[1:]),
+        (times[0] + timedelta(seconds=1), []),
+    ):
+        found = directory.erased_players(since=since)
+        assert [(one.player, one.at) for one in found] == expected

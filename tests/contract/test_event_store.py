@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from service.event_store.protocol import (
+from service.store.events import (
     AnswerConflict,
     EventStore,
     OutboxRow,

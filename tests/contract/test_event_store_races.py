@@ -7,12 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from service.event_store.protocol import (
-    AnswerConflict,
-    EventStore,
-    OutboxRow,
-    StreamConflict,
-)
+from service.store.events import AnswerConflict, EventStore, OutboxRow, StreamConflict
 from tests.streams import answer, append, commit, head_of, lines_of
 
 LATER = datetime.now(UTC) + timedelta(days=1)

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from service.api.problems import PROBLEMS
-from tests.api_world import Person, World, make_world
+from tests.worlds.api_world import Person, World, make_world
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from service.application.callers import Player
 from service.bootstrap import Services
 from tests.servers import DatabaseServer
-from tests.set_world import Court, person
+from tests.worlds.fake_world import Court, person
 
 
 @pytest.fixture

@@ -13,16 +13,15 @@ from prometheus_client import REGISTRY
 
 from service.application.callers import Player
 from service.bootstrap import Services
-from service.public_log.memory_log import MemoryLog
 from service.public_log.sequencer import Behind
-from service.public_log.witnesses import RemoteWitness
-from service.record.cosignature import Cosigner
-from tests.log_world import sequencer_of
-from tests.set_world import Court, open_game
-from workers.backlog import TOPICS, measure_backlog
+from service.public_log.witness_client import RemoteWitness
+from service.shx.tlog.cosignature import Cosigner
+from tests.memory.public_log import MemoryLog
+from tests.worlds.fake_log import sequencer_of
+from tests.worlds.fake_world import Court, open_game
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
-from workers.sweeper import Sweeper
+from workers.sweeper import TOPICS, Sweeper, measure_backlog
 
 WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,17 +14,21 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
+from schemas.dispute_events import dispute_data_of
 from service.application.callers import Caller, Player
-from service.application.dispute_record import DisputeRecord, load_dispute
+from service.application.disputes.opening import Accusation
+from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
+from service.application.errors import Refusal
 from service.bootstrap import Services
-from service.domain.dispute import DisputeState
-from service.domain.dispute_events import Charge, Vote
-from service.event_store.disputes import STATISTICS_TOPIC
-from service.event_store.protocol import Commit, OutboxRow
-from service.record.votes import vote_commitment
-from service.wakeups import QUEUE, RedisBell, connect
-from tests.set_world import Court, open_game, person, play_out, post
+from service.domain.dispute import Charge, DisputeOpened, DisputeState, Vote
+from service.job_queue import QUEUE, RedisBell, connect
+from service.shx.canonical import format_time
+from service.shx.chain import encode_event, genesis, head
+from service.shx.receipts import vote_commitment
+from service.store.disputes import STATISTICS_TOPIC
+from service.store.events import Commit, OutboxRow
 from tests.streams import append, game_summary
+from tests.worlds.fake_world import Court, open_game, person, play_out, post, version_of
 from workers import jobs
 from workers.sweeper import Sweeper
 
@@ -32,23 +37,22 @@ SALT = b"s" * 32
 
 
 def open_dispute(services: Services, ada: Player, game: UUID) -> UUID:
-    """Open a dispute against the bot at seat 1."""
-    answer = services.disputes.open(
-        Caller(player=ada.id),
-        ada,
-        game,
-        accused=1,
-        seq=0,
-        charge=Charge.OTHER,
-        statement="It was not so.",
+    """Open a dispute against the server."""
+    accusation = Accusation(
+        accused=None, seq=0, charge=Charge.ALTERED_LOG, statement="It was not so."
     )
+    answer = services.disputes.open(Caller(player=ada.id), ada, game, accusation)
     return UUID(orjson.loads(answer.body)["id"])
 
 
 def record_of(services: Services, dispute: UUID) -> DisputeRecord:
     found = services.store.read(dispute)
     assert found is not None
-    return load_dispute(dispute, found.events)
+    return DISPUTES.load(dispute, found.events)
+
+
+def accuser_of(services: Services, dispute: UUID) -> UUID:
+    return UUID(record_of(services, dispute).dispute.opened.accuser)
 
 
 def types_of(services: Services, dispute: UUID) -> Counter[str]:
@@ -75,17 +79,18 @@ def judges(services: Services) -> list[Player]:
     return [person(services, f"Judge {n}") for n in range(3)]
 
 
-def vote(services: Services, judges: list[Player], dispute: UUID) -> None:
-    """Seat referees, and have all of them vote, sealed."""
+def vote(court: Court, judges: list[Player], dispute: UUID) -> None:
+    """Seal the game, seat referees for a day, and have all of them vote, sealed."""
+    services = court.process()
+    game = record_of(services, dispute).game
+    ada = Player(id=accuser_of(services, dispute), name="Ada")
+    post(services, ada, game, {"type": "forfeit"})
+    for judge in judges:
+        services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
+    court.world.wait(24 * HOUR)
     for number, judge in enumerate(judges):
-        caller = Caller(player=judge.id)
-        services.disputes.judge(caller, judge, dispute, refused=None)
         commit = vote_commitment(dispute, number, "cheated", SALT).hex()
-        if number == len(judges) - 1:
-            for earlier, other in enumerate(judges[:-1]):
-                sealed = vote_commitment(dispute, earlier, "cheated", SALT).hex()
-                services.disputes.commit_vote(Caller(player=other.id), other, dispute, sealed)
-            services.disputes.commit_vote(caller, judge, dispute, commit)
+        services.disputes.commit_vote(Caller(player=judge.id), judge, dispute, commit)
 
 
 def reveal(services: Services, judge: Player, dispute: UUID) -> Any:
@@ -141,39 +146,143 @@ def test_the_seal_brings_findings_on_the_whole_game(
     assert types_of(services, dispute)["findings_made"] == 2
 
 
-def test_a_referee_who_does_not_reveal_is_replaced_by_the_sweeper(
+def state_of(services: Services, dispute: UUID) -> DisputeState:
+    return record_of(services, dispute).dispute.state
+
+
+def test_the_sweeper_opens_the_voting_and_removes_who_does_not_reveal(
     court: Court, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(services, judges, dispute)
+    vote(court, judges, dispute)
     reveal(services, judges[0], dispute)
     reveal(services, judges[1], dispute)
     court.world.wait(48 * HOUR - 1)
     Sweeper(services).beside()
-    assert record_of(services, dispute).dispute.state is DisputeState.REVEALING
+    assert state_of(services, dispute) is DisputeState.REVEALING
     court.world.wait(1)
     Sweeper(services).beside()
-    assert record_of(services, dispute).dispute.state is DisputeState.OPEN
+    assert state_of(services, dispute) is DisputeState.OPEN
     other = person(services, "Other")
     services.disputes.judge(Caller(player=other.id), other, dispute, refused=None)
+    court.world.wait(24 * HOUR)
+    Sweeper(services).beside()
+    assert state_of(services, dispute) is DisputeState.VOTING
     commit = vote_commitment(dispute, 3, "cheated", SALT).hex()
     services.disputes.commit_vote(Caller(player=other.id), other, dispute, commit)
     reveal(services, other, dispute)
-    assert record_of(services, dispute).dispute.state is DisputeState.RULED
+    assert state_of(services, dispute) is DisputeState.RULED
+
+
+def test_a_seal_that_comes_after_the_referees_opens_the_voting_by_the_sweeper(
+    court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
+) -> None:
+    services.attendance.attend(dispute)
+    for judge in judges:
+        services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
+    court.world.wait(72 * HOUR)
+    Sweeper(services).beside()
+    assert state_of(services, dispute) is DisputeState.OPEN
+    post(services, ada, game, {"type": "forfeit"})
+    Sweeper(services).beside()
+    assert state_of(services, dispute) is DisputeState.VOTING
 
 
 def test_a_deadline_holds_even_where_no_sweeper_runs(
     court: Court, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(services, judges, dispute)
+    vote(court, judges, dispute)
     court.world.wait(48 * HOUR)
-    with pytest.raises(Exception, match="no referee"):
+    with pytest.raises(Refusal, match="not a referee of this panel"):
         reveal(services, judges[0], dispute)
+
+
+def test_a_read_before_the_sweeper_shows_what_one_after_it_does(
+    court: Court, services: Services, ada: Player, dispute: UUID, judges: list[Player]
+) -> None:
+    vote(court, judges, dispute)
+    for judge in judges:
+        reveal(services, judge, dispute)
+    caller = Caller(player=ada.id)
+    for days in (1, 5, 1, 1):
+        court.world.wait(days * 24 * HOUR)
+        before = services.disputes.view(caller, dispute)
+        assert services.attendance.settle(dispute) in ("done", "nothing")
+        assert services.disputes.view(caller, dispute) == before
+
+
+def test_who_is_a_cad_is_known_before_the_sweeper_ran(
+    court: Court, services: Services, ada: Player, judges: list[Player]
+) -> None:
+    bob = person(services, "Bob")
+    game = open_game(services, ada, ("me", "open"), guests=(bob,))
+    post(services, bob, game, {"type": "ready"})
+    seq = version_of(services, game) - 1
+    accusation = Accusation(accused=1, seq=seq, charge=Charge.OTHER, statement="So it was.")
+    answer = services.disputes.open(Caller(player=ada.id), ada, game, accusation)
+    dispute = UUID(orjson.loads(answer.body)["id"])
+    vote(court, judges, dispute)
+    for judge in judges:
+        reveal(services, judge, dispute)
+    court.world.wait(7 * 24 * HOUR - 1)
+    assert services.players.public(bob.id)["cad"] is False
+    court.world.wait(1)
+    assert services.players.public(bob.id)["cad"] is True
+    assert services.players.me(ada)["accusations"] == {"made": 1, "upheld": 1}
+
+
+def test_votes_that_the_server_keeps_are_revealed_by_a_process_that_did_not_seal_them(
+    court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
+) -> None:
+    """The fourth is silent: at the end of the period the kept votes of the others are a ruling."""
+    fourth = person(services, "Fourth")
+    post(services, ada, game, {"type": "forfeit"})
+    for judge in (*judges, fourth):
+        services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
+    court.world.wait(24 * HOUR)
+    for judge in judges:
+        services.disputes.vote(Caller(player=judge.id), judge, dispute, Vote.CHEATED)
+    court.world.wait(48 * HOUR)
+    other = court.process()
+    assert other.disputes.view(Caller(player=ada.id), dispute)["ruling"]["verdict"] == "proven"
+    Sweeper(other).beside()
+    assert types_of(other, dispute)["vote_revealed"] == 3
+    assert state_of(other, dispute) is DisputeState.RULED
+
+
+def test_a_row_that_says_too_early_that_something_is_due_is_put_right(
+    court: Court, services: Services, dispute: UUID
+) -> None:
+    """As a row that an earlier release wrote may say, whose periods were others."""
+    services.attendance.attend(dispute)
+    record = record_of(services, dispute)
+    services.directory.put_off_dispute(dispute, version=record.version, wake_at=court.world.now())
+    assert list(services.attendance.due(limit=9)) == [dispute]
+    assert services.attendance.attend(dispute) == "nothing"
+    assert not services.attendance.due(limit=9)
+
+
+def test_two_accusations_of_one_move_at_once_make_one_dispute(
+    court: Court, services: Services, ada: Player, game: UUID
+) -> None:
+    processes = [court.process() for _ in range(3)]
+
+    def accuse(process: Services) -> UUID | str:
+        try:
+            return open_dispute(process, ada, game)
+        except Refusal as refusal:
+            return str(refusal.extra["id"])
+
+    with ThreadPoolExecutor(3) as pool:
+        outcomes = list(pool.map(accuse, processes))
+    opened = [outcome for outcome in outcomes if isinstance(outcome, UUID)]
+    assert len(opened) == 1
+    assert {str(outcome) for outcome in outcomes} == {str(opened[0])}
 
 
 def test_a_ruling_becomes_final_after_a_week(
     court: Court, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(services, judges, dispute)
+    vote(court, judges, dispute)
     for judge in judges:
         reveal(services, judge, dispute)
     court.world.wait(7 * 24 * HOUR)
@@ -185,7 +294,7 @@ def test_a_ruling_becomes_final_after_a_week(
 def test_votes_revealed_at_the_same_time_give_one_ruling(
     court: Court, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(services, judges, dispute)
+    vote(court, judges, dispute)
     processes = [court.process() for _ in judges]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda p, judge: reveal(p, judge, dispute), processes, judges))
@@ -207,3 +316,62 @@ def test_a_game_that_cannot_be_counted_keeps_nothing_else_waiting(
     assert types_of(services, dispute)["findings_made"] == 1
     assert list(services.statistics.uncounted(limit=9)) == [broken]
     assert [d.game for d in services.directory.shuffled_decks(after=None, limit=9)] == [other]
+
+
+def test_a_game_that_cannot_be_read_holds_up_no_period(
+    court: Court, services: Services, game: UUID, dispute: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(services, Player(id=accuser_of(services, dispute), name="Ada"), game, {"type": "forfeit"})
+    court.world.wait(30 * 24 * HOUR)
+
+    def broken(_game: UUID) -> None:
+        raise ValueError("this game makes no sense")
+
+    monkeypatch.setattr(services.entries, "fresh", broken)
+    Sweeper(services).beside()
+    assert state_of(services, dispute) is DisputeState.FINAL
+
+
+def test_a_dispute_that_an_earlier_release_stored_is_read_and_goes_on(
+    court: Court, services: Services, ada: Player, game: UUID, judges: list[Player]
+) -> None:
+    """Its first event names no periods and no move, its row is in a state of its own rules."""
+    dispute, lines = uuid4(), []
+    opened = dispute_data_of(
+        DisputeOpened(
+            game=str(game),
+            accuser=str(ada.id),
+            accuser_seat=0,
+            accused=None,
+            accused_seat=1,
+            seq=0,
+            charge=Charge.OTHER,
+            version=3,
+            bundle="00" * 32,
+            barred=(str(ada.id),),
+        )
+    )
+    del opened["periods"], opened["move"]
+    seated = [("referee_seated", {"player": str(judge.id)}) for judge in judges]
+    commit = ("vote_committed", {"referee": 0, "commit": "aa" * 32})
+    at, prev = format_time(court.world.now()), genesis(dispute)
+    for seq, (kind, data) in enumerate([("dispute_opened", opened), *seated, commit]):
+        line = encode_event(game=dispute, seq=seq, prev=prev, at=at, by=None, type=kind, data=data)
+        lines.append(line)
+        prev = head(line)
+    record = DISPUTES.load(dispute, lines)
+    append = dispute_append(record, tuple(lines), expected=0, beside={"bundle": b"PK"})
+    row = {**(append.summary or {}), "state": "voting", "wake_at": court.world.now()}
+    services.store.commit(Commit(appends=(replace(append, summary=row),)))
+
+    shown = services.disputes.view(Caller(player=ada.id), dispute)
+    assert (shown["state"], shown["referees"][0]["state"]) == ("open", "committed")
+    post(services, ada, game, {"type": "forfeit"})
+    Sweeper(services).beside()
+    assert state_of(services, dispute) is DisputeState.OPEN
+    court.world.wait(24 * HOUR)
+    Sweeper(services).beside()
+    assert state_of(services, dispute) is DisputeState.VOTING
+    for judge in judges[1:]:
+        services.disputes.vote(Caller(player=judge.id), judge, dispute, Vote.CHEATED)
+    assert state_of(services, dispute) is DisputeState.REVEALING

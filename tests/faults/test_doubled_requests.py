@@ -16,8 +16,8 @@ import pytest
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
-from service.event_store.protocol import EventStore, SealedSecret
-from tests.set_world import (
+from service.store.events import EventStore, SealedSecret
+from tests.worlds.fake_world import (
     Court,
     assert_sound,
     entry_of,

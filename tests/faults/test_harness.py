@@ -14,9 +14,9 @@ from ops.bench.faults.results import Sum, load, page, save
 from ops.bench.faults.run import Done, Wanted, run
 from service.application.callers import Player
 from service.bootstrap import Services
-from service.record.chain import genesis, head
-from service.record.notes import NoteVerifier
-from tests.set_world import legal, lines_of, open_game, post
+from service.shx.chain import genesis, head
+from service.shx.tlog.notes import NoteVerifier
+from tests.worlds.fake_world import legal, lines_of, open_game, post
 
 
 @pytest.mark.heavy
@@ -45,9 +45,7 @@ class Seen:
             move = next(m for m in legal(services, game, 0) if m["type"] in ("swap", "ready"))
             answer = post(services, ada, game, move)
             self.notes.asked.append(
-                Asked(
-                    game=str(game), seat=0, move=move, key=None, status=201, body=answer.body
-                )
+                Asked(game=str(game), seat=0, move=move, key=None, status=201, body=answer.body)
             )
             if move["type"] == "ready":
                 break

@@ -14,7 +14,7 @@ from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
-from tests.set_world import (
+from tests.worlds.fake_world import (
     Court,
     assert_sound,
     entry_of,

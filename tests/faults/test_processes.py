@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.embedded_valkey import EmbeddedValkey
+from service.local.valkey import EmbeddedValkey
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running, wait_for
 from tests.servers import DatabaseServer
@@ -150,8 +150,10 @@ def test_with_redis_down_people_play_on_without_a_pause_and_bots_resume_when_it_
         valkey.start()
     version = with_bots.get(f"/v1/games/{waiting}")["version"]
     wait_for(
-        lambda: with_bots.get(f"/v1/games/{waiting}")["version"] > version
-        or with_bots.get(f"/v1/games/{waiting}")["moves"],
+        lambda: (
+            with_bots.get(f"/v1/games/{waiting}")["version"] > version
+            or with_bots.get(f"/v1/games/{waiting}")["moves"]
+        ),
         seconds=15,
     )
     assert play_on([with_bots], waiting, random.Random(3))["status"] == "ended"

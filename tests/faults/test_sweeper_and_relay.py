@@ -11,7 +11,7 @@ import pytest
 from service.application.callers import Caller, Idempotency, Player
 from service.bootstrap import Services
 from service.domain.events import Clock
-from tests.set_world import Court, one_move, open_game, post, version_of
+from tests.worlds.fake_world import Court, one_move, open_game, post, version_of
 from workers import relay as relay_module
 from workers.relay import Relay
 from workers.sweeper import AGAIN_AFTER, Sweeper

@@ -12,7 +12,7 @@ from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
-from tests.set_world import (
+from tests.worlds.fake_world import (
     Court,
     Stopped,
     assert_sound,

@@ -12,8 +12,8 @@ import pytest
 
 from service.application.callers import Player
 from service.bootstrap import Services
-from service.event_store.protocol import Commit, EventStore, StoreUnavailable
-from tests.set_world import (
+from service.store.events import Commit, EventStore, StoreUnavailable
+from tests.worlds.fake_world import (
     Court,
     Stopped,
     assert_sound,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -10,13 +9,14 @@ import orjson
 import pytest
 
 from service.application.callers import Caller, Player
-from service.application.entries import GameEntry
-from service.application.wake import next_wake
+from service.application.games.cache import GameEntry
+from service.application.games.schedule import next_wake
 from service.bootstrap import Services
 from service.domain.cards import Card
 from service.domain.game import Status
 from service.domain.legal import may_be_followed_up
-from tests.set_world import (
+from tests.changed import replace
+from tests.worlds.fake_world import (
     Court,
     SetWorld,
     assert_sound,
@@ -110,9 +110,7 @@ def test_the_view_tells_everybody_until_when_bots_wait(
         assert datetime.fromisoformat(orjson.loads(body)["window_until"]) == told
 
 
-def test_the_window_depends_on_public_facts_only(
-    services: Services, followed: GameEntry
-) -> None:
+def test_the_window_depends_on_public_facts_only(services: Services, followed: GameEntry) -> None:
     """Whether the card that was drawn would fit, nobody learns from how long a bot waits."""
     record = followed.record
     last = record.game.last_play
@@ -121,11 +119,7 @@ def test_the_window_depends_on_public_facts_only(
     for drawn in ("2c", f"{last.rank}h", f"{last.rank}s", "Ad"):
         cards = (Card(drawn),) * len(last.drawn)
         game = replace(record.game, last_play=replace(last, drawn=cards))
-        waits.add(
-            next_wake(
-                replace(record, game=game), window_seconds=WINDOW, back=frozenset()
-            )
-        )
+        waits.add(next_wake(replace(record, game=game), window_seconds=WINDOW, back=frozenset()))
     assert len(waits) == 1
 
 
@@ -157,9 +151,7 @@ def test_a_person_never_waits_for_a_window(court: Court, window: int) -> None:
 
 
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
-def test_at_a_first_come_opening_bots_wait_the_window_first(
-    court: Court, ruleset: str
-) -> None:
+def test_at_a_first_come_opening_bots_wait_the_window_first(court: Court, ruleset: str) -> None:
     """Whatever was dealt: no bot opens before the window is over."""
     opened = 0
     for seed in range(6):

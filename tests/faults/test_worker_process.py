@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from service.config import Settings
-from service.keyring import Keyring
-from service.machine import environment_of
+from service.keys.keyring import Keyring
+from service.local.programs import environment_of
 from workers import main as worker_main
 
 ROOT = Path(__file__).resolve().parents[2]

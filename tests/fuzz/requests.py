@@ -6,11 +6,11 @@ import json
 import random
 from typing import Any
 
-from service.record.bundle import write_bundle
-from tests.api_world import PROBLEM, Person, World
+from service.shx.bundle import write_bundle
 from tests.authorization.matrix import ANYWHERE, ASKED, BODIES, cells
 from tests.fuzz.changes import changed_bytes, changed_json, odd_text
 from tests.tamper import sample_lines
+from tests.worlds.api_world import PROBLEM, Person, World
 
 LARGEST = 2_000_000
 """Bytes of an answer; nothing that is asked for here is larger, or grows with what is sent."""
@@ -52,7 +52,13 @@ _MORE: dict[str, tuple[Any, ...]] = {
     ),
     "POST /v1/games/{game_id}/entropy": ({"commit": "00" * 32},),
     "POST /v1/disputes/{dispute_id}/referees": ({"refuse": 0},),
-    "POST /v1/disputes/{dispute_id}/votes": ({"vote": "cheated", "salt": "00" * 32},),
+    "POST /v1/disputes/{dispute_id}/votes": (
+        {"vote": "cheated", "salt": "00" * 32},
+        {"vote": "not_proven"},
+    ),
+    "POST /v1/games/{game_id}/disputes": (
+        {"accused": None, "seq": 0, "charge": "altered_log", "statement": "x"},
+    ),
 }
 _QUERIES = (
     *("limit=1", "cursor=x", "at=1", "as=0", "as=all", "from=1&to=2", "after=0&wait=0"),
@@ -112,7 +118,7 @@ class Requests:
         table = self.person.table("open", entropy="value")
         seated = other.post(f"/v1/tables/{table['id']}/seats", {"entropy": "value"})
         game = seated.json["game"]
-        accused = {"accused": 1, "seq": 0, "charge": "other", "statement": "x"}
+        accused = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "x"}
         dispute = self.person.post(f"/v1/games/{game}/disputes", accused)
         self._ids = {
             **ANYWHERE,

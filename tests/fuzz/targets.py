@@ -9,21 +9,22 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from service.keyring import Keyring, KeyringError
-from service.record.bundle import PROOF, Bundle, NotABundle, read_log, write_bundle
-from service.record.canonical import RecordError, canonical, parse
-from service.record.chain import Link, decode_event, read_chain
-from service.record.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
-from service.record.notes import NoteSigner, parse_key, parse_note, parse_verifier
-from service.record.receipts import check_receipt, issue_receipt
-from service.record.server_keys import read_keys
-from service.record.tiles import Tile, hashes_of, parse_tile, read_entries, write_entries
-from service.record.tlog_proof import TlogProof, check_proof
+from service.keys.keyring import Keyring, KeyringError
+from service.shx.bundle import PROOF, Bundle, NotABundle, read_log, write_bundle
+from service.shx.canonical import RecordError, canonical, parse
+from service.shx.chain import Link, decode_event, read_chain
+from service.shx.keys import read_keys
+from service.shx.receipts import check_receipt, issue_receipt
+from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
+from service.shx.tlog.notes import NoteSigner, parse_key, parse_note, parse_verifier
+from service.shx.tlog.proof import TlogProof, check_proof
+from service.shx.tlog.tiles import Tile, hashes_of, parse_tile, read_entries, write_entries
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Result
-from service.verify.verify import Given, verify_bundle
+from service.verify.verify import verify_bundle
 from tests.fuzz.changes import changed_bytes, changed_json, odd_text
-from tests.made_games import private_key, public_text
-from tests.tamper import SAMPLES, Forgery, sample_lines
+from tests.random_games import private_key, public_text
+from tests.tamper import LOGS, Forgery, sample_lines
 
 Target = Callable[[random.Random], None]
 _SIGNER = NoteSigner(name="tests.example", key=private_key("server"))
@@ -145,7 +146,7 @@ def key_files(chance: random.Random) -> None:
 
 def verified(bundle: Bundle) -> None:
     """Verify a bundle with everything from outside that there can be."""
-    given = Given(
+    given = OutsideEvidence(
         receipts=(issue_receipt(_SIGNER, game=_GAME, seq=0, head=b"h" * 32),),
         server_keys=(_SIGNER.verifier,),
         seat_keys={0: public_text(private_key("seat"))},
@@ -187,7 +188,7 @@ def _log(chance: random.Random) -> tuple[bytes, ...]:
 
 @cache
 def _names() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in SAMPLES.glob("*.jsonl")))
+    return tuple(path.stem for path in LOGS)
 
 
 @cache

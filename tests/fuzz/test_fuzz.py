@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.api_world import World, make_world
 from tests.fuzz.requests import Requests
 from tests.fuzz.running import throw
 from tests.fuzz.targets import TARGETS
+from tests.worlds.api_world import World, make_world
 
 FEW, MANY = 100, 20_000
 

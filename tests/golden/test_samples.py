@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from schemas.events import event_of
 from schemas.moves import move_json
-from service.domain.asked import move_behind
 from service.domain.cards import Card
 from service.domain.commands import Move, TimeOut
 from service.domain.deal import deal
@@ -33,10 +31,12 @@ from service.domain.evolve import evolve, fold
 from service.domain.game import Game, new_game
 from service.domain.legal import legal_moves
 from service.domain.ruleset import Ruleset
+from service.replay.history import move_behind
 from service.rulesets.catalogue import catalogue
+from tests.changed import replace
+from tests.tamper import LOGS, SAMPLES
 
-SAMPLES = Path(__file__).parent / "samples"
-NAMES = sorted(path.stem for path in SAMPLES.glob("*.jsonl"))
+NAMES = [path.stem for path in LOGS]
 MOVES: dict[str, list[dict[str, Any]]] = json.loads((SAMPLES / "moves.json").read_text("utf-8"))
 SETUP = (EntropyCommitted, EntropyRevealed, DeckCommitted, GameAborted)
 

@@ -16,13 +16,12 @@ import pytest
 import redis
 from psycopg import sql
 
-from service.application.entries import GameEntry
-from service.bootstrap import Services
-from service.configured import services_from
+from service.application.games.cache import GameEntry
+from service.bootstrap import Services, services_from
 from service.domain.cards import Card
 from tests.client import Client, play_on
 from tests.running import Running, running
-from tests.set_world import entry_of
+from tests.worlds.fake_world import entry_of
 
 pytestmark = pytest.mark.heavy
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from service.cli import run
-from service.record.receipts import check_receipt
-from service.record.server_keys import followed, read_keys
-from tests.api_world import Person, World, make_world
+from service.cli.__main__ import run
+from service.keys.keyring import load
+from service.shx.canonical import canonical
+from service.shx.keys import followed, read_key_list, read_keys, retire
+from service.shx.receipts import check_receipt
+from service.shx.tlog.notes import NoteVerifier
+from tests.worlds.api_world import Person, World, make_world
 
 
 @pytest.fixture
@@ -71,4 +76,56 @@ def test_a_wrong_file_makes_a_process_unready_and_ends_no_game(
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     path.write_text(good)
     assert world.get("/readyz").status_code == 200
+    world.services.close()
+
+
+def test_the_list_of_keys_is_asked_for_anew_and_has_the_new_key_at_once(
+    database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new key signs with the next call: a list kept for a minute would not have it."""
+    world = process(database_url, path)
+    before = world.get("/v1/keys")
+    assert before.headers["Cache-Control"] == "no-cache"
+    known = {"If-None-Match": before.headers["ETag"]}
+    assert world.get("/v1/keys", headers=known).status_code == 304
+    assert before.json["retirements"] == []
+    assert run(["rotate-keys", "--key-file", str(path), "--overlap", "2"]) == 0
+    capsys.readouterr()
+    after = world.get("/v1/keys", headers=known)
+    assert after.status_code == 200
+    [new, old] = after.json["items"]
+    [end] = after.json["retirements"]
+    assert (end["id"], end["to"], end["signed_by"]) == (old["id"], old["to"], new["id"])
+    fields = ("id", "name", "public", "from", "to", "signed_by_previous")
+    assert {*new} == {*old} == set(fields)
+    said = {"v": 1, "name": old["name"], "public": old["public"]}
+    message = canonical({**said, "from": old["from"], "to": old["to"]})
+    key = Ed25519PublicKey.from_public_bytes(b64decode(new["public"]))
+    key.verify(b64decode(end["signature"]), b"shx/1/server-key-end\n" + message)
+    world.services.close()
+
+
+def test_an_end_counts_only_if_a_later_key_has_signed_it(
+    database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever has a stolen old key ends no newer one, and moves no end."""
+    world = process(database_url, path)
+    stolen = load(path).signing_key
+    for _ in range(2):
+        assert run(["rotate-keys", "--key-file", str(path), "--overlap", "2"]) == 0
+    capsys.readouterr()
+    answer = world.get("/v1/keys").json
+    listed = read_key_list(answer)
+    newest, middle, oldest = (key.verifier for key in listed.keys)
+    assert set(listed.retired([newest, middle, oldest])) == {middle, oldest}
+    assert set(listed.retired([oldest])) == set(), "whose signer is not known"
+    forged = []
+    for item in answer["items"][:2]:
+        until = "2000-01-01T00:00:00.000000Z"
+        key = NoteVerifier(name=item["name"], public=b64decode(item["public"]))
+        signature = b64encode(retire(stolen, key, item["from"], until)).decode()
+        signer = answer["items"][2]["id"]
+        forged.append({"id": item["id"], "to": until, "signed_by": signer, "signature": signature})
+    listed = read_key_list({**answer, "retirements": forged})
+    assert listed.retired([newest, middle, oldest]) == {}
     world.services.close()

@@ -59,8 +59,11 @@ def _session(port: int) -> dict[str, str]:
 
 def _game(ada: Client, bob: Client) -> tuple[Any, str]:
     wanted = {
-        "ruleset": "shithead", "seats": ["me", "open", {"bot": "greedy"}],
-        "visibility": "private", "entropy": "value", "window_seconds": 0,
+        "ruleset": "shithead",
+        "seats": ["me", "open", {"bot": "greedy"}],
+        "visibility": "private",
+        "entropy": "value",
+        "window_seconds": 0,
     }
     table = ada.post("/v1/tables", wanted)
     sat = bob.post(f"/v1/tables/{table['id']}/seats", {"invite": table["invite"]})

@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from service.event_store.database import Database
-from service.event_store.postgres import PostgresStore
-from service.event_store.protocol import OutboxRow, StreamArchived, StreamConflict
+from service.store.database import Database
+from service.store.events import OutboxRow, StreamArchived, StreamConflict
+from service.store.postgres_events import PostgresStore
 from tests.streams import append, commit, head_of
 
 REFUSED = "SH403"

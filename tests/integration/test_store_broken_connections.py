@@ -15,10 +15,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from service.event_store.database import Database, TooSlow
-from service.event_store.postgres import PostgresStore
-from service.event_store.postgres_directory import PostgresDirectory
-from service.event_store.protocol import StoreUnavailable, StreamConflict
+from service.store.database import Database, TooSlow
+from service.store.events import StoreUnavailable, StreamConflict
+from service.store.postgres_directory import PostgresDirectory
+from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
 from tests.servers import url_with_database
 from tests.streams import append, commit, lines_of
@@ -238,9 +238,7 @@ def test_a_database_that_cannot_do_its_work_is_unavailable(
             "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
             f" $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{code}'; END $$".encode()
         )
-        connection.execute(
-            "CREATE TRIGGER failing BEFORE INSERT ON events EXECUTE FUNCTION fail()"
-        )
+        connection.execute("CREATE TRIGGER failing BEFORE INSERT ON events EXECUTE FUNCTION fail()")
         with pytest.raises(StoreUnavailable):
             store.commit(commit(append(stream, b"b", expected=1)))
         connection.execute("DROP TRIGGER failing ON events")
@@ -250,7 +248,7 @@ def test_a_database_that_cannot_do_its_work_is_unavailable(
 def test_a_new_process_knows_its_types_before_its_first_threads_ask() -> None:
     """psycopg's first look at a type is no thing for two threads at once: one gets an error."""
     script = (
-        "import psycopg, service.event_store.database as _\n"
+        "import psycopg, service.store.database as _\n"
         "from datetime import datetime\n"
         "from uuid import UUID\n"
         "known = psycopg.adapters._dumpers.values()\n"

@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.event_store.migrate import MigrationError, check, migrate
-from service.event_store.queries import SQL
-from service.machine import Servers
+from service.local.programs import Servers
+from service.store.database import SQL
+from service.store.migrate import MigrationError, check, migrate
 from tests.contract.conftest import address_of_service
 from tests.servers import DatabaseServer, database_name
 

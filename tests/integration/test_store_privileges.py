@@ -9,7 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from service.event_store.roles import SERVICE, service_url
+from service.store.migrate import SERVICE, service_url
 from tests.contract.conftest import address_of_service
 
 Connection = psycopg.Connection[tuple[Any, ...]]

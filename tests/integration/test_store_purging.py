@@ -10,14 +10,13 @@ import psycopg
 import pytest
 
 from service.application.retention import Purging, Retention
-from service.event_store.database import Database
-from service.event_store.encoding import encode_commit
-from service.event_store.postgres import PostgresStore
-from service.event_store.postgres_directory import PostgresDirectory
-from service.event_store.protocol import PlayerErased, StreamKind
+from service.store.database import Database
+from service.store.events import PlayerErased, StreamKind
+from service.store.postgres_directory import PostgresDirectory
+from service.store.postgres_events import PostgresStore, encode_commit
 from tests.running import wait_for
-from tests.set_world import BEGIN, SetWorld
 from tests.streams import THEN, append, commit, new_game, new_table, register, table_summary
+from tests.worlds.fake_world import BEGIN, SetWorld
 
 DAY = timedelta(days=1)
 KEPT = Retention(answers=DAY, wake_ups=DAY, refusals=DAY, unused_players=DAY)
@@ -98,9 +97,7 @@ def test_what_is_old_goes_a_part_at_a_time_and_in_the_end_all(database_url: str)
         step = connection.execute(STEPS, {"now": world.now()}).fetchone()
         connection.rollback()
     assert step == (10_000, 10_000, 1_000)
-    purging = Purging(
-        store=store, directory=PostgresDirectory(database), world=world, kept=KEPT
-    )
+    purging = Purging(store=store, directory=PostgresDirectory(database), world=world, kept=KEPT)
     gone = purging.purge()
     assert (gone["answers"], gone["refusals"], gone["players"]) == (10_001, 10_001, 1_001)
     assert not any(purging.purge().values())

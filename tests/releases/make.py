@@ -12,23 +12,24 @@ from typing import Any
 from uuid import UUID
 
 from service.application.callers import Player
-from service.application.server_keys import signers_at
-from service.application.table_requests import TableRequest
+from service.application.signing import signers_at
+from service.application.tables.requests import TableRequest
+from service.backup.backup import back_up
 from service.bootstrap import Services, compose
 from service.domain.events import Clock, Entropy
-from service.event_store.database import Database
-from service.event_store.migrate import migrate
-from service.event_store.postgres import PostgresStore
-from service.event_store.postgres_directory import PostgresDirectory
-from service.keeping.back_up import back_up
-from service.keyring import Keyring
-from service.public_log.postgres_log import PostgresLog
+from service.keys.keyring import Keyring
 from service.public_log.sequencer import Sequencer
 from service.rulesets.catalogue import catalogue
+from service.store.database import Database
+from service.store.migrate import migrate
+from service.store.postgres_directory import PostgresDirectory
+from service.store.postgres_events import PostgresStore
+from service.store.public_log import PostgresLog
 from service.version import VERSION
 from tests import servers
+from tests.memory.public_log import MemoryLog
 from tests.releases.recorded import Recorder
-from tests.set_world import SetWorld, entry_of, legal, lines_of, post, version_of
+from tests.worlds.fake_world import SetWorld, entry_of, legal, lines_of, post, version_of
 
 HERE = Path(__file__).resolve().parent
 ORIGIN = "tests.example"
@@ -60,6 +61,7 @@ def main() -> None:
 def services_over(database: Database, keyring: Keyring, world: SetWorld | None = None) -> Services:
     """Return the service over a database; its clock stands still."""
     return compose(
+        log_store=MemoryLog(),
         store=PostgresStore(database),
         directory=PostgresDirectory(database),
         keyring=keyring,

@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from service.event_store.database import Database
-from service.event_store.queries import query
+from service.store.database import Database, query
 
 
 @dataclass(kw_only=True)

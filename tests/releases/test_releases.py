@@ -11,24 +11,23 @@ from uuid import UUID
 import pytest
 
 from service.application.callers import Caller, Player
-from service.application.server_keys import verifiers_of
+from service.application.signing import verifiers_of
+from service.backup.check import whole_check
+from service.backup.check_progress import Fault, Progress
+from service.backup.restore import restore
 from service.bootstrap import Services
 from service.domain.game import EntropyState, Status
-from service.event_store.database import Database
-from service.event_store.queries import SQL
-from service.event_store.rows import GameFilter
-from service.keeping.check import whole_check
-from service.keeping.faults import Fault, Progress
-from service.keeping.restore import restore
-from service.keyring import Keyring
-from service.record.bundle import Bundle
-from service.record.shuffle import client_commit
+from service.keys.keyring import Keyring
+from service.shx.bundle import Bundle
+from service.shx.shuffle import client_commit
+from service.store.database import SQL, Database
+from service.store.rows import GameFilter
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 from tests.contract.conftest import address_of_service
 from tests.releases.make import HERE, ORIGIN, grow_log, play, services_over
 from tests.releases.recorded import Session, kept_apart, plain, value_of
-from tests.set_world import SetWorld, entry_of
+from tests.worlds.fake_world import SetWorld, entry_of
 
 RELEASES = sorted(path.parent for path in HERE.glob("*/running.backup"))
 FINISHED = sorted(HERE.glob("*/finished/*.jsonl.xz"))

@@ -87,8 +87,8 @@ def _count(game: Game, depth: int, counts: list[int], ends: Any) -> None:
             _count(after, depth + 1, counts, ends)
         hands = [len(seat.hand) for seat in after.seats]
         places = [seat.place for seat in after.seats]
-        told = [words(move), after.turn, after.direction, after.pile, hands, places]
-        ends.update(json.dumps(told).encode())
+        played = [words(move), after.turn, after.direction, after.pile, hands, places]
+        ends.update(json.dumps(played).encode())
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from service.domain.cards import Card
 from service.domain.commands import (
     Forfeit,
@@ -37,6 +35,7 @@ from service.domain.events import (
     TurnTimedOut,
     Zone,
 )
+from tests.changed import replace
 from tests.rules.tables import cards
 
 ANYWHERE = -1  # stands for the deck position in an expected opening; the scenario looks it up

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from service.domain.cards import Card, ordered_deck, rank_of
 from service.domain.commands import Lay, Move, Play, Seat, Swap
@@ -16,6 +16,7 @@ from service.domain.game import Game, Status, new_game
 from service.domain.legal import legal_moves, may_act
 from service.domain.ruleset import Layout, Ruleset, cards_dealt, deck_of
 from service.rulesets.catalogue import catalogue
+from tests.changed import replace
 from tests.rules.tables import created, rules
 
 TURN_LIMIT = 600

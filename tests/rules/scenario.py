@@ -1,9 +1,9 @@
-"""Rules as tests say them: given a table, when a seat does this, then that happens."""
+"""Scenarios for tests of rules: given a table, when a command, then events or a refusal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -15,6 +15,7 @@ from service.domain.evolve import evolve
 from service.domain.game import Game
 from service.domain.legal import legal_moves
 from service.domain.ruleset import Ruleset
+from tests.changed import replace
 from tests.rules.tables import Table, check_custody, game_of
 
 

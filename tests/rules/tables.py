@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from service.domain.cards import Card, ordered_deck, rank_of
 from service.domain.commands import Ready, Seat
@@ -16,6 +16,7 @@ from service.domain.game import Game, LastPlay, SeatState, Status, new_game
 from service.domain.positions import positions
 from service.domain.ruleset import Ruleset, deck_of
 from service.rulesets.catalogue import catalogue
+from tests.changed import replace
 
 FILLERS = "KQJ986A54T732"  # ranks that a deal is filled up with, in this order
 
@@ -46,7 +47,7 @@ class Table:
     dealer: Seat
     last: Seat | None  # whose play lies on top of the pile
     covering: bool
-    opening: bool
+    first_turn: bool
     actions: int
     turn_limit: int
     flusher: Seat | None
@@ -68,7 +69,7 @@ def table(
     dealer: Seat = 0,
     last: Seat | None = None,
     covering: bool = False,
-    opening: bool = False,
+    first_turn: bool = False,
     actions: int = 0,
     turn_limit: int = 1000,
     flusher: Seat | None = None,
@@ -90,7 +91,7 @@ def table(
         dealer=dealer,
         last=last,
         covering=covering,
-        opening=opening,
+        first_turn=first_turn,
         actions=actions,
         turn_limit=turn_limit,
         flusher=flusher,
@@ -140,7 +141,7 @@ def game_of(ruleset: Ruleset, given: Table) -> Game:
         dealer=given.dealer,
         direction=given.direction,
         turn=None if given.swapping else given.turn,
-        opening=given.opening or given.swapping,
+        first_turn=given.first_turn or given.swapping,
         covering=given.covering,
         last_play=_last_play(given),
         flusher=given.flusher,
@@ -189,7 +190,7 @@ def dealt(
 
 
 def all_ready(game: Game) -> Game:
-    """Return the game after every seat has said that it is ready."""
+    """Return the game with every seat ready."""
     for seat in range(len(game.seats)):
         for event in decide(Ready(seat=seat), game):
             game = evolve(game, event)

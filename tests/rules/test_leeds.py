@@ -84,7 +84,7 @@ def test_l5_the_starter_lies_before_anyone_exchanges() -> None:
 def test_l5_a_starter_only_asks(starter: str, legal: str) -> None:
     """L5 (reading): burning and reversing starters do nothing; a five is plain."""
     hand = "4d 6d 7d 8d 9d Td Jd Ad 2d"
-    at = table(pile=starter, hands=["Ks", hand], turn=1, opening=True)
+    at = table(pile=starter, hands=["Ks", hand], turn=1, first_turn=True)
     assert moves(LEEDS, at, 1) == set(legal.split())
     game, events = dealt(LEEDS, seats=3, stock=starter)
     assert len(events) == 1
@@ -96,7 +96,7 @@ def test_l5_a_starter_counts_towards_a_set() -> None:
     """Resolution: four of one rank on one another burn, the starter included."""
     scenario(
         LEEDS,
-        given=table(pile="9c", hands=["9d 9h 9s 4d", "Ks"], opening=True),
+        given=table(pile="9c", hands=["9d 9h 9s 4d", "Ks"], first_turn=True),
         when=play(0, "9d 9h 9s"),
         then=[played(0, "9d 9h 9s", turn=0), burned(0, cause="set", count=4)],
     )

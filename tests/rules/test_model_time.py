@@ -1,4 +1,4 @@
-"""What all rulesets share: passes, limits, forfeits, time-outs, who may act."""
+"""Rules of all rulesets: passes, limits, forfeits, time-outs, which seats may act."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.domain.evolve import evolve
 from service.domain.game import Status, new_game
 from service.domain.legal import first_lay, legal_moves, may_act
 from service.domain.ruleset import Ruleset
-from service.domain.silence import silent_opener
+from service.domain.timeouts import default_opener
 from tests.rules.phrases import (
     drew,
     ended,
@@ -165,7 +165,7 @@ def test_a_time_out_at_a_first_come_opening() -> None:
     hands = ["3c Kc Qc", "Kd Qd Jd", "3d 3h Jc"]
     game, _ = dealt(THREES, seats=3, dealer=0, hands=hands, stock="9c 9d")
     game = all_ready(game)
-    assert silent_opener(game) == 2
+    assert default_opener(game) == 2
     then = (timed_out(2), played(2, "3d", turn=0), drew(2, 1))
     scenario(THREES, given=game, when=time_out(2), then=then)
 

@@ -1,8 +1,6 @@
-"""Refusals: the statement that each of them names, and what it tells the player."""
+"""Refusals: the statement that each of them names, and the sentence for the player."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 
@@ -11,6 +9,7 @@ from service.domain.decide import decide
 from service.domain.errors import RuleRefused, UnknownCard
 from service.domain.game import Game
 from service.domain.ruleset import Ruleset
+from tests.changed import replace
 from tests.rules.phrases import (
     forfeit,
     lay,
@@ -33,7 +32,7 @@ SIX, NO_SWITCHES = rules("shithead-six"), rules("guarducci", switches=[])
 
 
 def words_for(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
-    """Return what the player is told."""
+    """Return the sentence that the player reads."""
     game = given if isinstance(given, Game) else game_of(ruleset, given)
     with pytest.raises(RuleRefused) as caught:
         decide(command, game)
@@ -112,23 +111,24 @@ def test_the_opening_play_is_refused_by_the_statement_on_it() -> None:
 
 
 def test_why_the_stock_is_not_tried() -> None:
-    """P37, B: the reason is told."""
+    """P37, B: the refusal names the reason."""
     unable = table(pile="Kc", hands=["4c", "9d"], stock="6c")
-    assert words_for(SHITHEAD, unable, try_stock(0)) == "cards of the stock are not tried here"
+    never = "the top card of the stock is not tried in this ruleset"
+    assert words_for(SHITHEAD, unable, try_stock(0)) == never
     none_left = table(pile="Kc", hands=["4c", "9d"])
-    assert words_for(SHITHEAD, none_left, try_stock(0)) == "cards of the stock are not tried here"
+    assert words_for(SHITHEAD, none_left, try_stock(0)) == never
     assert words_for(EGILSSON, none_left, try_stock(0)) == "the stock is empty"
     covering = table(pile="Kc", hands=["4c", "9d"], stock="6c", covering=True)
-    assert words_for(EGILSSON, covering, try_stock(0)) == "your own card has to be covered"
+    assert words_for(EGILSSON, covering, try_stock(0)) == "the seat has to cover its own card first"
     able = table(pile="4c", hands=["9c", "9d"], stock="6c")
-    assert words_for(BOOT, able, try_stock(0)) == "whoever can play does not try the stock"
+    assert words_for(BOOT, able, try_stock(0)) == "a seat that can play may not try the stock"
 
 
-def test_what_goes_along_with_the_pile_is_told() -> None:
+def test_the_refusal_names_what_goes_along_with_the_pile() -> None:
     """P14, P24, S7: which face-up cards, and none while there is a hand."""
     both = table(pile="Kc", hands=["4c", "9d"], up=["5c"], down=["6c"])
-    told = "no face-up card goes along while you have a hand"
-    assert words_for(SHITHEAD, both, take(0, "5c")) == told
+    none = "no face-up card goes along with the pile while the seat has a hand"
+    assert words_for(SHITHEAD, both, take(0, "5c")) == none
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
     assert "along with the pile" in words_for(KEEP, up, take(0, "5c"))
     assert words_for(KEEP, up, take(0, "5c")).startswith("no face-up card")
@@ -211,7 +211,7 @@ def test_a_switch_that_is_off_is_not_cited(
     scenario(ruleset, given=given, when=play(0, card), then=refused(rule))
 
 
-def test_whoever_must_turn_or_cover_is_told_so_when_trying_the_stock() -> None:
+def test_a_try_of_a_seat_that_must_turn_or_cover_is_refused_for_that() -> None:
     """P15: turning is all that is left; S13: the cover comes first; P37: else the try itself."""
     turning = table(pile="Kc", hands=["", "9d"], down=["4c"], stock="6c")
     scenario(EGILSSON, given=turning, when=try_stock(0), then=refused("P15"))
@@ -248,7 +248,7 @@ def test_before_play_rules_of_ones_own_are_cited_by_what_they_have() -> None:
 
 def test_an_opening_is_cited_by_what_it_must_be_else_by_who_opens() -> None:
     """S3 says both in one; other rules may not."""
-    at = table(hands=["4c 9h", "9c"], opening=True)
+    at = table(hands=["4c 9h", "9c"], first_turn=True)
     for cites, rule in (
         ({"opening.play": "what", "opening.opener": "who"}, "what"),
         ({"opening.opener": "who"}, "who"),

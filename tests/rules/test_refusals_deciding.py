@@ -1,11 +1,11 @@
-"""Refusals: the statement that decides, where more than one speaks of the cards."""
+"""Refusals: the statement cited if several concern the cards."""
 
 from __future__ import annotations
 
 import pytest
 
 from service.domain.ruleset import Ruleset
-from service.rulesets.citing import rules_allowing
+from service.rulesets.citations import rules_allowing
 from tests.rules.every_ruleset import at_table
 from tests.rules.phrases import lay, play, swap, take
 from tests.rules.scenario import refused, scenario

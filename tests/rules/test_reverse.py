@@ -183,7 +183,7 @@ def test_r_second_hand_without_a_previous_player_the_seat_takes_it() -> None:
     """R (reading): out, or thrown cards only; the next seat plays."""
     gone = table(pile="Qc", hands=["4c", "5d", ""], out=[2], last=2)
     scenario(SECOND, given=gone, when=take(0), then=[took(0, 1, turn=1)])
-    thrown = table(pile="Qc Qd", hands=["4c", "5d", "6d"], opening=True)
+    thrown = table(pile="Qc Qd", hands=["4c", "5d", "6d"], first_turn=True)
     scenario(SECOND, given=thrown, when=take(0), then=[took(0, 2, turn=1)])
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from service.domain.cards import Rank
 from service.domain.commands import Command
 from service.domain.events import Event
 from service.domain.ruleset import After, PickUpSettings, RankRule, Ruleset, TryStock
+from tests.changed import replace
 from tests.rules.phrases import (
     burned,
     ended,
@@ -33,7 +33,7 @@ RUNS = rules("guarducci", switches=[5])
 
 def with_rank(ruleset: Ruleset, rank: str, rule: Mapping[str, object]) -> Ruleset:
     """Return the rules with one rank changed."""
-    changed = replace(ruleset.rank(Rank(rank)), **rule)  # type: ignore[arg-type] # its own settings
+    changed = replace(ruleset.rank(Rank(rank)), **rule)
     return replace(ruleset, ranks={**ruleset.ranks, Rank(rank): changed})
 
 
@@ -140,9 +140,9 @@ def test_passes_count_as_actions_and_clear_the_previous_player() -> None:
     """Endless hands; previous player: no seat has played on this pile."""
     at = table(hands=["5c", "Jd 5d"], actions=3, last=1)
     after = scenario(LEEDS, given=at, when=pass_(0))
-    assert (after.actions, after.passes, after.last_play, after.opening) == (4, 1, None, False)
-    opening = table(hands=["5c", "Jd 5d"], opening=True)
-    assert not scenario(LEEDS, given=opening, when=pass_(0)).opening
+    assert (after.actions, after.passes, after.last_play, after.first_turn) == (4, 1, None, False)
+    opening = table(hands=["5c", "Jd 5d"], first_turn=True)
+    assert not scenario(LEEDS, given=opening, when=pass_(0)).first_turn
 
 
 def test_the_silent_seat_plays_by_the_highest_card_last() -> None:

@@ -1,4 +1,4 @@
-"""Cards that catch engines out, in every ruleset where they can occur."""
+"""Positions that engines get wrong, in every ruleset in which they can occur."""
 
 from __future__ import annotations
 

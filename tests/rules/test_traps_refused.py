@@ -1,4 +1,4 @@
-"""Moves that catch engines out, in every ruleset where they can occur."""
+"""Illegal moves that engines allow, in every ruleset in which they can occur."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from service.domain.game import Game, Status, new_game
 from service.domain.legal import legal_moves
 from service.domain.ruleset import Ruleset, cards_dealt, deck_of
 from service.rulesets.catalogue import catalogue
+from tests.changed import replace
 
 RULESETS = sorted(catalogue())
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 import pytest
 
-from service.cli import shithead
+from service.cli.__main__ import shithead
 from service.config import Settings, variable
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ("README.md", "ops/*.md", "ops/decisions/*.md")  # results of measurements stay
+DOCUMENTS = ("README.md", "ops/*.md", "ops/decisions/*.md", "ops/spec/*.md")
 NAMES = [str(p.relative_to(ROOT)) for place in DOCUMENTS for p in sorted(ROOT.glob(place))]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:\.venv/bin/)?((?:shithead [a-z]|ops/up\b)[^#|]*)")
@@ -122,3 +122,16 @@ def test_a_command_that_is_not_there_is_seen(line: str) -> None:
 def test_a_file_that_is_not_there_is_seen() -> None:
     text = "`service/domain/plays.py`, `demand.py`, `gone.py`, `service/rulesets/<id>.toml`"
     assert [is_there(*file) for file in files(text)] == [True, True, False, True]
+
+
+def test_decisions_are_numbered_without_gaps_and_listed_once() -> None:
+    pages = sorted(path.name for path in (ROOT / "ops/decisions").glob("[0-9]*.md"))
+    assert [name[:4] for name in pages] == [f"{n:04}" for n in range(1, len(pages) + 1)]
+    rows = re.findall(
+        r"^\| \[(\d+)\]\((\S+)\) \| (.+) \|$", text_of("ops/decisions/README.md"), re.MULTILINE
+    )
+    titles = [text_of(f"ops/decisions/{name}").splitlines()[0] for name in pages]
+    assert rows == [
+        (name[:4], name, title.removeprefix(f"# {name[:4]}: "))
+        for name, title in zip(pages, titles, strict=True)
+    ]

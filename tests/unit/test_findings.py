@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import orjson
 import pytest
 
-from service.application.findings import findings_on
-from service.domain.dispute_events import Charge
+from service.application.disputes.accused_move import move_at
+from service.application.disputes.findings import findings_on
+from service.audit.decision import decision
+from service.domain.dispute import Charge
+from service.replay.history import History, decode_log, sealed_deck
 from service.rulesets.catalogue import catalogue
-from tests.tamper import sample
+from tests.examples import stride
+from tests.tamper import LOGS, sample
 
 SAMPLES = Path(__file__).resolve().parents[1] / "golden" / "samples"
-NAMES = sorted(path.stem for path in SAMPLES.glob("*.jsonl"))
+NAMES = [path.stem for path in LOGS]
 
 
 @lru_cache(maxsize=4)
@@ -32,27 +37,105 @@ def found(
     return findings_on(UUID(first["game"]), lines, seq, charge, cites=cites)
 
 
-def end_of_move(lines: tuple[bytes, ...], seq: int) -> int:
-    """Return the version after the move of an event: all of a move carries one time."""
-    times = [orjson.loads(line)["at"] for line in lines]
-    return next((n for n in range(seq + 1, len(lines)) if times[n] != times[seq]), len(lines))
+def on_move(found: list[dict[str, object]]) -> dict[str, object] | None:
+    """Return the finding on the move itself, if there is one."""
+    first, *checks = found
+    if first["check"] != "event":
+        assert len(found) == 16
+        return None
+    assert len(checks) == 16
+    return first
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_event_can_be_judged_wherever_the_log_stands(name: str) -> None:
+def test_every_event_of_a_sealed_game_is_judged(name: str) -> None:
     lines = log_of(name)
-    step = max(1, len(lines) // 4)
-    for seq in range(0, len(lines), step):
-        for version in {end_of_move(lines, seq), len(lines)}:
-            about, *checks = found(lines[:version], seq)
-            assert about["seq"] == seq
-            assert about["result"] == "pass", about
-            assert about["text"]
-            assert about["rule"] or seq == 0
-            assert len(checks) == 16
-            assert all(check["text"] for check in checks)
-            sealed = version == len(lines)
-            assert sealed is ("all cards considered" in str(about["text"]))
+    for seq in range(0, len(lines), max(1, len(lines) // 6) * stride(2)):
+        results = found(lines, seq)
+        about = on_move(results)
+        assert about is not None
+        assert about["seq"] == seq
+        assert about["result"] == "pass", about
+        assert "all cards considered" in str(about["text"])
+        assert about["rule"] or seq == 0
+        assert all(check["text"] for check in results)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_before_the_seal_a_finding_on_a_move_is_what_the_seal_confirms(name: str) -> None:
+    lines, judged = log_of(name), 0
+    for seq in range(3, len(lines), max(1, len(lines) // 6)):
+        move = move_at(lines, seq)
+        if move.last == len(lines) - 1:
+            continue
+        about = on_move(found(lines[: move.last + 1], seq))
+        if about is None:
+            continue
+        judged += 1
+        assert about["result"] == "pass"
+        assert "as far as everybody can see" in str(about["text"])
+        later = on_move(found(lines, seq))
+        assert later is not None
+        assert later["rule"] == about["rule"]
+    assert judged or name.endswith("-aborted")
+
+
+@pytest.mark.parametrize("name", ["shithead", "leeds", "threes-time-outs", "shithead-layout"])
+def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str) -> None:
+    """Not those that say what follows from it, such as who is next."""
+    lines = log_of(name)
+    log = decode_log(lines)
+    history = History(log, sealed_deck(log), cites=catalogue()[name_of(lines)].cites)
+    plays = [d for d in history.moves if d.command is not None and not d.timed_out]
+    for move in plays[:: max(1, len(plays) // 8)]:
+        told = decision(history, move.first)
+        [rules] = [item["rules"] for item in told["legal"] if alike(item["move"], told["did"])] or [
+            None
+        ]
+        if rules is None:
+            continue  # a forfeit is never listed
+        for seq in (move.first, move.last):
+            about = on_move(found(lines, seq))
+            assert about is not None
+            assert about["rule"] == rules[0]
+            assert str(about["text"]).endswith(f"allowed by {', '.join(rules)}")
+
+
+def name_of(lines: tuple[bytes, ...]) -> str:
+    return str(orjson.loads(lines[0])["data"]["ruleset"]["id"])
+
+
+def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether two moves are the same up to the order of their cards."""
+    return {**one, "cards": set(one.get("cards", ()))} == {
+        **other,
+        "cards": set(other.get("cards", ())),
+    }
+
+
+def test_no_finding_is_made_on_what_depends_on_a_hidden_hand() -> None:
+    """Whether a seat that took the pile could have played is shown by the seal."""
+    name, seq = next(
+        (name, n)
+        for name in NAMES
+        for n, line in enumerate(log_of(name))
+        if b'"type":"pile_picked_up"' in line and b'"by":null' not in line
+    )
+    lines = log_of(name)
+    last = move_at(lines, seq).last
+    assert on_move(found(lines[: last + 1], seq)) is None
+    assert on_move(found(lines, seq)) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_move_around_an_event_is_the_one_that_the_audit_finds(name: str) -> None:
+    lines = log_of(name)
+    for move in History(decode_log(lines)).moves:
+        for seq in range(move.first, move.last + 1):
+            accused = move_at(lines, seq)
+            assert (accused.first, accused.last) == (move.first, move.last)
+            if move.command is not None:
+                assert accused.seat == move.seat
 
 
 def test_an_event_that_breaks_the_record_is_found_there_and_what_follows_is_left_open() -> None:
@@ -63,6 +146,7 @@ def test_an_event_that_breaks_the_record_is_found_there_and_what_follows_is_left
     assert about["result"] == "fail"
     later, *_ = found(tuple(lines), len(lines) - 1)
     assert later["result"] == "missing"
+    assert later["seq"] == len(lines) - 1
 
 
 def test_a_second_broken_rule_is_found_at_its_own_event() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import prometheus_client
 
-from service.api import metrics
+from service.api import observability
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "ops" / "runbook.md").read_text("utf-8")
@@ -16,7 +16,7 @@ PLACES = ("service", "workers")
 
 def test_every_measure_is_there_with_its_labels() -> None:
     known = set()
-    for family in (*prometheus_client.REGISTRY.collect(), *metrics.SECONDS.collect()):
+    for family in (*prometheus_client.REGISTRY.collect(), *observability.SECONDS.collect()):
         known |= {family.name, *(family.name + end for end in ("_total", "_bucket", "_count"))}
     named = set(re.findall(r"\bshithead_(?!service\b)[a-z_]+", TEXT))
     assert named >= {"shithead_sweeper_lag_seconds", "shithead_outbox_age_seconds"}

@@ -1,1 +1,1 @@
-"""Faults done to a running service under load, and what has to hold afterwards."""
+"""Fault injection in a running service under load, and the checks after it."""

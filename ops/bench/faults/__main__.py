@@ -1,4 +1,4 @@
-"""Faults at length: `python -m ops.bench.faults --faults 10000`."""
+"""Run fault injection: `python -m ops.bench.faults --faults 10000`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests over HTTP that are asked until they have an answer, and all of which are kept."""
+"""HTTP requests, repeated until they are answered; every answer is recorded."""
 
 from __future__ import annotations
 
@@ -141,9 +141,7 @@ class Calls:
             if response.status == 503 and not response.headers.get("Retry-After"):
                 notes.wrong.append(f"{method} {path} answers 503 without Retry-After")
 
-    def _hang_up(
-        self, path: str, sent: Any, token: str, headers: Mapping[str, str]
-    ) -> None:
+    def _hang_up(self, path: str, sent: Any, token: str, headers: Mapping[str, str]) -> None:
         """Send a request, half of it or all, and be gone before its answer."""
         content = json.dumps(sent).encode()
         lines = {"Host": "127.0.0.1", "Content-Type": "application/json", **headers}

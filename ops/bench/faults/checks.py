@@ -1,4 +1,4 @@
-"""What has to hold after every run, asked of the logs, of the answers given, and of the tree."""
+"""Checks after every run: the logs, the recorded answers and the public log."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ import psycopg
 from ops.bench.faults.calls import Asked, Notes
 from ops.bench.faults.court import Court
 from service.public_log.log_client import LogClient
-from service.record.bundle import Bundle
-from service.record.canonical import RecordError, canonical, parse
-from service.record.chain import genesis, head
-from service.record.checkpoint import open_checkpoint
-from service.record.notes import NoteVerifier
-from service.record.receipts import check_receipt, receipt_body
-from service.record.tiles import EMPTY, WIDTH, entry_tiles, grow
-from service.record.tree import leaf_hash
+from service.shx.bundle import Bundle
+from service.shx.canonical import RecordError, canonical, parse
+from service.shx.chain import genesis, head
+from service.shx.receipts import check_receipt, receipt_body
+from service.shx.tlog.checkpoint import open_checkpoint
+from service.shx.tlog.notes import NoteVerifier
+from service.shx.tlog.tiles import EMPTY, WIDTH, entry_tiles, grow
+from service.shx.tlog.tree import leaf_hash
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Result
-from service.verify.verify import Given, verify_bundle
+from service.verify.verify import verify_bundle
 
 ACTIONS = frozenset(
     {"cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"}
@@ -103,9 +104,7 @@ def check_stream(
     return wrong
 
 
-def check_answers(
-    notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked
-) -> None:
+def check_answers(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked) -> None:
     """Each acknowledged move stands in the log, in just these bytes, and in its own place."""
     taken: dict[tuple[str, int], Asked] = {}
     for asked in notes.asked:
@@ -186,7 +185,7 @@ def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked:
         last = parse(lines[-1])["type"]
         if last not in ("game_sealed", "game_aborted"):
             checked.wrong.append(f"game {game} did not reach its end, but {last}")
-        given = Given(
+        given = OutsideEvidence(
             receipts=tuple(receipts.get(str(game), ())), server_keys=tuple(keys), seat_keys={}
         )
         report = verify_bundle(Bundle(lines=lines), given)
@@ -237,9 +236,7 @@ def _check_tree(
             checked.wrong.append(f"the tree of {checkpoint.size} leaves is another one")
 
 
-def _published(
-    client: LogClient, keys: Sequence[NoteVerifier], wanted: set[bytes]
-) -> list[bytes]:
+def _published(client: LogClient, keys: Sequence[NoteVerifier], wanted: set[bytes]) -> list[bytes]:
     """Return all leaves, once those wanted are there or nobody can wait any longer."""
     end = time.monotonic() + PUBLISH_SECONDS
     while True:

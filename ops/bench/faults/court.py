@@ -1,4 +1,4 @@
-"""The service under test: `up` with its own servers, and the programs of the nursery beside it."""
+"""The service under test: `up` with its own servers, and the forked programs beside it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pathlib import Path
 
 from ops.bench.faults.steps import ROOT
 from service.config import Settings
-from service.embedded_postgres import EmbeddedPostgres
-from service.embedded_valkey import EmbeddedValkey
-from service.event_store.roles import service_url
-from service.machine import environment_of
+from service.local.postgres import EmbeddedPostgres
+from service.local.programs import environment_of
+from service.local.valkey import EmbeddedValkey
+from service.store.migrate import service_url
 
 START_SECONDS = 300.0
 
@@ -91,7 +91,7 @@ class Court:
         with (self.logs / "up.log").open("ab") as log:
             self.up = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "service.up", "--port", str(self.port)),
+                    *(sys.executable, "-m", "service.local.up", "--port", str(self.port)),
                     *("--data", str(self.data), "--workers", "1"),
                 ],
                 cwd=ROOT,
@@ -115,6 +115,7 @@ class Court:
             if self.up is not None and self.up.poll() is not None:
                 self.start_up()
             time.sleep(0.1)
+
     def kill_born(self, kind: str, rng: random.Random) -> bool:
         """End one of the nursery's programs with SIGKILL; return whether there was one."""
         with self._lock:

@@ -1,4 +1,4 @@
-"""A small disk for the data of a service, which can be filled to the last block."""
+"""A small disk for the data of a service that can be filled completely."""
 
 from __future__ import annotations
 

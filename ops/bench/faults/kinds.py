@@ -1,4 +1,4 @@
-"""The faults that are done to the service from outside, each with how often it comes."""
+"""The kinds of faults injected from outside, each with its frequency."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Forks the programs of the service, each of which ends itself at a step that was drawn for it.
+Fork server for programs of the service that each kill themselves at a random step.
 
 `python -m ops.bench.faults.nursery PORT SEED`: the modules are loaded once, so that a killed
 program is back within milliseconds. Prints a line of JSON for each birth and each end by step.
@@ -131,7 +131,7 @@ def _serve(steps: Steps, app: Flask, listening: socket.socket) -> None:
             if changes >= REQUESTS_OF_A_LIFE:
                 steps.end("after the answer")
 
-        def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - as it is called
+        def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the caller passes `type`
             """Say nothing: the application has a log of its own."""
 
     host, port = listening.getsockname()

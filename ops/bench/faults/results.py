@@ -1,4 +1,4 @@
-"""The table of what was done and what was found, as a page and as JSON that adds up over pieces."""
+"""Results of fault injection: a page, and JSON that can be added up over runs."""
 
 from __future__ import annotations
 

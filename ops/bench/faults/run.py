@@ -1,4 +1,4 @@
-"""One run: a new service, tables at play, faults until there were enough, then every check."""
+"""One run: start a service, play tables, inject the faults, then run every check."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class _Run:
             calls = self._calls(1000 + turn)
             try:
                 Table(self._done.notes, calls, rng, ruleset=ruleset).play()
-            except Exception as error:  # noqa: BLE001 - whatever a client meets is a finding
+            except Exception as error:  # noqa: BLE001 - every error is a finding
                 self._done.notes.wrong.append(
                     f"a table of {ruleset['id']}: {type(error).__name__}: {error}"
                 )
@@ -186,9 +186,7 @@ class _Run:
         return self._over.is_set() or self._count() >= self._wanted.faults
 
     def _drawn(self, rng: random.Random, *, grave: bool) -> Kind:
-        possible = [
-            kind for kind in KINDS if kind.grave is grave and kind.possible(self._court)
-        ]
+        possible = [kind for kind in KINDS if kind.grave is grave and kind.possible(self._court)]
         return rng.choices(possible, [kind.share for kind in possible])[0]
 
     def _do(self, kind: Kind, rng: random.Random) -> bool:

@@ -1,4 +1,4 @@
-"""Ends a process between two steps of its work: before a line that it has not come to yet."""
+"""Kill a process between two steps: before a line that it has not run yet."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ import service
 ROOT = Path(service.__file__).resolve().parents[1]
 
 ROAD = (
-    *("service/application/", "service/event_store/", "service/api/", "service/public_log/"),
-    *("service/record/chain.py", "service/record/receipts.py", "service/wakeups.py", "workers/"),
+    *("service/application/", "service/store/", "service/api/", "service/public_log/"),
+    *("service/shx/chain.py", "service/shx/receipts.py", "service/job_queue.py", "workers/"),
 )
 """Where a step of ours is a step: what the rules compute in between touches nothing outside."""
 

@@ -1,4 +1,4 @@
-"""One table: its people play by nothing but what the service tells them, hand after hand."""
+"""One table: its players use only the answers of the service, hand after hand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from uuid import UUID, uuid4
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ops.bench.faults.calls import Asked, Calls, Notes, new_key
-from service.record.moves import intent, sign_intent
-from service.record.shuffle import client_commit
+from service.shx.move_signing import intent, sign_intent
+from service.shx.shuffle import client_commit
 
 BOTS = ("lowest", "greedy", "random")
 TURNS = 60

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from tests.api_world import Person, World, make_world
+from tests.worlds.api_world import Person, World, make_world
 
 
 @pytest.fixture
-def world(database_url: str) -> Iterator[World]:
+def settings() -> dict[str, Any]:
+    """Return the settings that differ from the usual ones; a test module may have its own."""
+    return {}
+
+
+@pytest.fixture
+def world(database_url: str, settings: dict[str, Any]) -> Iterator[World]:
     """Return an application over a new database, without Redis."""
-    made = make_world(database_url)
+    made = make_world(database_url, **settings)
     yield made
     made.services.close()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.audit_decision_schema import CustodySchema, DecisionSchema, KnowledgeSchema
-from service.event_store.database import Database
-from tests.api_world import Person, World, problem_of
+from schemas.audit import CustodySchema, DecisionSchema, KnowledgeSchema
+from service.store.database import Database
 from tests.releases.make import grow_log
+from tests.worlds.api_world import Person, World, problem_of
 
 
 @pytest.fixture

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import time
 from dataclasses import replace
 from typing import Any
 
+import prometheus_client
 import structlog
 
 from service.api.app import create_app
-from service.application.rulemaking import Rulemaking
+from service.application.rulesets import Rulemaking
 from service.config import Settings
-from service.record.chain import head
-from tests.api_world import Person, World, make_world, problem_of
+from service.shx.chain import head
+from tests.worlds.api_world import Person, World, make_world, problem_of
 
 
 def test_a_lost_token_is_replaced_by_the_recovery_code(world: World, ada: Person) -> None:
@@ -196,10 +198,32 @@ def test_too_many_calls_are_told_when_to_come_back(database_url: str) -> None:
     world.services.close()
 
 
-def test_measures_count_requests(world: World) -> None:
+def test_metrics_count_requests_at_the_port_of_the_operator(world: World) -> None:
     world.get("/v1/bots")
-    text = world.get("/metrics").text
+    text = prometheus_client.generate_latest().decode()
     assert 'shithead_http_requests_total{call="bots.list_bots",method="GET",problem="",' in text
+
+
+def test_the_public_metrics_are_gauges_that_tell_nothing_of_calls(ada: Person) -> None:
+    """Nobody learns there that a move was refused, or how long a single call took."""
+
+    def told() -> dict[str, str]:
+        answer = ada.get("/metrics")
+        assert answer.status_code == 200
+        assert set(re.findall(r"^# TYPE \S+ (\S+)$", answer.text, re.MULTILINE)) == {"gauge"}
+        lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
+        return dict(line.rsplit(" ", 1) for line in lines)
+
+    game, before = ada.game(), told()
+    assert ada.post(f"{game}/moves", {"type": "pass"}).status_code in (409, 422)
+    after = told()
+    assert {name for name in after if before.get(name) != after[name]} <= {
+        *("process_virtual_memory_bytes", "process_resident_memory_bytes", "process_open_fds")
+    }
+    for part in ("process_start_time", "shithead_build_info", "sweeper_lag", "log_unsigned"):
+        assert any(part in name for name in after), part
+    for part in ("http", "moves", "conflicts", "jobs", "cpu", "seconds_sum", "seconds_count"):
+        assert not any(part in name for name in after), part
 
 
 def test_the_log_of_requests_holds_no_secret(ada: Person) -> None:
@@ -215,7 +239,7 @@ def test_the_log_of_requests_holds_no_secret(ada: Person) -> None:
 class Contented:
     """Trials in which every ruleset can be played."""
 
-    def refusal(self, settings: Any) -> str | None:
+    def refusal(self, settings: Any, by: Any) -> str | None:
         return None
 
 

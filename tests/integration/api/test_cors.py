@@ -1,4 +1,4 @@
-"""Pages of other origins: none may call unless the settings name it, and none with cookies."""
+"""CORS: only the origins in the settings are permitted, and never with credentials."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.api_world import World, make_world
+from tests.worlds.api_world import World, make_world
 
 FRIEND, OTHER = "https://play.example", "https://evil.example"
 ASKS = {

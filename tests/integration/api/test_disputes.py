@@ -10,14 +10,22 @@ import orjson
 import psycopg
 import pytest
 
-from schemas.disputes_schema import DisputePageSchema, DisputeSchema
-from service.application import dispute_files
-from service.event_store.protocol import StreamKind
-from service.record.bundle import read_log
-from service.record.votes import statement_commitment, vote_commitment
-from tests.api_world import Person, World, problem_of
+from schemas.disputes import DisputePageSchema, DisputeSchema
+from service.application.disputes import files
+from service.shx.bundle import read_log
+from service.shx.receipts import statement_commitment, vote_commitment
+from service.store.events import StreamKind
+from tests.worlds.api_world import Person, World, problem_of
 
-ACCUSATION = {"accused": 1, "seq": 0, "charge": "altered_log", "statement": "It was not so."}
+SALT = b"s" * 32
+WORDS = "It was not so."
+AT_ONCE = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
+
+
+@pytest.fixture
+def settings() -> dict[str, int]:
+    """Return the periods of the disputes of a test: a panel is complete at once."""
+    return dict(AT_ONCE)
 
 
 @pytest.fixture
@@ -26,9 +34,38 @@ def judges(world: World) -> list[Person]:
     return [world.person(f"Judge {n}") for n in range(3)]
 
 
+@pytest.fixture
+def game(ada: Person, bob: Person) -> str:
+    """Return the path of a running game of Ada and Bob in which Bob is ready."""
+    table = ada.table("open")
+    assert bob.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    path = f"/v1/games/{ada.get('/v1/tables/' + table['id']).json['game']}"
+    assert bob.post(f"{path}/moves", {"type": "ready"}).status_code == 201
+    return path
+
+
+@pytest.fixture
+def sealed(game: str, ada: Person) -> str:
+    """Return the path of a game that is over."""
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    return game
+
+
+def seq_of(game: str, world: Any, kind: str = "seat_ready", by: int | None = 1) -> int:
+    """Return the first event of a type and seat."""
+    events = world.get(f"{game}/events").json["items"]
+    return int(next(e["seq"] for e in events if e["type"] == kind and e["by"] == by))
+
+
+def accusation(game: str, world: Any, **more: Any) -> dict[str, Any]:
+    """Return the accusation that Bob was not ready."""
+    wanted = {"accused": 1, "charge": "other", "statement": WORDS, **more}
+    return wanted if "seq" in wanted else {**wanted, "seq": seq_of(game, world)}
+
+
 def open_at(person: Person, game: str, **more: Any) -> dict[str, Any]:
     """Open a dispute and return it."""
-    answer = person.post(f"{game}/disputes", {**ACCUSATION, **more})
+    answer = person.post(f"{game}/disputes", accusation(game, person, **more))
     assert answer.status_code == 201, answer.text
     return checked(answer.json)
 
@@ -47,6 +84,16 @@ def do(person: Person, dispute: dict[str, Any], what: str, body: Any = None) -> 
     return checked(answer.json)
 
 
+def refused(person: Person, dispute: dict[str, Any], what: str, body: Any = None) -> str:
+    """Return the type of problem that an act in a dispute is answered with."""
+    return problem_of(person.post(f"/v1/disputes/{dispute['id']}/{what}", body))
+
+
+def seen(who: Any, dispute: dict[str, Any]) -> dict[str, Any]:
+    """Return a dispute as somebody sees it."""
+    return checked(who.get(f"/v1/disputes/{dispute['id']}").json)
+
+
 def seated(judges: list[Person], dispute: dict[str, Any]) -> dict[str, int]:
     """Seat referees and return their numbers."""
     numbers = {}
@@ -58,63 +105,260 @@ def seated(judges: list[Person], dispute: dict[str, Any]) -> dict[str, int]:
 
 def settle(judges: list[Person], dispute: dict[str, Any], *votes: str) -> dict[str, Any]:
     """Have referees sit, vote and reveal; return the dispute as it is then."""
-    numbers, salt = seated(judges, dispute), b"s" * 32
+    numbers = seated(judges, dispute)
     for judge, vote in zip(judges, votes, strict=True):
-        commit = vote_commitment(UUID(dispute["id"]), numbers[judge.id], vote, salt).hex()
+        commit = vote_commitment(UUID(dispute["id"]), numbers[judge.id], vote, SALT).hex()
         shown = do(judge, dispute, "votes", {"commit": commit})
     assert shown["state"] == "revealing"
     for judge, vote in zip(judges, votes, strict=True):
-        assert shown["ruling"] is None or shown["ruling"]["superseded_by"] is None
-        shown = do(judge, dispute, "votes", {"vote": vote, "salt": salt.hex()})
+        shown = do(judge, dispute, "votes", {"vote": vote, "salt": SALT.hex()})
     return shown
 
 
+def cad(world: World, person: Person) -> bool:
+    """Return whether anybody is told that a person is a cad."""
+    said = world.get(f"/v1/players/{person.id}").json["cad"]
+    assert person.get("/v1/players/me").json["cad"] is said
+    return said is True
+
+
 def test_a_dispute_from_the_accusation_to_the_appeal(
-    world: World, ada: Person, bob: Person, judges: list[Person]
+    world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
 ) -> None:
-    table = ada.table("open")
-    assert bob.post(f"/v1/tables/{table['id']}/seats").status_code == 201
-    game = f"/v1/games/{ada.get('/v1/tables/' + table['id']).json['game']}"
-    dispute = open_at(ada, game)
+    dispute = open_at(ada, sealed)
     assert (dispute["by"], dispute["accused"], dispute["state"]) == (0, 1, "open")
     ruled = settle(judges, dispute, "cheated", "cheated", "cheated")
     assert ruled["state"] == "ruled"
-    assert ruled["ruling"]["verdict"] == "cad"
+    assert ruled["ruling"] is None, "nobody is a cad before the dispute is final"
+    assert ruled["deadline"] is not None
     assert [vote["vote"] for vote in ruled["votes"]] == ["cheated"] * 3
-    assert world.get(f"/v1/players/{bob.id}").json["cad"] is True
-    assert world.get(f"/v1/players/{ada.id}").json["accusations"] == {"made": 1, "upheld": 1}
+    assert cad(world, bob) is False
+    assert world.get(f"/v1/players/{ada.id}").json["accusations"] == {"made": 1, "upheld": 0}
 
+    assert refused(ada, dispute, "appeal") == "forbidden", "she did not lose"
     assert do(bob, dispute, "appeal")["state"] == "appealed"
-    assert problem_of(judges[0].post(f"/v1/disputes/{dispute['id']}/referees")) == "forbidden"
+    assert refused(judges[0], dispute, "referees") == "forbidden"
     others = [world.person(f"Other {n}") for n in range(3)]
     final = settle(others, dispute, "cheated", "not_proven", "cheated")
     assert final["state"] == "final"
-    assert final["ruling"]["verdict"] == "cad", "a ruling never changes"
     assert final["ruling"]["superseded_by"]["verdict"] == "cleared"
-    assert world.get(f"/v1/players/{bob.id}").json["cad"] is False
+    assert cad(world, bob) is False
     assert ada.get("/v1/players/me").json["accusations"] == {"made": 1, "upheld": 0}
-    assert problem_of(ada.post(f"/v1/disputes/{dispute['id']}/appeal")) == "forbidden"
-    listed = world.get(f"{game}/disputes").json
+    assert refused(ada, dispute, "appeal") == "forbidden"
+    assert refused(ada, dispute, "statements", {"text": "But"}) == "forbidden"
+    listed = world.get(f"{sealed}/disputes").json
     assert not DisputePageSchema().validate(listed)
     assert [item["id"] for item in listed["items"]] == [dispute["id"]]
 
 
-def test_votes_stay_closed_until_all_are_revealed(ada: Person, judges: list[Person]) -> None:
-    dispute = open_at(ada, ada.game())
-    numbers, salt = seated(judges, dispute), b"s" * 32
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "appeal_seconds": 0}])
+def test_a_final_ruling_makes_a_cad(
+    world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
+) -> None:
+    final = settle(judges, open_at(ada, sealed), "cheated", "cheated", "cheated")
+    assert final["state"] == "final"
+    assert final["deadline"] is None
+    assert final["ruling"]["verdict"] == "cad"
+    assert cad(world, bob) is True
+    assert world.get(f"/v1/players/{ada.id}").json["accusations"] == {"made": 1, "upheld": 1}
+
+
+def test_the_cleared_accused_does_not_use_up_the_appeal(
+    ada: Person, bob: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, sealed)
+    ruled = settle(judges, dispute, "cheated", "not_proven", "cheated")
+    assert ruled["ruling"]["verdict"] == "cleared"
+    assert refused(bob, dispute, "appeal") == "forbidden"
+    assert do(ada, dispute, "appeal")["state"] == "appealed"
+
+
+def test_the_voting_opens_after_the_seal_only(
+    world: World, ada: Person, bob: Person, game: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, game)
+    seated(judges, dispute)
+    shown = seen(world, dispute)
+    assert (shown["state"], shown["voting_from"], shown["deadline"]) == ("open", None, None)
+    assert refused(judges[0], dispute, "votes", {"vote": "cheated"}) == "forbidden"
+    do(bob, dispute, "referees", {"refuse": 0})
+    assert refused(judges[0], dispute, "referees") == "forbidden", "refused, so not again"
+    do(world.person("Fourth"), dispute, "referees")
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    shown = seen(world, dispute)
+    assert shown["state"] == "voting", "although nothing was written down"
+    assert shown["voting_from"] is not None
+    assert refused(bob, dispute, "referees", {"refuse": 1}) == "forbidden"
+    assert refused(judges[0], dispute, "votes", {"vote": "cheated"}) == "forbidden"
+    assert world.services.attendance.attend(UUID(dispute["id"])) == "done"
+    assert seen(world, dispute)["voting_from"] == shown["voting_from"]
+    do(judges[1], dispute, "votes", {"vote": "cheated"})
+    assert refused(judges[1], dispute, "votes", {"vote": "cheated"}) == "forbidden"
+
+
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "referee_seated_seconds": 3600}])
+def test_referees_of_a_minute_cannot_vote(
+    ada: Person, bob: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, sealed)
+    seated(judges, dispute)
+    shown = seen(ada, dispute)
+    assert shown["state"] == "open"
+    assert shown["voting_from"] > shown["opened_at"]
+    assert refused(judges[0], dispute, "votes", {"vote": "cheated"}) == "forbidden"
+    for number in range(3):
+        shown = do(bob, dispute, "referees", {"refuse": number})
+    assert [r["state"] for r in shown["referees"]] == ["recused"] * 3
+    assert shown["voting_from"] is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"referee_hands": 0}, {"referee_account_seconds": 0}],
+)
+def test_a_referee_has_played_and_is_known_for_some_time(
+    world: World, ada: Person, sealed: str, settings: dict[str, int]
+) -> None:
+    dispute, judge = open_at(ada, sealed), world.person("Judge")
+    answer = judge.post(f"/v1/disputes/{dispute['id']}/referees")
+    assert problem_of(answer) == "forbidden"
+    hands = settings.get("referee_hands", 5)
+    age = settings.get("referee_account_seconds", 259200)
+    assert f"{hands} finished hands" in answer.json["detail"]
+    assert f"{age} seconds" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "referee_hands": 1}])
+def test_a_referee_needs_the_finished_hands_and_an_aborted_one_is_none(
+    world: World, ada: Person, sealed: str
+) -> None:
+    dispute, judge = open_at(ada, sealed), world.person("Judge")
+    assert refused(judge, dispute, "referees") == "forbidden"
+    path = judge.game()
+    assert refused(judge, dispute, "referees") == "forbidden"
+    assert judge.post(f"{path}/moves", {"type": "forfeit"}).status_code == 201
+    do(judge, dispute, "referees")
+
+
+def test_the_host_does_not_judge(world: World, ada: Person, bob: Person) -> None:
+    host = world.person("Host")
+    wanted = {"ruleset": "shithead", "seats": ["open", "open"]}
+    table = host.post("/v1/tables", wanted).json["id"]
+    ada.post(f"/v1/tables/{table}/seats")
+    path = f"/v1/games/{bob.post(f'/v1/tables/{table}/seats').json['game']}"
+    bob.post(f"{path}/moves", {"type": "ready"})
+    assert refused(host, open_at(ada, path), "referees") == "forbidden"
+
+
+def test_votes_stay_closed_until_all_are_revealed(
+    ada: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, sealed)
+    numbers = seated(judges, dispute)
     for judge in judges:
-        commit = vote_commitment(UUID(dispute["id"]), numbers[judge.id], "cheated", salt).hex()
+        commit = vote_commitment(UUID(dispute["id"]), numbers[judge.id], "cheated", SALT).hex()
         do(judge, dispute, "votes", {"commit": commit})
     path = f"/v1/disputes/{dispute['id']}/votes"
-    lie = judges[0].post(path, {"vote": "not_proven", "salt": salt.hex()})
+    lie = judges[0].post(path, {"vote": "not_proven", "salt": SALT.hex()})
     assert problem_of(lie) == "invalid-body"
-    shown = do(judges[0], dispute, "votes", {"vote": "cheated", "salt": salt.hex()})
+    assert lie.json["errors"][0]["at"] == "/salt"
+    shown = do(judges[0], dispute, "votes", {"vote": "cheated", "salt": SALT.hex()})
     assert shown["votes"] == []
     assert [r["state"] for r in shown["referees"]] == ["revealed", "committed", "committed"]
+    assert [r["sealed_by"] for r in shown["referees"]] == ["referee"] * 3
 
 
-def test_evidence_is_frozen_and_lies_in_the_bundle(world: World, ada: Person) -> None:
-    game = ada.game()
+def test_the_server_seals_a_plain_vote_and_reveals_it_with_the_last(
+    world: World, ada: Person, sealed: str, judges: list[Person], database_url: str
+) -> None:
+    dispute = open_at(ada, sealed)
+    seated(judges, dispute)
+    with psycopg.connect(database_url) as connection:
+
+        def kept() -> list[bytes]:
+            rows = connection.execute("SELECT sealed FROM dispute_votes").fetchall()
+            return [bytes(row[0]) for row in rows]
+
+        do(judges[0], dispute, "votes", {"vote": "cheated"})
+        shown = do(judges[1], dispute, "votes", {"vote": "not_proven"})
+        assert [r["state"] for r in shown["referees"]] == ["committed", "committed", "seated"]
+        assert [r["sealed_by"] for r in shown["referees"]] == ["server", "server", None]
+        assert shown["votes"] == []
+        assert len({len(sealed) for sealed in kept()}) == 1, "no length tells a vote"
+        stream = world.services.store.read(UUID(dispute["id"]))
+        assert stream is not None
+        assert b"not_proven" not in b"".join(stream.events)
+        shown = do(judges[2], dispute, "votes", {"vote": "cheated"})
+        assert shown["state"] == "ruled"
+        assert [v["vote"] for v in shown["votes"]] == ["cheated", "not_proven", "cheated"]
+        assert shown["ruling"]["verdict"] == "cleared"
+        connection.rollback()
+        assert kept() == []
+    stream = world.services.store.read(UUID(dispute["id"]))
+    assert stream is not None
+    events = [orjson.loads(line) for line in stream.events]
+    commits = {
+        e["data"]["referee"]: e["data"]["commit"] for e in events if e["type"] == "vote_committed"
+    }
+    for event in (e["data"] for e in events if e["type"] == "vote_revealed"):
+        salt = bytes.fromhex(event["salt"])
+        made = vote_commitment(UUID(dispute["id"]), event["referee"], event["vote"], salt)
+        assert made.hex() == commits[event["referee"]]
+
+
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "vote_seconds": 0}])
+def test_referees_out_of_time_leave_the_panel(
+    ada: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, sealed)
+    shown = do(judges[2], dispute, "referees") if seated(judges[:2], dispute) else dispute
+    assert shown["state"] == "open"
+    assert [r["state"] for r in shown["referees"]] == ["recused"] * 3
+
+
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "dispute_seconds": 0}])
+def test_a_dispute_without_a_panel_is_final_in_the_end(ada: Person, game: str) -> None:
+    dispute = open_at(ada, game)
+    assert dispute["state"] == "open"
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    shown = seen(ada, dispute)
+    assert (shown["state"], shown["ruling"], shown["deadline"]) == ("final", None, None)
+    again = open_at(ada, game)
+    assert again["state"] == "final", "and the same may be opened again"
+
+
+def test_periods_are_those_of_the_opening(world: World, ada: Person, sealed: str) -> None:
+    dispute = open_at(ada, sealed)
+    stream = world.services.store.read(UUID(dispute["id"]))
+    assert stream is not None
+    assert orjson.loads(stream.events[0])["data"]["periods"] == {
+        "referee_hands": 0,
+        "referee_account_seconds": 0,
+        "referee_seated_seconds": 0,
+        "vote_seconds": 172800,
+        "appeal_seconds": 604800,
+        "dispute_seconds": 2592000,
+    }
+
+
+def test_referees_are_named_for_the_sides_and_the_referees_only(
+    world: World, ada: Person, bob: Person, game: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, game)
+    seated(judges[:2], dispute)
+    ids = [judge.id for judge in judges[:2]]
+    for who in (ada, bob, *judges[:2]):
+        assert [r["player"] for r in seen(who, dispute)["referees"]] == ids
+    strangers: tuple[Any, ...] = (world, judges[2])
+    for who in strangers:
+        assert [r["player"] for r in seen(who, dispute)["referees"]] == [None, None]
+        [listed] = who.get(f"{game}/disputes").json["items"]
+        assert [r["player"] for r in listed["referees"]] == [None, None]
+    bundle = read_log(ada.get(f"{game}/evidence?profile=public").data)
+    assert judges[0].id.encode() not in bundle.files[f"dispute/{dispute['id']}.json"]
+
+
+def test_evidence_is_frozen_and_lies_in_the_bundle(world: World, ada: Person, game: str) -> None:
     frozen = ada.get(f"{game}/evidence?profile=public").data
     dispute = open_at(ada, game)
     assert dispute["bundle_sha256"] == hashlib.sha256(frozen).hexdigest()
@@ -123,7 +367,7 @@ def test_evidence_is_frozen_and_lies_in_the_bundle(world: World, ada: Person) ->
     assert bundle.files[f"dispute/{dispute['id']}.shx"] == frozen
     kept = orjson.loads(bundle.files[f"dispute/{dispute['id']}.json"])
     assert kept["bundle_sha256"] == dispute["bundle_sha256"]
-    assert b"It was not so" not in bundle.files[f"dispute/{dispute['id']}.json"]
+    assert WORDS.encode() not in bundle.files[f"dispute/{dispute['id']}.json"]
     answer = world.client.post(
         "/v1/verify",
         data=ada.get(f"{game}/evidence?profile=public").data,
@@ -133,67 +377,62 @@ def test_evidence_is_frozen_and_lies_in_the_bundle(world: World, ada: Person) ->
 
 
 def test_copies_of_evidence_leave_room_for_the_game(
-    ada: Person, monkeypatch: pytest.MonkeyPatch
+    ada: Person, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever opens one dispute after another must not make a bundle that no reader takes."""
-    game = ada.game()
-    first, second = (open_at(ada, game)["id"] for _ in range(2))
-    monkeypatch.setattr(dispute_files, "MOST_COPIED", 1)
+    first, second = (open_at(ada, game, charge=charge)["id"] for charge in ("other", "time"))
+    monkeypatch.setattr(files, "MOST_COPIED", 1)
     bundle = read_log(ada.get(f"{game}/evidence?profile=public").data)
     assert {f"dispute/{first}.json", f"dispute/{second}.json"} <= bundle.files.keys()
     assert not [name for name in bundle.files if name.endswith(".shx")]
 
 
-def test_the_machine_finds_at_once_and_again_after_the_seal(world: World, ada: Person) -> None:
-    game = ada.game()
-    dispute = open_at(ada, game, seq=2)
+def test_the_machine_finds_at_once_and_again_after_the_seal(
+    world: World, ada: Person, game: str
+) -> None:
+    dispute = open_at(ada, game)
     identity = UUID(dispute["id"])
     assert world.services.attendance.attend(identity) == "done"
     assert world.services.attendance.attend(identity) == "nothing"
-    found = ada.get(f"/v1/disputes/{dispute['id']}").json["findings"]
-    by_check = {finding["check"]: finding for finding in found}
-    assert by_check["event"]["seq"] == 2
+    by_check = {finding["check"]: finding for finding in seen(ada, dispute)["findings"]}
+    assert by_check["event"]["seq"] == dispute["seq"]
     assert by_check["event"]["result"] == "pass"
     assert by_check["event"]["rule"]
     assert by_check["seal"]["result"] == "missing"
     assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
     assert identity in world.services.attendance.due(limit=10)
     assert world.services.attendance.attend(identity) == "done"
-    shown = checked(ada.get(f"/v1/disputes/{dispute['id']}").json)
+    shown = seen(ada, dispute)
     assert {f["check"]: f["result"] for f in shown["findings"]}["seal"] == "pass"
     assert identity not in world.services.attendance.due(limit=10)
 
 
 def test_what_is_said_is_for_the_sides_and_the_referees(
-    world: World, ada: Person, bob: Person, judges: list[Person]
+    world: World, ada: Person, bob: Person, game: str, judges: list[Person]
 ) -> None:
-    table = ada.table("open")
-    bob.post(f"/v1/tables/{table['id']}/seats")
-    game = f"/v1/games/{ada.get('/v1/tables/' + table['id']).json['game']}"
     dispute = open_at(ada, game)
     do(bob, dispute, "statements", {"text": "It was."})
-    path = f"/v1/disputes/{dispute['id']}"
 
     def texts(who: Any) -> list[Any]:
-        return [said["text"] for said in who.get(path).json["statements"]]
+        return [said["text"] for said in seen(who, dispute)["statements"]]
 
-    assert texts(ada) == texts(bob) == ["It was not so.", "It was."]
+    assert texts(ada) == texts(bob) == [WORDS, "It was."]
     assert texts(world) == texts(judges[0]) == [None, None]
-    assert problem_of(judges[0].post(f"{path}/statements", {"text": "Well"})) == "forbidden"
+    assert refused(judges[0], dispute, "statements", {"text": "Well"}) == "forbidden"
     do(judges[0], dispute, "referees")
-    assert texts(judges[0]) == ["It was not so.", "It was."]
+    assert texts(judges[0]) == [WORDS, "It was."]
 
 
 def test_words_can_be_erased_and_the_stream_still_holds(
-    world: World, ada: Person, database_url: str
+    world: World, ada: Person, game: str, database_url: str
 ) -> None:
-    game = ada.game()
     dispute = open_at(ada, game)
     identity = UUID(dispute["id"])
     kept = world.services.directory.dispute_texts(identity)[1]
     stream = world.services.store.read(identity)
     assert stream is not None
     assert stream.kind is StreamKind.DISPUTE
+    assert WORDS.encode() not in b"".join(stream.events)
     said = orjson.loads(stream.events[1])["data"]
     assert kept.text is not None
     assert kept.salt is not None
@@ -201,7 +440,7 @@ def test_words_can_be_erased_and_the_stream_still_holds(
     assert said == {"side": "accuser", "commit": commit}
     ada.post(f"{game}/moves", {"type": "forfeit"})
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
-    [statement] = world.get(f"/v1/disputes/{dispute['id']}").json["statements"]
+    [statement] = seen(world, dispute)["statements"]
     assert statement["text"] is None
     with psycopg.connect(database_url) as connection:
         rows = connection.execute("SELECT words, salt FROM dispute_texts").fetchall()
@@ -209,40 +448,122 @@ def test_words_can_be_erased_and_the_stream_still_holds(
     assert world.services.store.read(identity) == stream
 
 
-def test_who_does_not_sit_in_the_game_does_not_accuse(ada: Person, bob: Person) -> None:
-    assert problem_of(bob.post(f"{ada.game()}/disputes", ACCUSATION)) == "not-seated"
+def test_who_does_not_sit_in_the_game_does_not_accuse(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    other = world.person("Other")
+    answer = other.post(f"{game}/disputes", accusation(game, ada))
+    assert problem_of(answer) == "not-seated"
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "at"),
     [
-        {"accused": 0},
-        {"accused": 2},
-        {"seq": 4000},
-        {"charge": "rudeness"},
-        {"statement": ""},
-        {"statement": "x" * 4001},
-        {"more": 1},
+        ({"accused": 0}, "/accused"),
+        ({"accused": 2}, "/accused"),
+        ({"accused": None}, "/accused"),
+        ({"accused": None, "charge": "illegal_move"}, "/accused"),
+        ({"seq": 4000}, "/seq"),
+        ({"seq": 0}, "/seq"),
+        ({"seq": 2}, "/seq"),
+        ({"charge": "rudeness"}, "/charge"),
+        ({"statement": ""}, "/statement"),
+        ({"statement": "x" * 4001}, "/statement"),
+        ({"more": 1}, "/more"),
     ],
 )
-def test_an_accusation_that_makes_no_sense_is_refused(ada: Person, change: Any) -> None:
-    answer = ada.post(f"{ada.game()}/disputes", {**ACCUSATION, **change})
+def test_an_accusation_that_makes_no_sense_is_refused(
+    ada: Person, game: str, change: Any, at: str
+) -> None:
+    answer = ada.post(f"{game}/disputes", {**accusation(game, ada), **change})
     assert problem_of(answer) == "invalid-body"
+    assert answer.json["errors"][0]["at"] == at
 
 
-def test_nobody_opens_disputes_without_end(ada: Person) -> None:
-    game = ada.game()
-    for _ in range(10):
-        open_at(ada, game)
-    answer = ada.post(f"{game}/disputes", ACCUSATION)
+def test_a_seat_is_not_accused_of_another_seat_s_move(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
+    own = seq_of(game, world, by=0)
+    answer = ada.post(f"{game}/disputes", accusation(game, ada, seq=own))
+    assert (problem_of(answer), answer.json["errors"][0]["at"]) == ("invalid-body", "/seq")
+    assert (
+        bob.post(f"{game}/disputes", accusation(game, bob, accused=0, seq=own)).status_code == 201
+    )
+
+
+def test_an_event_that_follows_from_a_move_belongs_to_its_seat(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    """The start of play follows from the last seat's being ready, a forfeit is its seat's move."""
+    ada.post(f"{game}/moves", {"type": "ready"})
+    started = seq_of(game, world, "play_started", None)
+    open_at(bob, game, accused=0, seq=started)
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    for kind in ("game_ended", "game_sealed"):
+        body = accusation(game, ada, seq=seq_of(game, world, kind, None))
+        assert problem_of(ada.post(f"{game}/disputes", body)) == "invalid-body"
+    open_at(bob, game, accused=0, seq=seq_of(game, world, "game_sealed", None))
+
+
+def test_one_dispute_runs_a_move_and_charge(ada: Person, bob: Person, game: str) -> None:
+    assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
+    first = open_at(bob, game, accused=0, seq=seq_of(game, bob, by=0))
+    again = bob.post(
+        f"{game}/disputes",
+        accusation(game, bob, accused=0, seq=seq_of(game, bob, "play_started", None)),
+    )
+    assert problem_of(again) == "dispute-open"
+    assert again.status_code == 409
+    assert again.json["id"] == first["id"]
+    other = open_at(bob, game, accused=0, seq=first["seq"], charge="time")
+    assert other["id"] != first["id"]
+
+
+def test_the_server_can_be_accused_and_only_the_accuser_acts_against_it(
+    world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, sealed, accused=None, seq=2, charge="wrong_deal")
+    assert dispute["accused"] is None
+    assert refused(bob, dispute, "statements", {"text": "I saw it"}) == "forbidden"
+    first = world.person("First")
+    do(first, dispute, "referees")
+    assert refused(bob, dispute, "referees", {"refuse": 0}) == "forbidden"
+    do(ada, dispute, "referees", {"refuse": 0})
+    ruled = settle(judges, dispute, "cheated", "cheated", "cheated")
+    assert ruled["state"] == "ruled"
+    assert ruled["ruling"]["verdict"] == "proven"
+    assert refused(bob, dispute, "appeal") == "forbidden"
+    assert refused(ada, dispute, "appeal") == "forbidden"
+
+
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "appeal_seconds": 0}])
+def test_a_proven_charge_against_the_server_makes_nobody_a_cad(
+    world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = open_at(ada, sealed, accused=None, seq=2, charge="altered_log")
+    assert settle(judges, dispute, *["cheated"] * 3)["state"] == "final"
+    assert ada.get("/v1/players/me").json["accusations"] == {"made": 1, "upheld": 1}
+    assert not cad(world, ada)
+    assert not cad(world, bob)
+
+
+def test_nobody_opens_disputes_without_end(ada: Person, game: str) -> None:
+    charges = ("illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "other")
+    for charge in (*charges, "collusion"):
+        open_at(ada, game, charge=charge)
+    for seq in (0, 1, 2):
+        open_at(ada, game, accused=None, seq=seq, charge="altered_log")
+    body = accusation(game, ada, accused=None, seq=0, charge="wrong_deal")
+    answer = ada.post(f"{game}/disputes", body)
     assert problem_of(answer) == "rate-limited"
     assert "Retry-After" in answer.headers
 
 
-def test_a_repeated_accusation_is_one(ada: Person) -> None:
-    game, key = ada.game(), {"Idempotency-Key": "once"}
-    first = ada.post(f"{game}/disputes", ACCUSATION, headers=key)
-    second = ada.post(f"{game}/disputes", ACCUSATION, headers=key)
+def test_a_repeated_accusation_is_one(ada: Person, game: str) -> None:
+    key, body = {"Idempotency-Key": "once"}, accusation(game, ada)
+    first = ada.post(f"{game}/disputes", body, headers=key)
+    second = ada.post(f"{game}/disputes", body, headers=key)
     assert second.json == first.json
     assert second.headers["Idempotency-Replayed"] == "true"
     assert len(ada.get(f"{game}/disputes").json["items"]) == 1
@@ -254,12 +575,21 @@ def test_a_dispute_that_is_not_there_is_not_found(ada: Person) -> None:
     assert problem_of(ada.post(f"{path}/appeal")) == "not-found"
 
 
+def test_disputes_about_private_games_are_counted_for_others_once_they_are_ruled_on(
+    world: World, ada: Person
+) -> None:
+    table = ada.table(visibility="private")
+    open_at(ada, f"/v1/games/{table['game']}", accused=None, seq=0, charge="altered_log")
+    assert ada.get("/v1/players/me").json["accusations"]["made"] == 1
+    assert world.get(f"/v1/players/{ada.id}").json["accusations"]["made"] == 0
+
+
 def test_referees_may_look_at_a_private_game_and_are_seen_to(
     world: World, ada: Person, judges: list[Person]
 ) -> None:
     table = ada.table(visibility="private")
     game = f"/v1/games/{table['game']}"
-    dispute = open_at(ada, game)
+    dispute = open_at(ada, game, accused=None, seq=0, charge="altered_log")
     path, judge = f"/v1/disputes/{dispute['id']}", judges[0]
     assert problem_of(judge.get(path)) == "not-found"
     assert problem_of(judge.post(f"{path}/referees")) == "not-found"
@@ -270,14 +600,13 @@ def test_referees_may_look_at_a_private_game_and_are_seen_to(
     assert view.status_code == 200
     assert view.json["as"] == "public"
     assert all(seat["hand"]["cards"] is None for seat in view.json["seats"])
-    assert judge.get(f"/v1/tables/{table['id']}").status_code == 200
+    assert problem_of(judge.get(f"/v1/tables/{table['id']}")) == "not-found"
     assert problem_of(judges[1].get(game)) == "not-found"
     read = world.services.directory.readings(UUID(table["game"])).items
     assert {(reading.reader, reading.what) for reading in read} == {
         (UUID(judge.id), path),
         (UUID(judge.id), f"{path}/referees"),
         (UUID(judge.id), game),
-        (UUID(judge.id), f"/v1/tables/{table['id']}"),
     }
     assert ada.post(f"{path}/referees", {"refuse": 0}).status_code == 201
     assert problem_of(judge.get(game)) == "not-found"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.api_world import Person, World, problem_of
+from tests.worlds.api_world import Person, World, problem_of
 
 TYPES = "play, play_blind, pick_up, try_stock, pass, swap, lay, ready, forfeit"
 SWITCHES = "1, 2, 3, 4, 5, 6"
@@ -27,7 +27,9 @@ def test_the_sentence_quotes_the_first_fault(world: World, ada: Person) -> None:
     two = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me"], "clock": 1})
     assert two.json["detail"] == "/seats: is not 2 to 64 long (and 1 more)"
     late = ada.post("/v1/tables", {**TABLE, "seats": ["me", {"bot": "nobody"}]})
-    assert late.json["detail"] == "/seats/1/bot: there is no bot of this name"
+    assert late.json["detail"].startswith(
+        "/seats/1/bot: there is no bot of this name: GET /v1/bots"
+    )
     whole = world.client.post("/v1/players", json=[])
     assert whole.json["detail"] == "the body: is not an object"
 
@@ -113,4 +115,27 @@ def test_a_range_that_cannot_be_names_its_end(ada: Person, query: str, named: st
     answer = ada.get(f"{ada.game()}/replay?{query}")
     assert problem_of(answer) == "malformed"
     assert {error["at"] for error in answer.json["errors"]} == {named}
-    assert answer.json["detail"].startswith(f"the query does not fit: {named}: ")
+    assert answer.json["detail"].startswith(f"invalid query: {named}: ")
+
+
+def test_a_problem_says_what_would_be_right(ada: Person, bob: Person) -> None:
+    """The lists to look into, the code of a card, whose turn it is, the limit that was passed."""
+    unlisted = errors_of(ada.post("/v1/tables", {**TABLE, "ruleset": "nope"}))
+    assert "GET /v1/rulesets" in unlisted["/ruleset"]
+    table = ada.table("open")
+    path = f"/v1/tables/{table['id']}"
+    game = f"/v1/games/{bob.post(f'{path}/seats', {'seat': None}).json['game']}"
+    spelled = ada.post(f"{game}/moves", {"type": "swap", "up": ["10H"], "hand": ["Kd"]})
+    assert problem_of(spelled) == "unknown-card"
+    assert spelled.json["detail"] == "there is no card 10H in this game; its code is Th"
+    assert ada.get(f"{game}/audit/cards/7C").json["detail"].endswith("its code is 7c")
+    assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
+    waits = ada.post(f"{game}/moves", {"type": "ready"})
+    assert problem_of(waits) == "not-your-turn"
+    assert "seat 1" in waits.json["detail"]
+    turn = bob.post(f"{game}/moves", {"type": "ready"}).json["game"]["turn"]
+    other = (bob, ada)[turn]
+    assert f"turn of seat {turn}" in other.post(f"{game}/moves", {"type": "pass"}).json["detail"]
+    large = ada.post("/v1/players", {"name": "x" * (1 << 20)})
+    assert problem_of(large) == "too-large"
+    assert "262144 bytes" in large.json["detail"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.api_world import Person, problem_of
+from tests.worlds.api_world import Person, problem_of
 
 
 def test_a_table_that_deals_at_once_shows_the_hand(ada: Person) -> None:

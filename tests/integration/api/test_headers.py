@@ -1,4 +1,4 @@
-"""Headers that requests bring and answers have, to the letter of HTTP (RFC 9110)."""
+"""Request and response headers as RFC 9110 defines them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api_world import Person, World, problem_of
+from tests.worlds.api_world import Person, World, problem_of
 
 READY = {"type": "ready"}
 
@@ -23,16 +23,16 @@ READY = {"type": "ready"}
         ('W/"v{version}"', 412),
         ('W/"v{version}", "v0"', 412),
         ('"v0{version}"', 412),
-        ("v{version}", 412),
-        ('"v{version}" "v{version}"', 412),
-        ('"v{version}', 412),
-        ("", 412),
-        ('*, "v{version}"', 412),
+        ("v{version}", 400),
+        ('"v{version}" "v{version}"', 400),
+        ('"v{version}', 400),
+        ("", 400),
+        ('*, "v{version}"', 400),
         ('"v99999999999999999999"', 412),
     ],
 )
 def test_if_match_takes_a_list_of_strong_tags(ada: Person, tags: str, status: int) -> None:
-    """One of them that holds is enough; what is weak, or no list, holds never."""
+    """One of them that is right is enough; a weak one never is; what is no list is malformed."""
     game = ada.game()
     version = ada.get(game).json["version"]
     answer = ada.post(f"{game}/moves", READY, headers={"If-Match": tags.format(version=version)})
@@ -40,6 +40,17 @@ def test_if_match_takes_a_list_of_strong_tags(ada: Person, tags: str, status: in
     if status == 412:
         assert problem_of(answer) == "stale-version"
         assert answer.json["version"] == version
+    if status == 400:
+        assert problem_of(answer) == "malformed"
+        assert answer.json["errors"][0]["at"] == "If-Match"
+
+
+@pytest.mark.parametrize("seq", ["x", "-1", "1.5", "9" * 30])
+def test_a_last_event_id_that_is_no_seq_is_malformed(ada: Person, seq: str) -> None:
+    """Else a reader that mixed up its headers would get the whole game again, unnoticed."""
+    answer = ada.get(f"{ada.game()}/stream", headers={"Last-Event-ID": seq}, buffered=False)
+    assert problem_of(answer) == "malformed"
+    assert answer.json["errors"][0]["at"] == "Last-Event-ID"
 
 
 def test_a_table_that_changed_meanwhile_is_not_closed(ada: Person, bob: Person) -> None:
@@ -108,7 +119,7 @@ def test_a_refusal_that_depends_on_the_token_is_kept_by_nobody(
 def test_a_dispute_says_where_it_stands(ada: Person, bob: Person) -> None:
     table = ada.table("open")
     game = bob.post(f"/v1/tables/{table['id']}/seats").json["game"]
-    accusation = {"accused": 1, "seq": 0, "charge": "other", "statement": "It was not so."}
+    accusation = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "It was not so."}
     made = ada.post(f"/v1/games/{game}/disputes", accusation)
     assert made.headers["Location"] == f"/v1/disputes/{made.json['id']}"
     assert ada.get(made.headers["Location"]).json["id"] == made.json["id"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service import starting
-from tests.api_world import World, make_world
+from service import startup_checks
 from tests.servers import DatabaseServer
+from tests.worlds.api_world import World, make_world
 
 
 def test_a_service_in_order_says_so_of_every_part(world: World) -> None:
@@ -36,7 +36,7 @@ def test_a_clock_that_went_back_is_told_and_keeps_nobody_from_calling(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process goes on: to end it would help no game, and it would not start again."""
-    monkeypatch.setattr(starting, "clock_fault", lambda *_: "it has gone back")
+    monkeypatch.setattr(startup_checks, "clock_fault", lambda *_: "it has gone back")
     answer = world.get("/readyz")
     assert answer.status_code == 200
     assert answer.json["parts"]["clock"] == "failed: ClockWrong"

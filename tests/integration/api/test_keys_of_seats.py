@@ -10,9 +10,10 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.record.key_changes import read_key_changes
-from service.record.moves import sign_intent, sign_key_change
-from tests.api_world import Person, World, problem_of
+from service.shx.keys import read_key_changes
+from service.shx.move_signing import sign_intent, sign_key_change
+from service.shx.tlog.notes import key_id
+from tests.worlds.api_world import Person, World, problem_of
 
 WEAK = {
     "the neutral point": bytes([1, *bytes(31)]),
@@ -22,6 +23,10 @@ WEAK = {
     "order eight": bytes.fromhex(
         "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"
     ),
+    "no point of the curve": bytes([2, *bytes(31)]),
+    "no point of the curve, the other sign": bytes([2, *bytes(30), 0x80]),
+    "three encoded as the prime and three": (2**255 - 16).to_bytes(32, "little"),
+    "three encoded so, the other sign": (2**256 - 16).to_bytes(32, "little"),
 }
 
 
@@ -49,6 +54,19 @@ def test_a_key_that_proves_nothing_is_refused_wherever_it_comes(
 def test_a_key_that_somebody_made_is_taken(ada: Person) -> None:
     public = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     assert ada.table("open", key=text(public))["seats"][0]["key"] == text(public)
+
+
+@pytest.mark.parametrize("public", WEAK.values(), ids=list(WEAK))
+@pytest.mark.parametrize("algorithm", [b"\x01", b"\x04"], ids=["server", "witness"])
+def test_a_server_or_witness_key_that_proves_nothing_is_refused(
+    world: World, ada: Person, public: bytes, algorithm: bytes
+) -> None:
+    bundle = ada.get(f"{ada.game()}/evidence").data
+    word = f"a.example+{key_id('a.example', algorithm, public).hex()}+{text(algorithm + public)}"
+    form = {"file": (io.BytesIO(bundle), "game.shx"), "key": word}
+    answer = world.client.post("/v1/verify", data=form)
+    assert problem_of(answer) == "invalid-body"
+    assert [error["at"] for error in answer.json["errors"]] == ["/key"]
 
 
 def test_the_verifier_takes_keys_of_seats(world: World, ada: Person) -> None:

@@ -1,4 +1,4 @@
-"""How often one address and one token may call, and that a made-up address evades nothing."""
+"""Rate limits by address and by token; forged addresses do not evade them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.api_world import World, make_world, problem_of
+from tests.worlds.api_world import World, make_world, problem_of
 
 
 @contextmanager

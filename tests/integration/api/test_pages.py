@@ -8,13 +8,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from service.api.checks import checks, sources
-from service.api.html import ticked
-from service.api.pages import start_line
-from service.rulesets.catalogue import catalogue
-from service.rulesets.known import known_by_name
+from service.api.pages import checks, inline_code, sources, start_line
+from service.rulesets.catalogue import catalogue, known_by_name
 from service.verify.finding import Check
-from tests.api_world import World, problem_of
+from tests.worlds.api_world import World, problem_of
 
 PAGES = ("/", "/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
 
@@ -138,9 +135,9 @@ def test_no_other_source_is_shown(world: World, path: str) -> None:
 
 
 def test_source_is_shown_as_text(world: World) -> None:
-    answer = world.get("/source/record/chain.py")
+    answer = world.get("/source/shx/chain.py")
     assert answer.content_type == "text/plain; charset=utf-8"
-    assert answer.text == sources()["record"]["chain.py"]
+    assert answer.text == sources()["shx"]["chain.py"]
 
 
 def test_a_problem_names_the_calls_that_can_answer_with_it(world: World) -> None:
@@ -149,7 +146,7 @@ def test_a_problem_names_the_calls_that_can_answer_with_it(world: World) -> None
 
 
 def test_what_looks_like_html_stays_text() -> None:
-    assert ticked("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
+    assert inline_code("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
 
 
 def test_the_style_sheet_loads_nothing(world: World) -> None:

@@ -9,11 +9,10 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.event_store.directory import CustomRuleset
-from service.rulesets.catalogue import catalogue
+from service.rulesets.catalogue import catalogue, known_by_name
 from service.rulesets.custom import custom_definition
-from service.rulesets.known import known_by_name
-from tests.api_world import Person, World, problem_of
+from service.store.directory import CustomRuleset
+from tests.worlds.api_world import Person, World, problem_of
 
 
 def kept(world: World, owner: Person, hand: int) -> str:

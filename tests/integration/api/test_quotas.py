@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from service.api.places import Places
+from service.api.slots import Slots
 from service.application import quotas
-from tests.api_world import Person, World, make_world, problem_of
+from tests.worlds.api_world import Person, World, problem_of
 
 OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
 DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
@@ -70,13 +70,13 @@ def test_a_body_sent_in_chunks_is_measured_too(world: World) -> None:
 def test_no_more_logs_are_verified_at_a_time_than_a_process_can_bear(world: World) -> None:
     uploads = world.app.extensions["shithead"].uploads
     sent = {"data": b"{}", "content_type": "application/x-ndjson"}
-    held = [(f"10.0.0.{n}", uploads.take(f"10.0.0.{n}")) for n in range(4)]
+    held = [(f"10.0.0.{n}", uploads.acquire(f"10.0.0.{n}")) for n in range(4)]
     assert all(taken for _, taken in held)
     refused = world.client.post("/v1/verify", **sent)
     assert problem_of(refused) == "unavailable"
     assert refused.headers["Retry-After"] == "5"
     assert world.get("/v1/bots").status_code == 200
-    uploads.leave("10.0.0.0")
+    uploads.release("10.0.0.0")
     for _ in range(9):
         assert world.client.post("/v1/verify", **sent).status_code == 200
 
@@ -84,7 +84,7 @@ def test_no_more_logs_are_verified_at_a_time_than_a_process_can_bear(world: Worl
 class Slow(io.BytesIO):
     """A body on its way; `seen` says how many places to verify were free while it came."""
 
-    def __init__(self, raw: bytes, uploads: Places) -> None:
+    def __init__(self, raw: bytes, uploads: Slots) -> None:
         super().__init__(raw)
         self._uploads = uploads
         self.seen: list[int] = []
@@ -98,9 +98,9 @@ class Slow(io.BytesIO):
         return super().readinto(buffer)
 
     def _look(self) -> None:
-        taken = [name for name in "abcd" if self._uploads.take(name)]
+        taken = [name for name in "abcd" if self._uploads.acquire(name)]
         for name in taken:
-            self._uploads.leave(name)
+            self._uploads.release(name)
         self.seen.append(len(taken))
 
 
@@ -115,19 +115,6 @@ def test_an_upload_that_comes_slowly_holds_no_place_to_verify(world: World, kind
     assert problem_of(answer) == "not-a-bundle"
     assert body.seen
     assert set(body.seen) == {4}
-
-
-def test_uploads_on_their_way_leave_threads_for_others(database_url: str) -> None:
-    """A quarter of them may be held by who sends slowly; readers hold half."""
-    world = make_world(database_url, api_threads=16)
-    incoming = world.app.extensions["shithead"].incoming
-    assert [incoming.take(f"10.0.0.{n}") for n in range(5)] == [True] * 4 + [False]
-    sent = {"data": b"{}", "content_type": "application/x-ndjson"}
-    refused = world.client.post("/v1/verify", **sent)
-    assert (problem_of(refused), refused.headers["Retry-After"]) == ("unavailable", "5")
-    incoming.leave("10.0.0.0")
-    assert world.client.post("/v1/verify", **sent).status_code == 200
-    world.services.close()
 
 
 def test_a_large_upload_may_bring_a_key_for_repetitions(world: World) -> None:

@@ -8,7 +8,7 @@ from hashlib import sha256
 import psycopg
 import pytest
 
-from tests.api_world import Person, World, make_world, problem_of
+from tests.worlds.api_world import Person, World, make_world, problem_of
 
 EVERYWHERE = (
     *("/", "/docs", "/rules", "/style.css", "/nope", "/v1/nope", "/healthz", "/readyz"),
@@ -54,7 +54,7 @@ def test_options_names_the_methods(world: World) -> None:
     assert "Content-Type" not in answer.headers
 
 
-@pytest.mark.parametrize("depth", [33, 5000, 100_000])
+@pytest.mark.parametrize("depth", [33, 5000, 30_000])
 def test_what_is_nested_too_deeply_is_not_read(ada: Person, depth: int) -> None:
     body = b'{"a":' * depth + b"1" + b"}" * depth
     answer = ada.call(
@@ -74,11 +74,11 @@ def test_what_is_nested_a_little_is_read(ada: Person) -> None:
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("/moves", {"type": "play", "cards": ["7c"] * 50_000}),
-        ("/moves", {"type": "lay", "stacks": [["7c"]] * 50_000}),
-        ("/moves", {"type": "lay", "stacks": [["7c"] * 50_000]}),
-        ("/moves", {"type": "swap", "up": ["7c"] * 50_000, "hand": ["7c"]}),
-        ("/moves", {f"field {n}": 1 for n in range(30_000)}),
+        ("/moves", {"type": "play", "cards": ["7c"] * 25_000}),
+        ("/moves", {"type": "lay", "stacks": [["7c"]] * 25_000}),
+        ("/moves", {"type": "lay", "stacks": [["7c"] * 25_000]}),
+        ("/moves", {"type": "swap", "up": ["7c"] * 25_000, "hand": ["7c"]}),
+        ("/moves", {f"field {n}": 1 for n in range(400)}),
     ],
 )
 def test_endless_lists_get_a_short_answer(ada: Person, path: str, body: object) -> None:
@@ -88,13 +88,13 @@ def test_endless_lists_get_a_short_answer(ada: Person, path: str, body: object) 
 
 
 def test_endless_seats_get_a_short_answer(ada: Person) -> None:
-    answer = ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me"] * 50_000})
+    answer = ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me"] * 25_000})
     assert problem_of(answer) == "invalid-body"
     assert len(answer.data) < 1000
 
 
-def test_a_body_of_more_than_a_mebibyte_is_refused(ada: Person) -> None:
-    answer = ada.post("/v1/tables", {"ruleset": "x" * 2**20, "seats": ["me", "open"]})
+def test_a_body_above_the_limit_is_refused(ada: Person) -> None:
+    answer = ada.post("/v1/tables", {"ruleset": "x" * 2**18, "seats": ["me", "open"]})
     assert problem_of(answer) == "too-large"
 
 

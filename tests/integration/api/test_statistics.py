@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import orjson
 import pytest
 
-from schemas.statistics_schema import BlindChoicesSchema, ShufflesSchema
+from schemas.statistics import BlindChoicesSchema, ShufflesSchema
 from service.application import statistics
-from service.audit.blind_evidence import THRESHOLD
-from service.event_store.disputes import STATISTICS_TOPIC
-from tests.api_world import Person, World, problem_of
+from service.audit.statistics import THRESHOLD
+from service.store.disputes import STATISTICS_TOPIC
+from tests.worlds.api_world import Person, World, problem_of
 
 SHUFFLES = "/v1/statistics/shuffles"
 CHOICES = "/v1/statistics/blind-choices"
@@ -76,13 +77,28 @@ def test_each_finished_game_is_counted_once(world: World, ada: Person) -> None:
     assert world.get(SHUFFLES).json["n"] == 4
 
 
+def test_a_private_hand_is_counted_from_the_next_day_on(
+    world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A figure that grows at once would tell everybody when a private hand ends."""
+    game = ada.game(visibility="private")
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    forfeited(ada)
+    assert count(world) == 2
+    assert world.get(SHUFFLES).json["n"] == 1
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    monkeypatch.setattr(world.services.statistics, "_now", lambda: tomorrow)
+    for _ in range(2):
+        assert world.get(SHUFFLES).json["n"] == 2
+
+
 def test_a_running_game_is_in_no_statistics(world: World, ada: Person) -> None:
     ada.game()
     assert count(world) == 0
     told = world.get(SHUFFLES).json
     assert told["n"] == 0
     assert told["measures"] == []
-    assert "cannot tell" in told["cannot_tell"]
+    assert "do not show" in told["cannot_tell"]
 
 
 def test_what_is_counted_is_what_the_log_says(world: World, ada: Person) -> None:
@@ -119,6 +135,7 @@ def test_blind_choices_are_counted_and_prove_nothing_alone(world: World, ada: Pe
     assert ada.get(f"{CHOICES}?player={ada.id}").json == told
 
 
+@pytest.mark.parametrize("settings", [{"referee_hands": 0, "referee_account_seconds": 0}])
 def test_choices_are_for_the_player_and_for_referees(
     world: World, ada: Person, bob: Person
 ) -> None:
@@ -129,7 +146,8 @@ def test_choices_are_for_the_player_and_for_referees(
     assert problem_of(world.get(asked)) == "unauthorized"
     assert problem_of(ada.get(asked)) == "forbidden"
     assert bob.get(asked).json["n"] == 0
-    accusation = {"accused": 1, "seq": 0, "charge": "other", "statement": "He knows."}
+    ready = bob.post(f"/v1/games/{game}/moves", {"type": "ready"}).json["events"][0]["seq"]
+    accusation = {"accused": 1, "seq": ready, "charge": "other", "statement": "He knows."}
     dispute = ada.post(f"/v1/games/{game}/disputes", accusation).json
     judge = world.person("Judge")
     assert problem_of(judge.get(asked)) == "forbidden"

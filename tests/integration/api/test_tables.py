@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.api_world import Person, World, problem_of
+from tests.worlds.api_world import Person, World, problem_of
 
 
 @pytest.mark.parametrize(

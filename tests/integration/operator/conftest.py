@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import run
-from service.keyring import load_or_create
-from tests.api_world import Person, World
-from tests.operator_world import Operator, Said
+from service.cli.__main__ import run
+from service.keys.keyring import load_or_create
+from tests.worlds.api_world import Person, World
+from tests.worlds.operator_world import Operator, Said
 
 
 @pytest.fixture
-def operator(
-    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Operator:
+def operator(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Operator:
     """Return somebody who runs the server."""
 
     load_or_create(tmp_path / "keys.json")

@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from service.record.bundle import Bundle
+from service.shx.bundle import Bundle
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
-from tests.api_world import Person, World, problem_of
-from tests.operator_world import Operator, two_seats
+from tests.worlds.api_world import Person, World, problem_of
+from tests.worlds.operator_world import Operator, two_seats
 
 
 def test_a_revoked_token_opens_nothing_and_the_recovery_code_gives_another(
@@ -63,9 +63,7 @@ def test_an_erased_person_is_gone_and_their_games_stay_valid(
     ]
 
 
-def test_the_trail_keeps_no_name_of_a_player(
-    operator: Operator, ada: Person, bob: Person
-) -> None:
+def test_the_trail_keeps_no_name_of_a_player(operator: Operator, ada: Person, bob: Person) -> None:
     operator.done("rename", ada.id, "Another Unmistakable")
     operator.done("revoke-token", ada.id)
     operator.done("erase", ada.id)
@@ -124,7 +122,7 @@ def test_a_game_whose_seed_is_gone_is_said_to_be_stuck_and_does_not_end_without_
     status, out, _ = operator.admin("--json", "stuck")
     why = {line["game"]: line["why"] for line in map(json.loads, out.splitlines())}
     assert status == 2
-    assert "seed is gone" in why[lost]
+    assert "seed is lost" in why[lost]
     assert "k-other" in why[foreign]
     for game in (lost, foreign):
         status, _, err = operator.admin("abort", game)
@@ -149,8 +147,8 @@ def test_games_whose_time_is_long_past_are_stuck(
     lines = {line.split()[0]: line for line in out.splitlines()}
     assert lines.keys() == {bot_game, silent, timed}
     assert "a bot has the turn" in lines[bot_game]
-    assert "owes its entropy" in lines[silent]
-    assert "time is up" in lines[timed]
+    assert "entropy is overdue" in lines[silent]
+    assert "past its deadline" in lines[timed]
     assert thinking not in out
 
 
@@ -226,4 +224,44 @@ def test_without_an_address_it_looks_for_a_running_service_here(
     operator: Operator, tmp_path: Path
 ) -> None:
     status, _, err = operator.run("admin", "--data", tmp_path / "nothing", "trail")
-    assert (status, "nothing runs over" in err) == (1, True), err
+    assert (status, "no server runs over" in err) == (1, True), err
+
+
+def test_an_operator_reads_and_answers_disputes_against_the_server(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    game = f"/v1/games/{two_seats(ada, bob)['game']}"
+    body = {"accused": None, "seq": 2, "charge": "wrong_deal", "statement": "Five aces."}
+    dispute = ada.post(f"{game}/disputes", body).json
+    [listed] = [json.loads(line) for line in operator.done("--json", "disputes").splitlines()]
+    assert listed["id"] == dispute["id"]
+    assert [said["text"] for said in listed["statements"]] == ["Five aces."]
+    assert "accuser: Five aces." in operator.done("disputes")
+    assert dispute["id"] in operator.done("answer", dispute["id"], "There are eight.")
+    shown = ada.get(f"/v1/disputes/{dispute['id']}").json
+    assert shown["statements"][1] == {
+        "by": "accused",
+        "at": shown["statements"][1]["at"],
+        "text": "There are eight.",
+    }
+    assert world.get(f"/v1/disputes/{dispute['id']}").json["statements"][1]["text"] is None
+    assert operator.admin("answer", dispute["id"], "")[0] == 64
+    assert operator.admin("answer", uuid4(), "Where?")[0] == 1
+    assert [act for act, _, outcome in operator.trail() if outcome == "done"] == [
+        "disputes",
+        "disputes",
+        "answer",
+    ]
+
+
+def test_an_operator_is_no_side_where_a_seat_is_accused(
+    operator: Operator, ada: Person, bob: Person
+) -> None:
+    game = f"/v1/games/{two_seats(ada, bob)['game']}"
+    ready = bob.post(f"{game}/moves", {"type": "ready"}).json["events"][0]["seq"]
+    body = {"accused": 1, "seq": ready, "charge": "wrong_deal", "statement": "He was not."}
+    dispute = ada.post(f"{game}/disputes", body).json["id"]
+    assert operator.done("disputes") == ""
+    status, _, err = operator.admin("answer", dispute, "He was.")
+    assert (status, "forbidden" in err) == (1, True)
+    assert ("answer", dispute, "forbidden") in operator.trail()

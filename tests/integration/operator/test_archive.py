@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,13 +14,14 @@ import orjson
 import psycopg
 import pytest
 
-from service.event_store.bundles import Bundles
-from service.event_store.owner import Owner
-from service.event_store.queries import query
-from service.record.bundle import REFUSALS, read_bundle, write_bundle
-from service.record.hashing import sha256
-from tests.api_world import Person, World, problem_of
-from tests.operator_world import Operator, some_moves, told, two_seats
+from service.shx.bundle import REFUSALS, read_bundle, write_bundle
+from service.shx.hashing import sha256
+from service.store.archive import Bundles
+from service.store.database import query
+from service.store.operator import Owner
+from tests.running import wait_for
+from tests.worlds.api_world import Person, World, problem_of
+from tests.worlds.operator_world import Operator, some_moves, told, two_seats
 
 NOT_COMPARED = {"Date", "X-Request-ID"}
 FORMS = ("application/json", "application/x-ndjson")
@@ -42,7 +45,7 @@ def played(world: World, ada: Person, bob: Person, visibility: str) -> Played:
     refused = ada.post(f"{game}/moves", {"type": "swap", "up": cards[:1], "hand": cards[1:]})
     assert problem_of(refused) == "rule-refused"
     some_moves((ada, bob), game, 12)
-    accusation = {"accused": 1, "seq": 3, "charge": "other", "statement": "It was not so."}
+    accusation = {"accused": None, "seq": 3, "charge": "wrong_deal", "statement": "It was not so."}
     assert ada.post(f"{game}/disputes", accusation).status_code == 201
     assert bob.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
     told(world, UUID(table["game"]))
@@ -188,7 +191,7 @@ def test_a_dispute_can_be_opened_about_an_archived_game(
 ) -> None:
     game, _ = played
     operator.done("archive", "--game", game, "--to", operator.archive)
-    body = {"accused": 1, "seq": 0, "charge": "altered_log", "statement": "It was not so."}
+    body = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "It was not so."}
     dispute = ada.post(f"/v1/games/{game}/disputes", body)
     assert dispute.status_code == 201, dispute.text
     with psycopg.connect(operator.database_url) as owner:
@@ -234,7 +237,7 @@ def test_stopped_anywhere_a_second_run_goes_on(
 
     with monkeypatch.context() as patched:
         if step == "before the file":
-            patched.setattr("service.event_store.bundles.os.open", never)
+            patched.setattr("service.store.archive.os.open", never)
         else:
             patched.setattr(Owner, "archive", stopped)
         with pytest.raises(Stopped):
@@ -258,7 +261,7 @@ def test_a_full_disk_leaves_the_game_where_it_is_and_no_half_of_a_file(
     def full(_handle: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("service.whole_files.os.fsync", full)
+    monkeypatch.setattr("service.atomic_files.os.fsync", full)
     status, _, err = operator.admin("archive", "--game", game, "--to", operator.archive)
     assert (status, "No space left" in err) == (1, True)
     assert count(operator, "archived", game) == 0
@@ -284,9 +287,7 @@ def test_nobody_else_archives_a_game_while_its_file_is_written(
     keep, held = Bundles.keep, []
 
     def tried(bundles: Bundles, game: UUID, data: bytes) -> Path:
-        with psycopg.connect(
-            operator.database_url, cursor_factory=psycopg.RawCursor
-        ) as second:
+        with psycopg.connect(operator.database_url, cursor_factory=psycopg.RawCursor) as second:
             second.execute("SET lock_timeout = '10ms'")
             try:
                 second.execute(query("hold_game"), (game,))
@@ -297,6 +298,58 @@ def test_nobody_else_archives_a_game_while_its_file_is_written(
     monkeypatch.setattr(Bundles, "keep", tried)
     operator.done("archive", "--game", game, "--to", operator.archive)
     assert held == [game]
+
+
+@pytest.mark.heavy
+def test_two_runs_at_once_both_go_on_to_the_end(
+    operator: Operator,
+    world: World,
+    ada: Person,
+    bob: Person,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second waits for the game that the first holds, finds it archived and goes on."""
+    games = []
+    for _ in range(3):
+        game = UUID(two_seats(ada, bob)["game"])
+        bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+        told(world, game)
+        games.append(game)
+    keep = Bundles.keep
+    second: list[subprocess.Popen[str]] = []
+
+    def kept(bundles: Bundles, game: UUID, data: bytes) -> Path:
+        if not second:  # the first run holds its first game now
+            second.append(another_run(operator))
+            wait_for(lambda: waits_for_a_lock(operator), seconds=60)
+        return keep(bundles, game, data)
+
+    monkeypatch.setattr(Bundles, "keep", kept)
+    status, out, err = operator.admin("archive", "--older-than", "0", "--to", operator.archive)
+    words = second[0].communicate(timeout=60)
+    assert (status, second[0].returncode) == (0, 0), (out, err, words)
+    assert "by another run" in out + words[0]
+    assert [count(operator, "archived", game) for game in games] == [1, 1, 1]
+    assert len(list(operator.archive.glob("*.shx"))) == len(games)
+
+
+def another_run(operator: Operator) -> subprocess.Popen[str]:
+    """Start `shithead admin archive` in a process of its own."""
+    command = [sys.executable, "-m", "service.cli", "admin", "--as", "second", "--yes"]
+    command += ["--database-url", operator.database_url]
+    command += ["--key-file", str(operator.folder / "keys.json")]
+    command += ["archive", "--older-than", "0", "--to", str(operator.archive)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def waits_for_a_lock(operator: Operator) -> bool:
+    """Return whether a connection to this database waits for another's transaction."""
+    with psycopg.connect(operator.database_url) as owner:
+        row = owner.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ).fetchone()
+    return row is not None and row[0] > 0
 
 
 def test_a_game_that_runs_or_is_still_to_be_told_of_stays(
@@ -330,3 +383,21 @@ def test_only_games_that_are_old_enough_leave(
 def test_it_wants_to_know_the_folder_that_the_service_reads(operator: Operator) -> None:
     status, _, err = operator.admin("archive", "--older-than", "1")
     assert (status, "SHITHEAD_ARCHIVE" in err) == (64, True)
+
+
+def test_a_game_with_a_part_of_its_refused_attempts_stays(
+    operator: Operator, world: World, ada: Person, bob: Person
+) -> None:
+    """What is left of the evidence would go with the rows."""
+    game = UUID(two_seats(ada, bob)["game"])
+    path = f"/v1/games/{game}"
+    cards = [own_hand(bob, path)[0], own_hand(ada, path)[0]]
+    for _ in range(2):
+        ada.post(f"{path}/moves", {"type": "swap", "up": cards[:1], "hand": cards[1:]})
+    assert bob.post(f"{path}/moves", {"type": "forfeit"}).status_code == 201
+    told(world, game)
+    with psycopg.connect(operator.database_url) as owner:
+        owner.execute("DELETE FROM refusals WHERE game_id = %s AND arrival = 1", (game,))
+    status, _, said = operator.admin("archive", "--game", game, "--to", operator.archive)
+    assert (status, "are not those of its seal" in said) == (1, True)
+    assert count(operator, "refusals", game) == 1

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from service.embedded_postgres import EmbeddedPostgres, running_address
-from service.event_store.migrate import migrate
-from tests.operator_world import Operator
+from service.local.postgres import EmbeddedPostgres, running_address
+from service.store.migrate import migrate
+from tests.worlds.operator_world import Operator
 
 
 @pytest.mark.heavy

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.event_store.database import Database
-from service.public_log.postgres_log import PostgresLog
-from service.public_log.published import PublicLog
-from tests.api_world import Person, World, make_world
+from service.public_log.log import PublicLog
+from service.store.database import Database
+from service.store.public_log import PostgresLog
 from tests.contract.conftest import address_of_service
-from tests.log_world import Clock, Reader
+from tests.worlds.api_world import Person, World, make_world
+from tests.worlds.fake_log import Clock, Reader
 
 
 @pytest.fixture

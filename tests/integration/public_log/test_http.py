@@ -10,21 +10,22 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.bootstrap import Services
-from service.keyring import Keyring
-from service.record.bundle import PROOF, read_bundle, write_bundle
-from service.record.checkpoint import open_checkpoint
-from service.record.cosignature import Cosigner, cosign
-from service.record.notes import NoteSigner, NoteVerifier, parse_note
-from service.record.receipts import parse_receipt_body, receipt_body
-from service.record.server_keys import followed, read_keys
-from service.record.tiles import EMPTY, Tile, TiledTree, grow, read_entries
-from service.record.tlog_proof import TlogProof, check_proof, parse_proof
-from service.record.tree import leaf_hash
+from service.keys.keyring import Keyring
+from service.shx.bundle import PROOF, read_bundle, write_bundle
+from service.shx.keys import followed, read_keys
+from service.shx.receipts import parse_receipt_body, receipt_body
+from service.shx.tlog.checkpoint import open_checkpoint
+from service.shx.tlog.cosignature import Cosigner, cosign
+from service.shx.tlog.notes import NoteSigner, NoteVerifier, parse_note
+from service.shx.tlog.proof import TlogProof, check_proof, parse_proof
+from service.shx.tlog.tiles import EMPTY, Tile, TiledTree, grow, read_entries
+from service.shx.tlog.tree import leaf_hash
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Finding, Result
 from service.verify.report import Report
-from service.verify.verify import Given, verify_bundle
-from tests.api_world import Person, World, make_world, problem_of
-from tests.log_world import sequencer_of
+from service.verify.verify import verify_bundle
+from tests.worlds.api_world import Person, World, make_world, problem_of
+from tests.worlds.fake_log import sequencer_of
 
 YEAR = "public, max-age=31536000, immutable"
 WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(b"w" * 32))
@@ -135,7 +136,9 @@ def witnessed_bundle(world: World, person: Person) -> bytes:
 
 def test_the_bundle_of_an_anchored_game_brings_its_proof(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
-    given = Given(server_keys=(world.services.verifier,), witness_keys=(WITNESS.verifier,))
+    given = OutsideEvidence(
+        server_keys=(world.services.verifier,), witness_keys=(WITNESS.verifier,)
+    )
     report = verify_bundle(bundle, given)
     assert finding(report, Check.ANCHOR).result is Result.PASS
     assert finding(report, Check.WITNESS).result is Result.PASS
@@ -147,11 +150,11 @@ def test_the_bundle_of_an_anchored_game_brings_its_proof(world: World, ada: Pers
 def test_what_is_not_given_from_outside_is_missing(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
     for given, anchor, witness in (
-        (Given(), "missing", "n/a"),
-        (Given(witnessed=True), "missing", "missing"),
-        (Given(witness_keys=(WITNESS.verifier,)), "missing", "pass"),
-        (Given(witness_keys=(STRANGER.verifier,), witnessed=True), "missing", "missing"),
-        (Given(witness_keys=(STRANGER.verifier,)), "missing", "n/a"),
+        (OutsideEvidence(), "missing", "n/a"),
+        (OutsideEvidence(witnessed=True), "missing", "missing"),
+        (OutsideEvidence(witness_keys=(WITNESS.verifier,)), "missing", "pass"),
+        (OutsideEvidence(witness_keys=(STRANGER.verifier,), witnessed=True), "missing", "missing"),
+        (OutsideEvidence(witness_keys=(STRANGER.verifier,)), "missing", "n/a"),
     ):
         report = verify_bundle(bundle, given)
         assert finding(report, Check.ANCHOR).result.value == anchor, given
@@ -163,7 +166,9 @@ def test_a_quorum_of_the_witnesses_is_enough(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
     both = (WITNESS.verifier, STRANGER.verifier)
     for quorum, result in ((None, Result.MISSING), (2, Result.MISSING), (1, Result.PASS)):
-        report = verify_bundle(bundle, Given(witness_keys=both, witnessed=True, quorum=quorum))
+        report = verify_bundle(
+            bundle, OutsideEvidence(witness_keys=both, witnessed=True, quorum=quorum)
+        )
         assert finding(report, Check.WITNESS).result is result
 
 
@@ -179,7 +184,7 @@ def tampered(bundle: bytes, kind: str, services: Services) -> bytes:
     stranger = receipt_body(body.origin, uuid4(), body.seq, body.head).encode()
     beyond = receipt_body(body.origin, body.game, body.seq + 1, body.head).encode()
     line = other.key.sign(text.encode())
-    from service.record.notes import signature_line
+    from service.shx.tlog.notes import signature_line
 
     made = {
         "index": (proof.index + 1, proof.hashes, proof.checkpoint, proof.extra),
@@ -211,7 +216,7 @@ def tampered(bundle: bytes, kind: str, services: Services) -> bytes:
 )
 def test_a_proof_that_was_tampered_with_fails(world: World, ada: Person, kind: str) -> None:
     bundle = read_bundle(tampered(witnessed_bundle(world, ada), kind, world.services))
-    report = verify_bundle(bundle, Given(server_keys=(world.services.verifier,)))
+    report = verify_bundle(bundle, OutsideEvidence(server_keys=(world.services.verifier,)))
     assert finding(report, Check.ANCHOR).result is Result.FAIL
     assert report.result is Result.FAIL
 

@@ -9,28 +9,20 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.event_store.database import Database
-from service.event_store.postgres import PostgresStore
-from service.event_store.protocol import Commit, OutboxRow, StoreError
-from service.public_log.postgres_log import PostgresLog
-from service.public_log.published import PublicLog
+from service.public_log.log import Batch, Leaf, LogMoved, PublicLog
 from service.public_log.sequencer import LogBroken
-from service.public_log.store import Batch, Leaf, LogMoved
-from service.record.checkpoint import Checkpoint, sign_checkpoint
-from service.record.receipts import check_receipt, parse_receipt_body
-from service.record.tiles import EMPTY, grow
-from service.record.tlog_proof import check_proof
-from service.record.tree import leaf_hash, root
-from tests.api_world import Person
-from tests.log_world import (
-    SIGNER,
-    Clock,
-    Reader,
-    Stopped,
-    sequencer_of,
-    stopping_at,
-)
+from service.shx.receipts import check_receipt, parse_receipt_body
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from service.shx.tlog.proof import check_proof
+from service.shx.tlog.tiles import EMPTY, grow
+from service.shx.tlog.tree import leaf_hash, root
+from service.store.database import Database
+from service.store.events import Commit, OutboxRow, StoreError
+from service.store.postgres_events import PostgresStore
+from service.store.public_log import PostgresLog
 from tests.streams import append
+from tests.worlds.api_world import Person
+from tests.worlds.fake_log import SIGNER, Clock, Reader, Stopped, sequencer_of, stopping_at
 
 STEPS = ("read", "built", "appended", "checked", "signed")
 

@@ -10,14 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from service.event_store.database import Database
-from service.public_log.postgres_log import PostgresLog
-from service.public_log.published import PublicLog
-from service.public_log.signed import SignedFile
-from service.public_log.store import Head, SignedHead
+from service.public_log.log import Head, PublicLog, SignedHead
+from service.public_log.sequencer import SignedFile
 from service.public_log.witness import Witness, WitnessState
+from service.store.database import Database
+from service.store.public_log import PostgresLog
 from tests.integration.public_log.test_sequencer import add_games, games_in
-from tests.log_world import ORIGIN, SIGNER, WITNESS, Reader, answering, sequencer_of
+from tests.worlds.fake_log import ORIGIN, SIGNER, WITNESS, Reader, answering, sequencer_of
 
 
 def test_many_at_once_make_one_tree(

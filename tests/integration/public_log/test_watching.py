@@ -13,18 +13,18 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from service.public_log.following import follow
+from service.public_log.freshness import Expected
 from service.public_log.log_client import LogClient, Unreachable
 from service.public_log.monitor import Monitor, MonitorState, load_state, save_state
 from service.public_log.sequencer import Sequencer
-from service.public_log.witness import Witness, WitnessState
-from service.public_log.witnesses import RemoteWitness, WitnessRefused
-from service.record.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
-from service.record.cosignature import Cosigner, cosignatures
-from service.record.notes import NoteSigner, parse_note
-from service.record.tree import leaf_hash, root
-from tests.api_world import Person, World
-from tests.log_world import WITNESS, answering
+from service.public_log.witness import Witness, WitnessState, follow
+from service.public_log.witness_client import RemoteWitness, WitnessRefused
+from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
+from service.shx.tlog.cosignature import Cosigner, cosign, cosignatures
+from service.shx.tlog.notes import NoteSigner, parse_note
+from service.shx.tlog.tree import leaf_hash, root
+from tests.worlds.api_world import Person, World
+from tests.worlds.fake_log import WITNESS, answering
 
 Answer = Callable[[str], bytes | None]
 
@@ -80,6 +80,7 @@ class Watch:
         self.client, self.path = client, path
         self.kept: list[bytes] = []
         self.now = datetime.now(UTC)
+        self.expected = Expected()
 
     def look(self) -> list[str]:
         """Look once and return what was found that is new."""
@@ -91,6 +92,7 @@ class Watch:
             now=lambda: self.now,
             unsealed_after=timedelta(hours=24),
             keep=self.kept.append,
+            expected=self.expected,
         )
         monitor.look()
         save_state(self.path, state)
@@ -286,6 +288,99 @@ def test_a_game_without_a_seal_is_reported_after_a_day(
     assert watch.look() == []
     watch.now += timedelta(hours=2)
     assert watch.look() == ["unsealed"]
+
+
+def test_an_old_checkpoint_beside_newer_games_is_reported_once(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    """A monitor that begins today is shown yesterday's log, signed and whole."""
+    ada.game()
+    world.services.sequencer.run_once()
+    liar.lies["/v1/log/checkpoint"] = world.get("/v1/log/checkpoint").data
+    later = ada.game().rpartition("/")[2]
+    world.services.sequencer.run_once()
+    assert watch.look() == [], "a leaf may take its time"
+    watch.now += timedelta(minutes=11)
+    assert watch.look() == ["stale"]
+    assert later in watch.state.findings[0]
+    watch.now += timedelta(hours=1)
+    assert watch.look() == []
+
+
+def test_a_checkpoint_shown_for_ever_is_reported_once_for_each_tree(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    """The operator shows the monitor an old log and an old list of games, for ever."""
+    watch.expected = Expected(fresh_within=timedelta(hours=72))
+    play(ada)
+    world.services.sequencer.run_once()
+    assert watch.look() == []
+    for path in ("/v1/log/checkpoint", "/v1/games"):
+        liar.lies[path] = world.get(path).data
+    play(ada)
+    world.services.sequencer.run_once()
+    watch.now += timedelta(hours=71)
+    assert watch.look() == []
+    watch.now += timedelta(hours=2)
+    assert watch.look() == ["stale"]
+    watch.now += timedelta(hours=2)
+    assert watch.look() == []
+    liar.lies.clear()
+    assert watch.look() == []
+    watch.now += timedelta(hours=73)
+    assert watch.look() == ["stale"]
+
+
+def test_a_rollback_is_reported_once_whatever_sizes_it_shows(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    shown = []
+    for _ in range(3):
+        play(ada)
+        world.services.sequencer.run_once()
+        shown.append(world.get("/v1/log/checkpoint").data)
+    assert watch.look() == []
+    liar.lies["/v1/log/checkpoint"] = shown[1]
+    assert watch.look() == ["rollback"]
+    liar.lies["/v1/log/checkpoint"] = shown[0]
+    assert watch.look() == []
+    assert watch.kept == shown[1::-1], "each of them is kept"
+
+
+def test_a_log_whose_witnesses_fell_silent_is_reported(
+    world: World, ada: Person, watch: Watch, witness: Witness
+) -> None:
+    other = Cosigner(name="w.example/2", key=Ed25519PrivateKey.generate()).verifier
+    sequencer = world.services.sequencer
+    with answering(witness) as here:
+        sequencer._witnesses = (here,)
+        play(ada)
+        sequencer.run_once()
+        assert sequencer.ask_witnesses() == []
+    watch.expected = Expected(witnesses=[WITNESS.verifier, other], quorum=1)
+    assert watch.look() == []
+    watch.now += timedelta(minutes=59)
+    assert watch.look() == []
+    play(ada)
+    sequencer.run_once()
+    watch.now += timedelta(minutes=59)
+    assert watch.look() == [], "seen with a cosignature an hour ago"
+    watch.now += timedelta(minutes=2)
+    assert watch.look() == ["cosignatures"]
+    watch.now += timedelta(minutes=2)
+    assert watch.look() == []
+
+
+def test_a_false_cosignature_is_reported(
+    world: World, ada: Person, watch: Watch, liar: Liar
+) -> None:
+    play(ada)
+    world.services.sequencer.run_once()
+    note = world.get("/v1/log/checkpoint").data
+    line = cosign("another text\n", WITNESS, timestamp=int(time.time()))
+    liar.lies["/v1/log/checkpoint"] = note + line.encode()
+    watch.expected = Expected(witnesses=[WITNESS.verifier])
+    assert watch.look() == ["cosignatures"]
 
 
 def test_a_witness_that_looks_for_itself_cosigns_what_grows(

@@ -11,13 +11,14 @@ from flask.testing import FlaskClient
 
 from service.api.app import create_app
 from service.application.errors import Unfollowed
-from service.application.game_record import load
+from service.application.games.record import load
 from service.bootstrap import Services, compose
 from service.config import Settings
-from service.event_store.memory import MemoryStore
-from service.event_store.memory_directory import MemoryDirectory
-from tests.made_games import Plan, made_game
-from tests.set_world import KEYS, SetWorld, open_game, person
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
+from tests.random_games import Plan, made_game
+from tests.worlds.fake_world import KEYS, SetWorld, open_game, person
 
 CALLS = (
     "",
@@ -38,7 +39,14 @@ def broken() -> tuple[UUID, FlaskClient]:
 
     def composed() -> Services:
         directory = MemoryDirectory(store)
-        return compose(store=store, directory=directory, keyring=KEYS, origin="a.test", world=world)
+        return compose(
+            log_store=MemoryLog(),
+            store=store,
+            directory=directory,
+            keyring=KEYS,
+            origin="a.test",
+            world=world,
+        )
 
     services = composed()
     host, guest = person(services, "Ada"), person(services, "Bob")
@@ -59,7 +67,7 @@ def test_what_makes_no_game_is_answered_with_a_problem_and_told_to_the_operator(
     assert (answer.status_code, answer.mimetype) == (503, "application/problem+json")
     assert answer.json is not None
     assert answer.json["type"] == "/problems/unavailable"
-    assert answer.json["detail"].startswith("what is stored of this game does not fit together")
+    assert answer.json["detail"].startswith("the stored record of this game is inconsistent")
     assert f"game {game} cannot be followed at seq 1" in caplog.text
 
 

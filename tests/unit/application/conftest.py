@@ -9,10 +9,11 @@ import pytest
 
 from service.application.callers import Player
 from service.bootstrap import Services, compose
-from service.event_store.memory import MemoryStore
-from service.event_store.memory_directory import MemoryDirectory
-from service.event_store.protocol import Commit
-from tests.set_world import KEYS, SetWorld, Wakes, person
+from service.store.events import Commit
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
+from tests.worlds.fake_world import KEYS, SetWorld, Wakes, person
 
 
 class Rivals(MemoryStore):
@@ -42,6 +43,7 @@ class House:
     def process(self) -> Services:
         """Return the services of one more process."""
         return compose(
+            log_store=MemoryLog(),
             store=self.store,
             directory=MemoryDirectory(self.store),
             keyring=KEYS,

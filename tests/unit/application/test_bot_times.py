@@ -10,21 +10,21 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application import turns
-from service.application.beat import Beat
 from service.application.callers import Player
-from service.application.entries import GameEntry
-from service.application.wake import WakeKind, next_wake
+from service.application.games import due_moves
+from service.application.games.cache import GameEntry
+from service.application.games.schedule import Beat, WakeKind, next_wake
 from service.bootstrap import Services, compose
 from service.domain.commands import Move, Seat
 from service.domain.events import Clock
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves, may_act
-from service.event_store.memory_directory import MemoryDirectory
-from service.event_store.rows import DueGame
-from service.record.times import parse_time
-from tests.set_world import BEGIN, KEYS, entry_of, legal, lines_of, open_game, person, post
+from service.shx.canonical import parse_time
+from service.store.rows import DueGame
+from tests.memory.directory import MemoryDirectory
+from tests.memory.public_log import MemoryLog
 from tests.unit.application.conftest import House
+from tests.worlds.fake_world import BEGIN, KEYS, entry_of, legal, lines_of, open_game, person, post
 
 BEAT = 0.02
 WINDOW = 3
@@ -36,6 +36,7 @@ def hurried(house: House) -> Services:
     world = house.world
     beat = Beat(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
     return compose(
+        log_store=MemoryLog(),
         store=house.store,
         directory=MemoryDirectory(house.store),
         keyring=KEYS,
@@ -56,7 +57,7 @@ def thinking(house: House, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         house.world.wait(len(moves) / 10_000)
         return moves
 
-    monkeypatch.setattr(turns, "legal_moves", slowly)
+    monkeypatch.setattr(due_moves, "legal_moves", slowly)
     return thought
 
 

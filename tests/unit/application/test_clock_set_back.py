@@ -6,12 +6,12 @@ from uuid import UUID
 
 import orjson
 
-from service.record.bundle import Bundle
-from service.verify.command import verify_all
+from service.shx.bundle import Bundle
+from service.verify.evidence import OutsideEvidence
+from service.verify.files import verify_all
 from service.verify.finding import Check, Result
-from service.verify.verify import Given
-from tests.set_world import lines_of, open_game, person, post
 from tests.unit.application.conftest import House
+from tests.worlds.fake_world import lines_of, open_game, person, post
 
 
 def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(house: House) -> None:
@@ -24,6 +24,6 @@ def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(house: House) -
     table = UUID(orjson.loads(lines_of(services, first)[0])["data"]["table"])
     second = UUID(orjson.loads(services.tables.deal(host, table, None).body)["game"]["id"])
     bundles = [Bundle(lines=lines_of(services, game)) for game in (first, second)]
-    for report in verify_all(bundles, Given()):
+    for report in verify_all(bundles, OutsideEvidence()):
         found = {finding.check: finding.result for finding in report.findings}
         assert found[Check.SEQUENCE] is Result.PASS

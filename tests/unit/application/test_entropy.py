@@ -9,12 +9,12 @@ import pytest
 
 from service.application.callers import Caller, Player
 from service.application.errors import Refusal
-from service.application.wake import ENTROPY_SECONDS
+from service.application.games.schedule import ENTROPY_SECONDS
 from service.bootstrap import Services
 from service.domain.events import Entropy
-from service.record.shuffle import client_commit
-from tests.set_world import assert_sound, open_game, person, types_of, version_of
+from service.shx.shuffle import client_commit
 from tests.unit.application.conftest import House
+from tests.worlds.fake_world import assert_sound, open_game, person, types_of, version_of
 
 VALUES = ("aa" * 32, "bb" * 32)
 

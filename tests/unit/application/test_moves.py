@@ -9,9 +9,10 @@ import pytest
 
 from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
-from service.application.moves import ATTEMPTS
+from service.application.handler import ATTEMPTS
 from service.bootstrap import Services
-from tests.set_world import (
+from tests.unit.application.conftest import House
+from tests.worlds.fake_world import (
     assert_sound,
     entry_of,
     legal,
@@ -22,7 +23,6 @@ from tests.set_world import (
     types_of,
     version_of,
 )
-from tests.unit.application.conftest import House
 
 READY = {"type": "ready"}
 

@@ -11,7 +11,8 @@ from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
-from tests.set_world import (
+from tests.unit.application.conftest import House
+from tests.worlds.fake_world import (
     assert_sound,
     entry_of,
     legal,
@@ -22,7 +23,6 @@ from tests.set_world import (
     types_of,
     version_of,
 )
-from tests.unit.application.conftest import House
 
 CLOCK = Clock(turn_seconds=5, swap_seconds=8)
 KEY = Idempotency(key="k", path="/back", body_hash=b"a" * 32)

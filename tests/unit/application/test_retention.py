@@ -10,17 +10,15 @@ import pytest
 
 from service.application.retention import KEPT, Purging, Retention, retention_of
 from service.config import settings_from
-from service.event_store.memory import MemoryStore
-from service.event_store.memory_directory import MemoryDirectory
-from service.event_store.protocol import OutboxRow
-from tests.set_world import BEGIN, SetWorld
-from tests.streams import answer, append, commit, new_game, register
+from service.store.events import OutboxRow
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.streams import answer, append, commit, new_game, refused, register
+from tests.worlds.fake_world import BEGIN, SetWorld
 
 ENOUGH = {"SHITHEAD_DATABASE_URL": "postgresql://u@h/d", "SHITHEAD_KEY_FILE": "/keys.json"}
 DAY = timedelta(days=1)
-SHORT = Retention(
-    answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, unused_players=100 * DAY
-)
+SHORT = Retention(answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, unused_players=100 * DAY)
 
 
 class Kept:
@@ -30,13 +28,12 @@ class Kept:
         self.world = SetWorld()
         store = MemoryStore(clock=self.world.now)
         self.store, self.directory = store, MemoryDirectory(store)
-        self.purging = Purging(
-            store=store, directory=self.directory, world=self.world, kept=kept
-        )
-        game = new_game(store, status="ended", ended_at=BEGIN)
+        self.purging = Purging(store=store, directory=self.directory, world=self.world, kept=kept)
+        game = new_game(store)
+        self.directory.record_refusal(game, refused(at=BEGIN))
         rows = [OutboxRow(stream=game, version=2, topic=t) for t in ("game", "log", "statistics")]
-        store.commit(commit(append(game, b"b", expected=1), answer=answer(), outbox=tuple(rows)))
-        self.directory.record_refusal(game=game, at=BEGIN, seat=0, key_id="1", sealed=b"x")
+        over = append(game, b"b", expected=1, summary={"status": "ended", "ended_at": BEGIN})
+        store.commit(commit(over, answer=answer(), outbox=tuple(rows)))
         register(self.directory)
 
     def gone(self, days: float) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.application.ruleset_pages import described
+from service.application.rulesets import described
 from service.rulesets.catalogue import catalogue, definition
 
 

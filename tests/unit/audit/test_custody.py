@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.audit_decision_schema import CustodySchema
+from schemas.audit import CustodySchema
 from service.audit.custody import custody
-from service.audit.story import Story
 from service.domain.cards import HIDDEN
 from service.domain.errors import UnknownCard
 from service.domain.game import Game
 from service.domain.view import ALL, seen_by
-from tests.unit.audit.stories import NAMES, sample, story_of
+from service.replay.history import History
+from tests.unit.audit.histories import NAMES, history_of, sample
 from tests.unit.playing import RULESETS, play, rules, seat_counts
 
 
-def codes(story: Story) -> list[str]:
-    return sorted(story.games[-1].deck)
+def codes(history: History) -> list[str]:
+    return sorted(history.games[-1].deck)
 
 
 def zones_of(game: Game, card: str) -> list[tuple[str, int | None, int | None]]:
@@ -35,15 +35,15 @@ def zones_of(game: Game, card: str) -> list[tuple[str, int | None, int | None]]:
     return found or [("stock", None, None)]  # before the deal
 
 
-def check(story: Story, card: str) -> None:
-    found = custody(story, card)
+def check(history: History, card: str) -> None:
+    found = custody(history, card)
     assert CustodySchema().validate(found) == {}
-    assert story.games[-1].deck[found["p"]] == card
+    assert history.games[-1].deck[found["p"]] == card
     seqs = [s for part in found["path"] for s in range(part["from_seq"], part["to_seq"] + 1)]
-    assert seqs == list(range(len(story.log)))
+    assert seqs == list(range(len(history.log)))
     for part in found["path"]:
         for seq in (part["from_seq"], part["to_seq"]):
-            game = story.games[seq]
+            game = history.games[seq]
             assert zones_of(game, card) == [(part["zone"], part["seat"], part["slot"])]
             seers = {
                 viewer for viewer in range(len(game.seats)) if sees(seen_by(game, viewer), card)
@@ -60,39 +60,39 @@ def sees(game: Game, card: str) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_card_of_a_sample_is_somewhere_at_every_version(name: str) -> None:
-    story = sample(name)
-    if story.games[-1].deck:
-        for card in codes(story)[::5]:
-            check(story, card)
+    history = sample(name)
+    if history.games[-1].deck:
+        for card in codes(history)[::5]:
+            check(history, card)
 
 
 @pytest.mark.parametrize("identity", RULESETS)
 def test_each_card_of_every_ruleset_is_somewhere_at_every_version(identity: str) -> None:
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[-1], 3, turn_limit=60)
-    story = story_of(game, game.deck)
-    for card in codes(story)[::7]:
-        check(story, card)
+    history = history_of(game, game.deck)
+    for card in codes(history)[::7]:
+        check(history, card)
 
 
 def test_without_a_deck_only_public_stretches_are_told() -> None:
     whole = sample("leeds")
-    story = Story(whole.log[:-2])
+    history = History(whole.log[:-2])
     for card in codes(whole):
-        told = custody(story, card, viewer=None)["path"]
+        told = custody(history, card, viewer=None)["path"]
         public = [p for p in custody(whole, card)["path"] if p["seen_by"] == "all"]
-        last = story.end
+        last = history.end
         clipped = [{**p, "to_seq": min(p["to_seq"], last)} for p in public]
         assert told == [p for p in clipped if p["from_seq"] <= last]
         assert HIDDEN not in str(told)
 
 
 def test_a_seat_is_told_its_own_hand_and_no_other() -> None:
-    story = sample("shithead")
-    for card in codes(story):
-        parts = custody(story, card, viewer=1)["path"]
+    history = sample("shithead")
+    for card in codes(history):
+        parts = custody(history, card, viewer=1)["path"]
         assert all(part["seen_by"] == "all" or 1 in part["seen_by"] for part in parts)
-        whole = custody(story, card, viewer=ALL)["path"]
+        whole = custody(history, card, viewer=ALL)["path"]
         assert parts == [p for p in whole if p["seen_by"] == "all" or 1 in p["seen_by"]]
 
 
@@ -101,12 +101,12 @@ def test_starters_put_under_the_stock_are_seen_there() -> None:
     ruleset = rules("shit-boot")
     for seed in range(40):
         game = play(ruleset, 3, seed, turn_limit=30)
-        story = story_of(game, game.deck)
-        dealt = next(line.event for line in story.log if hasattr(line.event, "returned"))
+        history = history_of(game, game.deck)
+        dealt = next(line.event for line in history.log if hasattr(line.event, "returned"))
         for opening in dealt.returned:
-            part = custody(story, opening.card)["path"][1]
+            part = custody(history, opening.card)["path"][1]
             assert (part["zone"], part["seen_by"]) == ("stock", "all")
-            public = custody(story_of(game), opening.card, viewer=None)
+            public = custody(history_of(game), opening.card, viewer=None)
             assert public["path"][0] == part
             assert public["p"] == opening.p
         if dealt.returned:

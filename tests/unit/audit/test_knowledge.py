@@ -6,16 +6,16 @@ import random
 
 import pytest
 
-from schemas.audit_decision_schema import KnowledgeSchema
+from schemas.audit import KnowledgeSchema
 from service.audit.custody import custody
 from service.audit.knowledge import knowledge
-from service.audit.story import Story
 from service.domain.cards import HIDDEN, Card
 from service.domain.events import CardsDealt, PilePickedUp
 from service.domain.evolve import fold
 from service.domain.game import Game
+from service.replay.history import History
 from service.replay.openings import masked_deck, seat_openings
-from tests.unit.audit.stories import NAMES, sample, story_of
+from tests.unit.audit.histories import NAMES, history_of, sample
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 
 
@@ -41,11 +41,11 @@ def visible(game: Game) -> set[str]:
 def test_a_seat_knows_what_the_log_and_its_openings_give(identity: str) -> None:
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[-1], 5, turn_limit=60)
-    story = story_of(game, game.deck)
+    history = history_of(game, game.deck)
     rng = random.Random(identity)
     for version in [1, 3, len(game.events), *rng.sample(range(1, len(game.events)), 5)]:
-        for seat in range(len(story.games[0].seats)):
-            found = knowledge(story, seat, version)
+        for seat in range(len(history.games[0].seats)):
+            found = knowledge(history, seat, version)
             cards = [line["card"] for line in found["cards"]]
             assert set(cards) == known_to(game, seat, version)
             assert sorted(cards + found["unseen"]) == sorted(game.deck)
@@ -54,12 +54,12 @@ def test_a_seat_knows_what_the_log_and_its_openings_give(identity: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_where_a_seat_knows_a_card_it_is(name: str) -> None:
-    story = sample(name)
-    version = len(story.log) * 2 // 3 + 1
-    if not story.games[-1].deck:
+    history = sample(name)
+    version = len(history.log) * 2 // 3 + 1
+    if not history.games[-1].deck:
         return
-    for line in knowledge(story, 1, version)["cards"][::4]:
-        path = custody(story, line["card"])["path"]
+    for line in knowledge(history, 1, version)["cards"][::4]:
+        path = custody(history, line["card"])["path"]
         now = next(p for p in path if p["from_seq"] <= version - 1 <= p["to_seq"])
         assert (now["zone"], now["seat"]) == (line["zone"], line["seat"])
         first = next(p["from_seq"] for p in path if p["seen_by"] == "all" or 1 in p["seen_by"])
@@ -67,41 +67,41 @@ def test_where_a_seat_knows_a_card_it_is(name: str) -> None:
 
 
 def test_what_is_known_stays_known() -> None:
-    story = sample("covered-queen")
+    history = sample("covered-queen")
     known: dict[str, tuple[int, str]] = {}
-    for version in range(1, len(story.log) + 1, 7):
-        lines = knowledge(story, 0, version)["cards"]
+    for version in range(1, len(history.log) + 1, 7):
+        lines = knowledge(history, 0, version)["cards"]
         now = {line["card"]: (line["since_seq"], line["by"]) for line in lines}
         assert known.items() <= now.items()
         known = now
 
 
 def test_how_a_card_came_to_be_known() -> None:
-    story = sample("shithead")
-    dealt = next(r.seq for r in story.log if isinstance(r.event, CardsDealt))
-    lines = knowledge(story, 0, dealt + 1)["cards"]
+    history = sample("shithead")
+    dealt = next(r.seq for r in history.log if isinstance(r.event, CardsDealt))
+    lines = knowledge(history, 0, dealt + 1)["cards"]
     by = {line["by"]: line for line in lines}
     assert set(by) == {"own", "table"}
-    assert len(lines) == 3 + 3 * len(story.games[0].seats)
-    last = knowledge(story, 0, len(story.log))["cards"]
+    assert len(lines) == 3 + 3 * len(history.games[0].seats)
+    last = knowledge(history, 0, len(history.log))["cards"]
     assert {line["by"] for line in last} >= {"own", "table", "pile", "drawn"}
 
 
 def test_a_pile_taken_is_known_in_the_hand_of_whoever_took_it() -> None:
-    story = sample("shithead")
-    taken = next(r for r in story.log if isinstance(r.event, PilePickedUp))
+    history = sample("shithead")
+    taken = next(r for r in history.log if isinstance(r.event, PilePickedUp))
     assert isinstance(taken.event, PilePickedUp)
-    pile = story.games[taken.seq - 1].pile
-    other = (taken.event.taker + 1) % len(story.games[0].seats)
-    told = {line["card"]: line for line in knowledge(story, other, taken.seq + 1)["cards"]}
+    pile = history.games[taken.seq - 1].pile
+    other = (taken.event.taker + 1) % len(history.games[0].seats)
+    told = {line["card"]: line for line in knowledge(history, other, taken.seq + 1)["cards"]}
     assert pile
     assert all(told[card]["zone"] == "hand" for card in pile)
     assert all(told[card]["seat"] == taken.event.taker for card in pile)
 
 
 def test_the_seal_adds_nothing() -> None:
-    story = sample("shithead")
-    before = knowledge(story, 0, len(story.log) - 1)
-    assert {**knowledge(story, 0, len(story.log)), "version": before["version"]} == before
+    history = sample("shithead")
+    before = knowledge(history, 0, len(history.log) - 1)
+    assert {**knowledge(history, 0, len(history.log)), "version": before["version"]} == before
     assert before["unseen"]
-    assert isinstance(story, Story)
+    assert isinstance(history, History)

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import orjson
 import pytest
 
-from service.application.auditing import deck_for
 from service.audit.custody import custody
 from service.audit.decision import decision
 from service.audit.knowledge import knowledge
-from service.audit.story import Story
 from service.domain.cards import Card
+from service.domain.events import Event
 from service.domain.evolve import fold
 from service.domain.view import Viewer
-from tests.unit.audit.stories import AT, Line
+from service.replay.history import History
+from service.replay.openings import masked_deck, seat_openings
+from tests.unit.audit.histories import AT, line
 from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
+
+
+def deck_for(
+    events: Iterable[Event], deck: tuple[Card, ...], viewer: Viewer
+) -> tuple[Card, ...] | None:
+    """Return the deck as far as a viewer may know it before the seal."""
+    return None if viewer is None else masked_deck(deck, seat_openings(events, int(viewer)))
+
 
 REFUSED = [{"at": AT, "seat": seat, "move": {"type": "pass"}, "rule": "x"} for seat in range(5)]
 
 
 def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
     """Return all that the audit ever tells `viewer` of a running game, as a seat asks for it."""
-    log = [Line(seq=seq, event=event) for seq, event in enumerate(game.events[:version])]
-    story = Story(log, deck_for(game.events[:version], deck, viewer))
+    log = [line(seq, event) for seq, event in enumerate(game.events[:version])]
+    history = History(log, deck_for(game.events[:version], deck, viewer))
     told: list[object] = [
-        decision(story, done.first, viewer=viewer, refused=REFUSED) for done in story.done
+        decision(history, move.first, viewer=viewer, refused=REFUSED) for move in history.moves
     ]
-    told += [custody(story, card, viewer=viewer) for card in sorted(deck)[::3]]
+    told += [custody(history, card, viewer=viewer) for card in sorted(deck)[::3]]
     if isinstance(viewer, int):
-        told += [knowledge(story, viewer, at) for at in (1, version // 2 + 1, version)]
+        told += [knowledge(history, viewer, at) for at in (1, version // 2 + 1, version)]
     return orjson.dumps(told)
 
 
@@ -56,10 +66,10 @@ def test_a_seat_is_told_before_the_seal_what_it_is_told_after_it(identity: str) 
     """What a seat could do did not depend on cards that it did not see."""
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[0], 22, turn_limit=40)
-    log = [Line(seq=seq, event=event) for seq, event in enumerate(game.events[:-2])]
-    whole = Story(log, game.deck)
+    log = [line(seq, event) for seq, event in enumerate(game.events[:-2])]
+    whole = History(log, game.deck)
     for seat in range(len(whole.games[0].seats)):
-        own = Story(log, deck_for(game.events[:-2], game.deck, seat))
-        for done in own.done:
-            if done.seat == seat:
-                assert decision(own, done.first, viewer=seat) == decision(whole, done.first)
+        own = History(log, deck_for(game.events[:-2], game.deck, seat))
+        for move in own.moves:
+            if move.seat == seat:
+                assert decision(own, move.first, viewer=seat) == decision(whole, move.first)

@@ -8,9 +8,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.audit.blind_evidence import FALSE_ALARM, THRESHOLD, Choice, e_value
 from service.audit.chi_square import chi_square_p, chi_square_quantile, upper_gamma
-from service.audit.shuffle_evidence import ABORTED, ENOUGH, LUCK, POSITIONS, Measure, Tally
+from service.audit.statistics import (
+    ABORTED,
+    ENOUGH,
+    FALSE_ALARM,
+    LUCK,
+    POSITIONS,
+    THRESHOLD,
+    Choice,
+    Measure,
+    Tally,
+    e_value,
+)
 from service.domain.cards import ordered_deck
 
 DECK = ordered_deck(decks=1, jokers=0)

@@ -5,23 +5,24 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.moves import move_of
-from schemas.view_schema import GameViewSchema
+from schemas.view_fields import GameViewSchema
 from schemas.views import Facts, view_json
+from service.bots.bot import bot_rng
 from service.bots.registry import bots
-from service.bots.seeding import bot_rng
 from service.domain.commands import Move, Play, Seat, Swap
 from service.domain.evolve import fold
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
 from service.domain.view import seen_by
+from tests.changed import replace
+from tests.examples import examples
 from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
 
 FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
@@ -55,7 +56,7 @@ def test_a_bot_plays_every_ruleset_to_its_end(name: str, identity: str, hand: in
     assert game.status is Status.ENDED
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(
     identity=st.sampled_from(RULESETS),
     names=st.lists(st.sampled_from(NAMES), min_size=2, max_size=5),
@@ -96,11 +97,9 @@ def test_random_never_takes_a_card_back_to_the_table_that_came_from_there() -> N
         assert move["type"] == "ready" or move["up"] == ["4h"]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(identity=st.sampled_from(RULESETS), seed=st.integers(0, 2**32), data=st.data())
-def test_a_bot_asked_twice_chooses_the_same(
-    identity: str, seed: int, data: st.DataObject
-) -> None:
+def test_a_bot_asked_twice_chooses_the_same(identity: str, seed: int, data: st.DataObject) -> None:
     ruleset = rules(identity)
     played = play(ruleset, seat_counts(ruleset)[0], seed)
     version = data.draw(st.integers(3, len(played.events) - 2))
@@ -151,9 +150,7 @@ def test_a_bot_plays_a_ruleset_that_the_catalogue_does_not_know(name: str) -> No
         assert game.status is Status.ENDED
 
 
-def _shitheads(
-    first: str, second: str, games: int, identity: str = "shithead"
-) -> Counter[str]:
+def _shitheads(first: str, second: str, games: int, identity: str = "shithead") -> Counter[str]:
     """Return how often each of two bots was the shithead, the seats changed every game."""
     lost: Counter[str] = Counter()
     for seed in range(games):
@@ -188,7 +185,7 @@ def _playing(hand: str, pile: str, stock: int = 10) -> Game:
         game.with_seat(0, mine),
         status=Status.PLAYING,
         turn=0,
-        opening=False,
+        first_turn=False,
         stock=game.stock[:stock],
         pile=cards(pile),
     )

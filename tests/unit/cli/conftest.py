@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import run
+from service.cli.__main__ import run
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "tests" / "golden" / "samples"
@@ -36,7 +36,7 @@ def program() -> Callable[..., Said]:
     """Return a way to run a command line in a process of its own, as an installed script does."""
 
     def call(*words: str | Path, **variables: str) -> Said:
-        code = "import sys; sys.argv[0] = 'shithead'; from service.cli import main; main()"
+        code = "import sys; sys.argv[0] = 'shithead'; from service.cli.__main__ import main; main()"
         answer = subprocess.run(
             [sys.executable, "-c", code, *map(str, words)],
             capture_output=True,

@@ -9,9 +9,9 @@ from uuid import uuid4
 import click
 import pytest
 
-from service.cli import MISUSED
-from service.commands.admin import admin
-from service.keyring import load_or_create
+from service.cli.__main__ import MISUSED
+from service.cli.admin import admin
+from service.keys.keyring import load_or_create
 from tests.unit.cli.conftest import Said
 
 SOMEBODY = str(uuid4())

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import MISUSED
-from service.record.bundle import OPENINGS, REFUSALS, write_bundle
-from service.record.canonical import canonical
-from service.record.chain import head
-from tests.made_games import Plan, made_game
+from service.cli.__main__ import MISUSED
+from service.shx.bundle import OPENINGS, REFUSALS, write_bundle
+from service.shx.canonical import canonical
+from service.shx.chain import head
+from tests.random_games import Plan, made_game
+from tests.tamper import LOGS
 from tests.unit.cli.conftest import SAMPLES, Said
 
 LEEDS = SAMPLES / "leeds.jsonl"
@@ -34,7 +35,7 @@ def test_a_decision_is_told_with_the_words_of_its_statements(
 def test_every_event_and_card_of_every_sample_can_be_asked_for(
     shithead: Callable[..., Said],
 ) -> None:
-    for path in sorted(SAMPLES.glob("*.jsonl")):
+    for path in LOGS:
         last = len(path.read_bytes().splitlines()) - 1
         for words in (("--move", last // 2), ("--move", last), ("--card", "Th")):
             status, out, err = shithead("audit", path, *map(str, words))

@@ -16,6 +16,6 @@ def test_keys_are_not_written_over_and_that_is_said_before_the_backup(
     keys.write_text("those of yesterday")
     status, _, said = shithead("backup", target, "--data", tmp_path, "--keys", keys)
     assert status == 1
-    assert f"{keys} is there already" in said
+    assert f"{keys} already exists" in said
     assert not target.exists()
     assert keys.read_text() == "those of yesterday"

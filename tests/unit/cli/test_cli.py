@@ -7,9 +7,9 @@ from collections.abc import Callable
 import click
 import pytest
 
-from service import cli
-from service.cli import MISUSED
-from service.cli import shithead as group
+from service.cli import __main__
+from service.cli.__main__ import MISUSED
+from service.cli.__main__ import shithead as group
 from tests.unit.cli.conftest import SAMPLES, Said
 
 
@@ -58,12 +58,12 @@ def test_ctrl_c_is_one_word_and_no_traceback(
     def interrupted(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("service.commands.verify.main_verify", interrupted)
+    monkeypatch.setattr("service.cli.verify.main_verify", interrupted)
     status, out, err = shithead("verify", "game.shx")
-    assert (status, out, err.split()) == (cli.INTERRUPTED, "", ["interrupted"])
+    assert (status, out, err.split()) == (__main__.INTERRUPTED, "", ["interrupted"])
 
 
 def test_the_version_is_the_one_that_logs_name(shithead: Callable[..., Said]) -> None:
-    from service.application.hands import ENGINE
+    from service.application.tables.dealing import ENGINE
 
     assert shithead("--version")[1] == f"shithead {ENGINE['version']}\n"

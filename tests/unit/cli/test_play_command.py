@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from service.cli import MISUSED
+from service.cli.__main__ import MISUSED
+from service.cli.load_game import read_recording, steps_of
+from service.cli.play import Automatic, Person, moves_of, recent_events, table_of
 from service.client.api import Refused
-from service.commands.play_screen import happened, moves_of, table_of
-from service.commands.playing import Automatic, Person
-from service.commands.recording import read_recording, steps_of
 from tests.unit.cli.conftest import SAMPLES, Said
 
 
@@ -63,7 +62,7 @@ def test_moves_are_numbered_down_the_columns_and_no_more_than_can_be_read() -> N
 
 
 def test_what_happened_cannot_steer_the_terminal() -> None:
-    assert "\x1b[2J" not in printed(happened(["\x1b[2Jcleared"]))
+    assert "\x1b[2J" not in printed(recent_events(["\x1b[2Jcleared"]))
 
 
 class Hand:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 from werkzeug.serving import make_server
 
-from service import keyring
 from service.api.app import create_app
+from service.application.signing import signers_at
 from service.bootstrap import Services, compose
 from service.config import Settings
-from service.event_store.memory import MemoryStore
-from service.event_store.memory_directory import MemoryDirectory
-from service.keyring import Keyring
-from service.public_log.memory_log import MemoryLog
-from service.record.cosignature import cosignatures, parse_cosigner
-from service.record.notes import parse_note
+from service.keys import keyring
+from service.keys.keyring import Keyring
+from service.keys.reloading import KeyFile
+from service.shx.keys import followed, read_key_list
+from service.shx.tlog.checkpoint import open_checkpoint
+from service.shx.tlog.cosignature import cosignatures, parse_cosigner
+from service.shx.tlog.notes import MAX_SIGNATURES, NoteVerifier, parse_note, sign_note
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
 
 Said = tuple[int, str, str]
 Shithead = Callable[..., Said]
@@ -113,7 +118,7 @@ def test_a_witness_refuses_a_log_that_was_set_back_and_keeps_the_proof(
     grow(log, services, 1)
     status, out, err = asked(*words)
     assert (status, out) == (1, "")
-    assert "do not begin the 3 seen" in err
+    assert "no prefix of the 3 seen" in err
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
@@ -137,7 +142,7 @@ def test_a_monitor_says_once_what_does_not_fit_and_ends_with_1_ever_after(
     status, out, err = asked("monitor", "--log", url, "--once")
     assert status == 1
     assert out.startswith("fork: ")
-    assert "kept: " in err
+    assert "saved: " in err
     assert asked("monitor", "--log", url, "--once")[:2] == (1, "")
 
 
@@ -158,11 +163,64 @@ def test_keys_are_rotated_in_their_file(asked: Shithead, only: str | None) -> No
     after = keyring.load(path.absolute())
     assert (after.current != before.current) is (only != "signing")
     assert (after.signing_since != before.signing_since) is (only != "sealing")
-    assert "a running service has them" in out
+    assert "a running service reloads them" in out
     assert set(before.keys) <= set(after.keys)
 
 
-def test_a_key_file_that_is_not_there_is_said_to_be_so(asked: Shithead) -> None:
+def test_a_key_file_that_is_missing_is_reported(asked: Shithead) -> None:
     status, _, err = asked("rotate-keys", "--key-file", Path("none.json").absolute())
     assert status == 1
     assert "none.json" in err
+
+
+def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(asked: Shithead) -> None:
+    """A note has a hundred lines at most: with one more nobody could read the log."""
+    path = Path("keys.json").absolute()
+    keyring.load_or_create(path)
+    words = ("rotate-keys", "--key-file", path, "--only", "signing")
+    statuses = [asked(*words)[0] for _ in range(101)]
+    refused = statuses.index(1)
+    assert set(statuses[refused:]) == {1}
+    kept = keyring.load(path)
+    signers = signers_at(kept, "tests.example", datetime.now(UTC))
+    assert 16 <= len(signers) == refused + 1 < MAX_SIGNATURES
+    parse_note(sign_note("tests.example\n", signers))
+    status, _, err = asked(*words)
+    assert (status, "would sign each checkpoint" in err) == (1, True)
+    assert asked(*words, "--overlap", "0")[0] == 0, "which ends no more keys than it adds"
+
+
+def test_an_idle_log_bears_any_number_of_rotations(
+    asked: Shithead, log: MemoryLog, tmp_path: Path
+) -> None:
+    """The same tree is signed by each new key in turn, without an overlap."""
+    store, path = MemoryStore(), tmp_path / "keys.json"
+    made = compose(
+        store=store,
+        directory=MemoryDirectory(store),
+        keyring=KeyFile(path),
+        origin="tests.example",
+        log_store=log,
+    )
+    grow(log, made, 1)
+    for _ in range(110):
+        status, *_ = asked("rotate-keys", "--key-file", path, "--only", "signing", "--overlap", "0")
+        assert status == 0
+        made.sequencer.run_once()
+    note = made.log.checkpoint()
+    assert note is not None
+    open_checkpoint(note, [made.verifier])
+    assert (
+        len(
+            followed(
+                [NoteVerifier(name="tests.example", public=first_public(path))],
+                read_key_list({"items": made.keys()}).keys,
+            )
+        )
+        == 111
+    )
+
+
+def first_public(path: Path) -> bytes:
+    """Return the key that a key file began with."""
+    return keyring.load(path).retired[-1].public

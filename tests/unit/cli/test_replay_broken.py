@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from service.commands.recording import read_recording, steps_of
-from service.commands.replay import warning_of
+from service.cli.load_game import read_recording, steps_of
+from service.cli.replay import warning_of
 from service.domain.view import ALL
 from tests.tamper import Forgery
 from tests.unit.cli.conftest import Said
@@ -35,7 +35,7 @@ def test_events_that_are_no_longer_chained_are_shown_and_marked(
 ) -> None:
     """A time changed in one event leaves all that follows as readable as it was."""
     changed = tmp_path / "changed.jsonl"
-    second = LINES[21].replace(b"\"at\":\"2026-11-21T", b"\"at\":\"2026-11-20T")
+    second = LINES[21].replace(b'"at":"2026-11-21T', b'"at":"2026-11-20T')
     assert second != LINES[21]
     changed.write_bytes(b"\n".join([*LINES[:21], second, *LINES[22:]]) + b"\n")
     status, out, _ = shithead("replay", changed, "--as", "public")
@@ -71,12 +71,12 @@ def test_events_that_lead_nowhere_are_told_in_words_of_their_own(
     status, out, err = shithead("replay", path)
     assert status == 1
     assert len(re.findall(r"^ *\d+  ", out, re.MULTILINE)) == len(LINES)
-    assert "on nobody can tell where the cards lie" in out
+    assert "on the places of the cards are not known" in out
     said = [out, err, *shithead("verify", path)[1:]]
     for words in (("--move", "150"), ("--card", "Th"), ("--knowledge", "1", "--at", "190")):
         status, out, err = shithead("audit", path, *words)
         assert status == 1, err
-        assert "on nobody can tell where the cards lie" in out
+        assert "on the places of the cards are not known" in out
         said += [out, err]
     assert not re.search(r"[A-Z][a-z]+Error|index out of|list\.|zip\(", "".join(said))
 
@@ -89,7 +89,7 @@ def test_a_screen_shows_what_is_said_against_its_event() -> None:
     steps, fault = steps_of(recording, ALL)
     seq = recording.against[0].seq
     assert "count is 60" in str(warning_of(recording, steps[seq], fault))
-    assert "nobody can tell where the cards lie" in str(warning_of(recording, steps[-1], fault))
+    assert "the places of the cards are not known" in str(warning_of(recording, steps[-1], fault))
     before = str(warning_of(recording, steps[seq - 1], fault))
     assert "the deck does not hold" in before
     assert "nobody can tell" not in before

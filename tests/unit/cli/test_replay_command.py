@@ -21,17 +21,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from service.cli import MISUSED
-from service.commands.keyboard import keys_of
-from service.commands.recording import read_recording, steps_of
-from service.commands.screen import Shown, screen
-from service.commands.stepping import Place, after_key
+from service.cli.__main__ import MISUSED
+from service.cli.load_game import read_recording, steps_of
+from service.cli.screen import Place, Shown, after_key, keys_of, screen
 from service.domain.view import ALL, Viewer
-from service.record.bundle import OPENINGS, write_bundle
-from service.record.canonical import canonical
+from service.replay.history import decode_log, sealed_deck
 from service.replay.openings import seat_openings
-from service.replay.rebuild import rebuild, sealed_deck
 from service.replay.transcript import transcript
+from service.shx.bundle import OPENINGS, write_bundle
+from service.shx.canonical import canonical
+from tests.tamper import LOGS
 from tests.unit.cli.conftest import ROOT, SAMPLES, Said
 
 LOG = SAMPLES / "leeds.jsonl"
@@ -40,7 +39,7 @@ GAME = json.loads(LINES[0])["game"]
 
 
 def whole(viewer: Viewer) -> str:
-    log = rebuild(LINES)
+    log = decode_log(LINES)
     return transcript((r.event for r in log), deck=sealed_deck(log), viewer=viewer)
 
 
@@ -52,7 +51,7 @@ def part(path: Path, count: int) -> Path:
 
 def seats_bundle(path: Path, seat: int, count: int) -> Path:
     """Write the bundle that a seat can fetch while the game runs."""
-    log = rebuild(LINES)
+    log = decode_log(LINES)
     deck = sealed_deck(log)
     assert deck is not None
     seen = seat_openings((r.event for r in log[:count]), seat)
@@ -79,15 +78,15 @@ def test_before_the_seal_only_the_public_side_is_shown(
     for viewer in ("all", "0", "2"):
         status, out, err = shithead("replay", running, "--as", viewer)
         assert (status, out) == (MISUSED, "")
-        assert "after the seal" in err
+        assert "the game is not sealed" in err
 
 
 def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
     shithead: Callable[..., Said], tmp_path: Path
 ) -> None:
     bundle = seats_bundle(tmp_path / "mine.shx", 0, 40)
-    log = rebuild(LINES[:40])
-    own = transcript((r.event for r in log), deck=sealed_deck(rebuild(LINES)), viewer=0)
+    log = decode_log(LINES[:40])
+    own = transcript((r.event for r in log), deck=sealed_deck(decode_log(LINES)), viewer=0)
     out = shithead("replay", bundle)[1]
     assert "openings  seq 39" in out, "its salts are made up"
     lines = [line for line in out.splitlines() if line and not line.startswith("!")]
@@ -214,7 +213,7 @@ def test_a_small_terminal_keeps_the_head_and_the_keys() -> None:
 
 def test_every_sample_can_be_drawn_at_every_version_for_every_viewer() -> None:
     console = Console(width=80, height=24, file=StringIO())
-    for path in sorted(SAMPLES.glob("*.jsonl"))[::4]:
+    for path in LOGS[::4]:
         recording = read_recording(path.read_bytes())
         for viewer in recording.viewers()[:3]:
             steps, fault = steps_of(recording, viewer)

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from service.cli import MISUSED
-from service.rulesets.catalogue import catalogue, definition
-from service.rulesets.differences import differences
-from service.rulesets.known import known_by_name
-from service.rulesets.page import as_text, rules_page
-from service.rulesets.words import label_of
+from service.cli.__main__ import MISUSED
+from service.rulesets.catalogue import catalogue, definition, known_by_name
+from service.rulesets.labels import differences, label_of
+from service.rulesets.rules_page import as_text, rules_page
 from tests.unit.cli.conftest import Said
 
 

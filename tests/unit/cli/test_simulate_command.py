@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import MISUSED
-from service.commands import batches
-from service.commands.batches import every_plan, played, tables_of
-from service.record.bundle import Bundle, read_log
+from service.cli.__main__ import MISUSED
 from service.rulesets.catalogue import catalogue
-from service.simulate import Plan
+from service.shx.bundle import Bundle, read_log
+from service.simulation import parallel
+from service.simulation.parallel import every_plan, played, tables_of
+from service.simulation.simulate import Plan
 from tests.unit.cli.conftest import Said
 
 PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, hands=2)
@@ -75,10 +75,10 @@ def test_a_log_that_does_not_hold_is_reported_and_ends_with_1(
     def changed(log: bytes) -> Bundle:
         return read_log(log.replace(b'"seq":5', b'"seq":6'))
 
-    monkeypatch.setattr(batches, "read_log", changed)
+    monkeypatch.setattr(parallel, "read_log", changed)
     status, out, _ = shithead("simulate", "--games", "1", "--jobs", "1", "--bots", "greedy")
     assert status == 1
-    assert "1 of 1 do not hold" in out
+    assert "1 of 1 are invalid" in out
     assert "chain fails" in out
 
 

@@ -11,15 +11,16 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.cli import MISUSED
-from service.record.bundle import write_bundle
-from service.record.chain import head
-from service.record.checkpoint import Checkpoint, sign_checkpoint
-from service.record.moves import sign_key_change
-from service.record.notes import NoteSigner
-from service.record.receipts import issue_receipt, receipt_body
-from service.record.tlog_proof import TlogProof
-from service.record.tree import leaf_hash, root
+from service.cli.__main__ import MISUSED
+from service.shx.bundle import write_bundle
+from service.shx.chain import head
+from service.shx.move_signing import sign_key_change
+from service.shx.receipts import issue_receipt, receipt_body
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from service.shx.tlog.cosignature import CosignatureVerifier
+from service.shx.tlog.notes import NoteSigner, NoteVerifier
+from service.shx.tlog.proof import TlogProof
+from service.shx.tlog.tree import leaf_hash, root
 from tests.unit.cli.conftest import SAMPLES, Said
 
 LOG = SAMPLES / "leeds.jsonl"
@@ -61,7 +62,7 @@ def test_a_changed_log_ends_with_1_and_names_the_event(
     assert lines[7] != LOG.read_bytes().splitlines(keepends=True)[7]
     status, out, _ = shithead("verify", changed)
     assert status == 1
-    assert "chain        fail     seq 8" in out
+    assert "chain        fail     seq 7: not the event that seq 8 names" in out
 
 
 def test_an_unfinished_game_ends_with_2(shithead: Callable[..., Said], tmp_path: Path) -> None:
@@ -124,6 +125,10 @@ def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -
         ("--seat-key", "x=" + b64encode(bytes(32)).decode()),
         ("--seat-key", "0=not base64"),
         ("--seat-key", "0=" + b64encode(bytes(32)).decode()),
+        ("--seat-key", "0=" + b64encode(bytes([2, *bytes(31)])).decode()),
+        ("--seat-key", "0=8P" + "/" * 39 + "38="),
+        ("--server-key", str(NoteVerifier(name="a.example", public=bytes([2, *bytes(31)])))),
+        ("--witness-key", str(CosignatureVerifier(name="a", public=bytes([2, *bytes(31)])))),
         ("--level", "L4"),
     ],
 )

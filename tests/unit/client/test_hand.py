@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from service.client.files import Kept
 from service.client.hand import Hand
+from service.client.local_log import Contradicted
 from service.client.player import Player
-from service.client.seen import Contradicted
-from service.record.chain import head
+from service.client.player_files import Kept
+from service.shx.chain import head
 from tests.tamper import sample_lines
 
 LINES = sample_lines("shithead-keyed")

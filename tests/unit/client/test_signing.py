@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from service.client import signing
-from service.record import canonical, chain, moves, shuffle
-from service.record.shapes import MAX_EVENTS
-from tests.made_games import TABLE, private_key
+from service.shx import canonical, chain, move_signing, shuffle
+from service.shx.validators import MAX_EVENTS
+from tests.random_games import TABLE, private_key
 from tests.tamper import SAMPLES
 
 GAME = UUID("0fc748d3-0703-4559-9fac-ecfbc35f4c2b")
@@ -28,7 +28,7 @@ def test_events_have_the_spelling_and_heads_of_the_record(name: str) -> None:
     assert signing.genesis(game).hex() == json.loads(lines[0])["prev"]
 
 
-@pytest.mark.parametrize("value", [{"b": 1, "a": [None, True]}, "né\n\"\\\u2028", {}, [0, -7]])
+@pytest.mark.parametrize("value", [{"b": 1, "a": [None, True]}, 'né\n"\\\u2028', {}, [0, -7]])
 def test_other_values_have_the_same_spelling_too(value: object) -> None:
     assert signing.canonical(value) == canonical.canonical(value)
 
@@ -40,16 +40,14 @@ def test_a_signed_move_is_one_that_the_server_and_the_verifier_take() -> None:
     )
     auth = body.pop("auth")
     assert body == move
-    moves.check_auth(auth, "/auth")
+    move_signing.check_auth(auth, "/auth")
     assert auth["intent"]["seen"]["seq"] < MAX_EVENTS
-    assert moves.intent_holds(KEY.public_key().public_bytes_raw(), auth)
+    assert move_signing.intent_holds(KEY.public_key().public_bytes_raw(), auth)
     assert auth["intent"]["nonce"] != _nonce(move), "a nonce is used once"
 
 
 def _nonce(move: dict[str, object]) -> str:
-    again = signing.signed_move(
-        KEY, game=GAME, seat=3, seen_seq=17, seen_head=bytes(32), move=move
-    )
+    again = signing.signed_move(KEY, game=GAME, seat=3, seen_seq=17, seen_head=bytes(32), move=move)
     nonce: str = again["auth"]["intent"]["nonce"]
     return nonce
 
@@ -60,4 +58,4 @@ def test_commitments_and_changes_of_keys_are_those_of_the_record() -> None:
     key = signing.public_text(private_key("next"))
     sig = signing.signed_key_change(KEY, table=UUID(TABLE), seat=1, key=key)
     new, old = b64decode(key), KEY.public_key().public_bytes_raw()
-    assert moves.key_change_holds(old, sig, table=UUID(TABLE), seat=1, key=new)
+    assert move_signing.key_change_holds(old, sig, table=UUID(TABLE), seat=1, key=new)

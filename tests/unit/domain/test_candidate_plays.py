@@ -1,12 +1,11 @@
-"""The plays that a seat may make: each once, in its order, and one set a size where many."""
+"""The legal plays of a seat: each once, in order, one set of each size if there are many."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from service.domain.cards import HIDDEN, Rank
 from service.domain.plays import can_play, candidate_plays, codes_of
 from service.domain.ruleset import Ruleset
+from tests.changed import replace
 from tests.rules.phrases import play
 from tests.rules.scenario import refused, scenario
 from tests.rules.tables import Table, game_of, rules, table

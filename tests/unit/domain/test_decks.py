@@ -1,13 +1,12 @@
-"""How many decks a number of seats needs, at the numbers where one more is."""
+"""The number of decks for each number of seats, at the limits."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 
 from service.domain.cards import Rank
 from service.domain.ruleset import DealSettings, Ruleset, Starter, cards_dealt, deck_of
+from tests.changed import replace
 from tests.rules.tables import rules
 
 LEEDS, SMEGHEAD, QUEEN = rules("leeds"), rules("smeghead"), rules("covered-queen")

@@ -102,7 +102,7 @@ def test_a_refusal_to_fit_is_a_plain_no() -> None:
     assert fits(barred, SEVEN, demand_of(barred, (Card("8c"),))) is False
 
 
-def test_the_ranks_that_fit_are_told_low_to_high_the_joker_last() -> None:
+def test_the_ranks_that_fit_are_listed_low_to_high_the_joker_last() -> None:
     """A five with companions is listed too: it may be played on anything."""
     ranks = {
         Rank("5"): RankRule(plays=Plays.WITH_COMPANION),

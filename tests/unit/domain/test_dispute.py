@@ -1,44 +1,55 @@
-"""Disputes by their rules: who judges, sealed votes, unanimity, replacement, one appeal."""
+"""The rules of disputes: referees, sealed votes, unanimity, periods, one appeal."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from schemas.dispute_events import dispute_data_of, dispute_event_of, dispute_type_of
 from service.domain.dispute import (
+    Charge,
     Dispute,
+    DisputeEvent,
+    DisputeOpened,
     DisputeState,
+    FindingsMade,
     Moment,
+    Periods,
+    RefereeRefused,
+    RefereeSeated,
     RefereeState,
+    Ruled,
+    SealedBy,
+    Side,
+    Verdict,
+    Vote,
+    VoteCommitted,
+    VoteRevealed,
     evolve_dispute,
     fold_dispute,
 )
-from service.domain.dispute_events import (
-    Charge,
-    DisputeEvent,
-    DisputeOpened,
-    FindingsMade,
-    Verdict,
-    Vote,
-)
-from service.domain.judging import (
-    APPEAL_WITHIN,
-    HOUR,
-    MOST_REFUSALS,
+from service.domain.dispute_rules import (
+    MOST_JUDGES,
     MOST_STATEMENTS,
+    SECOND,
     DisputeRefused,
+    KeptVote,
+    Outside,
     appeal,
     commit_vote,
+    deadline,
     due_at,
-    offer,
-    overdue,
+    due_events,
+    join_panel,
+    make_statement,
     refuse,
     reveal_vote,
-    say,
+    voting_opens_at,
 )
 
+DAY = 24 * 3600 * SECOND
+WEEK = 7 * DAY
 OPENED = DisputeOpened(
     game="g",
     accuser="ada",
@@ -51,31 +62,59 @@ OPENED = DisputeOpened(
     bundle="00" * 32,
     barred=("ada", "bob", "cleo"),
 )
+SERVER = replace(OPENED, accused=None, accused_seat=None, charge=Charge.WRONG_DEAL)
+CHEATED, NOT_PROVEN = Vote.CHEATED, Vote.NOT_PROVEN
+THREE = ("a", "b", "c")
 
 
 @dataclass
 class Court:
-    """A dispute that a test leads on, with a clock."""
+    """A dispute that a test leads on, with a clock; the game is sealed unless it is said."""
 
+    opened: DisputeOpened = OPENED
     now: Moment = 0
-    events: list[tuple[DisputeEvent, Moment]] = field(default_factory=lambda: [(OPENED, 0)])
+    sealed_at: Moment | None = 0
+    votes: dict[int, KeptVote] = field(default_factory=dict)
+    events: list[tuple[DisputeEvent, Moment]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.events = [(self.opened, 0)]
 
     @property
     def dispute(self) -> Dispute:
         return fold_dispute(self.events)
 
+    @property
+    def state(self) -> DisputeState:
+        return self.dispute.state
+
     def stands(self, state: DisputeState) -> bool:
         """Return whether the dispute stands there."""
-        return self.dispute.state is state
+        return self.state is state
 
     def then(self, happened: tuple[DisputeEvent, ...]) -> Court:
+        """Add events, and what follows from them at once."""
         self.events += [(event, self.now) for event in happened]
+        return self.look()
+
+    def look(self) -> Court:
+        """Write down what the periods have led to."""
+        outside = Outside(sealed_at=self.sealed_at, votes=self.votes)
+        self.events += due_events(self.dispute, self.now, outside)
         return self
+
+    def wait(self, time: Moment) -> Court:
+        self.now += time
+        return self.look()
 
     def seat(self, *players: str) -> Court:
         for player in players:
-            self.then(offer(self.dispute, player))
+            self.then(join_panel(self.dispute, player))
         return self
+
+    def panel(self, *players: str) -> Court:
+        """Seat referees, and wait until the voting opens."""
+        return self.seat(*players).wait(DAY)
 
     def commit(self, *players: str) -> Court:
         for player in players:
@@ -84,73 +123,162 @@ class Court:
 
     def reveal(self, vote: Vote, *players: str) -> Court:
         for player in players:
-            self.then(reveal_vote(self.dispute, player, vote, "bb" * 32, self.now))
+            self.then(reveal_vote(self.dispute, player, vote, "bb" * 32))
         return self
+
+    def refused(self, side: str, number: int) -> Court:
+        return self.then(refuse(self.dispute, side, number))
 
     def ruled(self, *votes: Vote) -> Court:
         judges = [f"judge {n}" for n in range(len(votes))]
-        self.seat(*judges).commit(*judges)
+        self.panel(*judges).commit(*judges)
         for judge, vote in zip(judges, votes, strict=True):
             self.reveal(vote, judge)
         return self
 
-
-CHEATED, NOT_PROVEN = Vote.CHEATED, Vote.NOT_PROVEN
+    def verdicts(self) -> list[Verdict]:
+        return [ruling.verdict for ruling in self.dispute.rulings]
 
 
 def test_three_who_hold_the_same_make_a_cad() -> None:
     """L23: if all referees hold a player to have cheated, that player is a cad."""
     court = Court().ruled(CHEATED, CHEATED, CHEATED)
     assert court.stands(DisputeState.RULED)
-    assert court.dispute.ruling is not None
-    assert court.dispute.ruling.verdict is Verdict.CAD
+    assert court.verdicts() == [Verdict.CAD]
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_one_who_doubts_clears(number: int) -> None:
-    """L23: anything but all of them clears the accused."""
-    votes = [CHEATED] * 3
-    votes[number] = NOT_PROVEN
-    court = Court().ruled(*votes)
-    assert court.dispute.ruling is not None
-    assert court.dispute.ruling.verdict is Verdict.CLEARED
+def test_one_vote_for_the_accused_clears() -> None:
+    assert Court().ruled(CHEATED, CHEATED, NOT_PROVEN).verdicts() == [Verdict.CLEARED]
 
 
-def test_two_referees_do_not_vote() -> None:
-    court = Court().seat("judge 0", "judge 1")
-    assert court.stands(DisputeState.OPEN)
-    with pytest.raises(DisputeRefused):
-        court.commit("judge 0")
+def test_against_the_server_a_unanimous_vote_is_proven() -> None:
+    assert Court(opened=SERVER).ruled(CHEATED, CHEATED, CHEATED).verdicts() == [Verdict.PROVEN]
 
 
 @pytest.mark.parametrize("player", ["ada", "bob", "cleo"])
-def test_who_sat_at_the_table_does_not_judge(player: str) -> None:
+def test_a_player_of_the_table_does_not_judge(player: str) -> None:
     with pytest.raises(DisputeRefused):
         Court().seat(player)
 
 
 def test_a_referee_sits_once() -> None:
     with pytest.raises(DisputeRefused):
-        Court().seat("judge 0", "judge 0")
+        Court().seat("a", "a")
 
 
-def test_a_fourth_referee_may_join_until_the_first_vote_is_in() -> None:
-    court = Court().seat("a", "b", "c", "d").commit("a")
+def test_the_voting_opens_when_three_have_been_seated_for_a_day() -> None:
+    court = Court().seat(*THREE)
+    assert court.stands(DisputeState.OPEN)
+    assert voting_opens_at(court.dispute, 0) == DAY
     with pytest.raises(DisputeRefused):
-        court.seat("e")
-    court.commit("b", "c")
+        court.commit("a")
+    assert court.wait(DAY - 1).stands(DisputeState.OPEN)
+    assert court.wait(1).stands(DisputeState.VOTING)
+    assert court.dispute.voting_from == DAY
+
+
+def test_the_voting_does_not_open_before_the_seal() -> None:
+    court = Court(sealed_at=None).seat(*THREE).wait(3 * DAY)
+    assert court.stands(DisputeState.OPEN)
+    assert due_at(court.dispute, None) is None
+    court.sealed_at = 2 * DAY
+    assert court.look().stands(DisputeState.VOTING)
+    assert court.dispute.voting_from == 2 * DAY
+
+
+def test_the_third_referee_to_stay_decides_when_the_voting_opens() -> None:
+    court = Court().seat("a", "b").wait(DAY).seat("c")
+    assert court.wait(DAY - 1).stands(DisputeState.OPEN)
+    assert court.wait(1).stands(DisputeState.VOTING)
+
+
+def test_a_refused_referee_delays_the_voting_until_another_has_been_seated_long_enough() -> None:
+    court = Court().seat(*THREE).wait(DAY - 1).refused("bob", 1).seat("d")
+    assert court.dispute.referees[1].state is RefereeState.RECUSED
+    assert court.wait(DAY - 1).stands(DisputeState.OPEN)
+    assert court.wait(1).dispute.judges == (0, 2, 3)
+
+
+def test_a_refused_referee_does_not_offer_again() -> None:
+    court = Court().seat(*THREE).refused("bob", 1)
+    with pytest.raises(DisputeRefused):
+        court.seat("b")
+
+
+def test_a_panel_has_the_first_nine_and_late_referees_are_not_on_it() -> None:
+    players = [f"judge {n}" for n in range(11)]
+    court = Court().seat(*players).refused("ada", 2).wait(1).seat("late").wait(DAY - 1)
+    assert court.dispute.judges == (0, 1, 3, 4, 5, 6, 7, 8, 9)
+    assert len(court.dispute.judges) == MOST_JUDGES
+    for spare in ("judge 10", "late", "judge 2"):
+        with pytest.raises(DisputeRefused):
+            court.commit(spare)
+
+
+def test_no_referee_is_refused_once_the_voting_is_open() -> None:
+    court = Court().panel(*THREE)
+    for side in ("ada", "bob"):
+        with pytest.raises(DisputeRefused):
+            court.refused(side, 0)
+    court.commit(*THREE)
+    with pytest.raises(DisputeRefused):
+        court.refused("bob", 0)
+
+
+def test_a_refusal_that_comes_after_the_opening_nobody_noticed_is_refused() -> None:
+    court = Court().seat(*THREE)
+    court.now = DAY
+    late = due_events(court.dispute, court.now, Outside(sealed_at=0))
+    court.events += late
+    with pytest.raises(DisputeRefused):
+        refuse(court.dispute, "bob", 0)
+
+
+def test_only_the_sides_refuse() -> None:
+    court = Court().seat("a")
+    with pytest.raises(DisputeRefused):
+        court.refused("cleo", 0)
+
+
+def test_a_side_may_refuse_without_limit_but_not_for_ever() -> None:
+    court = Court()
+    for number in range(40):
+        court.seat(f"judge {number}").refused("bob", number)
+    assert court.wait(29 * DAY).stands(DisputeState.OPEN)
+    assert court.wait(DAY).stands(DisputeState.FINAL)
+    assert court.dispute.ruling is None
+
+
+def test_the_end_of_a_dispute_counts_from_the_seal() -> None:
+    court = Court(sealed_at=None).wait(60 * DAY)
+    assert court.stands(DisputeState.OPEN)
+    court.sealed_at = 60 * DAY
+    assert deadline(court.dispute, court.sealed_at) == 90 * DAY
+    assert court.wait(30 * DAY - 1).stands(DisputeState.OPEN)
+    assert court.wait(1).stands(DisputeState.FINAL)
+
+
+def test_a_complete_panel_votes_on_after_the_end_of_the_dispute() -> None:
+    court = Court().wait(29 * DAY).panel(*THREE)
     assert court.stands(DisputeState.VOTING)
-    assert court.commit("d").stands(DisputeState.REVEALING)
+    assert court.wait(DAY).commit(*THREE).stands(DisputeState.REVEALING)
+    assert court.reveal(CHEATED, *THREE).stands(DisputeState.RULED)
+
+
+def test_a_panel_that_falls_apart_after_the_end_of_the_dispute_makes_it_final() -> None:
+    court = Court().wait(29 * DAY).panel(*THREE).wait(2 * DAY)
+    assert court.stands(DisputeState.FINAL)
+    assert court.dispute.ruling is None
 
 
 def test_a_vote_is_revealed_only_when_all_are_in() -> None:
-    court = Court().seat("a", "b", "c").commit("a", "b")
+    court = Court().panel(*THREE).commit("a", "b")
     with pytest.raises(DisputeRefused):
         court.reveal(CHEATED, "a")
 
 
-def test_a_vote_that_is_in_does_not_change() -> None:
-    court = Court().seat("a", "b", "c").commit("a")
+def test_a_committed_vote_does_not_change() -> None:
+    court = Court().panel(*THREE).commit("a")
     with pytest.raises(DisputeRefused):
         court.commit("a")
     court.commit("b", "c").reveal(CHEATED, "a")
@@ -158,133 +286,202 @@ def test_a_vote_that_is_in_does_not_change() -> None:
         court.reveal(NOT_PROVEN, "a")
 
 
-def test_a_side_refuses_a_referee_within_a_day() -> None:
-    court = Court().seat("a", "b", "c")
-    court.now = 24 * HOUR
-    court.then(refuse(court.dispute, "bob", 1, court.now))
-    assert court.stands(DisputeState.OPEN)
-    assert court.dispute.referees[1].state is RefereeState.RECUSED
-    with pytest.raises(DisputeRefused):
-        court.seat("b")
-    assert court.seat("d").stands(DisputeState.VOTING)
-
-
-def test_a_day_later_a_referee_stays() -> None:
-    court = Court(now=24 * HOUR + 1)
-    court.events.append((offer(court.dispute, "a")[0], 0))
-    with pytest.raises(DisputeRefused):
-        refuse(court.dispute, "bob", 0, court.now)
-
-
-def test_only_the_sides_refuse() -> None:
-    court = Court().seat("a")
-    with pytest.raises(DisputeRefused):
-        refuse(court.dispute, "cleo", 0, 0)
-
-
-def test_a_side_cannot_put_off_a_ruling_for_ever() -> None:
-    court = Court()
-    for number in range(MOST_REFUSALS):
-        court.seat(f"judge {number}").then(refuse(court.dispute, "bob", number, 0))
-    court.seat("last")
-    with pytest.raises(DisputeRefused):
-        refuse(court.dispute, "bob", MOST_REFUSALS, 0)
-    refuse(court.dispute, "ada", MOST_REFUSALS, 0)
-
-
-def test_who_is_refused_in_time_has_not_judged_even_after_a_quick_ruling() -> None:
-    """Three friends of the accuser who vote at once do not take away the right to refuse."""
-    court = Court().ruled(CHEATED, CHEATED, CHEATED)
-    court.then(refuse(court.dispute, "bob", 0, HOUR))
-    assert court.stands(DisputeState.OPEN)
-    court.seat("other").commit("other").reveal(NOT_PROVEN, "other")
-    assert [ruling.verdict for ruling in court.dispute.rulings] == [Verdict.CAD, Verdict.CLEARED]
+def test_votes_that_the_server_seals_are_revealed_when_all_have_committed() -> None:
+    court = Court().panel(*THREE)
+    for number, player in enumerate(THREE):
+        assert court.stands(DisputeState.VOTING)
+        court.votes[number] = KeptVote(vote=CHEATED, salt="cc" * 32)
+        court.then(commit_vote(court.dispute, player, "aa" * 32, by_server=True))
     assert court.stands(DisputeState.RULED)
+    assert [r.sealed_by for r in court.dispute.referees] == [SealedBy.SERVER] * 3
 
 
-def test_a_refusal_that_leaves_all_votes_open_rules() -> None:
-    court = Court().seat("a", "b", "c", "d").commit("a", "b", "c", "d")
-    court.reveal(CHEATED, "a", "b", "c")
-    court.then(refuse(court.dispute, "bob", 3, 0))
+def test_kept_votes_wait_for_the_referees_who_sealed_their_own() -> None:
+    court = Court().panel(*THREE)
+    court.votes[0] = KeptVote(vote=CHEATED, salt="cc" * 32)
+    court.then(commit_vote(court.dispute, "a", "aa" * 32, by_server=True)).commit("b", "c")
+    assert [r.state for r in court.dispute.referees] == ["revealed", "committed", "committed"]
+    assert court.reveal(CHEATED, "b", "c").verdicts() == [Verdict.CAD]
+
+
+def test_a_referee_who_does_not_vote_in_time_leaves_the_panel() -> None:
+    court = Court().panel(*THREE).commit("a", "b")
+    assert due_at(court.dispute, 0) == 3 * DAY
+    assert court.wait(2 * DAY - 1).stands(DisputeState.VOTING)
+    assert court.wait(1).stands(DisputeState.OPEN)
+    assert [r.state for r in court.dispute.referees] == ["committed", "committed", "recused"]
+    court.panel("d")
+    assert court.dispute.judges == (0, 1, 3)
+    assert court.commit("d").stands(DisputeState.REVEALING), "committed votes stand"
+
+
+def test_a_referee_whose_vote_stands_is_not_refused() -> None:
+    """The voting had opened for this referee: a side cannot get rid of a vote by waiting."""
+    court = Court().panel(*THREE).commit("a", "b").wait(2 * DAY).seat("d")
+    assert court.stands(DisputeState.OPEN)
+    for side in ("ada", "bob"):
+        with pytest.raises(DisputeRefused, match="stands"):
+            refuse(court.dispute, side, 0)
+        refuse(court.dispute, side, 3)
+
+
+def test_a_larger_panel_goes_on_without_a_silent_referee() -> None:
+    court = Court().panel(*THREE, "d").commit(*THREE).wait(2 * DAY)
+    assert court.stands(DisputeState.REVEALING)
+    assert court.dispute.stage_since == 3 * DAY
+    assert court.reveal(CHEATED, *THREE).verdicts() == [Verdict.CAD]
+
+
+def test_a_referee_who_does_not_reveal_in_time_leaves_the_panel() -> None:
+    court = Court().panel(*THREE).commit(*THREE).reveal(CHEATED, "a", "b")
+    assert court.wait(2 * DAY).stands(DisputeState.OPEN)
+    court.panel("d").commit("d")
+    assert court.reveal(CHEATED, "d").verdicts() == [Verdict.CAD]
+
+
+def test_the_silence_of_one_of_four_in_revealing_ends_with_a_ruling() -> None:
+    court = Court().panel(*THREE, "d").commit(*THREE, "d").reveal(CHEATED, *THREE).wait(2 * DAY)
     assert court.stands(DisputeState.RULED)
+    assert court.dispute.rulings[0].referees == (0, 1, 2)
+    assert court.dispute.rulings[0].at == 3 * DAY
 
 
-def test_who_does_not_vote_within_two_days_is_replaced() -> None:
-    court = Court().seat("a", "b", "c").commit("a", "b")
-    court.now = 48 * HOUR
-    assert due_at(court.dispute) == court.now
-    court.then(overdue(court.dispute, court.now))
-    assert court.stands(DisputeState.OPEN)
-    assert court.seat("d").commit("d").stands(DisputeState.REVEALING)
+def test_seated_referees_who_were_not_on_the_panel_take_the_places_of_silent_ones() -> None:
+    court = Court().seat(*THREE).wait(1).seat("d").wait(DAY)
+    assert court.dispute.judges == (0, 1, 2)
+    court.commit("a", "b").wait(2 * DAY)
+    assert court.dispute.judges == (0, 1, 3)
+    assert court.stands(DisputeState.VOTING)
 
 
-def test_who_does_not_reveal_within_two_days_is_replaced() -> None:
-    court = Court().seat("a", "b", "c").commit("a", "b", "c").reveal(CHEATED, "a", "b")
-    court.now = 48 * HOUR - 1
-    assert overdue(court.dispute, court.now) == ()
-    court.now += 1
-    court.then(overdue(court.dispute, court.now))
-    assert court.stands(DisputeState.OPEN)
-    court.seat("d")
-    assert court.commit("d").stands(DisputeState.REVEALING)
-    assert court.reveal(CHEATED, "d").stands(DisputeState.RULED)
-
-
-def test_all_who_are_silent_are_replaced_at_once() -> None:
-    court = Court().seat("a", "b", "c", "d")
-    assert len(overdue(court.dispute, 48 * HOUR)) == 2, "with fewer than three nobody is awaited"
+def test_a_late_look_writes_down_what_an_early_one_would_have() -> None:
+    """A dispute reads the same whether the periods were noticed in time or much later."""
+    often, once = Court().seat(*THREE, "d"), Court().seat(*THREE, "d")
+    for _ in range(40):
+        often.wait(DAY)
+    once.wait(40 * DAY)
+    assert often.events == once.events
+    assert often.stands(DisputeState.FINAL)
 
 
 def test_an_appeal_goes_to_other_referees_and_is_the_last() -> None:
     court = Court().ruled(CHEATED, CHEATED, CHEATED)
-    court.then(appeal(court.dispute, "bob", court.now))
+    court.then(appeal(court.dispute, "bob"))
     assert court.stands(DisputeState.APPEALED)
     with pytest.raises(DisputeRefused):
         court.seat("judge 0")
-    others = ("x", "y", "z")
-    court.seat(*others).commit(*others).reveal(NOT_PROVEN, *others)
+    court.seat(*THREE)
+    assert court.stands(DisputeState.APPEALED)
+    court.wait(DAY).commit(*THREE).reveal(NOT_PROVEN, *THREE)
     assert court.stands(DisputeState.FINAL)
-    first, second = court.dispute.rulings
-    assert (first.verdict, second.verdict) == (Verdict.CAD, Verdict.CLEARED)
+    assert court.verdicts() == [Verdict.CAD, Verdict.CLEARED]
     with pytest.raises(DisputeRefused):
-        appeal(court.dispute, "ada", court.now)
+        appeal(court.dispute, "ada")
 
 
-def test_a_ruling_that_nobody_appeals_is_final_after_a_week() -> None:
+@pytest.mark.parametrize(
+    ("opened", "votes", "may"),
+    [
+        (OPENED, (CHEATED, CHEATED, CHEATED), "bob"),
+        (OPENED, (NOT_PROVEN, CHEATED, CHEATED), "ada"),
+        (SERVER, (NOT_PROVEN, CHEATED, CHEATED), "ada"),
+        (SERVER, (CHEATED, CHEATED, CHEATED), None),
+    ],
+)
+def test_only_the_side_that_lost_appeals(
+    opened: DisputeOpened, votes: tuple[Vote, ...], may: str | None
+) -> None:
+    court = Court(opened=opened).ruled(*votes)
+    for player in ("ada", "bob", "cleo"):
+        if player == may:
+            appeal(court.dispute, player)
+        else:
+            with pytest.raises(DisputeRefused):
+                appeal(court.dispute, player)
+
+
+def test_an_appeal_without_a_panel_leaves_the_first_ruling() -> None:
+    court = Court().ruled(CHEATED, CHEATED, CHEATED).wait(6 * DAY)
+    court.then(appeal(court.dispute, "bob"))
+    assert court.wait(30 * DAY - 1).stands(DisputeState.APPEALED)
+    assert court.wait(1).stands(DisputeState.FINAL)
+    assert court.verdicts() == [Verdict.CAD]
+
+
+def test_a_ruling_that_is_not_appealed_is_final_after_a_week() -> None:
     court = Court().ruled(CHEATED, CHEATED, CHEATED)
-    court.now = APPEAL_WITHIN
-    court.then(overdue(court.dispute, court.now))
-    assert court.stands(DisputeState.FINAL)
-    assert overdue(court.dispute, 100 * APPEAL_WITHIN) == ()
+    assert court.wait(WEEK - 1).stands(DisputeState.RULED)
+    assert court.wait(1).stands(DisputeState.FINAL)
+    assert due_at(court.dispute, 0) is None
+    with pytest.raises(DisputeRefused):
+        appeal(court.dispute, "bob")
 
 
-def test_only_sides_make_statements_and_not_without_end() -> None:
+def test_a_dispute_keeps_the_periods_of_its_opening() -> None:
+    at_once = Periods(referee_seated_seconds=0, vote_seconds=1, appeal_seconds=0, dispute_seconds=5)
+    court = Court(opened=replace(OPENED, periods=at_once)).seat(*THREE)
+    assert court.stands(DisputeState.VOTING)
+    assert court.commit(*THREE).reveal(CHEATED, *THREE).stands(DisputeState.FINAL)
+    silent = Court(opened=replace(OPENED, periods=at_once)).seat(*THREE).wait(SECOND)
+    assert silent.stands(DisputeState.OPEN)
+    assert silent.wait(4 * SECOND).stands(DisputeState.FINAL)
+
+
+def test_only_sides_make_statements_until_the_end_and_not_without_limit() -> None:
     court = Court()
-    with pytest.raises(DisputeRefused):
-        say(court.dispute, "cleo", "00" * 32)
     for _ in range(MOST_STATEMENTS):
-        court.then(say(court.dispute, "bob", "00" * 32))
+        court.then(make_statement(court.dispute, Side.ACCUSED, "00" * 32))
     with pytest.raises(DisputeRefused):
-        say(court.dispute, "bob", "00" * 32)
-    say(court.dispute, "ada", "00" * 32)
+        make_statement(court.dispute, Side.ACCUSED, "00" * 32)
+    make_statement(court.dispute, Side.ACCUSER, "00" * 32)
+    court.wait(30 * DAY)
+    with pytest.raises(DisputeRefused):
+        make_statement(court.dispute, Side.ACCUSER, "00" * 32)
 
 
 def test_every_event_reads_back_as_it_was_written() -> None:
     court = Court().then((FindingsMade(version=9, digest="cc" * 32),))
-    court.then(say(court.dispute, "bob", "00" * 32)).seat("refused")
-    court.then(refuse(court.dispute, "ada", 0, 0))
-    court.seat("a", "b", "c").commit("a", "b")
-    court.now = 48 * HOUR
-    court.then(overdue(court.dispute, court.now)).seat("d").commit("d")
-    court.reveal(CHEATED, "a", "b", "d")
-    court.then(appeal(court.dispute, "bob", court.now)).seat("x", "y", "z")
-    court.commit("x", "y", "z").reveal(CHEATED, "x", "y", "z")
-    later = Court().ruled(CHEATED, CHEATED, CHEATED)
-    later.then(overdue(later.dispute, APPEAL_WITHIN))
-    events = [event for event, _ in (*court.events, *later.events)]
-    assert len({type(event) for event in events}) == 11
+    court.then(make_statement(court.dispute, Side.ACCUSED, "00" * 32)).seat("refused").refused(
+        "ada", 0
+    )
+    court.panel(*THREE).commit("a", "b").wait(2 * DAY).panel("d").commit("d")
+    court.reveal(CHEATED, "a", "b", "d").then(appeal(court.dispute, "bob"))
+    court.wait(30 * DAY)
+    events = [event for event, _ in court.events]
+    assert len({type(event) for event in events}) == 12
     for event in events:
         assert dispute_event_of(dispute_type_of(event), dispute_data_of(event)) == event
+
+
+def test_a_first_event_without_periods_has_the_usual_ones() -> None:
+    """Disputes that were opened before periods were settings have none in their first event."""
+    data = dispute_data_of(OPENED)
+    old = {name: value for name, value in data.items() if name not in ("periods", "move")}
+    assert dispute_event_of("dispute_opened", old) == OPENED
+    assert OPENED.periods == Periods()
+
+
+def test_a_dispute_of_an_earlier_release_folds_and_goes_on_by_the_present_rules() -> None:
+    """It voted before anything like `voting_opened` was written; votes committed then stand."""
+    court = Court()
+    court.events += [(RefereeSeated(player=player), 0) for player in THREE]
+    court.events += [(VoteCommitted(referee=n, commit="aa" * 32), 0) for n in range(3)]
+    court.events += [(VoteRevealed(referee=0, vote=CHEATED, salt="bb" * 32), 0)]
+    assert court.stands(DisputeState.OPEN)
+    assert court.wait(DAY).stands(DisputeState.REVEALING)
+    assert court.reveal(CHEATED, "b", "c").stands(DisputeState.RULED)
+
+
+def test_a_quick_ruling_of_an_earlier_release_can_be_appealed_or_was_ended_by_a_refusal() -> None:
+    court = Court()
+    court.events += [(RefereeSeated(player=player), 0) for player in THREE]
+    court.events += [(Ruled(verdict=Verdict.CAD, referees=(0, 1, 2)), 0)]
+    assert court.stands(DisputeState.RULED)
+    appeal(court.dispute, "bob")
+    court.events += [(RefereeRefused(referee=0, side=Side.ACCUSED), 0)]
+    assert court.stands(DisputeState.OPEN)
+    assert court.wait(30 * DAY).stands(DisputeState.FINAL)
+    assert court.dispute.ruling is None, "a refused referee has not judged"
 
 
 def test_a_dispute_is_opened_once() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from service.domain.cards import HIDDEN, Card
@@ -24,6 +22,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve, fold, is_follow_up
 from service.domain.game import EntropyState, Game, LastPlay, SeatState, Status, new_game, without
+from tests.changed import replace
 from tests.rules.phrases import (
     failed,
     forfeit,
@@ -161,12 +160,12 @@ def test_nobody_has_played_on_a_new_pile() -> None:
 def test_every_action_is_counted_and_ends_a_row_of_passes() -> None:
     """Endless hands: play, follow-up, blind, try, pick-up and pass count one each."""
     game = scenario(SHITHEAD, given=playing(actions=7), when=play(0, "9c"))
-    assert (game.actions, game.passes, game.opening) == (8, 0, False)
+    assert (game.actions, game.passes, game.first_turn) == (8, 0, False)
     game = scenario(SHITHEAD, given=game, when=take(1))
-    assert (game.actions, game.passes, game.opening) == (9, 0, False)
+    assert (game.actions, game.passes, game.first_turn) == (9, 0, False)
     assert scenario(SHITHEAD, given=replace(game, passes=1), when=play(0, "9d")).passes == 0
-    opening = evolve(replace(playing(), opening=True, passes=1), try_failed(0, "6c", 1, turn=1))
-    assert (opening.actions, opening.passes, opening.opening) == (1, 0, False)
+    opening = evolve(replace(playing(), first_turn=True, passes=1), try_failed(0, "6c", 1, turn=1))
+    assert (opening.actions, opening.passes, opening.first_turn) == (1, 0, False)
 
 
 def test_what_is_drawn_in_laying_out_may_be_added_until_the_seat_is_ready() -> None:

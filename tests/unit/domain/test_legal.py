@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from service.domain.commands import Ready
@@ -22,6 +20,7 @@ from service.domain.legal import (
     may_try,
 )
 from service.domain.ruleset import Layout, Ruleset, TryStock
+from tests.changed import replace
 from tests.rules.phrases import forfeit, lay, play, ready, swap
 from tests.rules.scenario import moves, not_your_turn, refused, scenario, words
 from tests.rules.tables import Table, all_ready, cards, dealt, game_of, rules, table
@@ -164,7 +163,7 @@ def test_in_a_layout_deal_the_first_cards_are_laid_then_the_seat_is_ready() -> N
 
 
 def test_the_last_to_be_ready_starts_the_play() -> None:
-    """Both are told: that the seat is ready, and who opens."""
+    """Two events: the seat is ready, and the opener."""
     game, _ = dealt(LEEDS, seats=2)
     assert decide(ready(0), game) == (SeatReady(seat=0),)
     after = scenario(LEEDS, given=game, when=ready(0))

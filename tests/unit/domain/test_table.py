@@ -1,8 +1,6 @@
-"""A table between its hands: who deals next, who wears the bag, what the seats have lost."""
+"""A table between hands: next dealer, paper bag, hands lost."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 
@@ -26,6 +24,7 @@ from service.domain.table import (
     evolve_table,
     fold_table,
 )
+from tests.changed import replace
 
 ADA = TableSeat(kind=SeatKind.HUMAN, player="ada")
 BOT = TableSeat(kind=SeatKind.BOT, bot="lowest")
@@ -223,11 +222,11 @@ def test_a_table_is_open_then_between_hands_then_playing_then_closed() -> None:
         finished(dealer=0, shithead=1, places=(0,)),
         TableClosed(),
     ]
-    state, told = table(opening=opened(ADA, TableSeat())), []
+    state, states = table(opening=opened(ADA, TableSeat())), []
     for event in [None, *steps]:
         state = state if event is None else evolve_table(state, event)
-        told.append(state.status.value)
-    assert told == ["open", "between", "playing", "between", "closed"]
+        states.append(state.status.value)
+    assert states == ["open", "between", "playing", "between", "closed"]
     assert state.version == len(steps) + 1
 
 
@@ -236,3 +235,15 @@ def test_a_table_is_opened_once_and_first() -> None:
         evolve_table(table(), opened())
     with pytest.raises(ValueError, match="begins with"):
         fold_table([TableClosed()])
+
+
+def test_a_match_of_two_hands_is_lost_in_the_second() -> None:
+    """In reverse the shithead of the match is that of the second hand; hands are counted all."""
+    table = opened(ADA, BOT)
+    rules = {"id": "reverse", "options": {}, "settings": {"second_hand": {"deal": {}}}}
+    table = replace(table, conditions=replace(table.conditions, ruleset=rules))
+    events: list[TableEvent] = [table]
+    for hand, loser in ((1, 0), (2, 1), (3, 1)):
+        events += [dealt(hand), replace(finished(hand=hand, dealer=0), shithead=loser)]
+        seats = fold_table(events).seats
+    assert [(seat.hands, seat.shithead) for seat in seats] == [(3, 0), (3, 1)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from service.domain.events import EndReason, Entropy
@@ -21,6 +19,7 @@ from service.domain.table import (
     dealer_after,
     fold_table,
 )
+from tests.changed import replace
 
 SEATS = tuple(TableSeat(kind=SeatKind.HUMAN, player=name, hands=4) for name in "abcd")
 CONDITIONS = Conditions(

@@ -1,4 +1,4 @@
-"""Values that others depend on: words of the record, codes of refusals, what holds unless said."""
+"""Values that other code depends on: names in the format, codes of refusals, defaults."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_every_refusal_has_its_own_code() -> None:
 def test_a_ruleset_that_says_nothing_is_the_plain_game() -> None:
     """Three down, three up, three in the hand; no card is special; played for a loser."""
     plain = Ruleset(id="custom-plain", seats_min=2, seats_max=5)
-    said = {key: value for key, value in asdict(plain).items() if key not in ("id", "order")}
-    assert said == {
+    settings = {key: value for key, value in asdict(plain).items() if key not in ("id", "order")}
+    assert settings == {
         "options": {},
         "seats_min": 2,
         "seats_max": 5,
@@ -134,7 +134,7 @@ def test_a_new_game_is_one_in_which_nothing_has_happened() -> None:
     nobody = (state.dealer, state.turn, state.thrower, state.flusher, state.timed_out)
     assert nobody == (None,) * 5
     assert (state.last_play, state.result) == (None, None)
-    assert (state.opening, state.covering, state.passes, state.actions) == (True, False, 0, 0)
+    assert (state.first_turn, state.covering, state.passes, state.actions) == (True, False, 0, 0)
     seat = SeatState()
     assert (seat.hand, seat.known, seat.up, seat.down, seat.drawn_laying) == ((),) * 5
     assert (seat.laid, seat.ready, seat.place, seat.time_outs) == (False, False, None, 0)
@@ -155,9 +155,15 @@ def test_a_new_table_has_played_no_hand() -> None:
 
 def test_values_are_never_changed_in_place() -> None:
     """Frozen: an event, a state or a setting that has been handed out stays what it was."""
-    for value in (PLAIN_RANK, SeatState(), TableSeat(), PickUp(seat=0), Demand(kind=Asks.BELOW)):
+    for value, name in (
+        (PLAIN_RANK, "plays"),
+        (SeatState(), "hand"),
+        (TableSeat(), "kind"),
+        (PickUp(seat=0), "seat"),
+        (Demand(kind=Asks.BELOW), "kind"),
+    ):
         with pytest.raises(AttributeError):
-            setattr(value, next(iter(asdict(value))), 1)
+            setattr(value, name, 1)
 
 
 def test_what_is_left_unsaid_in_a_command() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from service.domain.cards import HIDDEN, Card
 from service.domain.view import ALL, seen_by
+from tests.changed import replace
 from tests.rules.tables import cards, game_of, rules, table
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from service.public_log.monitor_games import (
+from service.public_log.monitor import (
     Games,
     as_json,
     check_tables,
@@ -15,9 +15,9 @@ from service.public_log.monitor_games import (
     note_leaf,
     read_lines,
 )
-from service.record.chain import decode_event, head
-from service.record.receipts import Receipt
-from tests.made_games import Plan, made_game
+from service.shx.chain import decode_event, head
+from service.shx.receipts import Receipt
+from tests.random_games import Plan, made_game
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

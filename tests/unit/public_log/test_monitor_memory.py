@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from service.public_log.monitor import Monitor, MonitorState, load_state, save_state
-from service.public_log.monitor_games import Games, WatchedGame, check_tables, read_lines
-from service.public_log.monitor_memory import MOST_FINDINGS, RECENT, forget
-from service.record.chain import head
-from service.record.notes import NoteVerifier
-from service.record.times import format_time
-from tests.made_games import Plan, made_game
+from service.public_log.monitor import (
+    MOST_FINDINGS,
+    RECENT,
+    Games,
+    Monitor,
+    MonitorState,
+    WatchedGame,
+    check_tables,
+    forget,
+    load_state,
+    read_lines,
+    save_state,
+)
+from service.shx.canonical import format_time
+from service.shx.chain import head
+from service.shx.keys import KeyList
+from tests.random_games import Plan, made_game
 from tests.tamper import Forgery
 from tests.unit.public_log.test_monitor_games import FIRST, ID, NOW, SECOND, id_of, seen
 
@@ -110,9 +120,9 @@ def test_many_finished_games_leave_a_small_state(tmp_path: Path) -> None:
 class Broken:
     """A log whose checkpoint is none."""
 
-    def keys(self, known: list[NoteVerifier]) -> list[NoteVerifier]:
-        """Return what is known."""
-        return known
+    def key_list(self) -> KeyList:
+        """Return no keys."""
+        return KeyList(keys=())
 
     def checkpoint(self) -> bytes:
         """Return nothing that could be read."""

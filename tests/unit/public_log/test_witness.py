@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.public_log.witness import Answer, Witness, WitnessState, load_cosigner
-from service.public_log.witness_server import witness_server
-from service.public_log.witnesses import (
+from service.public_log.witness import Answer, Witness, WitnessState, load_cosigner, witness_server
+from service.public_log.witness_client import (
     RemoteWitness,
     Unheard,
     WitnessRefused,
@@ -18,12 +17,12 @@ from service.public_log.witnesses import (
     parse_witnesses,
     write_request,
 )
-from service.record.canonical import RecordError
-from service.record.checkpoint import Checkpoint, sign_checkpoint
-from service.record.cosignature import Cosigner, cosignatures
-from service.record.notes import NoteSigner, parse_note
-from service.record.tiles import EMPTY, Tile, TiledTree, grow
-from service.record.tree import consistency_proof, leaf_hash, root
+from service.shx.canonical import RecordError
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from service.shx.tlog.cosignature import Cosigner, cosignatures
+from service.shx.tlog.notes import NoteSigner, parse_note
+from service.shx.tlog.tiles import EMPTY, Tile, TiledTree, grow
+from service.shx.tlog.tree import consistency_proof, leaf_hash, root
 
 LOG = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"h" * 32))
 THIEF = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"t" * 32))
@@ -218,7 +217,7 @@ def test_the_key_of_a_witness_is_made_once_and_keeps_its_name(tmp_path: Path) ->
     made = load_cosigner(file, "w.example/1")
     assert load_cosigner(file, None).verifier == made.verifier
     assert file.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(RecordError, match="goes by the name"):
+    with pytest.raises(RecordError, match="has the name"):
         load_cosigner(file, "w.example/2")
     file.write_text("{}")
     with pytest.raises(RecordError):

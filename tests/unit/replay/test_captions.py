@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from service.domain.commands import Seat
@@ -35,6 +33,7 @@ from service.domain.game import Game, LastPlay, SeatState, Status, new_game
 from service.domain.view import Viewer, seen_by
 from service.replay.captions import caption
 from service.replay.frames import frames
+from tests.changed import replace
 from tests.unit.playing import RULESETS, cards, created, play, rules, seat_counts
 
 DECK = cards("9h 7c 5d 4d 8s 8h")
@@ -204,9 +203,7 @@ def test_every_way_to_end_has_its_sentence() -> None:
 
     assert ended(EndReason.SHITHEAD, 0) == "The hand is over: seat 0 is the shithead."
     assert ended(EndReason.WINNER, None) == "The hand is over: seat 1 wins."
-    assert ended(EndReason.STALEMATE, None) == (
-        "The hand ends as a stalemate, without a shithead."
-    )
+    assert ended(EndReason.STALEMATE, None) == ("The hand ends as a stalemate, without a shithead.")
     assert ended(EndReason.FORFEIT, 0) == "Seat 0 gives up the hand and is its shithead."
     for cause in AbortCause:
         text = told(GameAborted(cause=cause, seat=0))

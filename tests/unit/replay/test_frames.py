@@ -7,25 +7,22 @@ from pathlib import Path
 import orjson
 import pytest
 
-from schemas.view_schema import FrameSchema
+from schemas.view_fields import FrameSchema
 from service.domain.events import Event
 from service.domain.evolve import fold
 from service.domain.view import ALL, Viewer, seen_by
-from service.replay.frames import frames
-from service.replay.items import replay_items
-from service.replay.rebuild import Recorded, rebuild, sealed_deck
+from service.replay.frames import frames, replay_items
+from service.replay.history import RecordedEvent, decode_log, sealed_deck
 from service.replay.transcript import transcript
+from tests.tamper import LOGS, sample_lines
 from tests.unit.playing import RULESETS, play, rules, seat_counts
 
-SAMPLES = sorted((Path(__file__).parents[2] / "golden" / "samples").glob("*.jsonl"))
+
+def sample(name: str) -> tuple[RecordedEvent, ...]:
+    return decode_log(sample_lines(name))
 
 
-def sample(name: str) -> tuple[Recorded, ...]:
-    (path,) = [path for path in SAMPLES if path.stem == name]
-    return rebuild(path.read_bytes().splitlines())
-
-
-def events_of(log: tuple[Recorded, ...]) -> list[Event]:
+def events_of(log: tuple[RecordedEvent, ...]) -> list[Event]:
     return [record.event for record in log]
 
 
@@ -49,9 +46,9 @@ def test_a_stretch_of_frames_is_the_same_as_those_of_the_whole() -> None:
     assert list(frames(game.events, deck=game.deck, viewer=0, first=17, last=9)) == []
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
 def test_stored_lines_come_back_as_the_game_they_record(path: Path) -> None:
-    log = rebuild(path.read_bytes().splitlines())
+    log = decode_log(path.read_bytes().splitlines())
     game = fold(events_of(log), sealed_deck(log) or None)
     assert game.version == len(log) == log[-1].version
     assert game.over

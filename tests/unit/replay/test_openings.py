@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from service.domain.cards import HIDDEN
@@ -22,6 +20,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import fold
 from service.replay.openings import masked_deck, seat_openings
+from tests.changed import replace
 from tests.unit.playing import RULESETS, cards, created, play, rules
 
 
@@ -71,9 +70,7 @@ def test_a_card_from_another_seats_play_has_no_opening() -> None:
 @pytest.mark.parametrize("shown", [True, False])
 def test_a_face_down_card_has_an_opening_once_it_was_turned_shown_or_not(shown: bool) -> None:
     opening = Opening(p=2, card=cards("4d")[0]) if shown else None
-    failed = BlindFailed(
-        seat=1, taker=1, slot=1, opening=opening, count=1, turn=0, direction=1
-    )
+    failed = BlindFailed(seat=1, taker=1, slot=1, opening=opening, count=1, turn=0, direction=1)
     events = [*dealt(), failed]
     assert 2 in seat_openings(events, 1)
     assert 2 not in seat_openings(dealt(), 1)

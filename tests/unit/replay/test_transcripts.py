@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.domain.view import ALL, Viewer
-from service.replay.rebuild import rebuild, sealed_deck
+from service.replay.history import decode_log, sealed_deck
 from service.replay.transcript import transcript
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -32,7 +32,7 @@ def _path(name: str, viewer: Viewer) -> Path:
 
 
 def _text(name: str, viewer: Viewer) -> str:
-    log = rebuild((GOLDEN / "samples" / f"{name}.jsonl").read_bytes().splitlines())
+    log = decode_log((GOLDEN / "samples" / f"{name}.jsonl").read_bytes().splitlines())
     return transcript([record.event for record in log], deck=sealed_deck(log), viewer=viewer)
 
 

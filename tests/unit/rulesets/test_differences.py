@@ -7,8 +7,7 @@ import pytest
 from schemas.settings import SECTIONS, setting_kinds
 from service.domain.ruleset import ALL_RANKS, RankRule
 from service.rulesets.catalogue import catalogue, definition
-from service.rulesets.differences import differences, differs_from_base
-from service.rulesets.words import label_of, value_in_words
+from service.rulesets.labels import differences, differs_from_base, label_of, value_in_words
 
 
 def test_only_what_differs_is_told_with_its_statement() -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from schemas.settings import SettingsError, check_changes
-from schemas.settings_schema import json_schema
+from schemas.settings import SettingsError, check_changes, json_schema
 from service.rulesets.catalogue import catalogue, definition
 from tests.unit.rulesets.random_settings import random_changes
 

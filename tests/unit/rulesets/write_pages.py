@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.rulesets.catalogue import Definition, catalogue
-from service.rulesets.known import KnownByName, known_by_name
-from service.rulesets.page import as_text, common_text, rules_page
+from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
+from service.rulesets.rules_page import as_text, common_text, rules_page
 
 PAGES = Path(__file__).resolve().parents[2] / "golden" / "pages"
 

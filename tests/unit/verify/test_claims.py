@@ -7,17 +7,17 @@ from uuid import UUID
 
 import pytest
 
-from service.record.bundle import Bundle
-from service.record.chain import head
-from service.record.notes import NoteSigner
-from service.record.receipts import issue_receipt
+from service.shx.bundle import Bundle
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner
 from service.verify.claims import CLAIMS, Claim
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import MOST_SEQS, Check, Finding, Result
 from service.verify.html import report_html
-from service.verify.report import Report, audit_object
-from service.verify.text import report_text
-from service.verify.verify import Given, verify_bundle
-from tests.made_games import Plan, made_game, private_key
+from service.verify.report import Report, audit_object, report_text
+from service.verify.verify import verify_bundle
+from tests.random_games import Plan, made_game, private_key
 from tests.tamper import Forgery, failing, report_on, sample, sample_lines
 
 
@@ -184,6 +184,6 @@ def test_receipts_are_held_against_lines_that_cannot_be_read() -> None:
         issue_receipt(signer, game=game, seq=seq, head=head(lines[seq])) for seq in (40, 60, 80)
     ]
     damaged = (*lines[:60], lines[60] + b" ", *lines[61:])
-    given = Given(receipts=tuple(notes), server_keys=(signer.verifier,))
+    given = OutsideEvidence(receipts=tuple(notes), server_keys=(signer.verifier,))
     assert failing(report_on(damaged, given)) == {Check.BYTES: 60, Check.RECEIPTS: 60}
     assert failing(report_on((*lines[:60], lines[60][:-1], *lines[61:]))) == {Check.BYTES: 60}

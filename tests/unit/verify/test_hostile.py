@@ -8,14 +8,14 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from service.record.bundle import Bundle, NotABundle, read_log
+from service.shx.bundle import Bundle, NotABundle, read_log
 from service.verify.finding import Check, Result
-from service.verify.report import audit_object
-from service.verify.text import report_text
+from service.verify.report import audit_object, report_text
 from service.verify.verify import verify_bundle
+from tests.examples import examples
 from tests.tamper import Forgery, failing, report_on, sample_lines
 
 NAMES = ("threes", "shithead-keyed", "leeds-forfeit", "reverse-second-hand", "shithead-aborted")
@@ -26,7 +26,7 @@ INDEPENDENT = (  # what one seat does before play may come before or after what 
     "entropy_committed",
     "table_laid",
 )
-QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = examples(40)
 
 
 @cache

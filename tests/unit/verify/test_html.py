@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from service.verify.command import Asked, main_verify
+from service.verify.files import VerifyOptions, main_verify
 from service.verify.finding import Check, Finding, Result
 from service.verify.html import MOST_LINES, report_html
 from service.verify.report import Report
+from tests.changed import replace
 from tests.tamper import SAMPLES, report_on, sample, sample_lines
 
 VOID = {"meta", "br"}
@@ -115,10 +115,10 @@ def test_several_logs_are_sections_of_one_page() -> None:
 def test_a_second_run_gives_the_same_bytes(tmp_path: Path) -> None:
     pages = [tmp_path / "one.html", tmp_path / "two.html"]
     for page in pages:
-        assert main_verify([SAMPLES / "leeds.jsonl"], Asked(html=page)) == 0
+        assert main_verify([SAMPLES / "leeds.jsonl"], VerifyOptions(html=page)) == 0
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
 def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     page = tmp_path / "nowhere" / "page.html"
-    assert main_verify([SAMPLES / "leeds.jsonl"], Asked(html=page)) == 3
+    assert main_verify([SAMPLES / "leeds.jsonl"], VerifyOptions(html=page)) == 3

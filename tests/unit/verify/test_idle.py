@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.verify.finding import Check, Result
-from tests.made_games import Plan, made_game
+from tests.random_games import Plan, made_game
 from tests.tamper import Forgery, failing, report_on
 
 SEED = "game_aborted"

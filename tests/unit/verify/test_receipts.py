@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from uuid import UUID
 
-from service.record.bundle import Bundle
-from service.record.chain import head
-from service.record.notes import NoteSigner
-from service.record.receipts import issue_receipt
+from service.shx.bundle import Bundle
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner
 from service.verify.claims import Claim
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Finding, Result
-from service.verify.report import Report
-from service.verify.text import report_text
-from service.verify.verify import Given, verify_bundle
-from tests.made_games import private_key
+from service.verify.report import Report, report_text
+from service.verify.verify import verify_bundle
+from tests.changed import replace
+from tests.random_games import private_key
 from tests.tamper import sample_lines
-from tests.unit.verify.test_outside import LATER, listed
+from tests.unit.verify.test_anchoring import LATER, listed
 
 SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
 THIEF = NoteSigner(name=SERVER.name, key=private_key("thief"))
@@ -30,13 +30,13 @@ def note(seq: int, signer: NoteSigner = SERVER, *, changed: bool = False) -> byt
     return issue_receipt(signer, game=GAME, seq=seq, head=there)
 
 
-def given(*notes: bytes, keys: bool = True) -> Given:
+def given(*notes: bytes, keys: bool = True) -> OutsideEvidence:
     names = {data: f"{number}.note" for number, data in enumerate(notes)}
     server = (SERVER.verifier,) if keys else ()
-    return Given(receipts=notes, files=names, server_keys=server)
+    return OutsideEvidence(receipts=notes, files=names, server_keys=server)
 
 
-def report(brought: Given, **files: bytes) -> Report:
+def report(brought: OutsideEvidence, **files: bytes) -> Report:
     bundled = {f"receipts/{name}": data for name, data in files.items()}
     return verify_bundle(Bundle(lines=LINES, files=bundled), brought)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from service.replay.history import MoveKind, RecordedMove
 from service.rulesets.catalogue import catalogue
 from service.verify.finding import Check, Failed
-from service.verify.moves import Kind, Move
-from service.verify.pinned import played_by
+from service.verify.log import played_by
 from service.verify.report import Report
-from service.verify.timing import Turns
+from service.verify.timeouts import Turns
 from tests.attacks.registry import game_at
-from tests.made_games import Plan, made_game
+from tests.changed import replace
+from tests.random_games import Plan, made_game
 from tests.tamper import Forgery, failing, report_on
 
 CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
@@ -112,9 +111,9 @@ def test_a_move_of_its_own_ends_the_stand_in() -> None:
 def test_the_turn_begins_anew_with_a_seats_own_action_that_leaves_it_the_turn() -> None:
     """After a burn of its own a seat has the whole time again."""
     forgery = Forgery(made_game(Plan(name="burner", clock=CLOCK)))
-    game = replace(game_at(forgery, forgery.find("play_started") + 1), turn=1, opening=False)
+    game = replace(game_at(forgery, forgery.find("play_started") + 1), turn=1, first_turn=False)
     turns = Turns(game)
-    mine = Move(first=9, last=9, kind=Kind.PLAY, seat=1, timed_out=False)
+    mine = RecordedMove(first=9, last=9, kind=MoveKind.PLAY, seat=1, timed_out=False)
     out = replace(mine, timed_out=True)
     turns.follow(replace(game, turn=0), game, replace(mine, seat=0), _at(0))
     turns.check_time_out(game, out, _at(30), hidden=False)

@@ -6,16 +6,17 @@ import json
 
 import pytest
 
-from service.record.bundle import Bundle
+from service.replay.history import MoveKind
+from service.shx.bundle import Bundle
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.log import Log
-from service.verify.moves import Kind
 from service.verify.report import OF_THE_LOG
-from service.verify.verify import Given, verify_bundle
-from tests.tamper import SAMPLES, failing, report_on, sample_lines
+from service.verify.verify import verify_bundle
+from tests.tamper import LOGS, failing, report_on, sample_lines
 
-NAMES = sorted(path.stem for path in SAMPLES.glob("*.jsonl"))
-FINISHED = [name for name in NAMES if name != "shithead-aborted"]
+NAMES = [path.stem for path in LOGS]
+FINISHED = [name for name in NAMES if not name.endswith("-aborted")]
 
 
 def test_there_is_a_sample_of_every_kind() -> None:
@@ -62,7 +63,7 @@ def test_a_sample_cut_between_two_moves_passes_so_far(name: str) -> None:
     """Without the deck public facts alone are judged, and honest play passes them."""
     lines = sample_lines(name)
     moves = Log(lines).grouped[0]
-    opening = tuple(move for move in moves if move.kind is Kind.PLAY)[:1]
+    opening = tuple(move for move in moves if move.kind is MoveKind.PLAY)[:1]
     for move in opening + moves[3:-1:29] + moves[-2:-1]:
         report = verify_bundle(Bundle(lines=lines[: move.last + 1]))
         assert not failing(report)
@@ -89,7 +90,7 @@ def test_time_outs_are_listed() -> None:
 
 
 def test_a_key_from_outside_for_a_seat_without_one_fails() -> None:
-    report = report_on(sample_lines("shithead"), Given(seat_keys={0: "A" * 43 + "="}))
+    report = report_on(sample_lines("shithead"), OutsideEvidence(seat_keys={0: "A" * 43 + "="}))
     assert Check.SIGNATURES in failing(report)
 
 

@@ -6,24 +6,23 @@ import random
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.views import Facts, view_json
+from service.bots.bot import bot_rng
 from service.bots.registry import bots
-from service.bots.seeding import bot_rng
 from service.domain.cards import Card
 from service.domain.evolve import fold
 from service.domain.legal import legal_moves
 from service.domain.view import Viewer, seen_by
 from service.replay.frames import frames
 from service.replay.transcript import transcript
+from tests.examples import examples
 from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 
-FACTS = Facts(
-    id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32
-)
+FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
 BEFORE_DECK = 2
 
 
@@ -48,7 +47,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int, int]:
     return game, version, draw(st.integers(0, 2**32))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(stop=stops())
 def test_a_viewer_is_shown_the_same_whatever_it_cannot_know(stop: tuple[Played, int, int]) -> None:
     game, version, seed = stop
@@ -73,13 +72,13 @@ def test_every_ruleset_shows_a_viewer_the_same_whatever_it_cannot_know(identity:
             assert _sight(game, other, version, viewer) == _sight(game, game.deck, version, viewer)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(30)
 @given(stop=stops())
 def test_moves_and_bots_depend_only_on_what_a_seat_knows(stop: tuple[Played, int, int]) -> None:
     """But at the opening: who qualifies is told there (rules.md, Windows)."""
     game, version, seed = stop
     full = fold(game.events[:version], game.deck)
-    if full.opening:
+    if full.first_turn:
         return
     for seat in range(len(full.seats)):
         other = another_deck(full, seat, random.Random(seed))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.cards import HIDDEN
@@ -14,6 +12,8 @@ from service.domain.evolve import evolve, fold
 from service.domain.game import Game, SeatState, new_game
 from service.domain.view import ALL, seen_by
 from service.replay.openings import masked_deck, seat_openings
+from tests.changed import replace
+from tests.examples import examples
 from tests.unit.playing import RULESETS, Played, cards, created, play, rules, seat_counts
 
 BEFORE_DECK = 2  # game_created and deck_committed
@@ -38,7 +38,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int]:
     return game, draw(st.integers(BEFORE_DECK, len(game.events)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(stop=stops())
 def test_a_seat_sees_what_it_could_fold_with_the_cards_it_was_dealt_or_drew(
     stop: tuple[Played, int],
@@ -52,7 +52,7 @@ def test_a_seat_sees_what_it_could_fold_with_the_cards_it_was_dealt_or_drew(
         assert HIDDEN not in seen_by(full, seat).seats[seat].hand
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(stop=stops())
 def test_the_public_sees_the_fold_of_the_public_log(stop: tuple[Played, int]) -> None:
     game, version = stop
@@ -62,7 +62,7 @@ def test_the_public_sees_the_fold_of_the_public_log(stop: tuple[Played, int]) ->
     assert seen_by(public, None) == seen_by(full, None)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(stop=stops())
 def test_the_openings_of_a_seat_are_of_no_card_that_another_seat_drew(
     stop: tuple[Played, int],

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 
-from schemas.view_schema import GameViewSchema
+from schemas.view_fields import GameViewSchema
 from schemas.views import Facts, view_json
 from service.domain.commands import Play
 from service.domain.events import (
@@ -28,6 +27,8 @@ from service.domain.evolve import evolve, fold
 from service.domain.game import Game, SeatState, Status, new_game
 from service.domain.legal import legal_moves
 from service.domain.view import ALL, Viewer, seen_by
+from tests.changed import replace
+from tests.examples import examples
 from tests.unit.playing import RULESETS, cards, created, play, rules, seat_counts
 
 ID = "528c9a92-6e09-40f9-ac4e-4c01aef56252"
@@ -143,7 +144,7 @@ def test_a_view_is_the_object_that_the_interface_promises() -> None:
     }
 
 
-@settings(max_examples=120, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_every_view_is_what_the_schema_describes(data: st.DataObject) -> None:
     ruleset = rules(data.draw(st.sampled_from(RULESETS)))

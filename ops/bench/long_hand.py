@@ -1,0 +1,107 @@
+"""A very long running hand for benchmarks: seats play a card or pick up the pile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+import orjson
+
+from ops.bench.requests import plain_table
+from schemas.events import data_of, type_of
+from service.application.callers import Player
+from service.application.games.cache import GameEntry
+from service.application.games.commits import Change, commit_of
+from service.application.games.record import load, secrets_of
+from service.bootstrap import Services
+from service.domain.commands import Command, PickUp, Ready
+from service.domain.decide import decide
+from service.domain.errors import CommandRefused
+from service.domain.evolve import evolve
+from service.domain.game import Game, Status
+from service.domain.legal import legal_moves, may_act
+from service.domain.ruleset import MAX_TURN_LIMIT
+from service.shx.canonical import format_time
+from service.shx.chain import encode_event, head
+
+ACTIONS = MAX_TURN_LIMIT - 20
+"""As long as a hand can be, with some actions left to play on with."""
+
+TRIES = 10
+
+
+def long_hand(services: Services, players: Sequence[Player], *, actions: int = ACTIONS) -> UUID:
+    """
+    Store a running hand with so many actions between players, and return its id.
+
+    Each seat takes the pile wherever the rules let it, so that nobody gets rid of cards.
+    The events are those that the same moves over HTTP would have written, stored in one commit.
+    """
+    for _ in range(TRIES):
+        found = _tried(services, players, actions)
+        if found is not None:
+            return found
+    raise ValueError("every hand ended before it was long")
+
+
+def _tried(services: Services, players: Sequence[Player], actions: int) -> UUID | None:
+    """Return a hand that went on so long, None where it ended before."""
+    entry = _opened(services, players)
+    record, at = entry.record, format_time(services.world.now())
+    first = services.entries.lines(record.identity)
+    lines, heads, game = list(first), record.head, record.game
+    secrets = secrets_of(record)
+    while game.actions < actions:
+        if game.over:
+            return None
+        command = _command(game)
+        for event in decide(command, game):
+            server = type_of(event) == "play_started"
+            line = encode_event(
+                game=record.identity,
+                seq=len(lines),
+                prev=heads,
+                at=at,
+                by=None if server else command.seat,
+                type=type_of(event),
+                data=data_of(event, secrets),
+            )
+            lines.append(line)
+            heads, game = head(line), evolve(game, event)
+    after = load(record.identity, lines, seed=record.seed)
+    change = Change(before=entry, record=after, lines=tuple(lines[len(first) :]))
+    services.store.commit(commit_of(services.entries, change))
+    return record.identity
+
+
+def _opened(services: Services, players: Sequence[Player]) -> GameEntry:
+    """Return a hand between players that has been dealt."""
+    host, *guests = players
+    wish = replace(
+        plain_table("shithead", ("me", *("open" for _ in guests))), turn_limit=MAX_TURN_LIMIT
+    )
+    table = orjson.loads(services.tables.open(host, wish).body)
+    for guest in guests:
+        table = orjson.loads(
+            services.tables.sit(
+                guest, UUID(table["id"]), seat=None, entropy=wish.entropy, key=None, invite=None
+            ).body
+        )
+    entry = services.entries.fresh(UUID(table["game"]))
+    if entry is None:
+        raise ValueError("the hand was not dealt")
+    return entry
+
+
+def _command(game: Game) -> Command:
+    """Return what keeps a hand going: the pile is taken wherever the rules let the seat."""
+    seat = next(seat for seat in range(len(game.seats)) if may_act(game, seat))
+    if game.status is Status.SWAPPING:
+        return Ready(seat=seat)
+    taking = PickUp(seat=seat)
+    try:
+        decide(taking, game)
+    except CommandRefused:
+        return legal_moves(game, seat)[0]
+    return taking

@@ -1,0 +1,253 @@
+"""HTTP conventions of all answers: content types, ETags, caching, idempotency, CORS."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from flask import Flask, Response, request
+from werkzeug.datastructures import MIMEAccept
+
+from service.api.auth import INVITE_HEADER
+from service.api.parsing import body_bytes, malformed
+from service.application.callers import Answered, Idempotency
+from service.application.errors import Refusal
+from service.config import Settings
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+PLAIN = "text/plain"
+EVENT_STREAM = "text/event-stream"
+ZIP = "application/zip"
+OCTETS = "application/octet-stream"
+YEAR = 365 * 24 * 3600
+
+_NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+DATA_POLICY = f"default-src 'none'; {_NEVER}"
+"""The Content-Security-Policy of answers that are data: opened as a page they can do nothing."""
+
+PAGE_POLICY = f"default-src 'none'; style-src 'self'; img-src 'self' data:; {_NEVER}"
+"""The Content-Security-Policy of pages: one style sheet of our own, no script at all."""
+
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""Headers of every answer that restrict what browsers do with it."""
+
+_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+"""A list of ETags (RFC 9110, 8.8.3 and 5.6.1): elements of it may be empty."""
+
+PRECONDITION = r'^(?:\*|"v[0-9]{1,9}"(?:, ?"v[0-9]{1,9}")*)$'
+"""What a client sends in If-Match; other ETags are read as well (RFC 9110, 13.1.1)."""
+
+_VERSION_TAG = re.compile(r'(?<!W/)"v(0|[1-9][0-9]{0,8})"')
+"""A strong ETag of a version: If-Match uses strong comparison."""
+
+IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
+
+CORS_EXPOSED = (
+    *("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"),
+    *("Allow", "WWW-Authenticate", "Content-Disposition"),
+)
+"""Response headers that a page of a permitted origin can read, beside the safelisted ones."""
+
+CORS_ALLOWED = (
+    *("Authorization", "Content-Type", "Accept", "Idempotency-Key", "If-Match", "If-None-Match"),
+    *("Last-Event-ID", "X-Request-ID", INVITE_HEADER),
+)
+"""Request headers that a page of a permitted origin can send."""
+
+PREFLIGHT_SECONDS = 600
+"""How long a browser may cache the answer to a preflight request."""
+
+
+def register(app: Flask, settings: Settings) -> None:
+    """Add the security headers, and the CORS headers for the origins in the settings."""
+
+    @app.after_request
+    def add_security_headers(response: Response) -> Response:
+        if response.status_code == 204 or (
+            request.method == "OPTIONS" and response.content_length in (None, 0)
+        ):
+            response.headers.pop("Content-Type", None)  # there is no body
+        is_page = response.mimetype == "text/html"
+        for name, value in SECURITY_HEADERS.items():
+            response.headers.setdefault(name, value)
+        if request.is_secure:
+            response.headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
+        policy = PAGE_POLICY if is_page else DATA_POLICY
+        response.headers.setdefault("Content-Security-Policy", policy)
+        # An answer without caching rules could contain a token or cards.
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    origins = frozenset(part.strip() for part in (settings.cors_origins or "").split(",")) - {""}
+    if origins:
+        _register_cors(app, origins)
+
+
+def _register_cors(app: Flask, origins: frozenset[str]) -> None:
+    """
+    Permit pages of these origins to call.
+
+    There are no cookies, so `Access-Control-Allow-Credentials` is never sent: a page has
+    to send the token itself.
+    """
+
+    @app.after_request
+    def add_cors_headers(response: Response) -> Response:
+        # Also without Origin: a cache must not reuse an answer for another origin.
+        response.vary.add("Origin")
+        origin = request.headers.get("Origin")
+        if origin not in origins:
+            return response
+        response.access_control_allow_origin = origin
+        if request.method == "OPTIONS" and request.access_control_request_method:
+            response.access_control_allow_methods = response.allow
+            response.access_control_allow_headers = CORS_ALLOWED  # type: ignore[assignment] # any collection of names
+            response.access_control_max_age = PREFLIGHT_SECONDS
+        else:
+            response.access_control_expose_headers = CORS_EXPOSED  # type: ignore[assignment] # any collection of names
+        return response
+
+
+def negotiated_type(produces: tuple[str, ...]) -> str:
+    """Return the media type that Accept prefers; raises `not-acceptable` if it excludes all."""
+    if not request.headers.get("Accept"):
+        return produces[0]
+    # Parameters of a media type, such as a charset, are ignored.
+    plain = MIMEAccept([(kind.partition(";")[0], q) for kind, q in request.accept_mimetypes])
+    best = plain.best_match(produces, default="")
+    if not best:
+        raise Refusal("not-acceptable", f"this is available as {' or '.join(produces)}")
+    return best
+
+
+def idempotency_key(*, allowed: bool) -> str | None:
+    """Return the request's idempotency key, None without one; raises `malformed`."""
+    name = "Idempotency-Key"
+    key = request.headers.get(name)
+    if key is None:
+        return None
+    if not allowed:
+        raise malformed("is not accepted by operations that answer with a token", name)
+    if not re.fullmatch(IDEMPOTENCY_KEY, key):
+        raise malformed("must be 1 to 255 visible ASCII characters", name)
+    return key
+
+
+def idempotency_of(key: str | None) -> Idempotency | None:
+    """Return the key with the path and the hash of the body, by which a repeat is recognised."""
+    if key is None:
+        return None
+    return Idempotency(key=key, path=request.path, body_hash=hashlib.sha256(body_bytes()).digest())
+
+
+def expected_versions() -> tuple[int, ...] | None:
+    """
+    Return the versions in If-Match, None if any version will do.
+
+    One match is enough. A weak ETag and another ETag match no version (RFC 9110, 13.1.1);
+    werkzeug's `request.if_match` would take `v5` without quotes, and what is valid in a
+    malformed list.
+
+    Raises Refusal `malformed` for a malformed list.
+    """
+    header = request.headers.get("If-Match")
+    if header is None or header.strip() == "*":
+        return None
+    if not _TAGS.fullmatch(header):
+        raise malformed('is no ETag: send "v<version>", in quotes', "If-Match")
+    return tuple(int(version) for version in _VERSION_TAG.findall(header))
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """Return a JSON answer; `value` may be bytes that are JSON already."""
+    body = value if isinstance(value, bytes) else orjson.dumps(value)
+    return Response(body, status=status, content_type=JSON)
+
+
+def text_response(text: str | bytes) -> Response:
+    """Return a plain text answer."""
+    return Response(text, content_type=f"{PLAIN}; charset=utf-8")
+
+
+def change_response(answer: Answered, status: int = 201) -> Response:
+    """Return the answer to a request that changed something, or to its repetition."""
+    response = private(json_response(answer.body, status))
+    if answer.version is not None:
+        with_etag(response, answer.version)
+    if answer.replayed:
+        response.headers["Idempotency-Replayed"] = "true"
+    return response
+
+
+def with_location(response: Response, location: str | None) -> Response:
+    """Return the answer with a Location: the template `location`, filled in from its body."""
+    if location is not None and response.status_code == 201:
+        response.headers["Location"] = location.format_map(orjson.loads(response.get_data()))
+    return response
+
+
+def with_etag(response: Response, version: int) -> Response:
+    """Return the answer with the ETag of a version."""
+    response.set_etag(f"v{version}")
+    return response
+
+
+def conditional(response: Response, version: int) -> Response:
+    """Return the answer with its ETag, or 304 if the caller has that version."""
+    return _conditional(response, f"v{version}")
+
+
+def revalidated(response: Response) -> Response:
+    """
+    Return an answer that caches store and revalidate at each use, or 304 if it is unchanged.
+
+    Its ETag is a hash of its bytes. If-Match is for changes and is ignored here.
+    """
+    response.headers["Cache-Control"] = "no-cache"
+    return _conditional(response, hashlib.sha256(response.get_data()).hexdigest()[:32])
+
+
+def _conditional(response: Response, tag: str) -> Response:
+    response.set_etag(tag)
+    if request.if_none_match.contains_weak(tag):
+        response.status_code = 304
+        response.set_data(b"")
+        del response.headers["Content-Type"]
+    return response
+
+
+def private(response: Response) -> Response:
+    """Return an answer that depends on the caller: no cache stores it."""
+    return _cached(response, "private, no-store", vary=True)
+
+
+def immutable(response: Response, *, public: bool) -> Response:
+    """Return an answer that never changes: caches store it, for all or for the caller alone."""
+    scope = "public" if public else "private"
+    return _cached(response, f"{scope}, max-age={YEAR}, immutable", vary=not public)
+
+
+def shared(response: Response, *, seconds: int = 0) -> Response:
+    """Return an answer that is the same for every caller, fresh for some seconds."""
+    return _cached(response, f"public, max-age={seconds}" if seconds else "no-cache", vary=False)
+
+
+def _cached(response: Response, value: str, *, vary: bool) -> Response:
+    response.headers["Cache-Control"] = value
+    if vary:
+        response.headers["Vary"] = f"Authorization, {INVITE_HEADER}"
+    return response
+
+
+def page(items: list[Any], next_: str | int | None, **more: Any) -> Mapping[str, Any]:
+    """Return one page of a list as the API represents it."""
+    return {"items": items, **more, "next": next_}

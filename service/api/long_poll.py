@@ -1,0 +1,159 @@
+"""Long polls: wait in a counted slot until a game or table changes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+from uuid import UUID
+
+import redis
+
+from service.api.slots import Slots
+from service.job_queue import connect
+
+POLL_SECONDS = 0.25
+"""Interval of reads from the store without notifications."""
+
+
+class Listener(Protocol):
+    """Notifies waiting threads of changes of games and tables."""
+
+    def ticket(self, topic: UUID, /) -> int:
+        """Return a ticket for a topic; any later notification ends a wait with this ticket."""
+
+    def wait(self, topic: UUID, ticket: int, seconds: float, /) -> None:
+        """Return after a notification later than the ticket, or after a while."""
+
+    def end(self) -> None:
+        """End all waits, also future ones."""
+
+
+class Pause:
+    """A listener without notifications: the store is polled."""
+
+    def ticket(self, _topic: UUID) -> int:
+        """Return any number."""
+        return 0
+
+    def wait(self, _topic: UUID, _ticket: int, seconds: float) -> None:
+        """Sleep for the polling interval."""
+        time.sleep(min(POLL_SECONDS, seconds))
+
+    def end(self) -> None:
+        """Do nothing: every wait is short."""
+
+
+class Waiting:
+    """
+    The slots for long polls and streams; each occupies a thread of the server.
+
+    There are fewer slots than threads, so that moves are always answered. A waiting thread
+    holds no connection to the database.
+    """
+
+    def __init__(self, slots: int, listener: Listener | None = None) -> None:
+        self.slots = Slots(slots)
+        self._listener: Listener = listener or Pause()
+        self._ended = False
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the process is stopping, so that nothing may wait any more."""
+        return self._ended
+
+    def end(self) -> None:
+        """End all waits: every long poll is answered with the unchanged object."""
+        self._ended = True
+        self._listener.end()
+
+    def until_past(
+        self, topic: UUID, version: Callable[[], int], after: int, seconds: float
+    ) -> bool:
+        """
+        Return whether `version()` exceeded `after` within `seconds`.
+
+        Returns early if the process is stopping.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            ticket = self._listener.ticket(topic)
+            if version() > after:
+                return True
+            left = end - time.monotonic()
+            if left <= 0 or self._ended:
+                return False
+            self._listener.wait(topic, ticket, left)
+
+
+PATTERN = "shithead.*"
+LOST_SECONDS = 2.0
+"""How long a lost notification can delay a waiting thread."""
+
+_MAX_TOPICS = 100_000
+
+
+class RedisListener:
+    """One Redis subscription for the process, made at the first wait (after any fork)."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._changed = threading.Condition()
+        self._notified: dict[UUID, int] = {}
+        self._count = 0
+        self._up = False
+        self._ended = False
+        self._thread: threading.Thread | None = None
+
+    def ticket(self, topic: UUID) -> int:
+        """Return the number of the last notification about a topic."""
+        with self._changed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._listen, name="listener", daemon=True)
+                self._thread.start()
+            return self._notified.get(topic, 0)
+
+    def wait(self, topic: UUID, ticket: int, seconds: float) -> None:
+        """Return after a notification later than the ticket, or after a while."""
+        with self._changed:
+            longest = LOST_SECONDS if self._up else POLL_SECONDS
+            self._changed.wait_for(
+                lambda: self._ended or self._notified.get(topic, 0) != ticket,
+                timeout=min(seconds, longest),
+            )
+
+    def end(self) -> None:
+        """End all waits, also future ones."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self._subscribe()
+            except (redis.RedisError, OSError, ValueError):
+                self._up = False
+                time.sleep(1.0)
+
+    def _subscribe(self) -> None:
+        with (
+            connect(self._url, seconds=1.0) as client,
+            client.pubsub(ignore_subscribe_messages=True) as subscription,
+        ):
+            subscription.psubscribe(PATTERN)
+            self._up = True
+            while True:
+                message = subscription.get_message(timeout=0.5)
+                if message is not None:
+                    self._notify(message["channel"])
+
+    def _notify(self, channel: bytes) -> None:
+        topic = UUID(channel.decode().rpartition(".")[2])
+        with self._changed:
+            if len(self._notified) > _MAX_TOPICS:
+                self._notified.clear()
+            self._count += 1  # never repeats, so a forgotten topic counts as changed
+            self._notified[topic] = self._count
+            self._changed.notify_all()

@@ -1,0 +1,211 @@
+"""Metrics and log of requests, without details that reveal hidden cards."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import time
+from collections.abc import Iterable
+from http import HTTPStatus
+from uuid import uuid4
+
+import prometheus_client
+import structlog
+from flask import Flask, Response, g, request
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from service.config import Settings
+from service.metrics import SHARED_FOLDER
+from service.version import VERSION
+
+HIDDEN_PROBLEMS = frozenset({"rule-refused", "not-your-turn"})
+"""Problems that depend on hidden cards, for example at an opening or a follow-up."""
+
+REFUSED = "refused"
+
+
+def outcome(response: Response) -> tuple[int, str | None]:
+    """
+    Return status and problem of an answer; the same for all problems that depend on cards.
+
+    The operator reads metrics and logs, and may be a player: different words would reveal
+    what the record keeps secret about a refused attempt until the seal.
+    """
+    problem: str | None = g.get("problem")
+    if problem in HIDDEN_PROBLEMS:
+        return int(HTTPStatus.UNPROCESSABLE_ENTITY), REFUSED
+    return response.status_code, problem
+
+
+REQUESTS = Counter(
+    "shithead_http_requests", "Requests answered", ["method", "call", "status", "problem"]
+)
+SECONDS = Histogram(
+    "shithead_http_request_seconds",
+    "Seconds from the request to its answer, without streams and long polls",
+    ["method", "call"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+
+
+_log = structlog.stdlib.get_logger("shithead.requests")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+def register(app: Flask, settings: Settings) -> None:
+    """
+    Identify, measure and log every request, and serve the metrics.
+
+    All metrics are served at the metrics port; /metrics serves those in PUBLIC.
+    """
+
+    @app.before_request
+    def begin_request() -> None:
+        g.began = time.perf_counter()
+        sent = request.headers.get("X-Request-ID", "")
+        g.request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid4().hex
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request=g.request_id)
+
+    @app.after_request
+    def end_request(response: Response) -> Response:
+        response.headers["X-Request-ID"] = g.get("request_id") or uuid4().hex
+        status, problem = outcome(response)
+        _measure(response, status, problem)
+        _log_request(response, status, problem)
+        return response
+
+    app.add_url_rule("/metrics", "metrics", _public_metrics)
+    if settings.metrics_port is not None:
+        _serve(settings.metrics_host or settings.host, settings.metrics_port)
+
+
+def _measure(response: Response, status: int, problem: str | None) -> None:
+    call = request.endpoint or "none"
+    # Methods are an open set that callers choose; the number of series must not grow with it.
+    method = request.method if request.method in _METHODS else "other"
+    REQUESTS.labels(method, call, status, problem or "").inc()
+    if "began" in g and not response.is_streamed and not request.args.get("wait"):
+        SECONDS.labels(method, call).observe(time.perf_counter() - g.began)
+
+
+def _log_request(response: Response, status: int, problem: str | None) -> None:
+    """Log an answer: the template of its path, the ids in it, and the outcome."""
+    rule = request.url_rule.rule if request.url_rule else None
+    level = _log.info
+    if response.status_code >= 500:
+        level = _log.error
+    elif rule in _QUIET:
+        level = _log.debug
+    level(
+        "request",
+        method=request.method,
+        path=rule,
+        ids={name: str(value) for name, value in (request.view_args or {}).items()},
+        status=status,
+        problem=problem,
+        milliseconds=_milliseconds(),
+    )
+
+
+def _milliseconds() -> float | None:
+    began = g.get("began")
+    return None if began is None else round((time.perf_counter() - began) * 1e3, 1)
+
+
+_QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})
+
+
+PUBLIC = frozenset(
+    {
+        *("process_virtual_memory_bytes", "process_resident_memory_bytes"),
+        *("process_start_time_seconds", "process_open_fds", "process_max_fds"),
+        *("python_info", "shithead_build_info"),
+        "shithead_database_slow_timestamp_seconds",
+        *("shithead_sweeper_lag_seconds", "shithead_last_round_timestamp_seconds"),
+        "shithead_outbox_age_seconds",
+        *("shithead_log_unsigned_leaves", "shithead_log_uncosigned_leaves"),
+    }
+)
+"""
+Metrics at the public address: gauges of process, build, database, queues and log.
+
+A counter of requests or moves shows at once that an attempt was refused, which the record keeps
+secret from the other players until the seal; a sum of durations, or of CPU time, shows how long
+a single request took. All other metrics are served at the metrics port alone.
+"""
+
+
+def _public_metrics() -> Response:
+    """Return the metrics in PUBLIC."""
+    registry = CollectorRegistry()
+    registry.register(_Only(_registry(), PUBLIC))
+    return _response(registry)
+
+
+def _response(registry: CollectorRegistry) -> Response:
+    body = prometheus_client.generate_latest(registry)
+    response = Response(body, content_type=prometheus_client.CONTENT_TYPE_LATEST)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _serve(host: str, port: int) -> None:
+    """Serve all metrics at their own address; of several processes the first one does."""
+    try:
+        prometheus_client.start_http_server(port, addr=host, registry=_registry())
+    except OSError as error:
+        logging.getLogger(__name__).info("another process serves the metrics: %s", error)
+
+
+def _registry() -> CollectorRegistry:
+    """
+    Return the metrics of all processes that share a folder; without one, of this process.
+
+    CPU, memory and file descriptors are always those of the process that answers.
+    """
+    if not os.environ.get(SHARED_FOLDER):
+        return prometheus_client.REGISTRY
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # the library has no type here
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    registry.register(BUILD)
+    return registry
+
+
+class _Only:
+    """Collects selected metrics from a registry."""
+
+    def __init__(self, registry: CollectorRegistry, names: frozenset[str]) -> None:
+        self._registry = registry
+        self._names = names
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the selected metrics; called by the library."""
+        return [family for family in self._registry.collect() if family.name in self._names]
+
+
+class _Build:
+    """Collects the running release, the same in every process."""
+
+    def collect(self) -> Iterable[Metric]:
+        """Return one gauge; called by the library."""
+        name, text = "shithead_build_info", "The running release"
+        family = GaugeMetricFamily(name, text, labels=["version"])
+        family.add_metric([VERSION], 1)
+        return [family]
+
+
+BUILD = _Build()
+prometheus_client.REGISTRY.register(BUILD)

@@ -1,0 +1,293 @@
+"""The decorator that makes a view function an API operation: reading, refusing, documenting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import flask_smorest
+from flask import Response, request
+from marshmallow import Schema, ValidationError
+
+from schemas.errors import ProblemSchema, pointers
+from schemas.strict_fields import Closed
+from service.api import problems
+from service.api.auth import caller_of, player_of_request, required
+from service.api.context import services
+from service.api.headers import RepeatHeaders, VersionHeaders
+from service.api.http import (
+    EVENT_STREAM,
+    JSON,
+    NDJSON,
+    OCTETS,
+    PLAIN,
+    ZIP,
+    change_response,
+    idempotency_key,
+    idempotency_of,
+    negotiated_type,
+    with_location,
+)
+from service.api.parsing import json_body, query_values
+from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.errors import Refusal, misfit
+
+F = TypeVar("F", bound=Callable[..., Response])
+
+
+class Token(Enum):
+    """Whether an operation reads the bearer token."""
+
+    NEEDED = "needed"
+    USED = "used"  # optional: an anonymous caller sees what is public
+    IGNORED = "ignored"
+
+
+class Repeats(Enum):
+    """What an operation does with an Idempotency-Key."""
+
+    ANSWERED = "answered"  # returns the first answer again
+    REFUSED = "refused"  # the answer contains a token, which is not stored
+    HARMLESS = "harmless"  # a repeated request has no further effect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request whose token, idempotency key, query and body have been read and checked."""
+
+    player: Player | None
+    caller: Caller
+    repeat: Idempotency | None
+    query: Mapping[str, Any]
+    body: Any
+    media_type: str
+
+    @property
+    def by(self) -> Player:
+        """Return the authenticated player; raises `unauthorized` for an anonymous caller."""
+        return required(self.player)
+
+
+def blueprint(name: str, import_name: str, description: str) -> flask_smorest.Blueprint:
+    """Return a group of operations under /v1, with its description in the document."""
+    return _Blueprint(name, import_name, url_prefix="/v1", description=description)
+
+
+class _Blueprint(flask_smorest.Blueprint):  # type: ignore[misc] # the library has no types
+    """A group of operations that is documented when the document is first read."""
+
+    def register_views_in_doc(self, api: Any, *words: Any, **more: Any) -> None:
+        """Pass the description of the operations to `api` for later."""
+        describe: Any = super().register_views_in_doc
+        api.describe_later(lambda: describe(api, *words, **more))
+
+
+def operation(
+    blueprint: flask_smorest.Blueprint,
+    method: str,
+    rule: str,
+    *,
+    answer: type[Schema] | None,
+    status: int = 200,
+    body: type[Schema] | None = None,
+    query: type[Schema] = Closed,
+    token: Token = Token.USED,
+    repeats: Repeats = Repeats.HARMLESS,
+    refuses: tuple[str, ...] = (),
+    produces: tuple[str, ...] = (JSON,),
+    headers: tuple[type[Schema], ...] = (),
+    location: str | None = None,
+    doc: Mapping[str, Any] | None = None,
+) -> Callable[[F], F]:
+    """
+    Return a decorator that registers and documents a view function as an API operation.
+
+    The view gets a `Call` and the parameters of the path. Errors are reported in the order
+    of api.md, section 1: media type, token, idempotency, query, body, then those that the
+    view raises.
+    """
+    query_schema, body_schema = query(), None if body is None else body()
+    described = {
+        "security": _SECURITY[token],
+        "parameters": [
+            {"in": "query", "schema": query},
+            *({"in": "headers", "schema": one} for one in _headers(headers, repeats)),
+        ],
+        "responses": {
+            **_successes(answer, status, produces, headers, location),
+            **_refusals(token, repeats, refuses, status, has_body=body is not None),
+        },
+        **({} if body is None else {"requestBody": _request_body(body)}),
+        **(doc or {}),
+    }
+
+    def decorate(view: F) -> F:
+        @wraps(view)
+        def answer_request(**path: Any) -> Response:
+            # An answer without a body is acceptable in every media type.
+            empty = status == HTTPStatus.NO_CONTENT
+            media_type = produces[0] if empty else negotiated_type(produces)
+            player, repeat = _authenticated(token), _idempotency(repeats)
+            stored = _stored_answer(player, repeat)
+            if stored is not None:
+                return with_location(change_response(stored, status), location)
+            call = Call(
+                player=player,
+                caller=caller_of(player),
+                repeat=repeat,
+                query=_query(query_schema),
+                body=None if body_schema is None else _body(body_schema),
+                media_type=media_type,
+            )
+            return with_location(_answer(view, call, path), location)
+
+        name = f"{blueprint.name}.{view.__name__}"
+        documented = blueprint.doc(operationId=name, **described)(answer_request)
+        blueprint.route(rule, methods=[method])(documented)
+        return view
+
+    return decorate
+
+
+def in_query(errors: Iterable[Mapping[str, str]]) -> Refusal:
+    """Return the refusal of a query; its errors name parameters instead of JSON pointers."""
+    named = [{**error, "at": error["at"].removeprefix("/")} for error in errors]
+    detail = "; ".join(f"{error['at']}: {error['message']}" for error in named)
+    return Refusal("malformed", f"invalid query: {detail}", errors=named)
+
+
+def _authenticated(token: Token) -> Player | None:
+    player = None if token is Token.IGNORED else player_of_request()
+    return required(player) if token is Token.NEEDED else player
+
+
+def _idempotency(repeats: Repeats) -> Idempotency | None:
+    if request.method != "POST":
+        return None
+    key = idempotency_key(allowed=repeats is not Repeats.REFUSED)
+    return idempotency_of(key) if repeats is Repeats.ANSWERED else None
+
+
+def _stored_answer(player: Player | None, repeat: Idempotency | None) -> Answered | None:
+    """Return the first answer to a repeated request, None for a new one."""
+    if player is None or repeat is None:
+        return None
+    return services().answers.kept(player.id, repeat)
+
+
+def _query(schema: Schema) -> Mapping[str, Any]:
+    values = query_values()
+    try:
+        loaded: Mapping[str, Any] = schema.load(values)
+    except ValidationError as error:
+        raise in_query(pointers(error.messages)) from None
+    return loaded
+
+
+def _body(schema: Schema) -> Any:
+    value = json_body(required=not _may_be_missing(type(schema)))
+    try:
+        return schema.load(value)
+    except ValidationError as error:
+        raise misfit(pointers(error.messages)) from None
+
+
+def _answer(view: Callable[..., Response], call: Call, path: Mapping[str, Any]) -> Response:
+    """Return the answer of a view; of a GET, an invalid value is one of the query."""
+    try:
+        return view(call, **path)
+    except Refusal as refusal:
+        if refusal.code == "invalid-body" and request.method in ("GET", "HEAD"):
+            raise in_query(refusal.extra.get("errors", ())) from None
+        raise
+
+
+def _headers(headers: tuple[type[Schema], ...], repeats: Repeats) -> tuple[type[Schema], ...]:
+    return (*headers, RepeatHeaders) if repeats is Repeats.ANSWERED else headers
+
+
+def _request_body(body: type[Schema]) -> dict[str, Any]:
+    return {"required": not _may_be_missing(body), "content": {JSON: {"schema": body}}}
+
+
+def _successes(
+    answer: type[Schema] | None,
+    status: int,
+    produces: tuple[str, ...],
+    headers: tuple[type[Schema], ...],
+    location: str | None,
+) -> dict[int, Any]:
+    """Return what the document says about the answers that are no problems, by status."""
+    success: dict[str, Any] = {"description": HTTPStatus(status).phrase}
+    content = {
+        media_type: {"schema": answer if media_type == JSON else _TEXTS[media_type]}
+        for media_type in produces
+        if answer is not None or media_type != JSON
+    }
+    if content:
+        success["content"] = content
+    sent = {"ETag": _ETAG} if VersionHeaders in headers else {}
+    if location is not None:
+        sent["Location"] = _LOCATION
+    if sent:
+        success["headers"] = sent
+    if VersionHeaders not in headers:
+        return {status: success}
+    return {status: success, 304: {"description": "The caller has this version already"}}
+
+
+def _refusals(
+    token: Token, repeats: Repeats, refuses: tuple[str, ...], status: int, *, has_body: bool
+) -> dict[int, Any]:
+    """Return what the document says about the problems of an operation, by status."""
+    codes = {"malformed", "rate-limited", "unavailable", *refuses}
+    if status != HTTPStatus.NO_CONTENT:
+        codes.add("not-acceptable")
+    if token is not Token.IGNORED:
+        codes.add("unauthorized")
+    if repeats is Repeats.ANSWERED:
+        codes.add("idempotency-conflict")
+    if has_body:
+        codes |= {"too-large", "unsupported-media-type", "invalid-body"}
+    by_status: dict[int, list[str]] = {}
+    for code in sorted(codes):
+        by_status.setdefault(problems.status_of(code), []).append(code)
+    return {
+        status: {
+            "description": f"{HTTPStatus(status).phrase}: {', '.join(named)}",
+            "content": {problems.MEDIA_TYPE: {"schema": ProblemSchema}},
+        }
+        for status, named in sorted(by_status.items())
+    }
+
+
+def _may_be_missing(schema: type[Schema]) -> bool:
+    return bool(getattr(schema, "may_be_missing", False))
+
+
+_SECURITY: Mapping[Token, list[dict[str, list[str]]]] = {
+    Token.NEEDED: [{"bearer": []}],
+    Token.USED: [{"bearer": []}, {}],
+    Token.IGNORED: [],
+}
+_ETAG = {
+    "description": 'the version of the game or table: "v<version>"',
+    "schema": {"type": "string"},
+}
+_LOCATION = {
+    "description": "the address of the created resource",
+    "schema": {"type": "string", "format": "uri-reference"},
+}
+_STRING = {"type": "string"}
+_BINARY = {"type": "string", "format": "binary"}
+_TEXTS: Mapping[str, Mapping[str, str]] = {
+    NDJSON: _STRING,
+    PLAIN: _STRING,
+    EVENT_STREAM: _STRING,
+    ZIP: _BINARY,
+    OCTETS: _BINARY,
+}

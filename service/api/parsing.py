@@ -1,0 +1,187 @@
+"""Strict parsing of JSON bodies and queries: ambiguous input is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, NoReturn
+from urllib.parse import parse_qsl
+
+from flask import request
+
+from service.application.errors import Refusal, misfit
+from service.shx.canonical import MAX_INTEGER
+
+MAX_DEPTH = 32
+"""Nested objects and lists that a body may have; the API's own bodies need eight."""
+
+MAX_NAMES = 500
+"""Names that an object may have; reporting unknown ones takes time."""
+
+
+def malformed(detail: str, at: str | None = None) -> Refusal:
+    """Return the refusal of a malformed request; `at` names the parameter or header."""
+    if at is None:
+        return Refusal("malformed", detail)
+    return Refusal("malformed", f"{at} {detail}", errors=[{"at": at, "message": detail}])
+
+
+def body_bytes() -> bytes:
+    """Return the raw body; raises `too-large` or `unsupported-media-type`."""
+    check_encoding()
+    body = request.get_data(cache=True)
+    _check_size(len(body))
+    return body
+
+
+def copy_body(file: IO[bytes]) -> None:
+    """Copy the raw body into a file and rewind it; raises as `body_bytes` does."""
+    check_encoding()
+    shutil.copyfileobj(request.stream, file)
+    _check_size(file.tell())
+    file.seek(0)
+
+
+def check_encoding() -> None:
+    """Raise `unsupported-media-type` for a compressed body."""
+    if request.content_encoding not in (None, "", "identity"):
+        raise Refusal("unsupported-media-type", "send the body without Content-Encoding")
+
+
+def _check_size(size: int) -> None:
+    """Raise `too-large` for a body without Content-Length, which Flask truncates at the limit."""
+    limit = request.max_content_length
+    if request.content_length is None and limit is not None and size >= limit:
+        raise Refusal(
+            "too-large", f"the body is larger than {limit} bytes, the limit of this operation"
+        )
+
+
+def json_body(*, required: bool) -> Any:
+    """
+    Return the JSON value of the body; an empty object if an optional body is missing.
+
+    Raises `unsupported-media-type`, `too-large` or `malformed`.
+    """
+    raw = body_bytes()
+    if not raw and not required:
+        return {}
+    _check_json_type()
+    if not raw:
+        raise malformed("the body is empty: send a JSON object")
+    return parse_json(raw)
+
+
+def parse_json(raw: bytes) -> Any:
+    """Return the value of JSON text; raises `malformed` for what RFC 8259 leaves undefined."""
+    try:
+        text = raw.decode("utf-8")
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_float=_float,
+            parse_int=_integer,
+        )
+        # Fails for a lone surrogate, an escape that encodes no character.
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        _refuse_depth(value)
+    except UnicodeDecodeError:
+        raise malformed("the body is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise malformed(
+            "the body has an escape that encodes no character (a lone surrogate)"
+        ) from None
+    except RecursionError:
+        raise malformed(f"the body is nested more than {MAX_DEPTH} levels deep") from None
+    except ValueError as error:
+        raise malformed(f"the body is not JSON: {error}") from None
+    if "\\u0000" in text:
+        _refuse_nul(value)
+    return value
+
+
+def query_values() -> dict[str, str]:
+    """Return the query parameters; raises `malformed` for a repeated one."""
+    try:
+        pairs = parse_qsl(
+            request.query_string.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=50,
+        )
+    except (UnicodeDecodeError, ValueError):
+        raise malformed(
+            "the query is not percent-encoded UTF-8, or has more than 50 parameters"
+        ) from None
+    values: dict[str, str] = {}
+    for name, value in pairs:
+        if name in values:
+            raise malformed("stands more than once in the query", name)
+        if "\x00" in value or "\x00" in name:
+            raise malformed("contains a NUL character", name.replace("\x00", ""))
+        values[name] = value
+    return values
+
+
+def _check_json_type() -> None:
+    charset = request.mimetype_params.get("charset", "utf-8").lower()
+    if request.mimetype != "application/json" or charset not in ("utf-8", "utf8"):
+        raise Refusal("unsupported-media-type", "send the body as application/json, in UTF-8")
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    if len(pairs) > MAX_NAMES:
+        raise ValueError(f"an object has more than {MAX_NAMES} names")
+    for name, value in pairs:
+        if name in result:
+            raise ValueError("a name is repeated in an object")
+        result[name] = value
+    return result
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _float(text: str) -> float | int:
+    """Return a number; 1.0 is the integer 1, as in JSON Schema."""
+    value = float(text)
+    if value.is_integer() and abs(value) <= MAX_INTEGER:
+        return int(value)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 17 or abs(int(text)) > MAX_INTEGER:
+        raise ValueError("a number is too large")
+    return int(text)
+
+
+def _refuse_depth(value: Any) -> None:
+    """Raise RecursionError for a value that is nested too deeply."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH + 1:
+            raise RecursionError
+        inner = [list(v.values()) if isinstance(v, Mapping) else v for v in level]
+        level = [one for each in inner if isinstance(each, list) for one in each]
+
+
+def _refuse_nul(value: Any, at: str = "") -> None:
+    if isinstance(value, str) and "\x00" in value:
+        errors = [{"at": at, "message": "contains a NUL character"}]
+        raise misfit(errors)
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            _refuse_nul(name, at)
+            _refuse_nul(inner, f"{at}/{name.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _refuse_nul(inner, f"{at}/{index}")

@@ -1,0 +1,134 @@
+"""Server-sent events: a game's log as a live stream of the stored bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from uuid import UUID
+
+import orjson
+from flask import Response, current_app, request
+
+from schemas.games import StreamQuery
+from service.api.context import Context, context
+from service.api.headers import InviteHeaders
+from service.api.http import EVENT_STREAM, private
+from service.api.limits import caller_address
+from service.api.operation import Call, blueprint, operation
+from service.api.parsing import malformed
+from service.application.callers import Caller
+from service.application.errors import Refusal
+
+stream = blueprint("stream", __name__, "A game's events as they happen.")
+
+COMMENT_SECONDS = 15.0
+BATCH = 500
+"""Events that are read from the store at once."""
+
+_LAST_EVENT_ID = re.compile(r"[0-9]{1,9}")
+
+
+@operation(
+    stream,
+    "GET",
+    "/games/<uuid:game_id>/stream",
+    query=StreamQuery,
+    answer=None,
+    produces=(EVENT_STREAM,),
+    refuses=("not-found",),
+    headers=(InviteHeaders,),
+)
+def follow(call: Call, game_id: UUID) -> Response:
+    """
+    Stream the events of a game: from `Last-Event-ID` + 1 or `after`, then each as it happens.
+
+    `id` is the seq of an event, `event` its type, `data` its stored bytes. Every caller gets
+    the same stream; a seat fetches its view. After the seal comes `event: end`.
+    """
+    parts = context()
+    parts.services.games.read(call.caller, game_id)
+    if request.method == "HEAD":
+        return _response(iter(()))
+    first, address = _first_seq(call.query["after"]), caller_address()
+    if not parts.waiting.slots.acquire(address):
+        raise Refusal(
+            "unavailable",
+            "too many streams at once: poll GET /v1/games/{id}/events instead",
+            retry_after=5,
+        )
+    log = _Follower(parts, call.caller, game_id, address)
+    response = _response(log.stream(first))
+    # The slot is released however the stream ends, even before the first byte.
+    response.call_on_close(log.close)
+    return response
+
+
+class _Follower:
+    """One client that follows a game's log, in a slot for waiting."""
+
+    def __init__(self, parts: Context, caller: Caller, game: UUID, address: str) -> None:
+        self._games = parts.services.games
+        self._waiting = parts.waiting
+        self._caller = caller
+        self._game = game
+        self._address = address
+        self._open = True
+        self._log = current_app.logger
+
+    def close(self) -> None:
+        """Release the slot, once."""
+        if self._open:
+            self._open = False
+            self._waiting.slots.release(self._address)
+
+    def stream(self, after: int) -> Iterator[bytes]:
+        """Yield the stream from seq `after` until the seal, or until the process stops."""
+        yield b"retry: 2000\n\n"
+        while True:
+            lines, version = self._games.lines(self._caller, self._game, after=after, limit=BATCH)
+            for line in lines:
+                event = orjson.loads(line)
+                yield b"id: %d\nevent: %b\ndata: %b\n\n" % (
+                    event["seq"],
+                    event["type"].encode(),
+                    line,
+                )
+            after = max(after, after + len(lines))
+            if after >= version and self._sealed():
+                yield b"event: end\ndata:\n\n"
+                return
+            if self._waiting.ended:
+                return  # in good order: clients reconnect with Last-Event-ID
+            if not lines and not self._moved(after):
+                yield b": nothing new\n\n"
+
+    def _moved(self, after: int) -> bool:
+        return self._waiting.until_past(
+            self._game,
+            lambda: self._games.entry(self._caller, self._game).record.version,
+            after,
+            COMMENT_SECONDS,
+        )
+
+    def _sealed(self) -> bool:
+        return self._games.entry(self._caller, self._game).record.sealed
+
+
+def _first_seq(after: int) -> int:
+    """
+    Return the seq to begin with; a returning reader sends the last one that it has.
+
+    Raises Refusal `malformed` for a Last-Event-ID that is no seq.
+    """
+    known = request.headers.get("Last-Event-ID", "")
+    if not known:  # a browser sends none before the first event
+        return after
+    if not _LAST_EVENT_ID.fullmatch(known):
+        raise malformed("is no seq of an event", "Last-Event-ID")
+    return int(known) + 1
+
+
+def _response(body: Iterator[bytes]) -> Response:
+    response = private(Response(body, content_type=EVENT_STREAM))
+    response.headers["X-Accel-Buffering"] = "no"
+    return response

@@ -1,0 +1,230 @@
+"""Use cases of disputes: open, list, argue, judge, vote, appeal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.disputes.commands import OPERATOR, DisputeCommands
+from service.application.disputes.opening import Accusation, DisputeOpening
+from service.application.disputes.record import DisputeRecord
+from service.application.disputes.recusal import no_referees
+from service.application.errors import invalid
+from service.application.games.cache import Entries
+from service.application.games.queries import Games, cursor_of
+from service.application.ports import World
+from service.domain.dispute import DisputeEvent, DisputeState, Side, Vote
+from service.domain.dispute_rules import (
+    DisputeRefused,
+    KeptVote,
+    appeal,
+    commit_vote,
+    join_panel,
+    make_statement,
+    refuse,
+    reveal_vote,
+    side_of,
+)
+from service.shx.receipts import vote_commitment
+from service.store.directory import Directory
+from service.store.events import EventStore
+
+
+class Disputes:
+    """Use cases of disputes; every method raises Refusal."""
+
+    def __init__(
+        self,
+        *,
+        store: EventStore,
+        directory: Directory,
+        entries: Entries,
+        games: Games,
+        opening: DisputeOpening,
+        commands: DisputeCommands,
+        world: World,
+        ask: Callable[[UUID], None],
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._entries = entries
+        self._games = games
+        self._opening = opening
+        self._commands = commands
+        self._world = world
+        self._ask = ask  # enqueues a job for findings, best effort
+
+    def open(
+        self,
+        caller: Caller,
+        player: Player,
+        game: UUID,
+        accusation: Accusation,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Open a dispute: freeze the evidence, and enqueue the job for findings."""
+        identity, answer = self._opening.open(caller, player, game, accusation, request)
+        self._ask(identity)
+        return answer
+
+    def list(
+        self, caller: Caller, game: UUID, *, limit: int, cursor: str | None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Return a page of a game's disputes, newest first."""
+        self._games.read(caller, game)
+        page = self._directory.disputes_of(game, cursor=cursor_of(cursor), limit=limit)
+        found = [self._commands.record(row.id) for row in page.items]
+        items = [self._commands.shown(record, caller.player) for record in found]
+        return items, page.next.encode() if page.next else None
+
+    def view(self, caller: Caller, identity: UUID) -> dict[str, Any]:
+        """Return a dispute as the caller may see it."""
+        return self._commands.shown(self._commands.visible(caller, identity), caller.player)
+
+    def say(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        text: str,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Add a statement of the caller's side."""
+
+        def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
+            side = side_of(record.dispute, str(player.id))
+            commit, said = self._commands.words(identity, record.version, player.id, text)
+            return make_statement(record.dispute, side, commit), {"texts": [said]}
+
+        return self._commands.change(caller, player, identity, step, request)
+
+    def answer(self, identity: UUID, text: str) -> None:
+        """Add the operator's statement to a dispute against the server."""
+
+        def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
+            if not record.dispute.opened.of_server:
+                raise DisputeRefused("this dispute is against a seat: the operator is not a side")
+            commit, said = self._commands.words(identity, record.version, OPERATOR, text)
+            return make_statement(record.dispute, Side.ACCUSED, commit), {"texts": [said]}
+
+        self._commands.stepped(OPERATOR, identity, step)
+
+    def against_server(self, *, limit: int) -> Sequence[Mapping[str, Any]]:
+        """Return the disputes against the server that are not final, the oldest first."""
+        found = (
+            self._commands.record(identity)
+            for identity in self._directory.disputes_of_server(limit=limit)
+        )
+        running = [r for r in found if r.dispute.state is not DisputeState.FINAL]
+        return [self._commands.shown(r, OPERATOR) for r in running if r.dispute.opened.of_server]
+
+    def judge(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        *,
+        refused: int | None,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Volunteer as a referee; or, as a side, refuse one."""
+
+        def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
+            if refused is not None:
+                return refuse(record.dispute, str(player.id), refused), {}
+            events = join_panel(record.dispute, str(player.id))
+            self._may_judge(player, record)
+            return events, {}
+
+        return self._commands.change(caller, player, identity, step, request)
+
+    def commit_vote(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        commit: str,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Commit to a vote with the referee's own salt."""
+        return self._commands.change(
+            caller,
+            player,
+            identity,
+            lambda record: (commit_vote(record.dispute, str(player.id), commit), {}),
+            request,
+        )
+
+    def vote(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        vote: Vote,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Vote through the server, which seals it and reveals it when all have committed."""
+
+        def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
+            salt, number = self._world.random(32), record.dispute.referee_of(str(player.id)) or 0
+            commit = vote_commitment(identity, number, vote, salt).hex()
+            events = commit_vote(record.dispute, str(player.id), commit, by_server=True)
+            return events, {"votes": {number: KeptVote(vote=vote, salt=salt.hex())}}
+
+        return self._commands.change(caller, player, identity, step, request)
+
+    def reveal_vote(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        *,
+        vote: Vote,
+        salt: str,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Reveal a committed vote; the last reveal leads to the ruling."""
+
+        def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
+            events = reveal_vote(record.dispute, str(player.id), vote, salt)
+            number = record.dispute.referee_of(str(player.id)) or 0
+            made = vote_commitment(identity, number, vote, bytes.fromhex(salt))
+            if made.hex() != record.dispute.referees[number].commit:
+                raise invalid("/salt", "this vote and salt do not match your commitment")
+            return events, {}
+
+        return self._commands.change(caller, player, identity, step, request)
+
+    def appeal(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Appeal to other referees, once."""
+        return self._commands.change(
+            caller,
+            player,
+            identity,
+            lambda record: (appeal(record.dispute, str(player.id)), {}),
+            request,
+        )
+
+    def _may_judge(self, player: Player, record: DisputeRecord) -> None:
+        """Raise DisputeRefused for a referee without experience, or of the same table."""
+        entry = self._entries.cached(record.game)
+        if entry is None or str(player.id) in no_referees(self._store, entry):
+            raise DisputeRefused("players and the host of the table cannot be referees")
+        periods = record.dispute.opened.periods
+        row = self._directory.player(player.id)
+        age = 0 if row is None else int((self._world.now() - row.created_at).total_seconds())
+        hands = self._directory.standing(player.id).games
+        if hands < periods.referee_hands or age < periods.referee_account_seconds:
+            raise DisputeRefused(
+                f"a referee needs {periods.referee_hands} finished hands and an account of "
+                f"{periods.referee_account_seconds} seconds; you have {hands} finished hands "
+                f"and an account of {max(0, age)} seconds"
+            )

@@ -1,0 +1,111 @@
+"""Stored disputes, their frozen evidence, and their files in a game's bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from service.application.disputes.record import DISPUTES, DisputeRecord, advance, moment_of
+from service.application.disputes.sealed_votes import open_votes
+from service.application.disputes.view import dispute_json
+from service.application.games.cache import Entries, GameEntry
+from service.application.games.moves import Refusals
+from service.application.ports import World
+from service.domain.dispute_rules import Outside
+from service.keys.reloading import Keys
+from service.shx.bundle import write_bundle
+from service.shx.canonical import canonical, format_time, parse
+from service.store.directory import Directory
+from service.store.events import EventStore, StreamKind
+
+MOST_FINDINGS_BYTES = 1 << 20
+MOST_IN_A_BUNDLE = 20
+"""The most disputes in a game's bundle, the newest first: each has a copy of the log."""
+
+MOST_COPIED = 16 << 20
+"""The most bytes of frozen evidence in a bundle, the newest first: readers limit the size."""
+
+
+class DisputeFiles:
+    """Reads disputes and the data stored with them."""
+
+    def __init__(
+        self,
+        *,
+        store: EventStore,
+        directory: Directory,
+        keyring: Keys,
+        entries: Entries,
+        refusals: Refusals,
+        world: World,
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._keyring = keyring
+        self._entries = entries
+        self._refusals = refusals
+        self._world = world
+
+    def record(self, identity: UUID) -> DisputeRecord | None:
+        """Return a dispute as of now, including ends of periods that are not stored yet."""
+        found = self.stored(identity)
+        return None if found is None else advance(found, now=format_time(self._world.now()))[0]
+
+    def stored(self, identity: UUID) -> DisputeRecord | None:
+        """Return a dispute as stored, with the facts outside its stream."""
+        found = self._store.read(identity)
+        if found is None or found.kind is not StreamKind.DISPUTE:
+            return None
+        return self.with_outside(DISPUTES.load(identity, found.events))
+
+    def with_outside(self, record: DisputeRecord) -> DisputeRecord:
+        """Return a dispute with the facts outside its stream: the seal, the sealed votes."""
+        game = self._directory.game(record.game)
+        ended = None if game is None else game.ended_at
+        sealed_at = None if ended is None else moment_of(format_time(ended))
+        votes = open_votes(record, self._directory, self._keyring)
+        return replace(record, outside=Outside(sealed_at=sealed_at, votes=votes))
+
+    def findings(self, identity: UUID) -> list[dict[str, Any]]:
+        """Return the latest findings, empty if there are none yet."""
+        found = self._directory.dispute_findings(identity)
+        if found is None:
+            return []
+        opened = self._keyring.open(found.key_id, found.sealed, findings_key(identity))
+        return list(parse(opened, limit=MOST_FINDINGS_BYTES))
+
+    def refused(self, entry: GameEntry) -> Mapping[str, bytes]:
+        """Return the file of the refused attempts of a sealed game, nothing before the seal."""
+        return self._refusals.file(entry.record)
+
+    def frozen(self, entry: GameEntry) -> bytes:
+        """Return the public bundle of a game at its present version."""
+        record = entry.record
+        lines = self._entries.lines(record.identity, limit=record.version)
+        return write_bundle(lines, files=self._refusals.file(record))
+
+    def of_game(self, game: UUID) -> Mapping[str, bytes]:
+        """
+        Return the files about disputes for a game's bundle.
+
+        They omit the statements: a statement in a bundle could not be erased.
+        """
+        files: dict[str, bytes] = {}
+        left = MOST_COPIED
+        for row in self._directory.disputes_of(game, limit=MOST_IN_A_BUNDLE).items:
+            record, bundle = self.record(row.id), self._directory.dispute_bundle(row.id)
+            if record is None or bundle is None:
+                continue
+            shown = dispute_json(record, findings=self.findings(row.id), words=None)
+            files[f"dispute/{row.id}.json"] = canonical(shown)
+            if len(bundle) <= left:
+                files[f"dispute/{row.id}.shx"] = bundle
+                left -= len(bundle)
+        return files
+
+
+def findings_key(identity: UUID) -> bytes:
+    """Return the associated data that the findings of a dispute are encrypted with."""
+    return b"findings" + identity.bytes

@@ -1,0 +1,251 @@
+"""Findings for a dispute: what the checks report, and the jobs that store it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
+
+from service.application.callers import Answered
+from service.application.disputes.accused_move import move_at
+from service.application.disputes.allowed_move import rules_of_move
+from service.application.disputes.files import DisputeFiles, findings_key
+from service.application.disputes.record import (
+    DISPUTES,
+    DisputeRecord,
+    advance,
+    dispute_append,
+    wake_at,
+)
+from service.application.errors import Refusal, not_found
+from service.application.games.cache import Entries
+from service.application.games.record import load, with_cites
+from service.application.handler import Accepted, Handler
+from service.application.ports import World
+from service.application.rulebook import Rulebook
+from service.domain.dispute import Charge, DisputeEvent, FindingsMade
+from service.keys.reloading import Keys
+from service.shx.bundle import Bundle
+from service.shx.canonical import canonical, format_time
+from service.shx.hashing import sha256
+from service.store.directory import Directory
+from service.store.events import Commit, StoreUnavailable
+from service.verify.finding import Check, Finding, Result
+from service.verify.report import Report
+from service.verify.verify import verify_bundle
+
+_ASKS: Final[Mapping[Check, str]] = {
+    Check.BYTES: "every event is written as the format asks",
+    Check.CHAIN: "no event is missing, changed or put in",
+    Check.ORDER: "the events stand in their order",
+    Check.COMMITMENTS: "seeds are those that were committed to",
+    Check.SHUFFLE: "the deck is the one that the seeds give",
+    Check.OPENINGS: "every card shown is the one that was committed to",
+    Check.DEAL: "every card went where the deal puts it",
+    Check.CUSTODY: "each card was in one place, and nobody played what they did not hold",
+    Check.LEGALITY: "the rules allow every action and give its outcome, the clock included",
+    Check.HIDDEN: "blind cards that were kept hidden were unplayable",
+    Check.SIGNATURES: "signed moves are signed by their seats",
+    Check.RECEIPTS: "receipts name heads of this log",
+    Check.ANCHOR: "the public log has this game",
+    Check.WITNESS: "witnesses saw the public log",
+    Check.SEAL: "the game is sealed",
+    Check.SEQUENCE: "the table's hands follow one another",
+}
+
+
+def findings_on(
+    game: UUID,
+    lines: Sequence[bytes],
+    seq: int,
+    charge: Charge,
+    *,
+    cites: Mapping[str, str],
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
+    """
+    Return the findings of the checks on a log, and on the move at `seq`.
+
+    The input is the log and the file of refused attempts (`files`). Before the seal both are
+    public: if a move depends on hidden cards, or the ruleset leaves the seat a choice, there is
+    no finding on the move.
+    """
+    report = verify_bundle(Bundle(lines=tuple(lines), files=files))
+    found = [_finding(finding) for finding in report.findings]
+    if charge is Charge.COLLUSION:
+        said = "whether players spoke to one another cannot be told from a record"
+        missing = Result.MISSING.value
+        return [{**_about(seq), "result": missing, "text": said, "rule": None}, *found]
+    about = _on_move(game, lines, seq, report, cites)
+    return found if about is None else [about, *found]
+
+
+def _about(seq: int) -> dict[str, Any]:
+    return {"check": "event", "seq": seq}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    text = finding.said or _ASKS[finding.check]
+    return {
+        "check": finding.check.value,
+        "result": finding.result.value,
+        "seq": finding.seq,
+        "text": text,
+        "rule": finding.rule,
+    }
+
+
+def _on_move(
+    game: UUID, lines: Sequence[bytes], seq: int, report: Report, cites: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """Return the finding on the accused move, None if public data does not decide."""
+    move = move_at(lines, seq)
+    failed = [f for f in report.findings if f.result is Result.FAIL]
+    every = [(f.check, one) for f in failed for one in f.objections]
+    here = [(c, one) for c, one in every if one.seq is not None and one.seq in move]
+    about = _about(seq)
+    if here:
+        check, one = min(here, key=lambda found: found[1].seq != seq)
+        said = f"{check} fails here: {one.reason}"
+        return {**about, "result": "fail", "text": said, "rule": one.rule}
+    earlier = [f for f in failed if f.seq is None or f.seq < seq]
+    if earlier:
+        checks = ", ".join(finding.check for finding in earlier)
+        said = f"the record does not hold before this event ({checks}), so it is not judged here"
+        return {**about, "result": "missing", "text": said, "rule": None}
+    before = None
+    if move.first:
+        before = with_cites(load(game, lines[: move.first], seed=None), cites).game
+    rules = rules_of_move(before, lines, move, sealed=report.sealed)
+    if rules is None:
+        return None
+    allowed = f"; allowed by {', '.join(rules)}" if rules else ""
+    said = "all cards considered" if report.sealed else "as far as everybody can see"
+    said = f"this is what the rules allow, {said}{allowed}"
+    return {**about, "result": "pass", "text": said, "rule": rules[0] if rules else None}
+
+
+FINDINGS_WITHIN = timedelta(seconds=3)
+"""Time after which the sweeper makes findings that no worker has made."""
+
+_OUTCOMES: Final = {"not-found": "gone", "unavailable": "again"}
+"""Outcomes of a job, by the code of a refusal."""
+
+Look = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[str, Any]]]
+"""Returns the events of new findings on a dispute, and the data stored with them."""
+
+
+class Attendance:
+    """Stores findings, and the ends of periods of disputes."""
+
+    def __init__(
+        self,
+        *,
+        handler: Handler,
+        directory: Directory,
+        entries: Entries,
+        files: DisputeFiles,
+        keyring: Keys,
+        rulebook: Rulebook,
+        world: World,
+    ) -> None:
+        self._handler = handler
+        self._directory = directory
+        self._entries = entries
+        self._files = files
+        self._keyring = keyring
+        self._rulebook = rulebook
+        self._world = world
+
+    def due(self, *, limit: int) -> Sequence[UUID]:
+        """Return the disputes that are due: findings are missing, or a period has ended."""
+        now = self._world.now()
+        return self._directory.due_disputes(
+            now=now, opened_before=now - FINDINGS_WITHIN, limit=limit
+        )
+
+    def attend(self, identity: UUID) -> str:
+        """
+        Store missing findings and the ends of periods; return `done`, `nothing`, `gone` or `again`.
+
+        Safe to run twice, late or concurrently. A game that cannot be read has no findings, and
+        does not delay periods.
+        """
+        try:
+            return self._attended(identity, self._looked_into)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            self.settle(identity)
+            raise
+
+    def settle(self, identity: UUID) -> str:
+        """Store the ends of a dispute's periods, without new findings; return as `attend`."""
+        return self._attended(identity, lambda _record: ((), {}))
+
+    def settle_about(self, player: UUID) -> None:
+        """Settle the disputes of a player, as accuser or accused, in which a period has ended."""
+        for identity in self._directory.due_disputes_of(player, now=self._world.now()):
+            self.settle(identity)
+
+    def _attended(self, identity: UUID, look: Look) -> str:
+        try:
+            done = self._handler.handle(
+                lambda _fresh: self._stored(identity), lambda record: self._decided(record, look)
+            )
+        except Refusal as refusal:
+            if refusal.code not in _OUTCOMES:
+                raise
+            return _OUTCOMES[refusal.code]
+        return done.body.decode()
+
+    def _stored(self, identity: UUID) -> DisputeRecord:
+        record = self._files.stored(identity)
+        if record is None:
+            raise not_found("dispute")
+        return record
+
+    def _decided(self, record: DisputeRecord, look: Look) -> Accepted:
+        now = format_time(self._world.now())
+        done, ended = advance(record, now=now)
+        events, beside = look(done)
+        done, found = DISPUTES.write(done, events, at=now)
+        if not ended and not found:
+            # A row that an older release wrote, or from before the seal, is due too early.
+            return Accepted(answer=Answered(body=b"nothing"), effect=partial(self._put_off, record))
+        append = dispute_append(done, (*ended, *found), expected=record.version, beside=beside)
+        return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)))
+
+    def _put_off(self, record: DisputeRecord) -> None:
+        self._directory.put_off_dispute(
+            record.identity, version=record.version, wake_at=wake_at(record)
+        )
+
+    def _looked_into(
+        self, record: DisputeRecord
+    ) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
+        """Return new findings: on the frozen log first, on the whole one after the seal."""
+        dispute, opened = record.dispute, record.dispute.opened
+        entry = self._entries.fresh(record.game)
+        if entry is None:
+            return (), {}
+        version = opened.version
+        if entry.record.sealed:
+            version = entry.record.version
+        if dispute.found_at >= version:
+            return (), {}
+        pinned = entry.record.created["ruleset"]
+        definition = self._rulebook.find(pinned["id"])
+        lines = self._entries.lines(record.game, limit=version)
+        cites = definition.cites_of(pinned["options"]) if definition else {}
+        files = self._files.refused(entry)
+        made = canonical(
+            findings_on(record.game, lines, opened.seq, opened.charge, cites=cites, files=files)
+        )
+        key_id, sealed = self._keyring.seal(made, findings_key(record.identity))
+        findings = {"found_at": version, "key_id": key_id, "sealed": sealed}
+        event = FindingsMade(version=version, digest=sha256(made).hex())
+        return (event,), {"findings": findings}

@@ -1,0 +1,141 @@
+"""Disputes as streams of events, and a dispute's folded record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from schemas.dispute_events import dispute_data_of, dispute_event_of, dispute_type_of
+from service.application.streams import Envelope, Stream
+from service.domain.dispute import (
+    Dispute,
+    DisputeEvent,
+    Moment,
+    Verdict,
+    evolve_dispute,
+    fold_dispute,
+)
+from service.domain.dispute_rules import RUNNING, Outside, due_at, due_events
+from service.shx.canonical import format_time, parse_time
+from service.store.events import StreamAppend, StreamKind
+from service.store.summaries import DisputeSummary
+
+_BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeRecord:
+    """
+    A dispute's state together with the head of its stream and the time of its last event.
+
+    `outside` are facts from outside the stream that decide what happens in the dispute.
+    """
+
+    identity: UUID
+    dispute: Dispute
+    head: bytes
+    at: str
+    outside: Outside = field(default=RUNNING, repr=False)
+
+    @property
+    def game(self) -> UUID:
+        """Return the game of the dispute."""
+        return UUID(self.dispute.opened.game)
+
+    @property
+    def version(self) -> int:
+        """Return the number of events."""
+        return self.dispute.version
+
+
+def advance(record: DisputeRecord, *, now: str) -> tuple[DisputeRecord, tuple[bytes, ...]]:
+    """Return the record after all periods that ended until `now`, and their lines."""
+    lines: tuple[bytes, ...] = ()
+    for event, at in due_events(record.dispute, moment_of(now), record.outside):
+        record, more = DISPUTES.write(record, [event], at=text_of(at))
+        lines += more
+    return record, lines
+
+
+def dispute_append(
+    record: DisputeRecord,
+    lines: tuple[bytes, ...],
+    *,
+    expected: int,
+    beside: Mapping[str, Any] | None = None,
+) -> StreamAppend:
+    """Return the append of new lines; `beside` is data stored outside the stream with them."""
+    summary = {**_summary(record), **(beside or {})}
+    return DISPUTES.append(record, lines, expected=expected, summary=summary)
+
+
+def wake_at(record: DisputeRecord) -> datetime | None:
+    """Return the next end of a period, None if there is none."""
+    due = due_at(record.dispute, record.outside.sealed_at)
+    return None if due is None else time_of(due)
+
+
+def moment_of(text: str) -> Moment:
+    """Return the time of an event in the unit of the domain: microseconds since 1970."""
+    return (parse_time(text) - _BEGIN) // _MICROSECOND
+
+
+def time_of(moment: Moment) -> datetime:
+    """Return a time of the domain as a datetime."""
+    return _BEGIN + moment * _MICROSECOND
+
+
+def text_of(moment: Moment) -> str:
+    """Return a time of the domain in the format of the API."""
+    return format_time(time_of(moment))
+
+
+def _summary(record: DisputeRecord) -> DisputeSummary:
+    dispute, opened, ruling = record.dispute, record.dispute.opened, record.dispute.ruling
+    verdict = ruling.verdict if ruling else None
+    proven = verdict is Verdict.PROVEN  # of a dispute against the server, in a column of its own
+    return DisputeSummary(
+        game_id=opened.game,
+        state=dispute.state.value,
+        accuser=opened.accuser,
+        accused=opened.accused,
+        charge=opened.charge.value,
+        move=opened.move,
+        verdict=None if verdict is None or proven else verdict.value,
+        proven=True if proven else None,
+        opened_at=time_of(dispute.opened_at),
+        found_at=dispute.found_at,
+        wake_at=wake_at(record),
+        referees=[
+            {"referee": number, "player_id": referee.player, "recused": referee.recused}
+            for number, referee in enumerate(dispute.referees)
+        ],
+    )
+
+
+def _begun(identity: UUID, event: DisputeEvent, envelope: Envelope, head: bytes) -> DisputeRecord:
+    at = envelope["at"]
+    dispute = fold_dispute([(event, moment_of(at))])
+    return DisputeRecord(identity=identity, dispute=dispute, head=head, at=at)
+
+
+def _evolved(
+    record: DisputeRecord, event: DisputeEvent, envelope: Envelope, head: bytes
+) -> DisputeRecord:
+    at = envelope["at"]
+    dispute = evolve_dispute(record.dispute, event, moment_of(at))
+    return replace(record, dispute=dispute, head=head, at=at)
+
+
+DISPUTES: Final[Stream[DisputeRecord, DisputeEvent]] = Stream(
+    kind=StreamKind.DISPUTE,
+    encode=lambda _, event: {"type": dispute_type_of(event), "data": dispute_data_of(event)},
+    decode=dispute_event_of,
+    begin=_begun,
+    evolve=_evolved,
+)
+"""Disputes. `by` is a seat in the format and stays null: the data names the player."""

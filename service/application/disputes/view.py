@@ -1,0 +1,120 @@
+"""Disputes as JSON (api.md, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from service.application.disputes.record import DisputeRecord, text_of
+from service.domain.dispute import Dispute, DisputeState, Moment, Ruling, Verdict
+from service.domain.dispute_rules import deadline, voting_opens_at
+from service.store.disputes import Words
+
+
+def dispute_json(
+    record: DisputeRecord,
+    *,
+    findings: Sequence[Mapping[str, Any]],
+    words: Mapping[int, Words] | None,
+) -> dict[str, Any]:
+    """
+    Return a dispute; `words` are the statements, None for callers who may not read them.
+
+    Without `words` the ids of the referees are omitted as well.
+    """
+    dispute, opened = record.dispute, record.dispute.opened
+    opens = voting_opens_at(dispute, record.outside.sealed_at)
+    return {
+        "id": str(record.identity),
+        "game": opened.game,
+        "by": opened.accuser_seat,
+        "accused": opened.accused_seat,
+        "seq": opened.seq,
+        "charge": opened.charge.value,
+        "state": dispute.state.value,
+        "opened_at": text_of(dispute.opened_at),
+        "voting_from": _time(opens if opens is not None else _voting_from(dispute)),
+        "deadline": _time(deadline(dispute, record.outside.sealed_at)),
+        "bundle_sha256": opened.bundle,
+        "findings": [dict(finding) for finding in findings],
+        "statements": _statements(dispute, words),
+        "referees": _referees(dispute, named=words is not None),
+        "votes": _votes(dispute),
+        "ruling": _ruling(shown_rulings(dispute)),
+    }
+
+
+def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
+    """
+    Return the public rulings: the verdict cad is shown in a final dispute only.
+
+    Until then it can be appealed, and the accused is not called a cad.
+    """
+    final = dispute.state is DisputeState.FINAL
+    if not final and any(ruling.verdict is Verdict.CAD for ruling in dispute.rulings):
+        return ()
+    return dispute.rulings
+
+
+def is_insider(dispute: Dispute, player: UUID | None) -> bool:
+    """Return whether a player may read statements and referees' ids, as a side or referee."""
+    if player is None:
+        return False
+    judges = {referee.player for referee in dispute.referees if not referee.recused}
+    return dispute.side_of(str(player)) is not None or str(player) in judges
+
+
+def _time(moment: Moment | None) -> str | None:
+    return None if moment is None else text_of(moment)
+
+
+def _voting_from(dispute: Dispute) -> Moment | None:
+    """Return the time since which the present panel votes, or the last one voted."""
+    waits = dispute.state in (DisputeState.OPEN, DisputeState.APPEALED)
+    return None if waits else dispute.voting_from
+
+
+def _referees(dispute: Dispute, *, named: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            "referee": number,
+            "player": referee.player if named else None,
+            "state": referee.state.value,
+            "sealed_by": referee.sealed_by.value if referee.sealed_by else None,
+        }
+        for number, referee in enumerate(dispute.referees)
+    ]
+
+
+def _statements(dispute: Dispute, words: Mapping[int, Words] | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "by": said.side.value,
+            "at": text_of(said.at),
+            "text": words[said.seq].text if words and said.seq in words else None,
+        }
+        for said in dispute.statements
+    ]
+
+
+def _votes(dispute: Dispute) -> list[dict[str, Any]]:
+    """Return the votes that led to a ruling; others stay hidden until their panel is complete."""
+    counted = {number for ruling in dispute.rulings for number in ruling.referees}
+    return [
+        {"referee": number, "vote": vote.value}
+        for number, referee in enumerate(dispute.referees)
+        if number in counted and (vote := referee.vote) is not None
+    ]
+
+
+def _ruling(rulings: Sequence[Ruling]) -> dict[str, Any] | None:
+    """Return the first ruling, with the ruling that supersedes it as a member."""
+    if not rulings:
+        return None
+    first, *later = rulings
+    return {
+        "verdict": first.verdict.value,
+        "at": text_of(first.at),
+        "superseded_by": _ruling(later),
+    }

@@ -1,0 +1,133 @@
+"""Audits of single moves, cards and seats, and the access log of a game."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from service.application.access_log import Readings
+from service.application.callers import Caller
+from service.application.errors import Refusal, invalid, not_found
+from service.application.games.cache import GameEntry
+from service.application.games.histories import Histories
+from service.application.games.moves import Refusals, unproven
+from service.application.games.queries import Games, cursor_of
+from service.audit.custody import custody, gone_through
+from service.audit.decision import decision
+from service.audit.knowledge import followed_for, knowledge
+from service.domain.commands import Seat
+from service.domain.errors import UnknownCard
+from service.domain.view import ALL, Viewer
+from service.replay.history import History
+from service.shx.canonical import format_time
+from service.store.directory import Directory
+
+
+class Auditing:
+    """
+    Audits moves, cards and seats of a game (api.md, section 6).
+
+    Before the seal an answer is computed from the public log and the cards of the caller's
+    own seat only, so that it cannot contain anything else.
+    """
+
+    def __init__(
+        self,
+        *,
+        histories: Histories,
+        games: Games,
+        refusals: Refusals,
+        directory: Directory,
+        readings: Readings,
+    ) -> None:
+        self._histories = histories
+        self._games = games
+        self._refusals = refusals
+        self._directory = directory
+        self._readings = readings
+
+    def move(self, caller: Caller, game: UUID, seq: int) -> dict[str, Any]:
+        """Return the decision that an event belongs to; raises Refusal `not-found`."""
+        entry = self._games.entry(caller, game)
+        if seq >= entry.record.version:
+            raise not_found("event")
+        history, viewer = self._history(entry, caller)
+        found = decision(
+            history,
+            seq,
+            viewer=viewer,
+            refused=self._refusals.to_show(entry.record),
+            unproven=unproven(entry.record),
+        )
+        self._readings.note(entry, caller, found["seat"] if entry.record.sealed else None)
+        return found
+
+    def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
+        """Return the path of a card; raises Refusal `unknown-card` if it is not in the game."""
+        entry = self._games.entry(caller, game)
+        history, viewer = self._history(entry, caller)
+        try:
+            with caller.work(len(history.log) - gone_through(history)):
+                found = custody(history, card, viewer=viewer)
+        except UnknownCard as error:
+            raise Refusal("unknown-card", str(error)) from None
+        own = entry.seat_of(caller.player)
+        hidden = [part for part in found["path"] if part["seen_by"] != "all"]
+        others = entry.record.sealed and any(part["seat"] != own for part in hidden)
+        self._readings.note(entry, caller, ALL if others else None)
+        return found
+
+    def knowledge(
+        self, caller: Caller, game: UUID, seat: Seat | None, at: int | None
+    ) -> dict[str, Any]:
+        """
+        Return the cards that a seat could know at a version.
+
+        Raises Refusal `sealed` for another seat before the seal, `invalid-body` for a missing
+        or unknown seat.
+        """
+        entry = self._games.entry(caller, game)
+        own = entry.seat_of(caller.player)
+        asked = own if seat is None else seat
+        if asked is None:
+            raise invalid("/seat", "is required: you have no seat in this game")
+        if asked >= len(entry.players):
+            raise invalid("/seat", f"there is no seat {asked}")
+        version = entry.record.version if at is None else at
+        self._games.check_range(entry, version, version)
+        if not entry.record.sealed and asked != own:
+            raise Refusal("sealed", "the knowledge of another seat is shown after the seal")
+        history, _ = self._history(entry, caller)
+        self._readings.note(entry, caller, asked)
+        with caller.work(version - followed_for(history, asked)):
+            return knowledge(history, asked, version)
+
+    def readings(
+        self, caller: Caller, game: UUID, *, limit: int, cursor: str | None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """
+        Return a page of the access log of a game, newest first.
+
+        Only seats of the game and referees of its disputes may read it; raises Refusal
+        `not-seated` for other callers.
+        """
+        entry = self._games.entry(caller, game)
+        seated = entry.seat_of(caller.player) is not None
+        judges = caller.player is not None and self._directory.judges(caller.player, game=game)
+        if not seated and not judges:
+            raise Refusal("not-seated", "only seats of the game and its referees may read this")
+        page = self._directory.readings(game, cursor=cursor_of(cursor), limit=limit)
+        items = [
+            {
+                "at": format_time(row.at),
+                "reader": None if row.reader is None else str(row.reader),
+                "what": row.what,
+            }
+            for row in page.items
+        ]
+        self._readings.note(entry, caller)
+        return items, page.next.encode() if page.next else None
+
+    def _history(self, entry: GameEntry, caller: Caller) -> tuple[History, Viewer]:
+        viewer: Viewer = ALL if entry.record.sealed else entry.seat_of(caller.player)
+        return self._histories.of(entry, caller, viewer), viewer

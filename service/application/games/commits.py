@@ -1,0 +1,125 @@
+"""Commits of games: a move's events, and at the end of a hand the table's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from service.application.games.cache import Entries, GameEntry
+from service.application.games.record import GAMES, GameRecord
+from service.application.games.schedule import STAND_IN_AFTER, next_wake
+from service.application.summaries import game_summary, table_summary
+from service.application.tables.record import TABLES
+from service.domain.commands import Seat
+from service.domain.table import HandFinished
+from service.store.disputes import STATISTICS_TOPIC
+from service.store.events import (
+    Commit,
+    OutboxRow,
+    StoreError,
+    StreamAppend,
+)
+
+GAME_TOPIC = "game"
+"""Outbox rows for the relay, which notifies live readers."""
+
+LOG_TOPIC = "log"
+"""Outbox rows for the sequencer of the public log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The events of one move of a game, encoded but not yet committed."""
+
+    before: GameEntry
+    record: GameRecord
+    lines: tuple[bytes, ...]
+    refused: int | None = None  # number of recorded attempts that a seal of version 2 names
+
+    @property
+    def after(self) -> GameEntry:
+        """Return the game after the move."""
+        return replace(self.before, record=self.record, back=_still_back(self.before, self.record))
+
+
+def commit_of(entries: Entries, change: Change) -> Commit:
+    """
+    Return the commit of a change; a finished hand is added to its table in the same commit.
+
+    The store raises StreamConflict if the game or its table has moved on, or if another
+    attempt was refused since the seal was made. Raises StoreError if there is no table.
+    """
+    record, after = change.record, change.after
+    appends = [_game_append(after, change)]
+    if record.sealed:
+        appends.append(_table_append(entries, after))
+    return Commit(
+        appends=tuple(appends),
+        forget_secret=record.identity if record.sealed else None,
+        refused=change.refused,
+        outbox=outbox_rows(record, since=change.before.version),
+    )
+
+
+def _still_back(before: GameEntry, after: GameRecord) -> frozenset[Seat]:
+    """Return the seats that came back from a bot and have neither moved nor timed out since."""
+    seats = before.record.game.seats
+    return frozenset(
+        seat
+        for seat in before.back
+        if 0 < seats[seat].time_outs == after.game.seats[seat].time_outs
+    )
+
+
+def _back_ends(change: Change) -> bool:
+    """
+    Return whether a seat with a stand-in bot moved, or timed out again.
+
+    Only then is the column `back` written: coming back changes no version, so this process
+    may not have read it, and would remove the mark of another seat.
+    """
+    both = zip(change.before.record.game.seats, change.record.game.seats, strict=True)
+    return any(STAND_IN_AFTER <= was.time_outs != now.time_outs for was, now in both)
+
+
+def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
+    """Return the outbox rows for a game's events from `since` on."""
+    rows = [OutboxRow(stream=record.identity, version=record.version, topic=GAME_TOPIC)]
+    dealt = since < 1 or (record.shuffle is not None and record.last_action < 0)
+    if record.sealed or dealt:
+        rows.append(OutboxRow(stream=record.identity, version=record.version, topic=LOG_TOPIC))
+    if record.sealed:
+        rows.append(
+            OutboxRow(stream=record.identity, version=record.version, topic=STATISTICS_TOPIC)
+        )
+    return tuple(rows)
+
+
+def _game_append(after: GameEntry, change: Change) -> StreamAppend:
+    record = after.record
+    wake = next_wake(record, window_seconds=after.window_seconds, back=after.back)
+    summary = game_summary(record, wake, back=after.back if _back_ends(change) else None)
+    return GAMES.append(record, change.lines, expected=change.before.version, summary=summary)
+
+
+def _table_append(entries: Entries, after: GameEntry) -> StreamAppend:
+    table = entries.table(after.table)
+    if table is None:
+        raise StoreError(f"the table of game {after.record.identity} is missing")
+    finished = hand_finished(after.record)
+    done, lines = TABLES.write(table, [finished], at=after.record.at)
+    return TABLES.append(done, lines, expected=table.version, summary=table_summary(done))
+
+
+def hand_finished(record: GameRecord) -> HandFinished:
+    """Return the table's event for a finished hand; raises ValueError for a running one."""
+    result = record.game.result
+    if result is None:
+        raise ValueError("the hand is not over")
+    return HandFinished(
+        game=str(record.identity),
+        dealer=record.game.dealer,
+        reason=result.reason,
+        cause=result.cause,
+        shithead=result.shithead,
+        places=result.places,
+    )

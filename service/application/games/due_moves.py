@@ -1,0 +1,218 @@
+"""Due moves: turns of bots, time-outs, missing entropy and abandoned games."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from schemas.moves import move_json, move_of
+from service.application.games.cache import Entries, GameEntry
+from service.application.games.entropy import missing_entropy
+from service.application.games.moves import Moves
+from service.application.games.schedule import (
+    IdleGames,
+    Rest,
+    Wake,
+    WakeKind,
+    clock_wake,
+    next_wake,
+    no_beat,
+    played_by_bot,
+    stands_in,
+)
+from service.application.games.view import shown
+from service.application.names import Names
+from service.application.ports import World
+from service.bots.bot import bot_rng, with_settings
+from service.bots.registry import bots
+from service.domain.commands import Command, Move, Ready, Seat, TimeOut
+from service.domain.game import Status
+from service.domain.legal import legal_moves, may_act
+from service.domain.timeouts import default_opener, idle_end
+from service.metrics import TURNS
+from service.store.directory import Directory
+from service.store.events import StreamConflict
+
+STAND_IN = "lowest"
+"""The bot that plays for a person who timed out repeatedly."""
+
+MOVES_A_JOB = 200
+"""The most moves of one job; the next job makes the others."""
+
+SWAPS_A_SEAT = 6
+"""After so many swaps a bot is made ready."""
+
+
+class Turns:
+    """
+    Makes the moves that are due.
+
+    Safe to run twice, late or concurrently: the second run finds the game past the version
+    that it was called for, and does nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        entries: Entries,
+        moves: Moves,
+        names: Names,
+        directory: Directory,
+        world: World,
+        idle: IdleGames,
+        bot_secret: bytes,
+        begin_beat: Callable[[], Rest] = no_beat,
+        seconds: float = 20.0,
+    ) -> None:
+        self._entries = entries
+        self._directory = directory
+        self._begin_beat = begin_beat
+        self._moves = moves
+        self._names = names
+        self._world = world
+        self._idle = idle
+        self._secret = bot_secret
+        self._seconds = seconds
+
+    def take(self, game: UUID, version: int, *, step: Callable[[], None] = lambda: None) -> str:
+        """
+        Make the moves that are due in a game from `version` on; return the outcome.
+
+        `stale`: the game is past `version`. `waits`: a person has to act, or time to pass.
+        `over`: the hand is over. `again`: more moves are due, for another job. `step` is
+        called before each commit, so that tests can interrupt there.
+        """
+        entry = self._entries.fresh(game)
+        if entry is None or entry.record.version != version:
+            return "stale"
+        until = time.monotonic() + self._seconds
+        for _ in range(MOVES_A_JOB):
+            if entry.record.sealed:
+                return "over"
+            if time.monotonic() > until:
+                return "again"
+            step()
+            try:
+                after = self.once(entry)
+            except StreamConflict:
+                return "stale"
+            if after is None:
+                return "waits"
+            entry = after
+        return "again"
+
+    def once(self, entry: GameEntry) -> GameEntry | None:
+        """
+        Make one due move and return the game after it; None if no move is due.
+
+        The time of a bot's move is padded to a constant length that begins before any hidden
+        card is read, because even whether the bot may act depends on its cards. Raises
+        StreamConflict if the game has moved on.
+        """
+        rest = self._begin_beat() if _people(entry) else no_beat()
+        wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
+        follow_up = self._follow_up(entry)
+        if follow_up is not None:
+            after = self._moves.server_move(entry, self._chosen(entry, follow_up), rest=rest)
+            TURNS.labels(WakeKind.BOT.value).inc()
+            return after
+        if wake is None or wake.at > self._world.now():
+            return self._given_up(entry)
+        done = self._due(entry, wake, rest)
+        if done is not None:
+            TURNS.labels(wake.kind.value).inc()
+        return done
+
+    def _given_up(self, entry: GameEntry) -> GameEntry | None:
+        """Close an abandoned game; None if it may continue to wait."""
+        if not self._idle.is_idle(entry.record):
+            return None
+        TURNS.labels("idle").inc()
+        return self._moves.apply(entry, (idle_end(entry.record.game),))
+
+    def _due(self, entry: GameEntry, wake: Wake, rest: Rest) -> GameEntry | None:
+        match wake.kind:
+            case WakeKind.ENTROPY:
+                return self._moves.apply(entry, (missing_entropy(entry.record.game),))
+            case WakeKind.TIME_OUT:
+                return self._moves.server_move(entry, TimeOut(seat=self._silent(entry)))
+            case WakeKind.BOT:
+                seat = self._acting(entry)
+                if seat is None:
+                    return self._left_to_people(entry)
+                return self._moves.server_move(entry, self._chosen(entry, seat), rest=rest)
+
+    def _left_to_people(self, entry: GameEntry) -> GameEntry | None:
+        """
+        No bot may open: the clock decides, or the game waits for the clock or a person.
+
+        The game's row is updated only now, when it is public that no bot has opened.
+        """
+        clock, record = clock_wake(entry.record), entry.record
+        if clock is not None and clock.at <= self._world.now():
+            return self._moves.server_move(entry, TimeOut(seat=self._silent(entry)))
+        self._directory.put_off(
+            record.identity,
+            version=record.version,
+            wake_kind=clock.kind.value if clock else None,
+            wake_at=clock.at if clock else None,
+        )
+        return self._given_up(entry)
+
+    def _acting(self, entry: GameEntry) -> Seat | None:
+        """Return the bot's seat that acts now; of several, the first left of the dealer."""
+        game = entry.record.game
+        count, dealer = len(game.seats), game.dealer or 0
+        for seat in ((dealer + n) % count for n in range(1, count + 1)):
+            on_turn = game.turn in (None, seat) or game.status is Status.SWAPPING
+            if on_turn and played_by_bot(game, seat, back=entry.back) and may_act(game, seat):
+                return seat
+        return None
+
+    def _follow_up(self, entry: GameEntry) -> Seat | None:
+        """Return the bot that has just played and may go on out of turn (S4)."""
+        game = entry.record.game
+        last = game.last_play
+        if last is None or game.status is not Status.PLAYING or game.turn in (None, last.seat):
+            return None
+        own = game.setup.seats[last.seat].kind == "bot"
+        return last.seat if own and may_act(game, last.seat) else None
+
+    def _silent(self, entry: GameEntry) -> Seat:
+        game = entry.record.game
+        if game.status is Status.SWAPPING:
+            return next(s for s, seat in enumerate(game.seats) if not seat.ready)
+        return default_opener(game) if game.turn is None else game.turn
+
+    def _chosen(self, entry: GameEntry, seat: Seat) -> Command:
+        """Return the command of a seat's bot; it sees only the seat's view and legal moves."""
+        record = entry.record
+        stand_in = stands_in(record.game, seat, back=entry.back)
+        name = STAND_IN if stand_in else record.game.setup.seats[seat].bot
+        view = with_settings(
+            shown(replace(entry, players=(None,) * len(entry.players)), seat, self._names),
+            record.created["ruleset"]["settings"],
+        )
+        rng = bot_rng(self._secret, str(record.identity), record.version)
+        legal = legal_moves(record.game, seat)
+        chosen: dict[str, Any] = bots()[name or STAND_IN].choose(
+            view, [move_json(move) for move in legal], rng
+        )
+        move = self._ending(entry, seat, move_of(chosen, seat), legal)
+        return TimeOut(seat=seat, move=move) if stand_in else move
+
+    def _ending(self, entry: GameEntry, seat: Seat, move: Move, legal: tuple[Move, ...]) -> Move:
+        """Return the bot's move, or `Ready` after too many swaps."""
+        if entry.record.game.status is not Status.SWAPPING:
+            return move
+        swaps = entry.record.swaps.get(seat, 0)
+        ready = Ready(seat=seat)
+        return ready if swaps >= SWAPS_A_SEAT and ready in legal else move
+
+
+def _people(entry: GameEntry) -> bool:
+    """Return whether people play, who could draw conclusions from a bot's thinking time."""
+    return any(player is not None for player in entry.players)

@@ -1,0 +1,100 @@
+"""Entropy of seats for the shuffle: commitments, reveals, time limit (SHX/1, section 3)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from service.application.callers import Answered, Caller, Idempotency
+from service.application.errors import Refusal
+from service.application.games.cache import GameEntry
+from service.application.games.moves import Moves
+from service.domain.commands import Seat
+from service.domain.events import (
+    AbortCause,
+    Entropy,
+    EntropyCommitted,
+    EntropyRevealed,
+    Event,
+    GameAborted,
+)
+from service.domain.game import EntropyState, Game, Status
+from service.shx.shuffle import client_commit
+
+
+class EntropyCalls:
+    """Accepts the entropy of seats before the deal."""
+
+    def __init__(self, moves: Moves) -> None:
+        self._moves = moves
+
+    def give(
+        self,
+        caller: Caller,
+        game: UUID,
+        *,
+        commit: str | None,
+        value: str | None,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """
+        Commit to entropy or reveal it; the last reveal triggers the deal.
+
+        Raises Refusal `not-seated`, `game-over` or `entropy-refused`.
+        """
+
+        def decision(entry: GameEntry) -> tuple[Event, ...]:
+            seat = entry.seat_of(caller.player)
+            if seat is None:
+                raise Refusal("not-seated", "you do not sit in this game")
+            if entry.record.sealed:
+                raise Refusal("game-over", "the game is over")
+            if value is not None:
+                return (_revealed(entry, seat, value),)
+            return (_committed(entry.record.game, seat, commit or ""),)
+
+        return self._moves.change(caller, game, decision, request)
+
+
+def missing_entropy(game: Game) -> GameAborted:
+    """Return the abort of a game with overdue entropy; it names the first seat that owes some."""
+    waiting = (EntropyState.WAITING, EntropyState.COMMITTED)
+    silent = [s for s, seat in enumerate(game.seats) if seat.entropy in waiting]
+    committing = [s for s in silent if _must_still_commit(game, s)]
+    first = (committing or silent)[0]
+    return GameAborted(cause=AbortCause.NO_ENTROPY, seat=first)
+
+
+def _committed(game: Game, seat: Seat, commit: str) -> EntropyCommitted:
+    _check_open(game, seat)
+    if game.setup.seats[seat].entropy is not Entropy.COMMIT:
+        raise Refusal("entropy-refused", "this seat does not commit to its entropy")
+    if game.seats[seat].entropy is not EntropyState.WAITING:
+        raise Refusal("entropy-refused", "this seat has committed to its entropy already")
+    return EntropyCommitted(seat=seat, commit=commit)
+
+
+def _revealed(entry: GameEntry, seat: Seat, value: str) -> EntropyRevealed:
+    game = entry.record.game
+    _check_open(game, seat)
+    if game.seats[seat].entropy is EntropyState.REVEALED:
+        raise Refusal("entropy-refused", "this seat has revealed its entropy already")
+    if game.setup.seats[seat].entropy is Entropy.COMMIT:
+        if any(_must_still_commit(game, other) for other in range(len(game.seats))):
+            raise Refusal("entropy-refused", "some seats have not committed yet")
+        raw = bytes.fromhex(value)
+        commit = entry.record.commitments.get(seat)
+        if client_commit(entry.record.identity, seat, raw).hex() != commit:
+            raise Refusal("entropy-refused", "the value does not match the commitment")
+    return EntropyRevealed(seat=seat, value=value)
+
+
+def _check_open(game: Game, seat: Seat) -> None:
+    if game.status is not Status.SHUFFLING:
+        raise Refusal("entropy-refused", "the deck is already fixed")
+    if game.setup.seats[seat].entropy is Entropy.NONE:
+        raise Refusal("entropy-refused", "this seat contributes no entropy")
+
+
+def _must_still_commit(game: Game, seat: Seat) -> bool:
+    commits = game.setup.seats[seat].entropy is Entropy.COMMIT
+    return commits and game.seats[seat].entropy is EntropyState.WAITING

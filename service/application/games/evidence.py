@@ -1,0 +1,187 @@
+"""Evidence bundles, and the verification of uploads."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from socket import socket
+from typing import Any
+from uuid import UUID
+
+from service.application.access_log import Readings
+from service.application.callers import Caller
+from service.application.errors import Refusal
+from service.application.games.cache import Entries, GameEntry
+from service.application.games.moves import Refusals
+from service.application.games.queries import Games
+from service.application.games.uploads import Upload, answer, audit_of, request_of
+from service.domain.view import ALL
+from service.public_log.log import PublicLog
+from service.shx.bundle import OPENINGS, PROOF, Bundle, write_bundle
+from service.shx.canonical import canonical
+from service.shx.tlog.cosignature import CosignatureVerifier
+from service.shx.tlog.notes import NoteVerifier
+from service.verify.evidence import OutsideEvidence
+from service.verify.finding import Check, Result
+from service.verify.report import audit_object
+from service.verify.verify import verify_bundle
+
+
+class Evidence:
+    """Builds the bundles of SHX/1, section 7."""
+
+    def __init__(
+        self,
+        *,
+        entries: Entries,
+        games: Games,
+        refusals: Refusals,
+        dispute_files: Callable[[UUID], Mapping[str, bytes]],
+        log: PublicLog,
+        readings: Readings,
+    ) -> None:
+        self._log = log
+        self._readings = readings
+        self._dispute_files = dispute_files
+        self._entries = entries
+        self._games = games
+        self._refusals = refusals
+
+    def bundle(self, caller: Caller, game: UUID, profile: str) -> tuple[str, bytes]:
+        """
+        Return the file name and bytes of a game's bundle, public or of the caller's seat.
+
+        Raises Refusal `not-found`, or `not-seated` for a seat's bundle.
+        """
+        entry = self._games.entry(caller, game)
+        lines = self._entries.lines(game, limit=entry.record.version)
+        files = self._files(entry)
+        seat = None
+        if profile == "seat":
+            seat = entry.seat_of(caller.player)
+            if seat is None:
+                raise Refusal("not-seated", "you do not sit in this game")
+            if not entry.record.sealed:
+                files[OPENINGS] = canonical(self._games.seat_openings(entry, caller, seat))
+        self._readings.note(entry, caller, ALL if entry.record.sealed else None)
+        named = "public" if seat is None else f"seat-{seat}"
+        return f"{game}.shx", write_bundle(lines, profile=named, files=files)
+
+    def public(self, entry: GameEntry) -> bytes:
+        """
+        Return the public bundle of a game for the archive, without access rules.
+
+        Raises Refusal `unavailable` if some of the refused attempts named in the seal are
+        missing: archiving would delete the others with the rows of the game.
+        """
+        record = entry.record
+        if not self._refusals.whole(record):
+            detail = f"the refused attempts of game {record.identity} are not those of its seal"
+            raise Refusal("unavailable", f"{detail}: see shithead check --deep")
+        lines = self._entries.lines(record.identity, limit=record.version)
+        return write_bundle(lines, files=self._files(entry))
+
+    def _files(self, entry: GameEntry) -> dict[str, bytes]:
+        record = entry.record
+        files = dict(self._dispute_files(record.identity))
+        proof = self._log.proof(record.identity, version=record.version)
+        if proof is not None:
+            files[PROOF] = proof
+        return {**files, **self._refusals.file(record)}
+
+
+MOST_AUDITS = 500
+"""Audit objects in memory, a few kilobytes each."""
+
+Work = Callable[[bytes, Sequence[socket]], bytes]
+"""Answers like `uploads.answer`; stops if the client closes all connections passed to it."""
+
+
+def answer_here(request: bytes, _callers: Sequence[socket]) -> bytes:
+    """Return the answer, computed in this process without a time limit."""
+    return answer(request)
+
+
+class Verifying:
+    """Runs the offline checks; keys inside a bundle are not trusted."""
+
+    def __init__(
+        self,
+        *,
+        entries: Entries,
+        games: Games,
+        refusals: Refusals,
+        log: PublicLog,
+        server_keys: Callable[[], Sequence[NoteVerifier]],
+        witnesses: Sequence[CosignatureVerifier],
+        work: Work,
+    ) -> None:
+        self._entries = entries
+        self._games = games
+        self._refusals = refusals
+        self._log = log
+        self._server_keys = server_keys
+        self._witnesses = tuple(witnesses)
+        self._work = work
+        self._audits = _Audits()
+
+    def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
+        """Return the audit object of a stored game; before the seal computed without S."""
+        entry = self._games.read(caller, game)
+        version, keys = entry.record.version, tuple(self._server_keys())
+        proof = self._log.proof(game, version=version)
+        files = {**({} if proof is None else {PROOF: proof}), **self._refusals.file(entry.record)}
+        made_of = (entry.record.head, files, keys)
+        kept = self._audits.of(game, made_of)
+        if kept is not None:
+            return kept
+        with caller.work(version):
+            lines = self._entries.lines(game, limit=version)
+            own = OutsideEvidence(server_keys=keys, witness_keys=self._witnesses)
+            found = audit_object(verify_bundle(Bundle(lines=lines, files=files), own))
+        self._audits.keep(game, made_of, found)
+        return found
+
+    def is_final(self, audit: Mapping[str, Any]) -> bool:
+        """
+        Return whether the audit object of a stored game is final.
+
+        After the seal, the public log still has to include the game, and witnesses to cosign.
+        """
+        [anchored] = [c["result"] for c in audit["checks"] if c["check"] == Check.ANCHOR.value]
+        published = anchored == Result.PASS.value
+        seen = audit["witnessed"] or not self._witnesses
+        return bool(audit["sealed"] and published and seen)
+
+    def verify(self, upload: Upload, callers: Sequence[socket] = ()) -> dict[str, Any]:
+        """
+        Return the audit object of an uploaded bundle or log, from the upload alone.
+
+        The work stops after its time limit, or if the client closes all connections in
+        `callers`. Raises Refusal `unavailable` then, and those of `Upload.audit`.
+        """
+        return audit_of(self._work(request_of(upload), callers))
+
+
+class _Audits:
+    """Cache of audit objects by game, each with the data that it was computed from."""
+
+    def __init__(self, *, most: int = MOST_AUDITS) -> None:
+        self._kept: OrderedDict[UUID, tuple[object, dict[str, Any]]] = OrderedDict()
+        self._most = most
+        self._lock = threading.Lock()
+
+    def of(self, game: UUID, made_of: object) -> dict[str, Any] | None:
+        """Return the audit object of a game if it was computed from the same data."""
+        with self._lock:
+            known, audit = self._kept.get(game, (None, None))
+        return audit if known == made_of else None
+
+    def keep(self, game: UUID, made_of: object, audit: dict[str, Any]) -> None:
+        """Cache an audit object, in place of the game's last one."""
+        with self._lock:
+            self._kept[game] = (made_of, audit)
+            self._kept.move_to_end(game)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)

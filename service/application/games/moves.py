@@ -1,0 +1,502 @@
+"""Moves of players: signature, precondition, decision, answer; refused attempts."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from schemas.moves import move_json, move_of
+from service.application.access import visible
+from service.application.callers import Answered, Caller, Idempotency
+from service.application.errors import Refusal, not_found
+from service.application.games.cache import Entries, GameEntry
+from service.application.games.commits import Change, commit_of
+from service.application.games.record import GameRecord, seals, write
+from service.application.games.schedule import Rest, WakeKind, at_once, next_wake
+from service.application.games.view import shown
+from service.application.handler import Accepted, Handler, Refused
+from service.application.names import Names
+from service.application.ports import Bell, World
+from service.application.rulebook import Rulebook
+from service.application.signing import Receipts
+from service.application.tables.dealing import deal_when_ready
+from service.domain.commands import Command, Forfeit, Move, Seat
+from service.domain.decide import decide
+from service.domain.errors import GameOver, NotYourTurn, RuleRefused, UnknownCard
+from service.domain.events import AbortCause, Event, GameAborted
+from service.domain.game import Game, Status
+from service.domain.legal import along_choices, legal_moves
+from service.keys.keyring import KeyringError
+from service.keys.reloading import Keys
+from service.metrics import CONFLICTS, MOVES
+from service.shx.bundle import REFUSALS
+from service.shx.canonical import RecordError, canonical, format_time
+from service.shx.move_signing import check_auth, intent_holds
+from service.shx.refusals import UNPROVEN, SealedRefusals, refusals_file, seal_of
+from service.store import rows
+from service.store.directory import Directory
+from service.store.events import EventStore, StreamConflict
+
+
+def check_signature(
+    record: GameRecord, seat: Seat, move: Move, auth: Mapping[str, Any] | None
+) -> None:
+    """
+    Raise Refusal unless the move is signed with its seat's key; a seat without a key signs none.
+
+    Checked in this order: `signature-required`, `bad-signature`, `nonce-reused`,
+    `stale-version`.
+    """
+    key = record.game.setup.seats[seat].key
+    if key is None:
+        if auth is not None:
+            raise Refusal("bad-signature", "this seat has no key")
+        return
+    if auth is None:
+        raise Refusal("signature-required", "this seat signs its moves")
+    try:
+        check_auth(auth, "/auth")
+    except RecordError as error:
+        raise Refusal("bad-signature", error.detail) from None
+    intent = auth["intent"]
+    _check_intent(record, seat, move, intent)
+    if not intent_holds(b64decode(key), auth):
+        raise Refusal("bad-signature", "the signature is not by this seat's key")
+    if intent["nonce"] in record.nonces:
+        raise Refusal("nonce-reused", "this nonce was used in this game")
+    seen = intent["seen"]["seq"]
+    if not is_current(record, seat, move, seen_seq=seen):
+        raise Refusal("stale-version", "the game has moved on", version=record.version)
+
+
+def _check_intent(record: GameRecord, seat: Seat, move: Move, intent: Mapping[str, Any]) -> None:
+    if intent["game"] != str(record.identity) or intent["seat"] != seat:
+        raise Refusal("bad-signature", "the intent is for another game or seat")
+    if intent["move"] != move_json(move):
+        raise Refusal("bad-signature", "the intent is for another move")
+    seen = intent["seen"]
+    if seen["seq"] < record.version and seen["head"] != record.heads[seen["seq"]].hex():
+        raise Refusal("bad-signature", "the head that was seen is not in this log")
+
+
+def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> bool:
+    """
+    Return whether there is no action between event `seen_seq` and a move made now.
+
+    In the exchange phase only the seat's own actions count, and for a forfeit none
+    (protocol.md, section 5). A seq outside the log is never current.
+    """
+    if not 0 <= seen_seq < record.version:
+        return False
+    if isinstance(move, Forfeit):
+        return True
+    if record.game.status is Status.SWAPPING:
+        return record.last_exchange.get(seat, -1) <= seen_seq
+    return record.last_action <= seen_seq
+
+
+ROUND = 512
+"""Refused moves are padded to a multiple of so many bytes."""
+
+
+class Refusals:
+    """Stores refused moves, and returns the texts of the rules that refused them."""
+
+    def __init__(
+        self,
+        store: EventStore,
+        directory: Directory,
+        keyring: Keys,
+        rulebook: Rulebook,
+        world: World,
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._keyring = keyring
+        self._rulebook = rulebook
+        self._world = world
+
+    def keep(self, record: GameRecord, seat: Seat, move: Move, rule: str | None) -> bool:
+        """
+        Store a refused move; `rule` is None if it was not the seat's turn.
+
+        Returns False and stores nothing if the game has been sealed in the meantime. Both kinds
+        are stored with the same length, because the reason depends on the seat's cards.
+        """
+        content = orjson.dumps({"move": move_json(move), "rule": rule})
+        content = content.ljust(-(-len(content) // ROUND) * ROUND)
+        identity, at = self._world.identity(), self._world.now()
+        key_id, sealed = self._keyring.seal(
+            content, _associated(record.identity, seat=seat, at=at, identity=identity)
+        )
+        refused = rows.Refused(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed)
+        return self._directory.record_refusal(record.identity, refused)
+
+    def to_seal(self, game: UUID) -> tuple[SealedRefusals, int]:
+        """
+        Return the seal's entry for a game's refused attempts, and the number of their rows.
+
+        Moves out of turn are among the rows, but not in the seal.
+        """
+        kept = self._directory.refusals(game)
+        return seal_of(refusals_file(opened(self._keyring, game, kept))), len(kept)
+
+    def of(self, game: UUID) -> list[dict[str, Any]]:
+        """
+        Return the moves of a game that a rule refused, as JSON: at, seat, move, rule.
+
+        Those of an archived game are read from its bundle.
+        """
+        return opened(self._keyring, game, self._directory.refusals(game)) or self._archived(game)
+
+    def to_show(self, record: GameRecord) -> list[dict[str, Any]]:
+        """
+        Return the refused moves to show: all, or none if some were deleted.
+
+        If the stored attempts are not those named in the seal, they prove nothing.
+        """
+        rows = self.of(record.identity)
+        return rows if _fits(record, rows) else []
+
+    def whole(self, record: GameRecord) -> bool:
+        """Return whether the stored attempts are those named in the seal, or all are deleted."""
+        rows = self.of(record.identity)
+        return not rows or _fits(record, rows)
+
+    def file(self, record: GameRecord) -> Mapping[str, bytes]:
+        """Return the bundle file `refusals.jsonl` by its name; none before the seal."""
+        rows = self.to_show(record) if record.sealed else []
+        return {REFUSALS: refusals_file(rows)} if rows else {}
+
+    def _archived(self, game: UUID) -> list[dict[str, Any]]:
+        bundle = self._store.bundle(game)
+        lines = bundle.files.get(REFUSALS, b"") if bundle is not None else b""
+        return [orjson.loads(line) for line in lines.splitlines()]
+
+    def text(self, record: GameRecord, rule: str) -> str:
+        """Return the text of the rule behind a refusal."""
+        return self._rulebook.text(record.created["ruleset"]["id"], rule)
+
+
+def opened(keyring: Keys, game: UUID, kept: Iterable[rows.Refused]) -> list[dict[str, Any]]:
+    """
+    Return those stored attempts of a game that a rule refused, as JSON.
+
+    Raises KeyringError for a row of another seat, time, id or game.
+    """
+    rows = []
+    for refused in kept:
+        associated = _associated(game, seat=refused.seat, at=refused.at, identity=refused.id)
+        if not refused.bound:
+            associated = _of_a_game(game)
+        content = orjson.loads(keyring.open(refused.key_id, refused.sealed, associated))
+        if content["rule"] is not None:
+            row = {"at": format_time(refused.at), **content, "seat": refused.seat}
+            # Members in the order of a bundle, so that archiving changes no byte of an answer.
+            rows.append(orjson.loads(canonical(row)))
+    return rows
+
+
+def unproven(record: GameRecord) -> str | None:
+    """Return why the refused attempts of a game prove nothing; None if its seal names them."""
+    return UNPROVEN if record.refusals is None else None
+
+
+def _fits(record: GameRecord, rows: Iterable[Mapping[str, Any]]) -> bool:
+    return record.refusals in (None, seal_of(refusals_file(rows)))
+
+
+def _associated(game: UUID, *, seat: Seat, at: datetime, identity: UUID) -> bytes:
+    """Return the associated data of a refused move, which binds it to its row."""
+    where = b"%s/%d/%s" % (game.bytes, seat, format_time(at).encode())
+    return b"refusal/2" + where + identity.bytes
+
+
+def _of_a_game(game: UUID) -> bytes:
+    """Return the associated data of early releases, which bound only the game."""
+    return b"refusal" + game.bytes
+
+
+Decision = Callable[[GameEntry], tuple[Event, ...]]
+"""Returns the events that a command leads to, or raises Refusal."""
+
+
+class Moves:
+    """Writes every change of a game: moves of players, and of the server for seats."""
+
+    def __init__(
+        self,
+        *,
+        handler: Handler,
+        store: EventStore,
+        entries: Entries,
+        receipts: Receipts,
+        refusals: Refusals,
+        names: Names,
+        world: World,
+        bell: Bell,
+    ) -> None:
+        self._handler = handler
+        self._store = store
+        self._entries = entries
+        self._receipts = receipts
+        self._refusals = refusals
+        self._names = names
+        self._world = world
+        self._bell = bell
+
+    def move(
+        self,
+        caller: Caller,
+        game: UUID,
+        body: Mapping[str, Any],
+        *,
+        expected: Collection[int] | None = None,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """
+        Make a player's move and return the answer of api.md, section 4.
+
+        `body` is a validated move, with `auth` if its player signed it; `expected` are the
+        versions in If-Match, of which one has to be current. Raises Refusal.
+        """
+        player, seat = self._seated(caller, game)
+
+        def decision(entry: GameEntry) -> Accepted | Refused:
+            move = self._checked(entry.record, seat, body, expected)
+            try:
+                events = decide(move, entry.record.game)
+            except GameOver:
+                raise Refusal("game-over", "the game is over") from None
+            except UnknownCard as error:
+                raise Refusal("unknown-card", str(error)) from None
+            except (NotYourTurn, RuleRefused) as error:
+                return Refused(final=partial(self._refused, entry.record, seat, move, error))
+            return self._accepted(entry, events, seat, auth=body.get("auth"))
+
+        return self._handled(game, decision, player, request)
+
+    def change(
+        self, caller: Caller, game: UUID, decision: Decision, request: Idempotency | None
+    ) -> Answered:
+        """Carry out a decision of the caller's seat that is not a move; raises Refusal."""
+        player, seat = self._seated(caller, game)
+        return self._handled(
+            game, lambda entry: self._accepted(entry, decision(entry), seat), player, request
+        )
+
+    def abort(self, game: UUID) -> None:
+        """
+        End a game for the operator.
+
+        Raises Refusal `not-found`, `game-over`, or `unavailable` if its seed is lost.
+        """
+
+        def load(_fresh: bool) -> GameEntry:
+            try:
+                return self._loaded(game, fresh=True)
+            except KeyringError as error:
+                detail = f"its seed cannot be decrypted: {error}"
+                raise Refusal("unavailable", detail) from None
+
+        def decision(entry: GameEntry) -> Accepted:
+            if entry.record.sealed:
+                raise Refusal("game-over", "the game is over")
+            if entry.record.seed is None:
+                raise Refusal("unavailable", "its seed is lost, and the game cannot end without it")
+            events = (GameAborted(cause=AbortCause.OPERATOR, seat=None),)
+            change = self._changed(entry, events)
+            return Accepted(
+                answer=Answered(body=b""),
+                commit=commit_of(self._entries, change),
+                done=partial(self._committed, change, wake=False),
+            )
+
+        self._handler.handle(load, decision, conflict=CONFLICTS.labels("server").inc)
+
+    def server_move(self, entry: GameEntry, command: Command, *, rest: Rest = at_once) -> GameEntry:
+        """
+        Make a move of the server for a seat; raises StreamConflict if the game has moved on.
+
+        It waits for `rest` before it writes, because the time in the events is public.
+        """
+        events = decide(command, entry.record.game)
+        rest()
+        return self.apply(entry, events)
+
+    def apply(self, entry: GameEntry, events: tuple[Event, ...]) -> GameEntry:
+        """
+        Commit events that the server decided on; raises StreamConflict if the game moved on.
+
+        No worker is woken: the caller makes the next due moves itself.
+        """
+        change = self._changed(entry, events)
+        try:
+            self._store.commit(commit_of(self._entries, change))
+        except StreamConflict:
+            CONFLICTS.labels("server").inc()
+            raise
+        self._committed(change, wake=False)
+        return change.after
+
+    def _handled(
+        self,
+        game: UUID,
+        decision: Callable[[GameEntry], Accepted | Refused],
+        player: UUID,
+        request: Idempotency | None,
+    ) -> Answered:
+        return self._handler.handle(
+            lambda fresh: self._loaded(game, fresh=fresh),
+            decision,
+            caller=player,
+            request=request,
+            conflict=CONFLICTS.labels("player").inc,
+        )
+
+    def _loaded(self, game: UUID, *, fresh: bool) -> GameEntry:
+        entry = self._entries.fresh(game) if fresh else self._entries.cached(game)
+        if entry is None:
+            raise not_found("game")
+        return entry
+
+    def _seated(self, caller: Caller, game: UUID) -> tuple[UUID, Seat]:
+        entry = visible(self._entries.cached(game), caller, self._entries.sits_or_judges)
+        seat = entry.seat_of(caller.player)
+        if caller.player is None or seat is None:
+            raise Refusal("not-seated", "you do not sit in this game")
+        return caller.player, seat
+
+    def _checked(
+        self,
+        record: GameRecord,
+        seat: Seat,
+        body: Mapping[str, Any],
+        expected: Collection[int] | None,
+    ) -> Move:
+        """Return the move if its signature and its versions are valid; raises Refusal."""
+        move = _completed(record, body, seat)
+        if record.sealed:
+            raise Refusal("game-over", "the game is over")
+        check_signature(record, seat, move, body.get("auth"))
+        stale = expected is not None and not any(
+            is_current(record, seat, move, seen_seq=version - 1) for version in expected
+        )
+        if stale:
+            raise Refusal("stale-version", "the game has moved on", version=record.version)
+        return move
+
+    def _accepted(
+        self,
+        entry: GameEntry,
+        events: tuple[Event, ...],
+        seat: Seat,
+        *,
+        auth: Mapping[str, Any] | None = None,
+    ) -> Accepted:
+        change = self._changed(entry, events, auth=auth)
+        return Accepted(
+            answer=self._answer(change, seat),
+            commit=commit_of(self._entries, change),
+            done=partial(self._committed, change, wake=True),
+        )
+
+    def _changed(
+        self,
+        entry: GameEntry,
+        events: tuple[Event, ...],
+        *,
+        auth: Mapping[str, Any] | None = None,
+    ) -> Change:
+        refusals, refused = None, None
+        if entry.record.format > 1 and seals(events):
+            refusals, refused = self._refusals.to_seal(entry.record.identity)
+        at = format_time(self._world.now())
+        record, lines = write(entry.record, events, at=at, auth=auth, refusals=refusals)
+        if record.game.status is Status.SHUFFLING:
+            record, dealt = deal_when_ready(record, at=record.at)
+            lines += dealt
+        return Change(before=entry, record=record, lines=lines, refused=refused)
+
+    def _answer(self, change: Change, seat: Seat) -> Answered:
+        record = change.record
+        body = b"".join(
+            (
+                b'{"version":%d,"events":[' % record.version,
+                b",".join(change.lines),
+                b'],"receipt":',
+                orjson.dumps(self._receipts.issue(record).decode()),
+                b',"game":',
+                orjson.dumps(shown(replace(change.before, record=record), seat, self._names)),
+                b"}",
+            )
+        )
+        return Answered(body=body, version=record.version)
+
+    def _committed(self, change: Change, *, wake: bool) -> None:
+        """Cache and count a committed change, and notify readers and, with `wake`, workers."""
+        after, record = change.after, change.record
+        self._entries.keep(after)
+        MOVES.labels("player" if wake else "server").inc()
+        coming = next_wake(record, window_seconds=after.window_seconds, back=after.back)
+        due = (
+            wake
+            and coming is not None
+            and coming.kind is WakeKind.BOT
+            and format_time(coming.at) <= record.at
+        )
+        self._bell.moved(record.identity, record.version, wake=due)
+        if record.sealed:
+            self._bell.table_moved(after.table, 0)
+
+    def _refused(
+        self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
+    ) -> Refusal:
+        """Record a refused attempt (protocol.md, section 5), and return its refusal."""
+        rule = error.rule if isinstance(error, RuleRefused) else None
+        if not self._refusals.keep(record, seat, move, rule):
+            return Refusal("game-over", "the game is over")
+        if isinstance(error, NotYourTurn):
+            return Refusal("not-your-turn", _turn_detail(record.game))
+        return Refusal(
+            "rule-refused",
+            error.detail,
+            rule=error.rule,
+            rule_text=self._refusals.text(record, error.rule),
+            legal=[move_json(legal) for legal in legal_moves(record.game, seat)],
+            version=record.version,
+        )
+
+
+def _turn_detail(game: Game) -> str:
+    """Return the detail of `not-your-turn`, from public data."""
+    if game.status is Status.SHUFFLING:
+        return "you may not act now: the cards are not dealt yet"
+    if game.status is Status.SWAPPING:
+        waiting = [str(seat) for seat, state in enumerate(game.seats) if not state.ready]
+        return f"you are ready; play begins when the others are: seat {', '.join(waiting)}"
+    if game.turn is None:
+        return "you may not act now"
+    return f"you may not act now: it is the turn of seat {game.turn}"
+
+
+def _completed(record: GameRecord, body: Mapping[str, Any], seat: Seat) -> Move:
+    """Return the move; in a pick-up without a choice, `with` is added as an empty list."""
+    move = {name: value for name, value in body.items() if name != "auth"}
+    if move["type"] == "pick_up" and move.get("with") is None:
+        choices = [] if record.sealed else list(along_choices(record.game, seat))
+        if choices and choices != [()]:
+            raise Refusal(
+                "invalid-body",
+                "name the face-up cards that go along",
+                errors=[{"at": "/with", "message": "is missing"}],
+            )
+        move["with"] = []
+    return move_of(move, seat)

@@ -1,0 +1,350 @@
+"""Reads of games: views, events, frames, transcripts and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from service.application.access import visible, visible_table
+from service.application.access_log import Readings
+from service.application.callers import Caller, digest
+from service.application.errors import Refusal, invalid
+from service.application.games.cache import Entries, GameEntry
+from service.application.games.histories import Histories
+from service.application.games.view import shown
+from service.application.names import Names
+from service.application.signing import Receipts
+from service.application.tables.view import ruleset_json, table_json
+from service.domain.commands import Seat
+from service.domain.legal import may_act
+from service.domain.view import ALL, Viewer, seen_by
+from service.replay.frames import frames_of, items_of, past_view
+from service.replay.history import History, Step
+from service.replay.transcript import transcript_of
+from service.shx.canonical import format_time
+from service.store.directory import Directory, GameFilter, GameRow
+from service.store.events import EventStore, StoreError
+from service.store.rows import Cursor
+
+
+def cursor_of(text: str | None) -> Cursor | None:
+    """Return the cursor of a list, None for its beginning; raises Refusal `invalid-body`."""
+    if text is None:
+        return None
+    try:
+        return Cursor.decode(text)
+    except ValueError:
+        raise invalid("/cursor", "is not a cursor of this list") from None
+
+
+MOST_FRAMES = 1000
+MOST_EVENTS = 1000
+FRAME = 4
+"""So many events take as long to process as one frame with its view."""
+
+
+class Games:
+    """Reads of single games."""
+
+    def __init__(
+        self,
+        *,
+        store: EventStore,
+        entries: Entries,
+        histories: Histories,
+        receipts: Receipts,
+        names: Names,
+        readings: Readings,
+    ) -> None:
+        self._readings = readings
+        self._store = store
+        self._entries = entries
+        self._histories = histories
+        self._receipts = receipts
+        self._names = names
+
+    def entry(self, caller: Caller, game: UUID) -> GameEntry:
+        """
+        Return the present version of a game, if the caller may see it.
+
+        This read is not recorded in the access log: before data of the game is returned,
+        call `read`, or `Readings.note`. Raises Refusal `not-found`.
+        """
+        return visible(self._entries.fresh(game), caller, self._entries.sits_or_judges)
+
+    def read(self, caller: Caller, game: UUID) -> GameEntry:
+        """Return a game and record a read of what its seats share; raises as `entry`."""
+        entry = self.entry(caller, game)
+        self._readings.note(entry, caller)
+        return entry
+
+    def view(self, caller: Caller, game: UUID, *, public: bool = False) -> tuple[bytes, int]:
+        """Return the present view as JSON, and its version."""
+        entry = self.read(caller, game)
+        seat = None if public else entry.seat_of(caller.player)
+        return orjson.dumps(shown(entry, seat, self._names)), entry.record.version
+
+    def view_as(self, caller: Caller, game: UUID, viewer: str) -> tuple[bytes, int]:
+        """Return another viewer's present view after the seal, and its version."""
+        entry = self.entry(caller, game)
+        as_ = self.viewer(entry, caller, viewer)
+        self._readings.note(entry, caller, as_)
+        return orjson.dumps(shown(entry, as_, self._names)), entry.record.version
+
+    def view_at(self, caller: Caller, game: UUID, at: int, viewer: str | None) -> bytes:
+        """Return the view at a past version, as JSON."""
+        entry = self.entry(caller, game)
+        self.check_range(entry, at, at)
+        as_ = self.viewer(entry, caller, viewer)
+        self._readings.note(entry, caller, as_)
+        history = self._histories.whole(entry, caller)
+        return orjson.dumps(past_view(history.log, seen_by(history.games[at - 1], as_), as_))
+
+    def lines(
+        self, caller: Caller, game: UUID, *, after: int, limit: int | None
+    ) -> tuple[tuple[bytes, ...], int]:
+        """
+        Return the stored lines from seq `after` on, and the game's version.
+
+        The last line of a finished game shows every card. For callers without a seat every
+        line belongs in the access log; a stream records that once (`read`).
+        """
+        entry = visible(self._entries.cached(game), caller, self._entries.sits_or_judges)
+        found = self._store.read(game, after=after, limit=limit)
+        if found is None:
+            return (), 0
+        seated = entry.seat_of(caller.player) is not None
+        if seated and found.events and _shows_all(found.events[-1]):
+            self._readings.note(entry, caller, ALL)
+        return found.events, found.version
+
+    def openings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
+        """Return the openings that the caller may see, in order of p; all after the seal."""
+        entry = self.entry(caller, game)
+        self._readings.note(entry, caller, ALL if entry.record.sealed else None)
+        shuffle = entry.record.shuffle
+        if shuffle is None:
+            return []
+        if entry.record.sealed:
+            return [shuffle.opening(p) for p in range(len(shuffle.deck))]
+        seat = entry.seat_of(caller.player)
+        if seat is None:
+            return []
+        return self.seat_openings(entry, caller, seat)
+
+    def seat_openings(self, entry: GameEntry, caller: Caller, seat: Seat) -> list[dict[str, Any]]:
+        """Return the openings of the cards dealt to or drawn by a seat (SHX/1, section 7)."""
+        shuffle = entry.record.shuffle
+        if shuffle is None:
+            return []
+        return [shuffle.opening(p) for p in self._histories.openings(entry, caller, seat)]
+
+    def receipt(self, caller: Caller, game: UUID) -> bytes:
+        """Return a receipt for the present head."""
+        return self._receipts.issue(self.read(caller, game).record)
+
+    def frames(
+        self, caller: Caller, game: UUID, viewer: str | None, first: int, last: int | None
+    ) -> tuple[list[dict[str, Any]], int | None]:
+        """Return the frames from version `first` to `last`, and the version to go on from."""
+        entry = self.entry(caller, game)
+        version = entry.record.version
+        wanted = version if last is None else last
+        self.check_range(entry, first, wanted, named=("/from", "/to"))
+        as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MOST_FRAMES - 1)
+        self._readings.note(entry, caller, as_)
+        history = self._histories.whole(entry, caller)
+        start = max(first - 1, 1)
+        with caller.work(FRAME * (end - first)):
+            frames = frames_of(_steps(history, start, end), viewer=as_, first=first)
+            items = items_of(history.log, frames, as_)
+        return items, end + 1 if end < wanted else None
+
+    def transcript(self, caller: Caller, game: UUID, viewer: str | None) -> str:
+        """Return the game as text."""
+        entry = self.entry(caller, game)
+        as_ = self.viewer(entry, caller, viewer)
+        self._readings.note(entry, caller, as_)
+        history, key = self._histories.whole(entry, caller), ("transcript", as_)
+        with caller.work(0 if history.is_cached(key) else len(history.log)):
+            frames = frames_of(_steps(history, 1, len(history.log)), viewer=as_)
+            return history.cached(key, lambda: transcript_of(frames))
+
+    def viewer(self, entry: GameEntry, caller: Caller, viewer: str | None) -> Viewer:
+        """
+        Return the viewer of a query; by default the caller's own seat, or the public.
+
+        Raises Refusal `sealed` for another viewer before the seal, `invalid-body` for an
+        unknown one.
+        """
+        own = entry.seat_of(caller.player)
+        if viewer is None:
+            return own
+        if viewer == "public":
+            return None
+        seats = {str(seat): seat for seat in range(len(entry.players))}
+        if viewer != ALL and viewer not in seats:
+            raise invalid("/as", "must be public, all, or a seat of the game")
+        if not entry.record.sealed and seats.get(viewer, ALL) != own:
+            raise Refusal("sealed", "this is shown after the seal")
+        return ALL if viewer == ALL else seats[viewer]
+
+    def check_range(
+        self, entry: GameEntry, first: int, last: int, *, named: tuple[str, str] = ("/at", "/at")
+    ) -> None:
+        """Raise Refusal unless `first` to `last` are versions in order; `named`: parameters."""
+        version = entry.record.version
+        for value, name in zip((first, last), named, strict=True):
+            if not 1 <= value <= version:
+                raise invalid(name, f"must be a version from 1 to {version}")
+        if first > last:
+            raise invalid(named[0], "must not be greater than the last version")
+
+
+def _steps(history: History, first: int, last: int) -> Iterator[tuple[int, Step]]:
+    """Yield the steps that led to versions `first` to `last`, each with its version."""
+    for version in range(first, last + 1):
+        seq = version - 1
+        event, game = history.log[seq].event, history.games[seq]
+        yield version, Step(event=event, game=game, known=history.known[seq])
+
+
+def _shows_all(line: bytes) -> bool:
+    """Return whether a line is the last of a finished game: it has the seed and the deck."""
+    return orjson.loads(line)["type"] in ("game_sealed", "game_aborted")
+
+
+RUNNING = ("shuffling", "swapping", "playing")
+RULESETS_KEPT = 2000
+Items = tuple[list[dict[str, Any]], str | None]
+"""The items of a page and the cursor of the next, None on the last."""
+
+
+class Lists:
+    """Lists of games and tables: public ones, and the caller's own."""
+
+    def __init__(
+        self, *, directory: Directory, entries: Entries, names: Names, readings: Readings
+    ) -> None:
+        self._readings = readings
+        self._directory = directory
+        self._entries = entries
+        self._names = names
+        # A table never changes its ruleset, so it is read once.
+        self._ruleset = lru_cache(maxsize=RULESETS_KEPT)(self._ruleset_of)
+
+    def games(
+        self,
+        caller: Caller,
+        *,
+        table: UUID | None,
+        player: UUID | None,
+        ruleset: str | None,
+        status: str | None,
+        limit: int,
+        cursor: str | None,
+    ) -> Items:
+        """Return a page of the games that the caller may see, newest first."""
+        if table is not None:
+            self._refuse_unseen(table, caller)
+        page = self._directory.list_games(
+            GameFilter(table=table, player=player, ruleset=ruleset, status=status),
+            viewer=caller.player,
+            invite=_digest(caller.invite),
+            cursor=cursor_of(cursor),
+            limit=limit,
+        )
+        self._readings.note_listed(page.items, caller)
+        following = page.next.encode() if page.next else None
+        return [self._game(row, caller) for row in page.items], following
+
+    def _refuse_unseen(self, table: UUID, caller: Caller) -> None:
+        """Raise `not-found` for a table if the caller may see neither it nor a hand of it."""
+        try:
+            visible_table(self._directory.table(table), caller)
+        except Refusal:
+            which, invite = GameFilter(table=table), _digest(caller.invite)
+            seen = self._directory.list_games(which, viewer=caller.player, invite=invite, limit=1)
+            if not seen.items:
+                raise
+
+    def tables(
+        self,
+        caller: Caller,
+        *,
+        status: str | None,
+        ruleset: str | None,
+        mine: bool,
+        limit: int,
+        cursor: str | None,
+    ) -> Items:
+        """Return a page of the tables that the caller may see, newest first."""
+        page = self._directory.list_tables(
+            viewer=caller.player,
+            invite=_digest(caller.invite),
+            mine=mine,
+            ruleset=ruleset,
+            status=status,
+            cursor=cursor_of(cursor),
+            limit=limit,
+        )
+        found = [(row, self._directory.games_of_table(row.id)) for row in page.items]
+        self._readings.note_tables(found, caller)
+        records = [(self._entries.table(row.id), games) for row, games in found]
+        items = [
+            table_json(record, caller, self._names, games=games)
+            for record, games in records
+            if record is not None
+        ]
+        return items, page.next.encode() if page.next else None
+
+    def _game(self, row: GameRow, caller: Caller) -> dict[str, Any]:
+        return {
+            "id": str(row.id),
+            "table": str(row.table),
+            "hand": row.hand,
+            "ruleset": self._ruleset(row.table),
+            "status": row.status,
+            "version": row.version,
+            "created_at": format_time(row.created_at),
+            "ended_at": format_time(row.ended_at) if row.ended_at else None,
+            "seats": [
+                {
+                    "seat": seat.seat,
+                    "name": seat.name,
+                    "kind": seat.kind,
+                    "player": str(seat.player) if seat.player else None,
+                }
+                for seat in row.seats
+            ],
+            "result": {
+                "reason": row.reason,
+                "shithead": row.shithead,
+                "places": list(row.places or ()),
+            }
+            if row.status == "ended"
+            else None,
+            "your_turn": self._your_turn(row, caller),
+        }
+
+    def _ruleset_of(self, identity: UUID) -> dict[str, Any]:
+        record = self._entries.table(identity)
+        if record is None:
+            raise StoreError(f"table {identity} is not there")
+        return ruleset_json(record.table.conditions)
+
+    def _your_turn(self, row: GameRow, caller: Caller) -> bool:
+        """Return whether the caller may act."""
+        own = [seat.seat for seat in row.seats if seat.player and seat.player == caller.player]
+        if not own or row.status not in RUNNING:
+            return False
+        entry = self._entries.fresh(row.id)
+        return entry is not None and may_act(entry.record.game, own[0])
+
+
+def _digest(invite: str | None) -> bytes | None:
+    return None if invite is None else digest(invite)

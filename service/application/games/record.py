@@ -1,0 +1,287 @@
+"""Games as streams of events, and a game's folded record."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from schemas.events import Secrets, data_of, event_of, type_of
+from service.application.errors import Unfollowed
+from service.application.streams import Envelope, Stream
+from service.domain.cards import Card, ordered_deck
+from service.domain.commands import Seat
+from service.domain.events import (
+    CardsPlayed,
+    Event,
+    GameAborted,
+    GameCreated,
+    GameEnded,
+    GameSealed,
+    TurnTimedOut,
+)
+from service.domain.evolve import evolve
+from service.domain.game import Game, new_game
+from service.rulesets.catalogue import read_ruleset
+from service.shx.refusals import SealedRefusals, sealed_refusals
+from service.shx.shuffle import Shuffle, derive
+from service.store.events import StreamKind
+
+EXCHANGE_ACTIONS = ("cards_swapped", "table_laid", "seat_ready")
+ACTIONS = (
+    *EXCHANGE_ACTIONS,
+    "cards_played",
+    "pile_picked_up",
+    "blind_failed",
+    "stock_failed",
+    "turn_passed",
+)
+SERVER_EVENTS = (
+    "game_created",
+    "deck_committed",
+    "cards_dealt",
+    "cards_thrown",
+    "play_started",
+    "game_ended",
+    "game_sealed",
+    "game_aborted",
+    "turn_timed_out",
+)
+
+
+class GameRecord(Struct, frozen=True, kw_only=True):
+    """
+    A game's state with its position in the chain.
+
+    `game` is folded with the deck as far as the server knows it. `entropy` has the revealed
+    values; `shuffle` is set from `deck_committed` on.
+    """
+
+    identity: UUID
+    game: Game
+    format: int  # the version of game_created, and of the seal
+    created: Mapping[str, Any]  # data of game_created
+    heads: tuple[bytes, ...]  # the head after each event
+    created_at: str
+    at: str  # of the last event
+    dealt_at: str | None  # of cards_dealt
+    turn_since: str | None  # when the present turn began
+    seed: bytes | None
+    commitments: Mapping[Seat, str]
+    entropy: Mapping[Seat, bytes]
+    shuffle: Shuffle | None
+    last_action: int  # seq of the last action of any seat, -1 if none
+    last_exchange: Mapping[Seat, int]  # seq of each seat's last action in the exchange
+    swaps: Mapping[Seat, int]  # how often each seat has swapped
+    nonces: frozenset[str]
+    refusals: SealedRefusals | None = None  # named in the seal of format 2
+
+    @property
+    def version(self) -> int:
+        """Return the number of events."""
+        return len(self.heads)
+
+    @property
+    def head(self) -> bytes:
+        """Return the head after the last event."""
+        return self.heads[-1]
+
+    @property
+    def sealed(self) -> bool:
+        """Return whether the game is sealed or aborted."""
+        return self.game.over
+
+
+def with_cites(record: GameRecord, cites: Mapping[str, str]) -> GameRecord:
+    """Return the record with the statements behind its settings, which are not in the log."""
+    ruleset = dataclasses.replace(record.game.ruleset, cites=cites)
+    return replace(record, game=replace(record.game, ruleset=ruleset))
+
+
+def secrets_of(record: GameRecord) -> Secrets | None:
+    """Return the secrets that events of this game reveal; None without the seed."""
+    if record.seed is None:
+        return None
+    shuffle = record.shuffle
+    if shuffle is None:
+        return Secrets(salt=_no_salt, seed=record.seed.hex(), deck=None)
+    return Secrets(salt=lambda p: shuffle.salt(p).hex(), seed=record.seed.hex(), deck=shuffle.deck)
+
+
+def load(identity: UUID, lines: Sequence[bytes], *, seed: bytes | None) -> GameRecord:
+    """
+    Return the record that stored lines lead to; `seed` is S if the caller may fold with it.
+
+    Without S, hands and stock stay hidden, as for a public reader. Raises ValueError for another
+    first event, Unfollowed for lines that do not follow.
+    """
+    begun = GAMES.load(identity, lines[:1])
+    return follow(replace(begun, seed=seed), lines[1:])
+
+
+def follow(record: GameRecord, lines: Iterable[bytes]) -> GameRecord:
+    """Return the record after further stored lines; raises Unfollowed if one does not follow."""
+    for line in lines:
+        try:
+            record = GAMES.follow(record, (line,))
+        except (ValueError, LookupError, TypeError) as error:
+            raise Unfollowed(record.identity, record.version) from error
+    return record
+
+
+def advance(record: GameRecord, event: Event, envelope: Envelope, head: bytes) -> GameRecord:
+    """Return the record after one event; `head` is the head after it."""
+    type_, at, data = envelope["type"], envelope["at"], envelope["data"]
+    if type_ == "entropy_revealed":
+        value = bytes.fromhex(data["value"])
+        record = replace(record, entropy={**record.entropy, data["seat"]: value})
+    elif type_ == "entropy_committed":
+        commitments = {**record.commitments, data["seat"]: data["commit"]}
+        record = replace(record, commitments=commitments)
+    elif type_ == "deck_committed":
+        record = shuffled(record)
+    elif type_ == "cards_dealt":
+        record = replace(record, dealt_at=at)
+    game = evolve(record.game, event)
+    exchange, last_action = record.last_exchange, record.last_action
+    if type_ in ACTIONS:
+        last_action = record.version
+        if type_ in EXCHANGE_ACTIONS:
+            exchange = {**exchange, data["seat"]: record.version}
+    swaps = record.swaps
+    if type_ == "cards_swapped":
+        swaps = {**swaps, data["seat"]: swaps.get(data["seat"], 0) + 1}
+    nonces, refusals = record.nonces, record.refusals
+    if type_ in ("game_sealed", "game_aborted"):
+        refusals = sealed_refusals(envelope)
+    if "auth" in envelope:
+        nonces = nonces | {envelope["auth"]["intent"]["nonce"]}
+    return replace(
+        record,
+        game=game,
+        heads=(*record.heads, head),
+        at=at,
+        turn_since=_turn_since(record, event, game, at),
+        last_action=last_action,
+        last_exchange=exchange,
+        swaps=swaps,
+        nonces=nonces,
+        refusals=refusals,
+    )
+
+
+def write(
+    record: GameRecord,
+    events: Iterable[Event],
+    *,
+    at: str,
+    auth: Mapping[str, Any] | None = None,
+    refusals: SealedRefusals | None = None,
+) -> tuple[GameRecord, tuple[bytes, ...]]:
+    """
+    Return the record after the events of one move, and their lines.
+
+    `at` is raised to the time of the last event if it is earlier. The first event gets `auth`.
+    All events from `turn_timed_out` on are the server's. The seal of a game of format 2 names
+    `refusals`. Raises ValueError if they are missing.
+    """
+    by_server = False
+
+    def encode(record: GameRecord, event: Event) -> Envelope:
+        nonlocal auth, by_server
+        type_ = type_of(event)
+        by_server = by_server or isinstance(event, TurnTimedOut | GameEnded)
+        seat = None if by_server or type_ in SERVER_EVENTS else getattr(event, "seat", None)
+        if isinstance(event, GameSealed | GameAborted):
+            v, data = record.format, data_of(event, _sealing(record, refusals))
+        else:
+            v, data = 1, data_of(event, secrets_of(record) if record.shuffle else None)
+        fields = {"by": seat, "type": type_, "data": data, "v": v}
+        if auth is not None:
+            fields["auth"], auth = auth, None
+        return fields
+
+    return GAMES.write(record, events, at=at, encode=encode)
+
+
+def shuffled(record: GameRecord) -> GameRecord:
+    """Return the record with the deck derived from all entropy; unchanged without S."""
+    if record.seed is None or record.shuffle is not None:
+        return record
+    setup = record.game.setup
+    shuffle = derive(
+        game=record.identity,
+        seed=record.seed,
+        head0=record.heads[0],
+        codes=ordered_deck(decks=setup.decks, jokers=setup.jokers, partial=setup.partial),
+        entropy=[record.entropy.get(seat) for seat in range(len(setup.seats))],
+    )
+    game = replace(record.game, deck=tuple(Card(code) for code in shuffle.deck))
+    return replace(record, shuffle=shuffle, game=game)
+
+
+def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> GameRecord:
+    if not isinstance(event, GameCreated):
+        raise ValueError("a game begins with game_created")
+    return GameRecord(
+        identity=identity,
+        game=new_game(event),
+        format=envelope["v"],
+        created=envelope["data"],
+        heads=(head,),
+        created_at=envelope["at"],
+        at=envelope["at"],
+        dealt_at=None,
+        turn_since=None,
+        seed=None,
+        commitments={},
+        entropy={},
+        shuffle=None,
+        last_action=-1,
+        last_exchange={},
+        swaps={},
+        nonces=frozenset(),
+    )
+
+
+def seals(events: Iterable[Event]) -> bool:
+    """Return whether events end their game."""
+    return any(isinstance(event, GameSealed | GameAborted) for event in events)
+
+
+def _sealing(record: GameRecord, refusals: SealedRefusals | None) -> Secrets | None:
+    """Return the secrets in a seal; raises ValueError if one of format 2 lacks the refusals."""
+    secrets = secrets_of(record)
+    if record.format == 1 or secrets is None:
+        return secrets
+    if refusals is None:
+        raise ValueError("a seal of version 2 names the refused attempts")
+    return dataclasses.replace(secrets, refusals=refusals.as_json())
+
+
+def _turn_since(record: GameRecord, event: Event, game: Game, at: str) -> str | None:
+    """Return when the present turn began; a follow-up by another seat does not restart it."""
+    if type_of(event) not in (*ACTIONS, "play_started") or game.turn is None:
+        return at if type_of(event) == "play_started" else record.turn_since
+    follow_up = isinstance(event, CardsPlayed) and record.game.turn not in (None, event.seat)
+    if follow_up and game.turn == record.game.turn:
+        return record.turn_since
+    return at
+
+
+def _no_salt(p: int) -> str:
+    raise ValueError(f"there is no deck yet, and no salt {p}")
+
+
+GAMES: Final[Stream[GameRecord, Event]] = Stream(
+    kind=StreamKind.GAME,
+    encode=lambda _, event: {"type": type_of(event), "data": data_of(event, None)},
+    decode=lambda type_, data: event_of(type_, data, read_ruleset),
+    begin=_begun,
+    evolve=advance,
+)
+"""Games. `write` encodes their events: fields depend on the deck, the seed and the signature."""

@@ -1,0 +1,228 @@
+"""Schedule of a game: clocks, windows, constant-time bots, abandoned games."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from service.application.games.record import GameRecord
+from service.application.ports import Doubt, no_doubt
+from service.domain.commands import Seat
+from service.domain.events import Clock
+from service.domain.game import EntropyState, Game, Status
+from service.domain.legal import may_be_followed_up, opens_first_come
+from service.domain.timeouts import waits_for_people
+from service.shx.canonical import parse_time
+from service.store.directory import Directory
+from service.store.rows import Cursor, IdleGame
+
+BEAT_SECONDS = 0.02
+"""Longer than almost all decisions of bots; measured in ops/bench/results/bot-timing.md."""
+
+Rest = Callable[[], None]
+"""Sleeps until the end of the interval."""
+
+
+class Beat:
+    """
+    Pads the time of a bot's move, so that it reveals nothing about the bot's cards.
+
+    A decision among many legal moves takes longer than one among few. Each move is written at
+    the end of a fixed interval, a slow one at the end of a later interval.
+    """
+
+    def __init__(
+        self,
+        seconds: float = BEAT_SECONDS,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._sleep = sleep
+
+    def begin(self) -> Rest:
+        """Begin an interval; return a function that sleeps until its end."""
+        begun = self._clock()
+
+        def rest() -> None:
+            past = self._clock() - begun
+            beats = max(1, math.ceil(past / self._seconds))
+            self._sleep(max(0.0, beats * self._seconds - past))
+
+        return rest
+
+
+def at_once() -> None:
+    """Return at once: the end of an interval without length."""
+
+
+def no_beat() -> Rest:
+    """Begin an interval without length: for tables of bots only, and for tests."""
+    return at_once
+
+
+ENTROPY_SECONDS = 120
+"""Time limit for a seat's entropy at a table without a clock (protocol.md, section 3)."""
+
+STAND_IN_AFTER = 2
+"""Time-outs in a row after which a bot stands in (rules.md, Time-outs)."""
+
+
+class WakeKind(StrEnum):
+    """What happens at a wake-up."""
+
+    BOT = "bot"  # a bot's turn, or one of a bot that stands in
+    TIME_OUT = "time_out"  # a person's time is up
+    ENTROPY = "entropy"  # a seat's entropy is overdue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wake:
+    """The next scheduled action of a game, not before `at`."""
+
+    kind: WakeKind
+    at: datetime
+
+
+def next_wake(record: GameRecord, *, window_seconds: int, back: frozenset[Seat]) -> Wake | None:
+    """
+    Return the next scheduled action; None if the game waits for people only.
+
+    `back` are the seats whose players came back from a stand-in bot. The result depends on
+    public data only, because it is stored in a database row and decides when jobs run: which
+    bot may open, or may follow up its play, is determined at the wake-up.
+    """
+    game = record.game
+    match game.status:
+        case Status.SHUFFLING:
+            return _entropy_wake(record)
+        case Status.SWAPPING:
+            waiting = [s for s, seat in enumerate(game.seats) if not seat.ready]
+            if any(played_by_bot(game, s, back=back) for s in waiting):
+                return Wake(kind=WakeKind.BOT, at=parse_time(record.at))
+            return _clock_wake(game, record.dealt_at, exchange=True)
+        case Status.PLAYING:
+            return _turn_wake(record, window_seconds, back)
+        case Status.ENDED | Status.ABORTED:
+            return None
+
+
+def played_by_bot(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
+    """Return whether a bot plays for the seat, its own or one that stands in."""
+    return game.setup.seats[seat].kind == "bot" or stands_in(game, seat, back=back)
+
+
+def stands_in(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
+    """Return whether a bot stands in for a person who timed out twice in a row."""
+    person = game.setup.seats[seat].kind == "human"
+    return person and game.seats[seat].time_outs >= STAND_IN_AFTER and seat not in back
+
+
+def window_until(record: GameRecord, *, window_seconds: int) -> datetime | None:
+    """
+    Return until when bots wait for people, computed from public data; None if they do not.
+
+    A play that drew cards may be followed up, and a first-come opening is open to people
+    first. At a table of bots only there is no window.
+    """
+    game = record.game
+    if window_seconds == 0 or all(seat.kind == "bot" for seat in game.setup.seats):
+        return None
+    first_come = game.first_turn and game.turn is None and opens_first_come(game)
+    if game.status is not Status.PLAYING or not (first_come or may_be_followed_up(game)):
+        return None
+    since = record.turn_since if first_come else record.at
+    return parse_time(since or record.at) + timedelta(seconds=window_seconds)
+
+
+def _turn_wake(record: GameRecord, window_seconds: int, back: frozenset[Seat]) -> Wake | None:
+    game, now = record.game, parse_time(record.at)
+    wait = window_until(record, window_seconds=window_seconds)
+    clock = clock_wake(record)
+    # At a first-come opening every bot tries, whatever its cards: the result is stored in a row.
+    acting = game.in_play() if game.turn is None else (game.turn,)
+    if not any(played_by_bot(game, s, back=back) for s in acting):
+        return clock
+    tries = Wake(kind=WakeKind.BOT, at=wait or now)
+    if game.turn is None and clock is not None and clock.at < tries.at:
+        return clock
+    return tries
+
+
+def clock_wake(record: GameRecord) -> Wake | None:
+    """Return the time-out of the seat on turn; None at a table without a clock."""
+    return _clock_wake(record.game, record.turn_since, exchange=False)
+
+
+def _clock_wake(game: Game, since: str | None, *, exchange: bool) -> Wake | None:
+    clock = game.setup.clock
+    if clock is None or since is None:
+        return None
+    seconds = clock.swap_seconds if exchange else clock.turn_seconds
+    return Wake(kind=WakeKind.TIME_OUT, at=parse_time(since) + timedelta(seconds=seconds))
+
+
+def _entropy_wake(record: GameRecord) -> Wake | None:
+    missing = (EntropyState.WAITING, EntropyState.COMMITTED)
+    if not any(seat.entropy in missing for seat in record.game.seats):
+        return None
+    since = parse_time(record.created_at)
+    return Wake(kind=WakeKind.ENTROPY, at=since + entropy_time(record.game.setup.clock))
+
+
+def entropy_time(clock: Clock | None) -> timedelta:
+    """Return the time limit for a seat's entropy."""
+    return timedelta(seconds=clock.swap_seconds if clock else ENTROPY_SECONDS)
+
+
+class IdleGames:
+    """
+    Finds abandoned games: those that have waited for people longer than `after` (None: never).
+
+    No game is closed while the clock is in doubt: a clock that is a month ahead makes all games
+    look abandoned. The rows only select candidates; the game's own log decides.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: Directory,
+        now: Callable[[], datetime],
+        after: timedelta | None,
+        clock_doubt: Doubt = no_doubt,
+    ) -> None:
+        self._directory = directory
+        self._now = now
+        self._after = after
+        self._clock_doubt = clock_doubt
+
+    def found(self, *, limit: int, beyond: IdleGame | None = None) -> Sequence[IdleGame]:
+        """Return candidates to close, the oldest first, those after `beyond` only."""
+        if self._after is None or self._clock_doubt() is not None:
+            return ()
+        now = self._now()
+        return self._directory.idle_games(
+            now=now,
+            untouched_since=now - self._after,
+            limit=limit,
+            after=None if beyond is None else Cursor(at=beyond.created_at, id=beyond.id),
+        )
+
+    def is_idle(self, record: GameRecord) -> bool:
+        """
+        Return whether a game has waited for people longer than allowed.
+
+        It has waited since its last event: without a clock only people act, and bots at once
+        after them.
+        """
+        if self._after is None or not waits_for_people(record.game):
+            return False
+        if parse_time(record.at) + self._after > self._now():
+            return False
+        return self._clock_doubt() is None  # checked last: it takes a query

@@ -1,0 +1,108 @@
+"""Uploads to verify: a bundle or log with evidence, encoded for another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from service.application.errors import Refusal, invalid
+from service.shx.bundle import NotABundle, read_log
+from service.shx.canonical import RecordError
+from service.verify.evidence import BadEvidence, parse_evidence
+from service.verify.report import audit_object
+from service.verify.verify import verify_bundle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """
+    A bundle or log, and the evidence uploaded with it.
+
+    `keys` are those of the server and of witnesses, distinguished by their algorithm, or a
+    saved answer of `/v1/keys`; `seat_keys` are the players' as `0=<base64>`, `key_changes`
+    link later keys to them; `proof` replaces the proof in the bundle.
+    """
+
+    data: bytes
+    receipts: Sequence[bytes] = ()
+    keys: Sequence[str] = ()
+    seat_keys: Sequence[str] = ()
+    key_changes: Sequence[bytes] = ()
+    proof: bytes | None = None
+
+    def audit(self) -> dict[str, Any]:
+        """
+        Return the audit object, computed from the upload alone.
+
+        Raises Refusal `not-a-bundle`, or `invalid-body` for a malformed key, key change,
+        receipt or proof.
+        """
+        try:
+            bundle = read_log(self.data)
+        except (NotABundle, RecordError) as error:
+            raise Refusal("not-a-bundle", str(error)) from None
+        try:
+            given = parse_evidence(
+                receipts=self.receipts,
+                keys=self.keys,
+                seat_keys=self.seat_keys,
+                key_changes=self.key_changes,
+                proof=self.proof,
+            )
+        except BadEvidence as error:
+            raise invalid(f"/{error.field}", error.detail) from None
+        return audit_object(verify_bundle(bundle, given))
+
+
+def request_of(upload: Upload) -> bytes:
+    """Return an upload as bytes: a line of JSON with the sizes, then the files."""
+    files = [upload.data, *upload.receipts, *upload.key_changes]
+    head = {
+        "receipts": len(upload.receipts),
+        "key_changes": len(upload.key_changes),
+        "proof": upload.proof is not None,
+        "sizes": [len(file) for file in (*files, upload.proof or b"")],
+        "keys": list(upload.keys),
+        "seat_keys": list(upload.seat_keys),
+    }
+    return b"".join((orjson.dumps(head), b"\n", *files, upload.proof or b""))
+
+
+def upload_of(request: bytes) -> Upload:
+    """Return the upload encoded by `request_of`."""
+    line, _, rest = request.partition(b"\n")
+    head = orjson.loads(line)
+    files, start = [], 0
+    for size in head["sizes"]:
+        files.append(rest[start : start + size])
+        start += size
+    receipts, changes = head["receipts"], head["key_changes"]
+    return Upload(
+        data=files[0],
+        receipts=files[1 : 1 + receipts],
+        key_changes=files[1 + receipts : 1 + receipts + changes],
+        proof=files[-1] if head["proof"] else None,
+        keys=head["keys"],
+        seat_keys=head["seat_keys"],
+    )
+
+
+def answer(request: bytes) -> bytes:
+    """Return the answer to an encoded upload: an audit object or a refusal."""
+    try:
+        return orjson.dumps({"audit": upload_of(request).audit()})
+    except Refusal as refusal:
+        return orjson.dumps({"refusal": [refusal.code, refusal.detail, refusal.extra]})
+
+
+def audit_of(answered: bytes) -> dict[str, Any]:
+    """Return the audit object of an answer; raises the Refusal in it."""
+    found: Mapping[str, Any] = orjson.loads(answered)
+    if "refusal" in found:
+        code, detail, extra = found["refusal"]
+        raise Refusal(code, detail, **extra)
+    audit: dict[str, Any] = found["audit"]
+    return audit

@@ -1,0 +1,171 @@
+"""Command handler for every kind of stream: read, decide, append, notify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeVar
+from uuid import UUID
+
+from service.application.callers import Answered, Idempotency
+from service.application.errors import Refusal
+from service.application.idempotency import Answers
+from service.application.quotas import quota_refused
+from service.store.events import (
+    AnswerConflict,
+    Commit,
+    DisputeRuns,
+    EventStore,
+    PlayerErased,
+    QuotaFull,
+    StreamConflict,
+)
+
+ATTEMPTS: Final = 20
+"""How often a command is decided at most, each time after another commit came first."""
+
+NO_CHANGE: Final = Commit(appends=())
+
+
+class Versioned(Protocol):
+    """A folded stream."""
+
+    @property
+    def version(self) -> int:
+        """Return the number of events."""
+
+
+State = TypeVar("State", bound=Versioned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewStream:
+    """The state before the first event of a stream."""
+
+    version: int = 0
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """
+    The command is accepted: `commit` is written, `done` is called, `answer` is returned.
+
+    `effect` changes data outside the streams before the commit. It is idempotent, and raises
+    StreamConflict if the state decided on is not the present one.
+    """
+
+    answer: Answered
+    commit: Commit = NO_CHANGE
+    effect: Callable[[], None] = nothing
+    done: Callable[[], None] = nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """
+    The state refuses the command; `final` returns the refusal, after recording the attempt.
+
+    `final` is called only if the present version refuses, and no first answer exists.
+    """
+
+    final: Callable[[], Refusal]
+
+
+Decision = Accepted | Refused
+
+
+class Handler:
+    """
+    Carries out commands on streams.
+
+    Three rules hold for every command. Only the present refuses: a cached state may be old, so
+    a refusal counts if the version decided on is still the present one. A repetition of a
+    request gets the first answer, even if both arrive at the same time. The answer is made
+    before the commit and stored with it, so that a crash loses both or neither.
+    """
+
+    def __init__(self, store: EventStore, answers: Answers) -> None:
+        self._store = store
+        self._answers = answers
+
+    def handle(
+        self,
+        load: Callable[[bool], State],
+        decide: Callable[[State], Decision],
+        *,
+        caller: UUID | None = None,
+        request: Idempotency | None = None,
+        conflict: Callable[[], None] = nothing,
+        erased: Callable[[], bool] = lambda: False,
+    ) -> Answered:
+        """
+        Return the answer to a command, or the first answer to the same request.
+
+        `load` returns the state, the present one if its argument is true, else it may be
+        cached. `decide` returns a decision on it, or raises Refusal. `conflict` is called for
+        each commit that came too late. `erased` is called if the commit names an erased player;
+        it returns whether to decide again.
+
+        Raises Refusal if the present refuses, and `unavailable` after too many conflicts;
+        PlayerErased if the caller was erased in the meantime.
+        """
+        state = load(False)
+        for _ in range(ATTEMPTS):
+            decision = _decided(decide, state)
+            if isinstance(decision, Refused):
+                present = load(True)
+                if present.version == state.version:
+                    return self._refused(caller, request, decision)
+                state = present
+                continue
+            try:
+                self._write(decision, caller, request)
+            except (StreamConflict, DisputeRuns):
+                conflict()
+            except PlayerErased:
+                if not erased():
+                    raise
+            except QuotaFull as full:
+                refused = _refused_by(quota_refused(full.kind))
+                return self._refused(caller, request, refused)
+            except AnswerConflict:
+                gone = Refusal("unavailable", "the first answer has expired, try again")
+                return self._refused(caller, request, _refused_by(gone))
+            else:
+                decision.done()
+                return decision.answer
+            state = load(True)
+        busy = Refusal("unavailable", "too many changes at once, try again")
+        return self._refused(caller, request, _refused_by(busy))
+
+    def _write(self, accepted: Accepted, caller: UUID | None, request: Idempotency | None) -> None:
+        commit = accepted.commit
+        if caller is not None and request is not None:
+            commit = replace(commit, answer=self._answers.sealed(caller, request, accepted.answer))
+        accepted.effect()
+        if commit is not NO_CHANGE:
+            self._store.commit(commit)
+
+    def _refused(
+        self, caller: UUID | None, request: Idempotency | None, refused: Refused
+    ) -> Answered:
+        """Return the first answer to this request; raises the refusal if there is none."""
+        if caller is not None and (first := self._answers.kept(caller, request)):
+            return first
+        raise refused.final()
+
+
+def _decided(decide: Callable[[State], Decision], state: State) -> Decision:
+    """Return a decision; a Refusal that was raised becomes a value."""
+    try:
+        return decide(state)
+    except Refusal as refusal:
+        return _refused_by(refusal)
+
+
+def _refused_by(refusal: Refusal) -> Refused:
+    return Refused(final=lambda: refusal)

@@ -1,0 +1,128 @@
+"""Stored answers for Idempotency-Key, without the hidden cards in them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from schemas.moves import move_json
+from service.application.callers import Answered, Caller, Idempotency
+from service.application.errors import Refusal
+from service.application.games.cache import Entries
+from service.application.games.histories import Histories
+from service.domain.cards import in_code_order
+from service.domain.legal import legal_moves
+from service.keys.reloading import Keys
+from service.store.events import AnswerConflict, Commit, EventStore, StoredAnswer
+
+Json = dict[str, Any]
+
+
+def without_hand(body: bytes) -> bytes:
+    """
+    Return an answer without the hand and the legal moves of its seat.
+
+    The length of the encrypted answer would reveal the number of legal moves. The length of
+    the remaining answer follows from public data.
+    """
+    answer = orjson.loads(body)
+    view = _view(answer)
+    if view is None:
+        return body
+    view["moves"] = []
+    view["seats"][view["as"]]["hand"]["cards"] = None
+    return orjson.dumps(answer)
+
+
+def with_hand(body: bytes, entries: Entries, histories: Histories) -> bytes:
+    """Return the original answer: hand and legal moves are recomputed from the log."""
+    answer = orjson.loads(body)
+    view = _view(answer)
+    if view is None:
+        return body
+    game, seat, version = UUID(view["id"]), view["as"], view["version"]
+    entry = entries.fresh(game)
+    if entry is None:
+        return body
+    past = histories.whole(entry, Caller()).games[version - 1]
+    view["moves"] = [move_json(move) for move in legal_moves(past, seat)]
+    view["seats"][seat]["hand"]["cards"] = list(in_code_order(past.seats[seat].hand))
+    return orjson.dumps(answer)
+
+
+def _view(answer: Any) -> Json | None:
+    """Return the seat's view in an answer: the answer itself, or its member `game`."""
+    if not isinstance(answer, dict):
+        return None
+    found = answer.get("game")
+    view = found if isinstance(found, dict) else answer
+    seated = isinstance(view.get("as"), int) and "moves" in view
+    return view if seated else None
+
+
+class Answers:
+    """Stores the first answer to each idempotent request, and returns it to repetitions."""
+
+    def __init__(
+        self, store: EventStore, keyring: Keys, entries: Entries, histories: Histories
+    ) -> None:
+        self._store = store
+        self._entries = entries
+        self._histories = histories
+        self._keyring = keyring
+
+    def kept(self, caller: UUID, request: Idempotency | None) -> Answered | None:
+        """
+        Return the first answer to this request, None if it has none yet.
+
+        Raises Refusal `idempotency-conflict` if the key was used with another body.
+        """
+        if request is None:
+            return None
+        found = self._store.answer(caller, request.request_key)
+        if found is None:
+            return None
+        if found.body_hash != request.body_hash:
+            raise Refusal("idempotency-conflict", "this key was used with another body")
+        key_id, _, sealed = found.sealed.partition(b":")
+        opened = self._keyring.open(key_id.decode(), sealed, _associated(caller, request))
+        header, _, body = opened.partition(b"\n")
+        return Answered(
+            body=with_hand(body, self._entries, self._histories),
+            version=orjson.loads(header)["version"],
+            replayed=True,
+        )
+
+    def keep(self, caller: UUID, request: Idempotency | None, answer: Answered) -> Answered:
+        """
+        Store the answer to a request that appended to no stream, and return it.
+
+        The effect came first, so it must be idempotent by itself. If the same request was
+        answered in the meantime, that first answer is returned instead.
+        """
+        if request is None:
+            return answer
+        try:
+            self._store.commit(Commit(appends=(), answer=self.sealed(caller, request, answer)))
+        except AnswerConflict:
+            return self.kept(caller, request) or answer
+        return answer
+
+    def sealed(self, caller: UUID, request: Idempotency, answer: Answered) -> StoredAnswer:
+        """Return the answer, encrypted as it is stored in the commit of its request."""
+        header = orjson.dumps({"version": answer.version})
+        key_id, sealed = self._keyring.seal(
+            header + b"\n" + without_hand(answer.body), _associated(caller, request)
+        )
+        return StoredAnswer(
+            caller=caller,
+            request_key=request.request_key,
+            body_hash=request.body_hash,
+            sealed=key_id.encode() + b":" + sealed,
+        )
+
+
+def _associated(caller: UUID, request: Idempotency) -> bytes:
+    return caller.bytes + request.request_key

@@ -1,0 +1,294 @@
+"""Operator actions on players, tables and games; each is recorded in the operator log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from service.application.callers import Player
+from service.application.disputes.disputes import Disputes
+from service.application.errors import Refusal, not_found
+from service.application.games.cache import Entries
+from service.application.games.evidence import Evidence
+from service.application.games.moves import Moves
+from service.application.players import TOKEN_BYTES, Players
+from service.application.ports import World
+from service.application.tables.tables import Tables
+from service.keys.keyring import Keyring, KeyringError
+from service.shx.bundle import read_bundle
+from service.shx.hashing import sha256
+from service.shx.strict_zip import NotABundle
+from service.store.archive import Bundles
+from service.store.directory import Directory
+from service.store.operator import Owner, TrailEntry
+
+ARCHIVED: Final = "archived"
+"""The refusal code of a game that is archived already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedGame:
+    """A game that was moved from the database to a bundle file."""
+
+    id: UUID
+    path: Path
+    size: int  # bytes
+
+
+class Archiving:
+    """Archives games one at a time; after an interruption the next run continues."""
+
+    def __init__(
+        self,
+        *,
+        operating: Operating,
+        owner: Owner,
+        entries: Entries,
+        evidence: Evidence,
+        bundles: Bundles,
+        world: World,
+    ) -> None:
+        self._operating = operating
+        self._owner = owner
+        self._entries = entries
+        self._evidence = evidence
+        self._bundles = bundles
+        self._world = world
+
+    def waiting(self, *, older_than: timedelta) -> int:
+        """Return how many games `all_older` would archive."""
+        return len(self._owner.archivable(ended_before=self._world.now() - older_than))
+
+    def all_older(self, *, older_than: timedelta) -> Iterator[ArchivedGame | Refusal]:
+        """
+        Archive the games that ended at least this long ago; yield each game or its refusal.
+
+        A game that another run has archived meanwhile is left out.
+        """
+        before = self._world.now() - older_than
+        games = self._operating.noted(
+            "archive", None, lambda: self._owner.archivable(ended_before=before)
+        )
+        for game in games:
+            try:
+                yield self.one(game)
+            except Refusal as refusal:
+                if refusal.code != ARCHIVED:
+                    yield refusal
+
+    def one(self, game: UUID) -> ArchivedGame:
+        """
+        Archive one game.
+
+        The bundle is on disk and was read back before the transaction that records its hash
+        deletes the events. The game's stream is locked meanwhile: of two concurrent runs the
+        second finds the game archived, and cannot overwrite the file of the first. Raises
+        Refusal if the game does not exist, is running or archived, does not fit into a bundle,
+        or has pending notifications.
+        """
+        return self._operating.noted("archive", game, lambda: self._move(game))
+
+    def _move(self, game: UUID) -> ArchivedGame:
+        held = self._owner.hold(game)
+        if held is None:
+            raise not_found("game")
+        if held.archived:
+            raise Refusal(ARCHIVED, f"game {game} is archived already")
+        if not held.over:
+            raise Refusal("hand-running", f"game {game} is being played")
+        if held.untold:
+            raise Refusal("untold", f"game {game} has pending notifications: retry in a minute")
+        entry = self._entries.fresh(game)
+        if entry is None:
+            raise not_found("game")
+        try:
+            data = self._evidence.public(entry)
+        except NotABundle as error:
+            raise Refusal("too-large", f"game {game} does not fit into a bundle: {error}") from None
+        except KeyringError as error:
+            raise Refusal("unavailable", f"refused attempts of game {game}: {error}") from None
+        if read_bundle(data).lines != self._entries.lines(game):
+            raise Refusal("unavailable", f"the bundle of game {game} differs from its log")
+        path = self._bundles.keep(game, data)
+        self._owner.archive(game, sha256(data))
+        return ArchivedGame(id=game, path=path, size=len(data))
+
+
+MOST_STUCK = 1000
+MOST_DISPUTES = 1000
+DONE = "done"
+
+_Done = TypeVar("_Done")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckGame:
+    """A running game that is overdue although it waits for no person, or cannot continue."""
+
+    id: UUID
+    version: int
+    since: datetime
+    why: str
+
+
+_DUE = {
+    "bot": "a bot has the turn and has not moved: are workers and the sweeper running?",
+    "time_out": "a seat is past its deadline: are workers and the sweeper running?",
+    "entropy": "a seat's entropy is overdue: are workers and the sweeper running?",
+}
+"""Why an overdue game is stuck, by the kind of its wake-up."""
+
+
+class Operating:
+    """Operator actions, each in one transaction with its line in the operator log."""
+
+    def __init__(
+        self,
+        *,
+        operator: str,
+        owner: Owner,
+        directory: Directory,
+        entries: Entries,
+        players: Players,
+        tables: Tables,
+        disputes: Disputes,
+        moves: Moves,
+        keyring: Keyring,
+        world: World,
+    ) -> None:
+        self._operator = operator
+        self._owner = owner
+        self._directory = directory
+        self._entries = entries
+        self._players = players
+        self._tables = tables
+        self._disputes = disputes
+        self._moves = moves
+        self._keyring = keyring
+        self._world = world
+
+    def noted(self, act: str, target: UUID | None, work: Callable[[], _Done]) -> _Done:
+        """
+        Do some work and record it in the operator log, in one transaction; return its result.
+
+        A refused action is recorded as well, with the code of the Refusal, which is raised.
+        """
+        with self._owner.transaction():
+            try:
+                with self._owner.transaction():
+                    done = work()
+            except Refusal as refusal:
+                self._note(act, target, refusal.code)
+                refused = refusal
+            else:
+                self._note(act, target, DONE)
+                return done
+        raise refused
+
+    def name_of(self, player: UUID) -> str | None:
+        """Return a player's name, None if the player is unknown or erased."""
+        return self._directory.names([player]).get(player)
+
+    def revoke(self, player: UUID) -> None:
+        """Revoke a player's token; raises Refusal `not-found`. Recovery gives a new token."""
+
+        def work() -> None:
+            if not self._directory.rotate_token(player, token_bytes(TOKEN_BYTES)):
+                raise not_found("player")
+
+        self.noted("revoke-token", player, work)
+
+    def rename(self, player: UUID, name: str) -> None:
+        """Rename a player; views show it within seconds. Raises Refusal `not-found`."""
+
+        def work() -> None:
+            if not self._owner.rename_player(player, name):
+                raise not_found("player")
+
+        self.noted("rename", player, work)
+
+    def erase(self, player: UUID) -> None:
+        """Erase a player; raises Refusal `not-found`, or `hand-running` during a hand."""
+
+        def work() -> None:
+            if self.name_of(player) is None:
+                raise not_found("player")
+            self._players.erase(Player(id=player, name=""))
+
+        self.noted("erase", player, work)
+
+    def close(self, table: UUID) -> None:
+        """Close any table; raises Refusal `not-found`, or `hand-running` during a hand."""
+        self.noted("close", table, lambda: self._tables.shut(table))
+
+    def abort(self, game: UUID) -> None:
+        """
+        Abort a game: its seed is published, and its table can deal again.
+
+        Raises Refusal `not-found`, `game-over`, or `unavailable` without the seed, because the
+        last event of a log publishes it.
+        """
+        self.noted("abort", game, lambda: self._moves.abort(game))
+
+    def stuck(self, *, late: timedelta) -> Sequence[StuckGame]:
+        """
+        Return the stuck games, the longest stuck first.
+
+        A game is stuck if its wake-up is overdue by more than `late`, or if its seed is lost.
+        A game that waits for a person at a table without a clock is not stuck.
+        """
+        return self.noted("stuck", None, lambda: self._stuck(late))
+
+    def disputes(self) -> Sequence[Mapping[str, Any]]:
+        """Return the disputes against the server that are not final, with their statements."""
+        return self.noted(
+            "disputes", None, lambda: self._disputes.against_server(limit=MOST_DISPUTES)
+        )
+
+    def answer(self, dispute: UUID, text: str) -> None:
+        """Add the operator's statement to a dispute; raises Refusal `forbidden` for a seat's."""
+        self.noted("answer", dispute, lambda: self._disputes.answer(dispute, text))
+
+    def trail(self, *, limit: int | None) -> Sequence[TrailEntry]:
+        """Return the operator log, newest first; this read is recorded after it."""
+        return self.noted("trail", None, lambda: self._owner.trail(limit=limit))
+
+    def _stuck(self, late: timedelta) -> Sequence[StuckGame]:
+        lost = [
+            StuckGame(id=row.id, version=row.version, since=row.created_at, why=_lost(row.key_id))
+            for row in self._owner.lost_games(self._keyring.keys.keys())
+        ]
+        known = {game.id for game in lost}
+        due = self._directory.due_games(now=self._world.now() - late, limit=MOST_STUCK)
+        waiting = [
+            StuckGame(
+                id=row.id,
+                version=row.version,
+                since=row.at,
+                why=_DUE.get(row.kind, "its wake-up is overdue"),
+            )
+            for row in due
+            if row.id not in known
+        ]
+        return sorted((*lost, *waiting), key=lambda game: game.since)
+
+    def _note(self, act: str, target: UUID | None, outcome: str) -> None:
+        entry = TrailEntry(
+            at=self._world.now(),
+            operator=self._operator,
+            act=act,
+            target=target,
+            outcome=outcome,
+        )
+        self._owner.note(entry)
+
+
+def _lost(key_id: str | None) -> str:
+    if key_id is None:
+        return "its seed is lost: the game can neither continue nor end"
+    return f"its seed needs key {key_id}, which is not in the key file: restore that key"

@@ -1,0 +1,233 @@
+"""Use cases for rulesets: players make their own, callers read all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Protocol
+from uuid import UUID
+
+import orjson
+
+from schemas.settings import SettingsError, Tree, check_changes, json_schema, merged
+from service.application.callers import Answered, Idempotency, Player
+from service.application.errors import Refusal, invalid, not_found
+from service.application.idempotency import Answers
+from service.application.ports import World
+from service.application.rulebook import Rulebook
+from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
+from service.rulesets.custom import RulesetRefused, custom_definition
+from service.rulesets.labels import differences, differs_from_base
+from service.rulesets.rules_page import rules_page
+from service.rulesets.statements import Statement, model
+from service.shx.hashing import ruleset_hash
+from service.store.directory import CustomRuleset, Directory
+
+MOST_A_PLAYER = 50
+
+
+class Trials(Protocol):
+    """Plays trial hands outside the request."""
+
+    def refusal(self, settings: Tree, by: UUID) -> str | None:
+        """Return why rules cannot be played, None if the trial hands ended well."""
+
+
+class Rulemaking:
+    """Adds the players' rulesets."""
+
+    def __init__(
+        self,
+        *,
+        directory: Directory,
+        rulebook: Rulebook,
+        trials: Trials,
+        world: World,
+        answers: Answers,
+    ) -> None:
+        self._answers = answers
+        self._directory = directory
+        self._rulebook = rulebook
+        self._trials = trials
+        self._world = world
+
+    def make(
+        self,
+        player: Player,
+        *,
+        name: str,
+        base: str,
+        changes: Mapping[str, Any],
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """
+        Store a ruleset made of a base and changes, and answer with it.
+
+        Equal settings are the same ruleset: a repetition, or a second player, gets it under
+        its first name. Raises Refusal `ruleset-refused`, or `rate-limited` at the maximum.
+        """
+        root, own = self._based(base, changes)
+        try:
+            made = custom_definition(root, name, own, changes)
+        except RulesetRefused as error:
+            reasons = [{"at": _within(at), "message": message} for at, message in error.reasons]
+            raise Refusal("ruleset-refused", reasons[0]["message"], errors=reasons) from None
+        if self._rulebook.find(made.id) is None:
+            self._keep(player, name, root, made)
+        answer = Answered(body=orjson.dumps(described(self._rulebook.definition(made.id))))
+        return self._answers.keep(player.id, request, answer)
+
+    def _based(self, base: str, changes: Mapping[str, Any]) -> tuple[Definition, Mapping[str, Any]]:
+        """Return the base in the catalogue, with the changes merged if a player's is the base."""
+        found = self._rulebook.definition(base, "/base")
+        if found.base is None or found.id in catalogue():
+            return found, changes
+        try:
+            check_changes(changes)
+        except SettingsError:
+            return found, changes  # reported with the changes as sent
+        return catalogue()[found.base], merged(found.own, changes)
+
+    def _keep(self, player: Player, name: str, root: Definition, made: Definition) -> None:
+        if self._directory.standing(player.id).rulesets >= MOST_A_PLAYER:
+            raise Refusal("rate-limited", "you have the maximum number of rulesets")
+        refusal = self._trials.refusal(made.tree, player.id)
+        if refusal is not None:
+            raise Refusal("ruleset-refused", refusal)
+        document = orjson.dumps({"base": root.id, "settings": made.tree}).decode()
+        self._directory.save_ruleset(
+            CustomRuleset(
+                id=made.id,
+                name=name,
+                owner=player.id,
+                document=document,
+                created_at=self._world.now(),
+            ),
+            most=MOST_A_PLAYER,
+        )
+
+
+def _within(at: str) -> str:
+    return f"/changes{at}" if at != "/" else "/changes"
+
+
+OWN_KEPT = 500
+
+
+class RulesetPages:
+    """Reads of rulesets: one, lists, and the differences of two."""
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self._rulebook = rulebook
+        # A ruleset never changes, and its texts are slow to generate.
+        self._own = lru_cache(maxsize=OWN_KEPT)(lambda identity: described(self._found(identity)))
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return the rulesets of the catalogue, then those known by name only."""
+        return [*map(_described, catalogue()), *map(_named, known_by_name().values())]
+
+    def get(self, identity: str) -> dict[str, Any]:
+        """Return one ruleset; raises Refusal `not-found`."""
+        if identity in known_by_name():
+            return _named(known_by_name()[identity])
+        if identity in catalogue():
+            return _described(identity)
+        return self._own(identity)
+
+    def page(self, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
+        """
+        Return a page of all rulesets and the cursor of the next, None on the last.
+
+        The catalogue comes first, then the rulesets known by name only, then the players',
+        newest first. The cursor is the id of the last ruleset on the page. Raises Refusal
+        `invalid-body` for an unknown cursor.
+        """
+        fixed = [*catalogue(), *known_by_name()]
+        among_own = cursor is not None and cursor not in fixed
+        if among_own and self._rulebook.find(cursor or "") is None:
+            raise invalid("/cursor", "is not a cursor of this list")
+        start = 0 if cursor is None else len(fixed) if among_own else fixed.index(cursor) + 1
+        ids = fixed[start : start + limit + 1]
+        if len(ids) <= limit:
+            own = self._rulebook.own(
+                after=cursor if among_own else None, limit=limit + 1 - len(ids)
+            )
+            ids += [ruleset.id for ruleset in own]
+        items = [self.get(identity) for identity in ids[:limit]]
+        return items, ids[limit - 1] if len(ids) > limit else None
+
+    def differences(self, identity: str, from_: str) -> list[dict[str, Any]]:
+        """Return the differences of a ruleset from another; raises Refusal `not-found`."""
+        both = self._found(from_), self._found(identity)
+        return [difference.data() for difference in differences(*both)]
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a ruleset's settings."""
+        return json_schema()
+
+    def _found(self, identity: str) -> Definition:
+        found = self._rulebook.find(identity)
+        if found is None:
+            raise not_found("ruleset")
+        return found
+
+
+@lru_cache(maxsize=256)
+def _described(identity: str) -> dict[str, Any]:
+    return described(catalogue()[identity])
+
+
+def described(ruleset: Definition) -> dict[str, Any]:
+    """Return a playable ruleset as the API shows it, with its default options."""
+    settings = ruleset.settings({})
+    pinned = ruleset.pinned({})
+    return {
+        "id": ruleset.id,
+        "name": ruleset.name,
+        "base": ruleset.base,
+        "hash": ruleset_hash(pinned).hex(),
+        "source": dict(ruleset.source),
+        "reconstruction": ruleset.reconstruction,
+        "playable": True,
+        "seats": settings["players"],
+        "options": {
+            name: {"values": list(option.values), "default": option.default}
+            for name, option in ruleset.options.items()
+        },
+        "settings": settings,
+        "statements": [_statement(statement) for statement in _statements(ruleset)],
+        "differs": [difference.data() for difference in differs_from_base(ruleset)],
+    }
+
+
+def _statements(ruleset: Definition) -> Iterator[Statement]:
+    """Yield the statements that a refusal or audit can cite: the source's, then the model's."""
+    for section in rules_page(ruleset).sections:
+        yield from section.statements
+    yield from model().statements
+
+
+def _statement(statement: Statement) -> dict[str, Any]:
+    return {
+        "id": statement.id,
+        "section": statement.section,
+        "text": statement.text,
+        "reading": statement.reading,
+    }
+
+
+def _named(known: KnownByName) -> dict[str, Any]:
+    return {
+        "id": known.id,
+        "name": known.name,
+        "base": None,
+        "hash": None,
+        "source": dict(known.source),
+        "reconstruction": False,
+        "playable": False,
+        "seats": None,
+        "options": {},
+        "settings": None,
+        "statements": [],
+        "differs": [],
+    }

@@ -1,0 +1,85 @@
+"""Signing keys of the server: receipts, published keys and retirements."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from datetime import datetime
+
+from service.application.games.record import GameRecord
+from service.keys.keyring import Keyring
+from service.shx.keys import retire
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner, NoteVerifier
+
+
+class Receipts:
+    """Signs receipts with the server's present key."""
+
+    def __init__(self, signer: Callable[[], NoteSigner]) -> None:
+        self._signer = signer
+
+    def issue(self, record: GameRecord) -> bytes:
+        """Return a signed note that names the present head of a game."""
+        return issue_receipt(
+            self._signer(), game=record.identity, seq=record.version - 1, head=record.head
+        )
+
+
+def listed_keys(keyring: Keyring, origin: str) -> list[dict[str, str | None]]:
+    """Return all keys, newest first; each newer key is signed by the key before it."""
+    present = keyring.signing_key.public_key().public_bytes_raw()
+    rows: list[tuple[bytes, str, str | None, bytes | None]] = [
+        (present, keyring.signing_since, None, keyring.endorsement),
+        *((old.public, old.since, old.until, old.endorsement) for old in keyring.retired),
+    ]
+    return [
+        {
+            "id": NoteVerifier(name=origin, public=public).key_id.hex(),
+            "name": origin,
+            "public": _text(public),
+            "from": since,
+            "to": until,
+            "signed_by_previous": None if endorsement is None else _text(endorsement),
+        }
+        for public, since, until, endorsement in rows
+    ]
+
+
+def listed_retirements(keyring: Keyring, origin: str) -> list[dict[str, str]]:
+    """
+    Return the end of every retired key, signed by the present key; newest first.
+
+    Ed25519 signatures are deterministic, so none are stored. This also signs ends that an
+    earlier release set without a signature.
+    """
+    signer = verifiers_of(keyring, origin)[0].key_id.hex()
+    found = []
+    for old in keyring.retired:
+        verifier = NoteVerifier(name=origin, public=old.public)
+        signature = retire(keyring.signing_key, verifier, old.since, old.until)
+        found.append(
+            {
+                "id": verifier.key_id.hex(),
+                "to": old.until,
+                "signed_by": signer,
+                "signature": _text(signature),
+            }
+        )
+    return found
+
+
+def signers_at(keyring: Keyring, origin: str, now: datetime) -> list[NoteSigner]:
+    """Return the signers of checkpoints: the present key, and the last while both are valid."""
+    return [NoteSigner(name=origin, key=key) for key in keyring.signing_at(now)]
+
+
+def verifiers_of(keyring: Keyring, origin: str) -> tuple[NoteVerifier, ...]:
+    """Return the verifiers of all keys, the present one first."""
+    present = keyring.signing_key.public_key().public_bytes_raw()
+    publics = (present, *(old.public for old in keyring.retired))
+    return tuple(NoteVerifier(name=origin, public=public) for public in publics)
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode("ascii")

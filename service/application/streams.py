@@ -1,0 +1,114 @@
+"""Streams of events: how each kind is folded, encoded and appended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
+
+import orjson
+
+from service.shx.chain import encode_event, genesis, head
+from service.store.events import StreamAppend, StreamKind
+
+Envelope = Mapping[str, Any]
+"""The fields of a stored event: type, data and at; by, v and auth if they are set."""
+
+
+class Folded(Protocol):
+    """The state of a stream with its position in the hash chain."""
+
+    @property
+    def identity(self) -> UUID:
+        """Return the id of the stream."""
+
+    @property
+    def version(self) -> int:
+        """Return the number of events."""
+
+    @property
+    def head(self) -> bytes:
+        """Return the head after the last event."""
+
+    @property
+    def at(self) -> str:
+        """Return the time of the last event."""
+
+
+State = TypeVar("State", bound=Folded)
+Event = TypeVar("Event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream(Generic[State, Event]):
+    """One kind of stream: how its state grows, and how its events are encoded and decoded."""
+
+    kind: StreamKind
+    encode: Callable[[State | None, Event], Envelope]  # without `at`; None: the first event
+    decode: Callable[[str, Mapping[str, Any]], Event]
+    begin: Callable[[UUID, Event, Envelope, bytes], State]  # from the first event and its head
+    evolve: Callable[[State, Event, Envelope, bytes], State]
+
+    def load(self, identity: UUID, lines: Sequence[bytes]) -> State:
+        """Return the state that stored lines lead to; raises ValueError for another first event."""
+        first = orjson.loads(lines[0])
+        event = self.decode(first["type"], first["data"])
+        return self.follow(self.begin(identity, event, first, head(lines[0])), lines[1:])
+
+    def follow(self, state: State, lines: Iterable[bytes]) -> State:
+        """Return the state after further stored lines."""
+        for line in lines:
+            envelope = orjson.loads(line)
+            event = self.decode(envelope["type"], envelope["data"])
+            state = self.evolve(state, event, envelope, head(line))
+        return state
+
+    def open(
+        self, identity: UUID, events: Sequence[Event], *, at: str
+    ) -> tuple[State, tuple[bytes, ...]]:
+        """Return the state of a new stream after its first events, and their lines."""
+        fields = {"by": None, **self.encode(None, events[0])}
+        line = encode_event(game=identity, seq=0, prev=genesis(identity), at=at, **fields)
+        state, lines = self.write(self.load(identity, [line]), events[1:], at=at)
+        return state, (line, *lines)
+
+    def write(
+        self,
+        state: State,
+        events: Iterable[Event],
+        *,
+        at: str,
+        encode: Callable[[State, Event], Envelope] | None = None,
+    ) -> tuple[State, tuple[bytes, ...]]:
+        """
+        Return the state after further events, and their lines.
+
+        `at` is raised to the time of the last event if it is earlier. `encode` replaces that of
+        the stream, for events whose fields depend on more than the state.
+        """
+        at, lines, encode = max(at, state.at), [], encode or self.encode
+        for event in events:
+            fields = {"at": at, "by": None, **encode(state, event)}
+            line = encode_event(game=state.identity, seq=state.version, prev=state.head, **fields)
+            state = self.evolve(state, event, fields, head(line))
+            lines.append(line)
+        return state, tuple(lines)
+
+    def append(
+        self,
+        state: State,
+        lines: tuple[bytes, ...],
+        *,
+        expected: int,
+        summary: Mapping[str, Any],
+    ) -> StreamAppend:
+        """Return the append of new lines, with the columns of the stream's row to set."""
+        return StreamAppend(
+            stream=state.identity,
+            kind=self.kind,
+            expected=expected,
+            events=lines,
+            head=state.head,
+            summary=summary,
+        )

@@ -1,0 +1,426 @@
+"""Use cases of tables: open, sit, leave, change a seat, deal, close."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from secrets import token_urlsafe
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from service.application.access import visible_table
+from service.application.access_log import Readings
+from service.application.callers import Answered, Caller, Idempotency, Player, digest
+from service.application.errors import Refusal, invalid, not_found
+from service.application.games.cache import Entries
+from service.application.games.view import shown
+from service.application.handler import Accepted, Handler, NewStream
+from service.application.names import Names
+from service.application.ports import Bell, World
+from service.application.quotas import (
+    of_games,
+    of_tables,
+    room_for_game,
+    room_for_table,
+)
+from service.application.rulebook import Rulebook
+from service.application.summaries import new_table_summary
+from service.application.tables.dealing import DealtHand, new_hand, table_append
+from service.application.tables.record import TABLES, TableRecord
+from service.application.tables.requests import TableRequest, opened_by
+from service.application.tables.view import table_json
+from service.domain.commands import Seat
+from service.domain.events import Entropy
+from service.domain.table import (
+    SeatChanged,
+    SeatKind,
+    SeatLeft,
+    SeatTaken,
+    Table,
+    TableClosed,
+    TableEvent,
+    TableStatus,
+)
+from service.keys.reloading import Keys
+from service.shx.canonical import format_time
+from service.shx.move_signing import key_change_holds
+from service.store.directory import Directory
+from service.store.events import (
+    Commit,
+    EventStore,
+    StreamAppend,
+    StreamConflict,
+)
+
+
+def seat_taken(
+    table: Table, player: Player, seat: Seat | None, *, entropy: Entropy, key: str | None
+) -> SeatTaken:
+    """Return the event of a player who sits down; raises Refusal if the seat is not free."""
+    if table.status is TableStatus.CLOSED:
+        raise Refusal("forbidden", "the table is closed")
+    if seat is not None and not 0 <= seat < len(table.seats):
+        raise invalid("/seat", "the table has no such seat")
+    if table.seat_of(str(player.id)) is not None:
+        raise Refusal("seat-taken", "you sit at this table already")
+    free = [n for n, s in enumerate(table.seats) if s.kind is SeatKind.OPEN]
+    if not free or (seat is not None and seat not in free):
+        raise Refusal("seat-taken", "the seat is not free")
+    taken = free[0] if seat is None else seat
+    return SeatTaken(seat=taken, player=str(player.id), entropy=entropy, key=key)
+
+
+def seat_left(table: Table, player: Player) -> SeatLeft:
+    """Return the event of a player who leaves; raises Refusal during a hand."""
+    return SeatLeft(seat=_own_seat(table, player))
+
+
+def changed_seat(
+    identity: UUID, table: Table, player: Player, changes: dict[str, Any]
+) -> Sequence[SeatChanged]:
+    """
+    Return the event for another choice of entropy or key, none if nothing changes.
+
+    Omitted members of `changes` stay the same. A signature by the old key links the new key to
+    it; a change without one is allowed, and reports call the key new. A repetition changes
+    nothing, because its signature is by a key that was replaced. Raises Refusal.
+    """
+    seat = _own_seat(table, player)
+    state = table.seats[seat]
+    key, sig = changes.get("key", state.key), changes.get("sig")
+    entropy = Entropy(changes.get("entropy", state.entropy))
+    if (entropy, key) == (state.entropy, state.key) and sig in (None, state.key_sig):
+        return []
+    if sig is not None:
+        signed = (
+            state.key is not None
+            and key is not None
+            and key_change_holds(
+                b64decode(state.key), sig, table=identity, seat=seat, key=b64decode(key)
+            )
+        )
+        if not signed:
+            raise Refusal("bad-signature", "the new key is not signed by the old one")
+    return [SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig)]
+
+
+def table_closed(table: Table, expected: Collection[int] | None = None) -> Sequence[TableClosed]:
+    """
+    Return the event of a table that closes, none if it is closed; raises Refusal during a hand.
+
+    `expected` are the versions in If-Match, None for any version.
+    """
+    if expected is not None and table.version not in expected:
+        raise Refusal("stale-version", "the table has changed", version=table.version)
+    not_playing(table)
+    return [] if table.closed else [TableClosed()]
+
+
+def _own_seat(table: Table, player: Player) -> Seat:
+    seat = table.seat_of(str(player.id))
+    if seat is None:
+        raise Refusal("not-seated", "you do not sit at this table")
+    not_playing(table)
+    return seat
+
+
+def not_playing(table: Table) -> None:
+    """Raise Refusal during a hand."""
+    if table.status is TableStatus.PLAYING:
+        raise Refusal("hand-running", "a hand is being played")
+
+
+def ready_to_deal(table: Table) -> None:
+    """Raise Refusal during a hand, with an open seat, or after the table was closed."""
+    match table.status:
+        case TableStatus.PLAYING:
+            raise Refusal("hand-running", "a hand is being played")
+        case TableStatus.OPEN:
+            raise Refusal("table-not-full", "there are open seats")
+        case TableStatus.CLOSED:
+            raise Refusal("forbidden", "the table is closed")
+        case TableStatus.BETWEEN:
+            return
+
+
+class Tables:
+    """Use cases of tables."""
+
+    def __init__(
+        self,
+        *,
+        handler: Handler,
+        store: EventStore,
+        directory: Directory,
+        entries: Entries,
+        keyring: Keys,
+        names: Names,
+        readings: Readings,
+        rulebook: Rulebook,
+        world: World,
+        bell: Bell,
+        record_version: int,
+    ) -> None:
+        self._record_version = record_version
+        self._handler = handler
+        self._store = store
+        self._directory = directory
+        self._entries = entries
+        self._keyring = keyring
+        self._names = names
+        self._readings = readings
+        self._rulebook = rulebook
+        self._world = world
+        self._bell = bell
+
+    def open(
+        self, player: Player, wanted: TableRequest, request: Idempotency | None = None
+    ) -> Answered:
+        """
+        Open a table, deal if it is full and its conditions say so, and answer with it.
+
+        Raises Refusal `rate-limited`, `invalid-body`, `ruleset-refused` or `cannot-deal`.
+        """
+        return self._handler.handle(
+            lambda _fresh: NewStream(),
+            lambda _new: self._opened(player, wanted),
+            caller=player.id,
+            request=request,
+        )
+
+    def _opened(self, player: Player, wanted: TableRequest) -> Accepted:
+        room_for_table(self._directory, player.id)
+        event = opened_by(player.id, wanted, self._rulebook.definition(wanted.ruleset))
+        identity, at = self._world.identity(), format_time(self._world.now())
+        invite = None if wanted.public else token_urlsafe(32)
+        record, first = TABLES.open(identity, [event], at=at)
+        dealt = self._first_hand(record)
+        record, lines = TABLES.write(record, dealt.events if dealt else (), at=at)
+        summary = new_table_summary(
+            record, created_at=at, invite_hash=digest(invite) if invite else None
+        )
+        table = table_json(record, Caller(player=player.id), self._names, games=(), dealt=dealt)
+        if invite is not None:
+            table["invite"] = invite
+        append = table_append(record, first + lines, expected=0, summary=summary)
+        answer = Answered(body=orjson.dumps(table), version=record.version)
+        return self._accepted(player, append, dealt, record, answer)
+
+    def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
+        """Return a table as the caller sees it, and its version; raises Refusal `not-found`."""
+        row = visible_table(self._directory.table(identity), caller)
+        self._readings.note_table(row, caller)
+        record = self._record(identity)
+        games = self._directory.games_of_table(identity)
+        return table_json(record, caller, self._names, games=games), record.version
+
+    def version(self, identity: UUID) -> int:
+        """Return a table's version, for long polls; raises Refusal `not-found`."""
+        if (row := self._directory.table(identity)) is None:
+            raise not_found("table")
+        return row.version
+
+    def sit(
+        self,
+        player: Player,
+        identity: UUID,
+        *,
+        seat: int | None,
+        entropy: Entropy,
+        key: str | None,
+        invite: str | None,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """Take a seat, by default the first open one; deal if the table is full. Raises Refusal."""
+        caller = Caller(player=player.id, invite=invite)
+        visible_table(self._directory.table(identity), caller)
+        room_for_game(self._directory, player.id)
+
+        def events(record: TableRecord) -> Sequence[TableEvent]:
+            return [seat_taken(record.table, player, seat, entropy=entropy, key=key)]
+
+        return self._change(caller, player, identity, events, request, deals=True)
+
+    def leave(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
+        """Leave the player's seat between hands; raises Refusal."""
+        caller = Caller(player=player.id, invite=invite)
+        visible_table(self._directory.table(identity), caller)
+        self._change(caller, player, identity, lambda r: [seat_left(r.table, player)])
+
+    def close(
+        self, caller: Caller, player: Player, identity: UUID, expected: Collection[int] | None
+    ) -> None:
+        """Close a table for its host, between hands; safe to repeat. Raises Refusal."""
+        row = visible_table(self._directory.table(identity), caller)
+        if row.host != player.id:
+            raise Refusal("forbidden", "only the host can close a table")
+        self._change(caller, player, identity, lambda r: table_closed(r.table, expected))
+
+    def shut(self, identity: UUID) -> None:
+        """Close a table for the operator, between hands; raises Refusal."""
+        row = self._directory.table(identity)
+        if row is None:
+            raise not_found("table")
+        host = Player(id=row.host, name="")
+        self._change(Caller(player=host.id), host, identity, lambda r: table_closed(r.table))
+
+    def change_seat(
+        self,
+        player: Player,
+        identity: UUID,
+        *,
+        changes: dict[str, Any],
+        invite: str | None = None,
+    ) -> tuple[dict[str, Any], int]:
+        """Change a seat's entropy or key for later hands, and return the table; raises Refusal."""
+        caller = Caller(player=player.id, invite=invite)
+        visible_table(self._directory.table(identity), caller)
+        self._change(
+            caller,
+            player,
+            identity,
+            lambda r: changed_seat(r.identity, r.table, player, changes),
+        )
+        return self.view(caller, identity)
+
+    def deal(
+        self,
+        player: Player,
+        identity: UUID,
+        request: Idempotency | None,
+        *,
+        invite: str | None = None,
+    ) -> Answered:
+        """Deal the next hand and answer with the caller's view of it; raises Refusal."""
+        caller = Caller(player=player.id, invite=invite)
+        return self._handler.handle(
+            lambda _fresh: self._record(identity),
+            lambda record: self._dealt(caller, player, record),
+            caller=player.id,
+            request=request,
+            erased=lambda: self._vacated(player, identity),
+        )
+
+    def _dealt(self, caller: Caller, player: Player, record: TableRecord) -> Accepted:
+        row = visible_table(self._directory.table(record.identity), caller)
+        if player.id != row.host and record.table.seat_of(str(player.id)) is None:
+            raise Refusal("not-seated", "only the host and the seats of a table can deal")
+        ready_to_deal(record.table)
+        room_for_game(self._directory, player.id)
+        dealt = self._hand(record)
+        done, lines = TABLES.write(record, dealt.events, at=dealt.record.created_at)
+        view = shown(dealt.entry, dealt.entry.seat_of(player.id), self._names)
+        answer = Answered(body=orjson.dumps({"game": view}), version=dealt.record.version)
+        append = table_append(done, lines, expected=record.version)
+        return self._accepted(player, append, dealt, done, answer)
+
+    def _change(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        decide: Callable[[TableRecord], Sequence[TableEvent]],
+        request: Idempotency | None = None,
+        *,
+        deals: bool = False,
+    ) -> Answered:
+        def decision(record: TableRecord) -> Accepted:
+            at = format_time(self._world.now())
+            changed, lines = TABLES.write(record, decide(record), at=at)
+            dealt = self._first_hand(changed) if deals else None
+            done, more = TABLES.write(changed, dealt.events if dealt else (), at=at)
+            games = self._directory.games_of_table(identity)
+            table = table_json(done, caller, self._names, games=games, dealt=dealt)
+            answer = Answered(body=orjson.dumps(table), version=done.version)
+            if not lines:
+                return Accepted(answer=answer)
+            append = table_append(done, lines + more, expected=record.version)
+            return self._accepted(player, append, dealt, done, answer)
+
+        return self._handler.handle(
+            lambda _fresh: self._record(identity),
+            decision,
+            caller=player.id,
+            request=request,
+            erased=lambda: self._vacated(player, identity),
+        )
+
+    def _accepted(
+        self,
+        player: Player,
+        append: StreamAppend,
+        dealt: DealtHand | None,
+        record: TableRecord,
+        answer: Answered,
+    ) -> Accepted:
+        quotas = (
+            *([of_tables(player.id)] if append.expected == 0 else ()),
+            *([of_games(player.id)] if dealt is not None else ()),
+        )
+        commit = Commit(appends=(append,), quotas=quotas)
+        if dealt is not None:
+            commit = dealt.added_to(commit, record, self._keyring)
+
+        def done() -> None:
+            self._bell.table_moved(record.identity, record.version)
+            if dealt is not None:
+                self._bell.moved(dealt.record.identity, dealt.record.version, wake=True)
+
+        return Accepted(answer=answer, commit=commit, done=done)
+
+    def _vacated(self, player: Player, identity: UUID) -> bool:
+        """Return whether to decide again: another player was erased, whose seat is now open."""
+        if self._is_erased(player.id):
+            return False
+        self._vacate(identity)
+        return True
+
+    def _vacate(self, identity: UUID) -> None:
+        """
+        Open the seats of players who were erased at the same moment.
+
+        An erasure leaves the player's seats first, and afterwards those taken meanwhile. A deal
+        in between is refused; without this, it would be refused for ever if the erasure crashed.
+        """
+        record = self._entries.table(identity)
+        if record is None or record.table.status is TableStatus.PLAYING:
+            return
+        gone = [
+            SeatLeft(seat=number)
+            for number, seat in enumerate(record.table.seats)
+            if seat.player is not None and self._is_erased(UUID(seat.player))
+        ]
+        if gone:
+            done, lines = TABLES.write(record, gone, at=format_time(self._world.now()))
+            append = table_append(done, lines, expected=record.version)
+            with suppress(StreamConflict):
+                self._store.commit(Commit(appends=(append,)))
+
+    def _is_erased(self, player: UUID) -> bool:
+        row = self._directory.player(player)
+        return row is not None and row.erased_at is not None
+
+    def _first_hand(self, record: TableRecord) -> DealtHand | None:
+        table = record.table
+        full = table.conditions.deal and table.status is TableStatus.BETWEEN
+        return self._hand(record) if full and not table.hand else None
+
+    def _hand(self, record: TableRecord) -> DealtHand:
+        game, lines = new_hand(
+            record.identity,
+            record.table,
+            self._world,
+            not_before=record.at,
+            v=self._record_version,
+        )
+        row = self._directory.table(record.identity)
+        return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)
+
+    def _record(self, identity: UUID) -> TableRecord:
+        record = self._entries.table(identity)
+        if record is None:
+            raise not_found("table")
+        return record

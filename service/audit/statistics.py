@@ -1,0 +1,276 @@
+"""Statistics of shuffles and of blind choices."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from service.audit.chi_square import chi_square_p, chi_square_quantile
+from service.domain.cards import Card, rank_of
+from service.domain.commands import PlayBlind, Seat
+from service.domain.decide import decide
+from service.domain.errors import CommandRefused
+from service.domain.events import BlindFailed, CardsDealt, CardsPlayed, Event, Zone
+from service.domain.game import Game
+from service.domain.positions import positions
+from service.replay.history import History, RecordedEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlindFact:
+    """A seat chose among face-down cards, itself: neither a bot nor the clock did."""
+
+    seat: Seat
+    seq: int
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DealFact:
+    """A deck that was dealt from."""
+
+    deck: tuple[Card, ...]
+    dealt: int  # cards that left it in the deal
+    to_people: tuple[int, ...]  # positions
+
+
+def deal_fact(
+    log: Sequence[RecordedEvent], deck: tuple[Card, ...] | None, people: Collection[Seat]
+) -> DealFact | None:
+    """Return what was dealt in a sealed log; None where there was no deck, or no deal."""
+    deals = [record.event for record in log if isinstance(record.event, CardsDealt)]
+    if deck is None or not deals:
+        return None
+    event = deals[0]
+    dealt = positions(
+        seats=len(event.face_up),
+        dealer=event.dealer,
+        down=event.down,
+        up=event.up,
+        hand=event.hand,
+    )
+    theirs = [p for seat in people for p in (*dealt.down[seat], *dealt.up[seat], *dealt.hand[seat])]
+    return DealFact(deck=deck, dealt=dealt.used, to_people=tuple(sorted(theirs)))
+
+
+def blind_facts(
+    log: Sequence[RecordedEvent], deck: tuple[Card, ...] | None, people: Collection[Seat]
+) -> Iterator[BlindFact]:
+    """Yield the blind choices of `people` in a sealed log, in their order."""
+    history: History | None = None
+    for record in log:
+        seat = _chooser(record.event)
+        # What is done for a seat after its time ran out is the server's: `by` is null.
+        if seat is None or seat not in people or record.fields["by"] != seat:
+            continue
+        history = history or History(log, deck)
+        choice = _choice(history.games[record.seq - 1], seat, record.event)
+        yield BlindFact(seat=seat, seq=record.seq, choice=choice)
+
+
+def _chooser(event: Event) -> Seat | None:
+    match event:
+        case CardsPlayed(zone=Zone.DOWN, seat=seat) | BlindFailed(seat=seat):
+            return seat
+        case _:
+            return None
+
+
+def _choice(before: Game, seat: Seat, event: Event) -> Choice:
+    """Return how many slots there were, and in how many of them lay a card that fitted."""
+    lying = [slot for slot, p in enumerate(before.seats[seat].down) if p is not None]
+    return Choice(
+        slots=len(lying),
+        playable=sum(_fits(before, seat, slot) for slot in lying),
+        fitted=isinstance(event, CardsPlayed),
+    )
+
+
+def _fits(before: Game, seat: Seat, slot: int) -> bool:
+    try:
+        decided = decide(PlayBlind(seat=seat, slot=slot), before)
+    except CommandRefused:
+        return False
+    return any(isinstance(step, CardsPlayed) for step in decided)
+
+
+ENOUGH = 30
+"""Games below which a chi-square says nothing, and no p is given."""
+
+TAIL = 0.005
+"""The statistic of honest shuffles lies between low and high in 99 of 100 cases."""
+
+POSITIONS = "position of each card"
+ABORTED = "first cards of aborted games against finished ones"
+LUCK = "ranks dealt to people"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One figure, with the range in which chance leaves it."""
+
+    name: str
+    ruleset: str
+    statistic: float
+    df: int
+    p: float | None  # None where there are too few games
+    low: float
+    high: float
+    n: int  # games counted
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """Counts over the decks of one ruleset that are made of the same cards."""
+
+    ruleset: str
+    cards: tuple[str, ...]  # sorted
+    finished: int = 0
+    aborted: int = 0
+    places: list[Counter[str]] = field(default_factory=list)  # by position; finished games
+    first: Counter[str] = field(default_factory=Counter)  # ranks dealt; finished games
+    first_aborted: Counter[str] = field(default_factory=Counter)
+    spread: float = 0.0  # variance of a draw without putting back, over one with; finished
+    spread_aborted: float = 0.0
+    people: Counter[str] = field(default_factory=Counter)  # ranks dealt to people
+    people_spread: float = 0.0
+
+    def add(
+        self, deck: Sequence[str], *, aborted: bool, dealt: int, to_people: Iterable[int]
+    ) -> None:
+        """Count one deck."""
+        size, ranks = len(deck), [_rank(code) for code in deck]
+        first, shrink = ranks[:dealt], dealt * (size - dealt) / (size - 1)
+        if aborted:
+            self.aborted += 1
+            self.first_aborted.update(first)
+            self.spread_aborted += shrink
+        else:
+            self.finished += 1
+            self.first.update(first)
+            self.spread += shrink
+            self.places = self.places or [Counter() for _ in deck]
+            for place, code in zip(self.places, deck, strict=True):
+                place[code] += 1
+        theirs = [ranks[p] for p in to_people]
+        self.people.update(theirs)
+        self.people_spread += len(theirs) * (size - len(theirs)) / (size - 1)
+
+    def measures(self) -> list[Measure]:
+        """Return what can be said of these decks."""
+        found = [self._positions()] if self.finished else []
+        if self.aborted and self.finished and self.spread and self.spread_aborted:
+            found.append(self._aborted())
+        if self.people_spread:
+            found.append(self._luck())
+        return found
+
+    def _positions(self) -> Measure:
+        """
+        Return the chi-square of card by position.
+
+        A deck has each card once and each position once. With both margins fixed, the
+        statistic times (N-1)/N has (N-1)² degrees of freedom.
+        """
+        size = len(self.cards)
+        expected = self.finished / size
+        total = sum(
+            (place[code] - expected) ** 2 / expected for place in self.places for code in self.cards
+        )
+        statistic, df = total * (size - 1) / size, (size - 1) ** 2
+        return self._measure(POSITIONS, statistic, df, self.finished)
+
+    def _aborted(self) -> Measure:
+        """
+        Return the chi-square of the ranks dealt in aborted games against finished ones.
+
+        An operator who breaks off hands that it does not like leaves finished ones that
+        differ. Cards of one deal are drawn without putting back, which narrows their
+        variance by (N-m)/(N-1); the statistic allows for it.
+        """
+        shares, total = self._shares(), 0.0
+        dealt, broken = sum(self.first.values()), sum(self.first_aborted.values())
+        variance = self.spread / dealt**2 + self.spread_aborted / broken**2
+        for rank, share in shares.items():
+            gap = self.first[rank] / dealt - self.first_aborted[rank] / broken
+            total += gap**2 / (share * variance)
+        return self._measure(ABORTED, total, len(shares) - 1, min(self.finished, self.aborted))
+
+    def _luck(self) -> Measure:
+        """Return the chi-square of the ranks that people were dealt: luck, shown as luck."""
+        shares = self._shares()
+        dealt = sum(self.people.values())
+        total = sum(
+            (self.people[rank] - dealt * share) ** 2 / (share * self.people_spread)
+            for rank, share in shares.items()
+        )
+        return self._measure(LUCK, total, len(shares) - 1, self.finished + self.aborted)
+
+    def _shares(self) -> Mapping[str, float]:
+        counts = Counter(_rank(code) for code in self.cards)
+        return {rank: count / len(self.cards) for rank, count in counts.items()}
+
+    def _measure(self, name: str, statistic: float, df: int, n: int) -> Measure:
+        return Measure(
+            name=name,
+            ruleset=self.ruleset,
+            statistic=statistic,
+            df=df,
+            p=chi_square_p(statistic, df) if n >= ENOUGH else None,
+            low=chi_square_quantile(TAIL, df),
+            high=chi_square_quantile(1 - TAIL, df),
+            n=n,
+        )
+
+
+def _rank(code: str) -> str:
+    return str(rank_of(Card(code)))
+
+
+THRESHOLD = 1000.0
+"""An e-value at which honest play is no good explanation any more."""
+
+FALSE_ALARM = 1 / THRESHOLD
+"""The probability with which an honest player ever gets there."""
+
+LOOKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
+"""How often the peekers look that the e-value bets on, a tenth of the stake on each."""
+
+_LARGEST = 1e300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One of `slots` face-down cards was chosen; `playable` of them fitted, or this one did not."""
+
+    slots: int
+    playable: int
+    fitted: bool
+
+    @property
+    def telling(self) -> bool:
+        """Return whether choosing could make a difference."""
+        return 0 < self.playable < self.slots
+
+
+def e_value(choices: Iterable[Choice]) -> float:
+    """Return the e-value of choices in their order; 1 where there are none."""
+    stakes = [0.0] * len(LOOKS)  # logarithms
+    for choice in choices:
+        if choice.telling:
+            stakes = [
+                stake + math.log(_ratio(choice, look))
+                for stake, look in zip(stakes, LOOKS, strict=True)
+            ]
+    largest = max(stakes)
+    if largest > math.log(_LARGEST):
+        return _LARGEST
+    return sum(math.exp(stake) for stake in stakes) / len(LOOKS)
+
+
+def _ratio(choice: Choice, look: float) -> float:
+    if choice.fitted:
+        return 1 - look + look * choice.slots / choice.playable
+    return 1 - look

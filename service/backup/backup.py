@@ -1,0 +1,315 @@
+"""Backups: every row of the database in one file."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+from psycopg import sql
+
+from service.atomic_files import whole_file
+from service.shx.canonical import format_time
+from service.store.database import query
+from service.version import VERSION
+
+MANIFEST: Final = "manifest.json"
+SIGNATURE: Final = "manifest.sig"
+_SIGNED: Final = b"shithead backup manifest 1\n"
+"""What stands before a manifest where it is signed: no receipt or checkpoint begins like this."""
+MOST_MANIFEST: Final = 1 << 20  # bytes
+BLOCK: Final = 1 << 20  # bytes
+FORMAT: Final = 1
+_TIME: Final = (1980, 1, 1, 0, 0, 0)  # of every entry: equal rows give equal bytes
+_DAMAGE: Final = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
+    RuntimeError,  # an entry that is encrypted; NotImplementedError, packed otherwise, is one
+)
+"""What the library raises for archives that are not as they were written."""
+
+
+class BackupError(Exception):
+    """A backup cannot be written, read, or put back; nothing has been changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRows:
+    """The rows of one table as they stand in the file: PostgreSQL's text format of COPY."""
+
+    columns: tuple[str, ...]
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """
+    What a backup holds, and of when.
+
+    `keys` names the keys that opened the secrets of the running games at that time:
+    the file of keys has to hold them, and lies elsewhere.
+    """
+
+    made_at: str
+    engine: str  # version of the service that wrote the backup
+    migrations: Mapping[str, str]  # name and SHA-256 of each that was applied
+    tables: Mapping[str, TableRows]
+    games: int
+    running: int
+    leaves: int  # of the public log
+    root: str  # over them, hex
+    keys: tuple[str, ...]
+
+    def encode(self) -> bytes:
+        """Return the manifest as it stands in the file."""
+        return json.dumps({"v": FORMAT, **asdict(self)}, indent=1, sort_keys=True).encode() + b"\n"
+
+    @classmethod
+    def decode(cls, data: bytes) -> Manifest:
+        """Return the manifest that these bytes spell; raise BackupError where they spell none."""
+        try:
+            value = json.loads(data)
+            if value.pop("v") != FORMAT:
+                raise BackupError("the backup is of a later format than this release knows")
+            tables = {str(name): _rows(table) for name, table in value.pop("tables").items()}
+            return cls(**value | {"tables": tables, "keys": tuple(value["keys"])})
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise BackupError(f"{MANIFEST} is not that of a backup") from None
+
+
+class Writer:
+    """Puts tables into a new file, one after another, and the manifest last."""
+
+    def __init__(self, file: zipfile.ZipFile) -> None:
+        self._zip = file
+
+    def add(self, table: str, columns: Iterable[str], blocks: Iterable[bytes]) -> TableRows:
+        """Write the rows of a table, and return what the manifest says of them."""
+        digest, rows = hashlib.sha256(), 0
+        with self._zip.open(_entry(f"{table}.copy"), "w", force_zip64=True) as entry:
+            for block in blocks:
+                digest.update(block)
+                rows += bytes(block).count(b"\n")  # inside a row a line end is written as \n
+                entry.write(block)
+        return TableRows(columns=tuple(columns), rows=rows, sha256=digest.hexdigest())
+
+    def finish(self, manifest: Manifest, signer: Ed25519PrivateKey | None = None) -> None:
+        """Write the manifest, signed if there is a key: without it the file is no backup."""
+        data = manifest.encode()
+        self._zip.writestr(_entry(MANIFEST), data)
+        if signer is not None:
+            value = {
+                "v": FORMAT,
+                "key": _text(signer.public_key().public_bytes_raw()),
+                "signature": _text(signer.sign(_SIGNED + data)),
+            }
+            self._zip.writestr(_entry(SIGNATURE), json.dumps(value).encode() + b"\n")
+
+
+class Authenticity(StrEnum):
+    """Whether a backup is what a service wrote; its hashes alone anybody can make anew."""
+
+    SIGNED = "signed"  # by a key at hand
+    UNKNOWN_KEY = "unknown-key"  # by a key that is not at hand, which anybody can make
+    UNSIGNED = "unsigned"  # of an earlier release, taken without keys, or stripped
+
+
+@contextmanager
+def new_backup(path: Path) -> Iterator[Writer]:
+    """
+    Give the writer of a file that gets its name when it is whole and safely on disk.
+
+    Readable by its owner alone: a backup holds what players may not see of each other.
+    """
+    if path.exists():
+        raise BackupError(f"{path} is there already")
+    with whole_file(path, new=True) as file, zipfile.ZipFile(file, "w") as packed:
+        yield Writer(packed)
+
+
+class Backup:
+    """A backup that has been opened: its manifest, and its rows once they have been checked."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._zip = zipfile.ZipFile(path)
+            self._manifest = self._zip.open(MANIFEST).read(MOST_MANIFEST)
+            signed = SIGNATURE in self._zip.namelist()
+            self._signature = self._zip.open(SIGNATURE).read(MOST_MANIFEST) if signed else None
+        except (KeyError, *_DAMAGE) as error:
+            raise BackupError(f"{path} is no backup: {error}") from None
+        self.manifest = Manifest.decode(self._manifest)
+
+    def authenticity(self, known: Collection[bytes]) -> Authenticity:
+        """
+        Return whether one of the `known` public keys signed the manifest.
+
+        The manifest has the hash of every table, so its signature covers all rows. Raises
+        BackupError if the signature is not one of this manifest.
+        """
+        if self._signature is None:
+            return Authenticity.UNSIGNED
+        try:
+            value = json.loads(self._signature)
+            public = base64.b64decode(value["key"], validate=True)
+            signature = base64.b64decode(value["signature"], validate=True)
+            Ed25519PublicKey.from_public_bytes(public).verify(signature, _SIGNED + self._manifest)
+        except (InvalidSignature, ValueError, TypeError, KeyError, binascii.Error):
+            raise BackupError(
+                "the backup was changed: its manifest is not the one that was signed"
+            ) from None
+        return Authenticity.SIGNED if public in known else Authenticity.UNKNOWN_KEY
+
+    def check(self) -> None:
+        """Raise BackupError unless every table is there as the manifest says, and nothing else."""
+        self.authenticity(())
+        expected = {f"{name}.copy" for name in self.manifest.tables} | {MANIFEST}
+        names = [name for name in self._zip.namelist() if name != SIGNATURE]
+        if len(names) != len(set(names)) or set(names) != expected:
+            raise BackupError("the files in the backup are not those of its manifest")
+        for name, table in self.manifest.tables.items():
+            digest = hashlib.sha256()
+            for block in self.blocks(name):
+                digest.update(block)
+            if digest.hexdigest() != table.sha256:
+                raise BackupError(f"the rows of {name} are not those that were backed up")
+
+    def blocks(self, table: str) -> Iterator[bytes]:
+        """Yield the rows of a table, some at a time."""
+        try:
+            with self._zip.open(f"{table}.copy") as entry:
+                while block := entry.read(BLOCK):
+                    yield block
+        except _DAMAGE as error:
+            raise BackupError(f"the rows of {table} cannot be read: {error}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._zip.close()
+
+
+def _rows(value: dict[str, Any]) -> TableRows:
+    return TableRows(
+        columns=tuple(value["columns"]), rows=int(value["rows"]), sha256=str(value["sha256"])
+    )
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, date_time=_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o600 << 16
+    return entry
+
+
+def described(manifest: Manifest) -> dict[str, Any]:
+    """Return what people and programs are told of a backup."""
+    return {
+        "made_at": manifest.made_at,
+        "engine": manifest.engine,
+        "games": manifest.games,
+        "running": manifest.running,
+        "rows": sum(table.rows for table in manifest.tables.values()),
+        "leaves": manifest.leaves,
+        "keys": list(manifest.keys),
+    }
+
+
+REMADE: Final = frozenset({"applied_migrations", "applied_files"})
+"""Tables that the way back fills by itself, from the migrations that the manifest names."""
+
+_Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+def back_up(
+    database_url: str,
+    path: Path,
+    *,
+    now: datetime,
+    signer: Ed25519PrivateKey | None = None,
+) -> Manifest:
+    """
+    Write a backup of a database and return its manifest; the service may go on meanwhile.
+
+    All tables are read in one transaction that sees the database as it was when it
+    began, so every stream fits its row, its game's table and the public log. Any role
+    that may read all tables will do. `signer` signs the manifest, so that a restore can
+    tell whether the file was changed. Raises BackupError; then there is no file.
+    """
+    try:
+        with _snapshot(database_url) as connection, new_backup(path) as writer:
+            tables = {
+                table: _copied(connection, writer, table, columns)
+                for table, columns in _tables(connection)
+                if table not in REMADE
+            }
+            manifest = _manifest(connection, tables, now)
+            writer.finish(manifest, signer)
+    except psycopg.Error as error:
+        raise BackupError(f"the database cannot be read: {' '.join(str(error).split())}") from None
+    except OSError as error:
+        raise BackupError(f"{path}: {error.strerror}") from None
+    return manifest
+
+
+@contextmanager
+def _snapshot(database_url: str) -> Iterator[_Connection]:
+    with psycopg.connect(
+        database_url, cursor_factory=psycopg.RawCursor, application_name="shithead backup"
+    ) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        yield connection
+
+
+def _tables(connection: _Connection) -> list[tuple[str, list[str]]]:
+    found = connection.execute(query("backup_tables")).fetchall()
+    if not {"streams", "events", "applied_migrations"} <= {name for name, _ in found}:
+        raise BackupError("this is no database of the service")
+    return [(name, columns) for name, columns in found]
+
+
+def _copied(connection: _Connection, writer: Writer, table: str, columns: list[str]) -> TableRows:
+    statement = sql.SQL("COPY {} ({}) TO STDOUT").format(
+        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with connection.cursor() as cursor, cursor.copy(statement) as rows:
+        return writer.add(table, columns, (bytes(block) for block in rows))
+
+
+def _manifest(connection: _Connection, tables: dict[str, TableRows], now: datetime) -> Manifest:
+    applied = connection.execute(query("applied_migrations")).fetchall()
+    row = connection.execute(query("backup_facts")).fetchone()
+    if row is None:
+        raise BackupError("this is no database of the service")
+    games, running, leaves, root, keys = row
+    return Manifest(
+        made_at=format_time(now),
+        engine=VERSION,
+        migrations={name: bytes(checksum).hex() for name, checksum in applied},
+        tables=tables,
+        games=games,
+        running=running,
+        leaves=leaves,
+        root=bytes(root).hex(),
+        keys=tuple(keys),
+    )

@@ -1,0 +1,399 @@
+"""`shithead check`: every stored stream, summary and leaf against the events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+from schemas.table_events import table_event_of
+from service.application.disputes.record import DISPUTES, dispute_append
+from service.application.games.record import GameRecord, load
+from service.application.summaries import game_summary, table_summary
+from service.application.tables.record import TABLES
+from service.backup.check_progress import Fault, Progress
+from service.backup.check_refusals import refusal_faults
+from service.domain.dispute import DisputeState
+from service.domain.table import HandDealt, Table, fold_table
+from service.keys.reloading import Keys
+from service.shx.bundle import Bundle
+from service.shx.canonical import RecordError, parse
+from service.shx.chain import genesis, head
+from service.shx.receipts import receipt_body
+from service.shx.tlog.checkpoint import open_checkpoint, parse_checkpoint
+from service.shx.tlog.notes import NoteVerifier, parse_note
+from service.shx.tlog.tiles import grow
+from service.shx.tlog.tree import leaf_hash
+from service.store.archive import Bundles
+from service.store.database import Database
+from service.store.events import EventStore, StoreError, StoreUnavailable, StreamKind, StreamSlice
+from service.store.postgres_events import PostgresStore
+from service.store.summaries import as_json
+from service.verify.finding import Result
+from service.verify.verify import verify_bundle
+
+LOG_BATCH: Final = 500
+MOST_UNLOGGED: Final = 1000
+
+
+class LogCheck:
+    """
+    Builds the tree again from the leaves, and compares whatever is stored of it.
+
+    Every leaf is the head of its game at that version; every hash in a tile, every head
+    and every signed checkpoint is what the leaves make. `keys` are the service's, where
+    they are at hand; without them no signature is looked at.
+    """
+
+    def __init__(
+        self, database: Database, store: EventStore, keys: Sequence[NoteVerifier] | None
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._keys = keys
+
+    def run(self, progress: Progress) -> Iterator[Progress]:
+        """Check the leaves after those in `progress`; yield it after some at a time."""
+        while rows := self._database.fetch("check_leaves", progress.edge.size, LOG_BATCH):
+            heads = self._database.fetch(
+                "check_heads", progress.edge.size, progress.edge.size + len(rows)
+            )
+            for row in rows:
+                progress = progress.found(*self._leaf(progress.edge.size, row))
+                progress = self._grown(progress, row[3])
+                while heads and heads[0][0] <= progress.edge.size:
+                    progress = progress.found(*self._head(progress, *heads.pop(0)))
+            yield progress
+        yield progress.found(*self._end(progress))
+
+    def _leaf(self, index: int, row: tuple[Any, ...]) -> Iterator[Fault]:
+        found, game, version, data, stored, line = row
+        where = f"leaf {index}"
+        if found != index:
+            yield Fault(where=where, check="leaf", reason="there is none with this number")
+        if stored != leaf_hash(data):
+            yield Fault(where=where, check="tile", reason="its hash in the tile is another")
+        line = line or self._line(game, version)
+        origin = data.partition(b"/g/")[0].decode(errors="replace")
+        try:
+            expected = line and receipt_body(origin, game, version - 1, head(line)).encode()
+        except RecordError as error:
+            expected = error.detail.encode()
+        if expected is None:
+            reason = f"game {game} has no version {version}"
+            yield Fault(where=where, check="leaf", reason=reason)
+        elif expected != data:
+            reason = f"it is not the head of game {game} at version {version}"
+            yield Fault(where=where, check="leaf", reason=reason)
+
+    def _line(self, game: UUID, version: int) -> bytes | None:
+        """Return the event of a game that is no longer in the database."""
+        try:
+            found = self._store.read(game, after=version - 1, limit=1)
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            return None
+        return found.events[0] if found is not None and found.events else None
+
+    def _grown(self, progress: Progress, data: bytes) -> Progress:
+        edge, added = grow(progress.edge, [leaf_hash(data)])
+        faults = []
+        for level, position, made in added:
+            if level and self._database.fetch("check_hash", level, position) != [(made,)]:
+                where = f"tile level {level}, position {position}"
+                faults.append(Fault(where=where, check="tile", reason="not what its leaves make"))
+        return replace(progress, edge=edge).found(*faults)
+
+    def _head(
+        self, progress: Progress, size: int, root: bytes, note: bytes | None
+    ) -> Iterator[Fault]:
+        where = f"head of {size} leaves"
+        if size != progress.edge.size or root != progress.edge.root:
+            yield Fault(where=where, check="root", reason="not the tree that its leaves make")
+        if note is None:
+            return
+        try:
+            signed = parse_checkpoint(parse_note(note).text)
+            if self._keys is not None:
+                open_checkpoint(note, self._keys)
+        except RecordError as error:
+            yield Fault(where=where, check="signature", reason=error.detail)
+            return
+        if (signed.size, signed.root) != (progress.edge.size, progress.edge.root):
+            yield Fault(where=where, check="signature", reason="signed under another tree")
+
+    def _end(self, progress: Progress) -> Iterator[Fault]:
+        """Nothing is signed beyond the leaves, and no game's end is forgotten."""
+        for size, _, _ in self._database.fetch("check_heads", progress.edge.size, 2**62):
+            reason = f"there are only {progress.edge.size} leaves"
+            yield Fault(where=f"head of {size} leaves", check="root", reason=reason)
+        for (game,) in self._database.fetch("check_unlogged", MOST_UNLOGGED):
+            reason = "its end is neither in the public log nor on its way there"
+            yield Fault(where=f"game {game}", check="leaf", reason=reason)
+
+
+_BY_TIME: Final = frozenset({"wake_kind", "wake_at", "wake_seat", "back", "found_at"})
+"""Columns that depend on more than the events: when to look again, and who came back."""
+
+_ROWS: Final[Mapping[StreamKind, str]] = {
+    StreamKind.GAME: "check_game_row",
+    StreamKind.TABLE: "check_table_row",
+    StreamKind.DISPUTE: "check_dispute_row",
+}
+
+
+def row_faults(
+    database: Database, kind: StreamKind, stream: UUID, lines: Sequence[bytes], where: str
+) -> Iterator[Fault]:
+    """
+    Yield a fault for each column of a summary that its events do not lead to.
+
+    The row may be older than the events, if the service runs: it is compared with the
+    events up to its version. Who sits at a hand stands in the stream of its table, so
+    that is where its players are compared. Not in any stream: tokens, names and invites.
+    """
+    found = database.fetch(_ROWS[kind], stream) if kind in _ROWS else []
+    if not found:
+        return
+    [(version, row, beside)] = found
+    if not 0 < version <= len(lines):
+        return  # the check of its version has named it
+    try:
+        expected = _expected(kind, stream, lines[:version])
+        hands = _hands(lines) if kind is StreamKind.TABLE else {}
+    except Exception as error:  # noqa: BLE001 - whatever a changed event makes of the fold
+        reason = f"its events cannot be followed ({type(error).__name__}), nor its row compared"
+        yield Fault(where=where, check="row", reason=reason)
+        return
+    for column, value in expected.items():
+        shown = (beside or []) if column in ("seats", "referees") else row.get(column)
+        if _comparable(shown) != _comparable(value):
+            reason = f"{column} is {_short(shown)}, and its events make it {_short(value)}"
+            yield Fault(where=where, check="row", reason=reason)
+    if kind is StreamKind.TABLE:
+        yield from _hand_faults(database, stream, hands)
+
+
+def _expected(kind: StreamKind, stream: UUID, lines: Sequence[bytes]) -> dict[str, Any]:
+    """Return the columns that events lead to, as JSON."""
+    summary: Mapping[str, Any]
+    match kind:
+        case StreamKind.GAME:
+            summary = _of_game(load(stream, lines, seed=None))
+        case StreamKind.TABLE:
+            record = TABLES.load(stream, lines)
+            conditions = record.table.conditions
+            summary = {
+                **table_summary(record),
+                "public": conditions.public,
+                "ruleset_id": conditions.ruleset["id"],
+                "created_at": orjson.loads(lines[0])["at"],
+            }
+        case _:
+            summary = _of_dispute(stream, lines)
+    return {name: as_json(value) for name, value in summary.items() if name not in _BY_TIME}
+
+
+def _of_game(record: GameRecord) -> dict[str, Any]:
+    created = record.created
+    return {
+        **game_summary(record, None),
+        "table_id": created["table"],
+        "hand": created["hand"],
+        "ruleset_id": created["ruleset"]["id"],
+        "created_at": record.created_at,
+        "seats": [
+            {"seat": number, "kind": seat["kind"], "bot": seat.get("bot")}
+            for number, seat in enumerate(created["seats"])
+        ],
+    }
+
+
+def _of_dispute(stream: UUID, lines: Sequence[bytes]) -> dict[str, Any]:
+    """
+    Return the columns of a dispute.
+
+    Rows that an earlier release wrote, whose disputes had no periods in their first events,
+    have the state and verdict of its rules until the dispute goes on.
+    """
+    record = DISPUTES.load(stream, lines)
+    summary = dict(dispute_append(record, (), expected=record.version).summary or {})
+    earlier = "periods" not in orjson.loads(lines[0])["data"]
+    if earlier and record.dispute.state is not DisputeState.FINAL:
+        del summary["state"], summary["verdict"]
+    return summary
+
+
+def _hands(lines: Sequence[bytes]) -> dict[UUID, tuple[int, Table]]:
+    """Return the hands that a table dealt: the number of each, and the table as it was dealt."""
+    events = [table_event_of(e["type"], e["data"]) for e in map(orjson.loads, lines)]
+    return {
+        UUID(event.game): (event.hand, fold_table(events[: at + 1]))
+        for at, event in enumerate(events)
+        if isinstance(event, HandDealt)
+    }
+
+
+def _hand_faults(
+    database: Database, table: UUID, hands: Mapping[UUID, tuple[int, Table]]
+) -> Iterator[Fault]:
+    """Compare the rows of hands with what their table dealt; one dealt since is left out."""
+    for game, hand, public, ruleset, players in database.fetch("check_hands_of_table", table):
+        if game not in hands:
+            continue
+        number, dealt = hands[game]
+        conditions = dealt.conditions
+        for name, shown, expected in (
+            ("hand", hand, number),
+            ("public", public, conditions.public),
+            ("ruleset_id", ruleset, conditions.ruleset["id"]),
+            ("players", as_json(players), [seat.player for seat in dealt.seats]),
+        ):
+            if shown != expected:
+                reason = f"{name} is {_short(shown)}, and its table dealt {_short(expected)}"
+                yield Fault(where=f"game {game}", check="row", reason=reason)
+
+
+def _comparable(value: Any) -> Any:
+    """Return a value with its times as times: the database writes them in another way."""
+    if isinstance(value, str) and value[:2] == "20" and "T" in value:
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _short(value: Any) -> str:
+    return orjson.dumps(value).decode()[:300]
+
+
+STREAM_BATCH: Final = 50
+
+
+def check_streams(
+    database: Database, store: PostgresStore, progress: Progress, keyring: Keys | None = None
+) -> Iterator[Progress]:
+    """
+    Check all streams after the one that `progress` names; yield it after each.
+
+    Streams may grow meanwhile: each is read in one snapshot. One that begins after the
+    check has passed its id is left to the next check.
+    """
+    while rows := database.fetch("check_streams", progress.stream, STREAM_BATCH):
+        for stream, kind, version, shown in rows:
+            where = f"{kind} {stream}"
+            faults = list(_stream(database, store, stream, where, keyring, deep=progress.deep))
+            if kind != StreamKind.ACCESS and shown != version:
+                said = "none" if shown is None else f"version {shown}"
+                reason = f"its row shows {said}, the stream is at {version}"
+                faults.append(Fault(where=where, check="row", reason=reason))
+            progress = replace(progress, stream=stream, streams=progress.streams + 1)
+            progress = progress.found(*faults)
+            yield progress
+
+
+def _stream(
+    database: Database,
+    store: PostgresStore,
+    stream: UUID,
+    where: str,
+    keyring: Keys | None,
+    *,
+    deep: bool,
+) -> Iterator[Fault]:
+    try:
+        found = store.read(stream)
+        bundle = store.bundle(stream)
+    except StoreUnavailable:
+        raise
+    except StoreError as error:
+        yield Fault(where=where, check="bundle", reason=str(error))
+        return
+    if found is None:
+        yield Fault(where=where, check="head", reason="it was there a moment ago")
+        return
+    broken = broken_chain(stream, found.events)
+    if broken is not None:
+        yield Fault(where=where, check="chain", reason=broken)
+    if reason := _other_end(found):
+        yield Fault(where=where, check="head", reason=reason)
+    if deep and found.kind is StreamKind.GAME:
+        yield from _verified(bundle or Bundle(lines=found.events), where)
+        yield from refusal_faults(database, stream, found.events, keyring, where)
+    if deep and found.kind is not StreamKind.ACCESS:
+        yield from row_faults(database, found.kind, stream, found.events, where)
+
+
+def broken_chain(stream: UUID, lines: Sequence[bytes]) -> str | None:
+    """Return where the events of a stream do not follow from one another; None where all do."""
+    before, at = genesis(stream), ""
+    for seq, line in enumerate(lines):
+        try:
+            event = parse(line)
+        except RecordError as error:
+            return f"seq {seq}: {error.detail}"
+        if not isinstance(event, dict) or event.get("game") != str(stream):
+            return f"seq {seq}: an event of something else"
+        if event.get("seq") != seq:
+            return f"seq {seq}: it calls itself {event.get('seq')}"
+        if event.get("prev") != before.hex():
+            which = f"seq {seq - 1} or {seq} was changed" if seq else "it was changed"
+            return f"seq {seq}: prev is not the head of the event before: {which}"
+        if str(event.get("at")) < at:
+            return f"seq {seq}: earlier than the event before"
+        before, at = head(line), str(event.get("at"))
+    return None
+
+
+def _other_end(found: StreamSlice) -> str | None:
+    if len(found.events) != found.version:
+        return f"it has {len(found.events)} events, and {found.version} are recorded"
+    if not found.events or head(found.events[-1]) != found.head:
+        return "its last event has another head than the one recorded"
+    return None
+
+
+def _verified(bundle: Bundle, where: str) -> Iterator[Fault]:
+    for finding in verify_bundle(bundle).findings:
+        if finding.result is Result.FAIL:
+            place = "" if finding.seq is None else f"seq {finding.seq}: "
+            yield Fault(where=where, check=finding.check.value, reason=f"{place}{finding.reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much there is to check."""
+
+    streams: int
+    leaves: int
+
+
+def extent_of(database: Database) -> Extent:
+    """Return how much there is to check."""
+    [(streams, leaves)] = database.fetch("check_extent")
+    return Extent(streams=streams, leaves=leaves)
+
+
+def whole_check(
+    database: Database,
+    archive: Path | None,
+    keys: Sequence[NoteVerifier] | None,
+    progress: Progress,
+    keyring: Keys | None = None,
+) -> Iterator[Progress]:
+    """
+    Go on with a check to its end; yield after each step how far it is and what it found.
+
+    With a keyring the stored refused attempts are opened and compared with the seals.
+    """
+    store = PostgresStore(database, Bundles(archive))
+    for step in check_streams(database, store, progress, keyring):
+        yield (progress := step)
+    yield from LogCheck(database, store, keys).run(progress)

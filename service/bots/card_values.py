@@ -1,0 +1,80 @@
+"""Values of cards for bots: the rules of the table, and the worth of each rank."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+
+from service.bots.bot import Move, View
+from service.domain.ruleset import Asks, Plays, Ruleset
+from service.rulesets.catalogue import catalogue, own_ruleset
+
+FAMILIAR = "shithead"
+"""The ruleset assumed if a view has neither settings nor a ruleset of the catalogue."""
+
+
+def rules_of(view: View) -> Ruleset:
+    """Return the rules by which a bot values cards; its legal moves come with the view."""
+    ruleset = view["ruleset"]
+    own = None if ruleset["id"] in catalogue() else ruleset.get("settings")
+    options, settings = (json.dumps(value, sort_keys=True) for value in (ruleset["options"], own))
+    return _rules(ruleset["id"], options, settings, view["hand"] % 2)
+
+
+def heights(view: View) -> dict[str, int]:
+    """Return the place of each rank in the order of the table, jokers above all."""
+    order = rules_of(view).order
+    return {**{rank: place for place, rank in enumerate(order)}, "X": len(order)}
+
+
+def worth(view: View) -> dict[str, int]:
+    """Return the worth of each rank to a bot, from 0 to about 30; cheap ranks are played first."""
+    return _worth(rules_of(view))
+
+
+def own_seat(view: View) -> View:
+    """Return the bot's own seat in a view."""
+    seat: View = view["seats"][view["as"]]
+    return seat
+
+
+def of_type(moves: Sequence[Move], kind: str) -> list[Move]:
+    """Return the moves of one type."""
+    return [move for move in moves if move["type"] == kind]
+
+
+@lru_cache(maxsize=256)
+def _rules(identity: str, options: str, settings: str, parity: int) -> Ruleset:
+    definition, own = catalogue().get(identity), json.loads(settings)
+    if own is not None:
+        pinned = {"id": identity, "options": json.loads(options), "settings": own}
+        return own_ruleset(pinned, 2 - parity)
+    if definition is None:
+        return catalogue()[FAMILIAR].ruleset({})
+    return definition.ruleset(json.loads(options), hand=2 - parity)
+
+
+def _worth(ruleset: Ruleset) -> dict[str, int]:
+    # Not cached: a ruleset contains mappings and has no hash; this is quick.
+    return {rank: _worth_of(ruleset, rank) for rank in (*ruleset.order, "X")}
+
+
+def _worth_of(ruleset: Ruleset, rank: str) -> int:
+    """Return the height of a rank, with a bonus for ranks that rescue a seat or burden others."""
+    order = [str(r) for r in ruleset.order]
+    worth = order.index(rank) if rank in order else len(order)
+    rule = next((rule for name, rule in ruleset.ranks.items() if name == rank), None)
+    if rule is None:
+        return worth
+    if rule.plays is Plays.ANYTHING:
+        worth = max(worth, 8) + 6
+    if rule.plays is Plays.WITH_COMPANION:
+        worth = 9  # helps with another card, and is a burden as the last one
+    if rule.burns:
+        worth += 8
+    if rule.asks in (Asks.AT_MOST, Asks.BELOW) or rule.skips:
+        worth += 1
+    if rule.covers:
+        worth -= 6
+    return worth

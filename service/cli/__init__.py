@@ -1,0 +1,1 @@
+"""The commands of `shithead`, one a file; heavy imports wait until a command runs."""

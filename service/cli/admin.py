@@ -1,0 +1,250 @@
+"""`shithead admin`: operator actions on players, tables and games, each recorded in the trail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import click
+
+from service.cli.admin_archive import archive
+from service.cli.admin_disputes import answer, disputes
+from service.cli.admin_session import (
+    AdminOptions,
+    AdminSession,
+    admin_session,
+    operator_name,
+    report_refusals,
+)
+
+if TYPE_CHECKING:
+    from service.application.operations import StuckGame
+    from service.store.operator import TrailEntry
+
+STUCK: Final = 2
+"""Exit status of `stuck` if it found games; 1 means refused or failed."""
+
+
+@click.group(short_help="Operator actions: players, tables, games, archive, audit trail.")
+@click.option(
+    "--database-url",
+    envvar="SHITHEAD_DATABASE_URL",
+    show_envvar=True,
+    metavar="URL",
+    help="postgresql://owner@host/database: connect as the owner, not as the service's role.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=Path(".shithead"),
+    show_default=True,
+    metavar="FOLDER",
+    help="The data folder of a running `shithead up`; ignored with --database-url.",
+)
+@click.option(
+    "--key-file",
+    envvar="SHITHEAD_KEY_FILE",
+    show_envvar=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The key file of the service.  [default: SHITHEAD_KEYS, or keys.json in --data]",
+)
+@click.option(
+    "--as",
+    "operator",
+    metavar="NAME",
+    help="The operator named in the trail.  [default: your user name]",
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@click.pass_context
+def admin(
+    context: click.Context,
+    database_url: str | None,
+    data: Path,
+    key_file: Path | None,
+    operator: str | None,
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """
+    Act as the operator of a server, with the privileges of the database's owner.
+
+    Every action, also a refused one, is recorded in an append-only trail, in the same
+    transaction: operator, time, action, target and outcome. The trail contains no names
+    of players.
+
+    \b
+      shithead admin stuck                       list games that have stopped, with the cause
+      shithead admin abort GAME                  end a game and publish its seed
+      shithead admin close TABLE                 allow no more hands at a table
+      shithead admin revoke-token PLAYER         invalidate a player's token
+      shithead admin rename PLAYER NAME          change a player's name
+      shithead admin erase PLAYER                erase personal data; games stay valid
+      shithead admin archive --older-than 90     move sealed games into files
+      shithead admin disputes                    list disputes against the server
+      shithead admin answer DISPUTE TEXT         make a statement for the server
+      shithead admin trail                       list the actions of operators
+
+    Exit status: 0 done; 1 refused or failed, with the reason; 2 `stuck` found games.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    context.obj = AdminOptions(
+        database_url=database_url,
+        data=data,
+        key_file=key_file,
+        operator=operator_name(operator),
+        yes=yes,
+        as_json=as_json,
+    )
+
+
+admin.add_command(archive)
+admin.add_command(disputes)
+admin.add_command(answer)
+
+
+@admin.command(name="revoke-token", short_help="Invalidate a player's token.")
+@click.argument("player", type=click.UUID)
+@click.pass_obj
+def revoke_token(options: AdminOptions, player: UUID) -> None:
+    """Invalidate the token of PLAYER, who needs the recovery code to get a new one."""
+    _do(options, "revoke-token", player, lambda o: o.operating.revoke(player))
+
+
+@admin.command(short_help="Change a player's name.")
+@click.argument("player", type=click.UUID)
+@click.argument("name")
+@click.pass_obj
+def rename(options: AdminOptions, player: UUID, name: str) -> None:
+    """Change the name of PLAYER to NAME: 1 to 40 characters, as at registration."""
+    from marshmallow import ValidationError
+
+    from schemas.players import RegistrationSchema
+
+    try:
+        wanted = RegistrationSchema().load({"name": name})["name"]
+    except ValidationError:
+        raise click.UsageError("a name has 1 to 40 printable characters") from None
+    _do(options, "rename", player, lambda o: o.operating.rename(player, wanted))
+
+
+@admin.command(short_help="Erase a player's personal data.")
+@click.argument("player", type=click.UUID)
+@click.pass_obj
+def erase(options: AdminOptions, player: UUID) -> None:
+    """Erase the personal data of PLAYER, as DELETE /v1/players/me does; refused during a hand."""
+
+    def work(session: AdminSession) -> None:
+        name = session.operating.name_of(player)
+        options.confirm(f"erase player {player}" + (f" ({name})" if name else ""))
+        session.operating.erase(player)
+
+    _do(options, "erase", player, work)
+
+
+@admin.command(short_help="Close a table.")
+@click.argument("table", type=click.UUID)
+@click.pass_obj
+def close(options: AdminOptions, table: UUID) -> None:
+    """Close TABLE without asking its host; refused during a hand (`abort` ends the hand)."""
+
+    def work(session: AdminSession) -> None:
+        options.confirm(f"close table {table}")
+        session.operating.close(table)
+
+    _do(options, "close", table, work)
+
+
+@admin.command(short_help="End a game that cannot be finished.")
+@click.argument("game", type=click.UUID)
+@click.pass_obj
+def abort(options: AdminOptions, game: UUID) -> None:
+    """End GAME with cause `operator`: seed published, no loser, the table can deal again."""
+
+    def work(session: AdminSession) -> None:
+        options.confirm(f"abort game {game} and publish its cards")
+        session.operating.abort(game)
+
+    _do(options, "abort", game, work)
+
+
+@admin.command(short_help="List games that have stopped.")
+@click.option(
+    "--late",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A game is stuck if it is overdue by more than this.",
+)
+@click.pass_obj
+def stuck(options: AdminOptions, late: float) -> int:
+    """
+    List games that the server should continue and does not, with the time and the cause.
+
+    A game is stuck if a bot's turn, a deadline, the end of a jump-in window or of the
+    entropy phase is long overdue, or if its seed cannot be decrypted. A game that waits
+    for a person at a table without a clock is not stuck.
+
+    Exit status: 0 no game is stuck, 2 some games are, 1 failed.
+    """
+    with admin_session(options) as session:
+        found = session.operating.stuck(late=timedelta(seconds=late))
+    for game in found:
+        options.print(_stuck_json(game), f"{game.id}  since {game.since:%F %T}  {game.why}")
+    return STUCK if found else 0
+
+
+@admin.command(short_help="List the actions of operators.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Maximum number of entries.",
+)
+@click.pass_obj
+def trail(options: AdminOptions, limit: int) -> None:
+    """List the recorded actions of operators, newest first; reading the trail is recorded too."""
+    with admin_session(options) as session:
+        found = session.operating.trail(limit=limit)
+    for entry in found:
+        line = f"{entry.at:%F %T}  {entry.operator}  {entry.act}"
+        options.print(_trail_json(entry), f"{line}  {entry.target or '-'}  {entry.outcome}")
+
+
+def _do(
+    options: AdminOptions, act: str, target: UUID, work: Callable[[AdminSession], None]
+) -> None:
+    """Carry out an action and print its outcome."""
+    with admin_session(options) as session, report_refusals(options, act, target):
+        work(session)
+    outcome = {"act": act, "target": str(target), "outcome": "done"}
+    options.print(outcome, f"done: {act} {target}")
+
+
+def _stuck_json(game: StuckGame) -> dict[str, Any]:
+    from service.shx.canonical import format_time
+
+    return {
+        "game": str(game.id),
+        "version": game.version,
+        "since": format_time(game.since),
+        "why": game.why,
+    }
+
+
+def _trail_json(entry: TrailEntry) -> dict[str, Any]:
+    from service.shx.canonical import format_time
+
+    return {
+        "at": format_time(entry.at),
+        "operator": entry.operator,
+        "act": entry.act,
+        "target": None if entry.target is None else str(entry.target),
+        "outcome": entry.outcome,
+    }

@@ -1,0 +1,312 @@
+"""`shithead backup` and `shithead restore`: the database to a file and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from service.cli.keys import (
+    KeysAtHand,
+    closed,
+    key_file_of,
+    keys_at_hand,
+    opening,
+    read_keys,
+    signer_at_hand,
+    write_keys,
+)
+from service.cli.service_options import database_of, of_a_service
+from service.config import variable
+
+if TYPE_CHECKING:
+    from service.application.erasures import ErasureFile
+    from service.backup.amends import Amends
+    from service.backup.backup import Authenticity, Manifest
+    from service.keys.keyring import Keyring
+    from service.public_log.sequencer import Signed
+
+
+@click.command(short_help="Write the database to a file while the service runs.")
+@click.argument("target", type=click.Path(path_type=Path))
+@of_a_service
+@click.option(
+    "--keys",
+    type=click.Path(path_type=Path),
+    help="Copy the keys to this new file too; store it apart from the backup.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def backup(
+    target: Path,
+    database_url: str | None,
+    data: Path,
+    key_file: Path | None,
+    keys: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """
+    Write a backup of the whole database to TARGET, a new file or a folder.
+
+    It is a consistent snapshot of all tables; the service may be running. The keys are
+    not part of it, and without them the cards of running games cannot be decrypted: back
+    up the keys with --keys, to another place, once and after every `rotate-keys`. If the
+    keys are available, the backup is signed, so that a restore detects changes.
+    Archived games (`shithead admin archive`) are not in the database: copy the archive
+    folder as well.
+
+    Exit status: 0 the backup is complete and on disk, 1 it failed, with the reason.
+    """
+    from service.backup.backup import BackupError, back_up, described
+
+    if keys is not None and keys.exists():
+        raise click.ClickException(f"{keys} already exists: name a new file for the keys")
+    now, signer = datetime.now(UTC), signer_at_hand(key_file, data)
+    path = target / f"shithead-{now:%Y%m%dT%H%M%SZ}.backup" if target.is_dir() else target
+    try:
+        with database_of(database_url, data) as url:
+            manifest = back_up(url, path, now=now, signer=signer)
+    except BackupError as error:
+        raise click.ClickException(str(error)) from None
+    if keys is not None:
+        write_keys(opening(keys_at_hand(key_file, data), manifest.keys), keys)
+    _print(described(manifest), path, as_json=as_json)
+    if signer is None and not as_json:
+        click.echo("the backup is not signed: no keys were found", err=True)
+    if keys is None and not as_json:
+        click.echo("the backup does not contain the keys: see --keys", err=True)
+    return 0
+
+
+@click.command(short_help="Restore a backup into an empty database.")
+@click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@of_a_service
+@click.option(
+    "--keys",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The backup of the keys; it becomes the key file if there is none.",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The newest known checkpoint of the public log; see below.",
+)
+@click.option(
+    "--end-tokens",
+    is_flag=True,
+    help="Invalidate all tokens, also those replaced since the backup. Recovery codes stay.",
+)
+@click.option(
+    "--erasures",
+    envvar="SHITHEAD_ERASURES",
+    show_envvar=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The list of erased players.  [default: erased-players.txt beside the key file]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def restore(
+    source: Path,
+    database_url: str | None,
+    data: Path,
+    key_file: Path | None,
+    keys: Path | None,
+    checkpoint: Path | None,
+    erasures: Path | None,
+    *,
+    end_tokens: bool,
+    as_json: bool,
+) -> int:
+    """
+    Restore the backup SOURCE into an empty database, as its owner.
+
+    The hashes in the backup are checked before anything is written, and the schema is
+    migrated to the one of this release. The restore is one transaction; a database that is
+    not empty is refused. Run `shithead check` afterwards.
+
+    \b
+    Do not continue from a backup that is older than a published checkpoint of the public
+    log: the service would sign a second, contradictory tree, which proves it dishonest.
+    Pass the newest checkpoint with --checkpoint, and such a backup is refused. Find it
+      in log.checkpoint, beside the key file of the lost service, or
+      at a witness, a monitor or anybody who fetched /v1/log/checkpoint.
+    It is stored as log.checkpoint (SHITHEAD_LOG_CHECKPOINT, else beside the keys) unless
+    that file has a larger tree. Without --checkpoint, the newest one in the backup is used:
+    the sequencer continues from it, and signs nothing if a witness or log.checkpoint proves
+    a larger tree.
+
+    The cards of running games can be decrypted only with the keys that sealed them. Pass
+    the backup of the keys with --keys, or put them where the service reads them. If keys
+    are missing, the restore reports it and restores the games all the same.
+
+    A backup revives tokens that were replaced or revoked since, and players who were
+    erased. With --end-tokens, every player needs the recovery code for a new token.
+    Players in the list of erased players are erased again; the service keeps that list
+    outside the database, beside the key file (SHITHEAD_ERASURES).
+
+    A backup is signed with the key of the service. If it is unsigned, or signed with an
+    unknown key, the restore prints a warning: results, players or tokens may have been
+    changed. An invalid signature is refused.
+
+    Exit status: 0 restored, 1 nothing was changed, with the reason.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    from service.application.erasures import ErasureFile
+    from service.backup import restore as restoring
+    from service.backup.amends import Amends
+    from service.backup.backup import Backup, BackupError
+    from service.config import ERASURES
+
+    place, at_hand = key_file_of(key_file, data), keys_at_hand(key_file, data)
+    given = None if keys is None else KeysAtHand(where=str(keys), keyring=read_keys(keys))
+    newest = None if checkpoint is None else checkpoint.read_bytes()
+    listed = ErasureFile(erasures or place.with_name(ERASURES))
+    try:
+        amends = Amends(end_tokens=end_tokens, erased=listed.read())
+        if given is not None:
+            _refuse_other_keys(at_hand, opening(given, Backup(source).manifest.keys))
+        with database_of(database_url, data, new=True) as url:
+            manifest = restoring.restore(url, source, checkpoint=newest, amends=amends)
+            signed = newest or _published(url)
+    except (BackupError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    at_hand = _store_beside(place, at_hand, given, signed, listed)
+    _print_restored(manifest, amends, at_hand, source, as_json=as_json)
+    if not listed.path.exists() and not as_json:
+        click.echo(_REVIVED.format(path=listed.path), err=True)
+    if newest is None and not as_json:
+        click.echo(_rollback_warning(manifest), err=True)
+    return 0
+
+
+def _store_beside(
+    place: Path,
+    at_hand: KeysAtHand,
+    given: KeysAtHand | None,
+    signed: bytes | None,
+    listed: ErasureFile,
+) -> KeysAtHand:
+    """Store keys, checkpoint and erasures where the service reads them; return its keys."""
+    from service.config import ERASURES
+    from service.public_log.sequencer import beside
+
+    if at_hand.keyring is None and given is not None and given.keyring is not None:
+        write_keys(given.keyring, place)
+        at_hand = given
+    if signed is not None:
+        _store_checkpoint(beside(place, _log_checkpoint()), signed)
+    _copy_erasures(listed, place.with_name(ERASURES))
+    return at_hand
+
+
+def _published(url: str) -> bytes | None:
+    """Return the newest checkpoint in the restored database."""
+    from service.store.database import Database
+    from service.store.public_log import PostgresLog
+
+    database = Database(url, size=1)
+    try:
+        found = PostgresLog(database).published()
+        return None if found is None else found.note
+    finally:
+        database.close()
+
+
+def _log_checkpoint() -> Path | None:
+    """Return the path of log.checkpoint that this environment sets, or None."""
+    place = os.environ.get(variable("log_checkpoint"), "").strip()
+    return Path(place) if place else None
+
+
+def _store_checkpoint(memory: Signed, newest: bytes) -> None:
+    """Store the checkpoint for the sequencer; a failure is only reported."""
+    from service.shx.canonical import RecordError
+
+    try:
+        if memory.place is not None:
+            memory.place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        memory.keep(newest)
+    except (OSError, RecordError) as error:
+        click.echo(f"{memory.place} was not written: {error}", err=True)
+
+
+def _copy_erasures(listed: ErasureFile, place: Path) -> None:
+    """Copy the list of erased players to `place`, for later restores; failures are reported."""
+    from service.application.erasures import ErasureFile
+    from service.store.rows import Erasure
+
+    if listed.path == place or not listed.path.exists():
+        return
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        erasures = [Erasure(player=player, at=at) for player, at in listed.read().items()]
+        ErasureFile(place).add(erasures)
+    except (OSError, ValueError) as error:
+        click.echo(f"{place} was not written: {error}", err=True)
+
+
+def _authenticity(source: Path, at_hand: KeysAtHand) -> Authenticity:
+    """Return whether a backup was signed with one of these keys."""
+    from service.backup.backup import Backup
+
+    known = () if at_hand.keyring is None else at_hand.keyring.publics
+    with closing(Backup(source)) as backup:
+        return backup.authenticity(known)
+
+
+_REVIVED = "{path} does not exist: players erased since the backup are restored (--erasures)"
+_DOUBTS: Mapping[str, str] = {
+    "unsigned": "the backup is not signed",
+    "unknown-key": "the backup is signed with an unknown key",
+}
+
+
+def _print_restored(
+    manifest: Manifest, amends: Amends, at_hand: KeysAtHand, source: Path, *, as_json: bool
+) -> None:
+    """Print what was restored, ended and erased, and whether the backup is authentic."""
+    from service.backup.backup import described
+
+    lost, signed = at_hand.lacking(manifest.keys), _authenticity(source, at_hand).value
+    checked = {"lacking": lost, "authenticity": signed}
+    counts = {"tokens_ended": amends.ended, "erased": amends.erased}
+    _print({**described(manifest), **checked, **counts}, source, as_json=as_json)
+    if not as_json:
+        click.echo(f"{amends.ended} tokens ended, {amends.erased} players erased again")
+    if signed in _DOUBTS and not as_json:
+        click.echo(
+            f"{_DOUBTS[signed]}: its results, players and tokens may have been changed "
+            "(shithead check --deep verifies all but names and tokens)",
+            err=True,
+        )
+    if lost:
+        click.echo(f"{closed(at_hand, lost)}: add them before you start the service", err=True)
+
+
+def _refuse_other_keys(at_hand: KeysAtHand, keyring: Keyring) -> None:
+    if at_hand.keyring is not None and at_hand.keyring.to_text() != keyring.to_text():
+        raise click.ClickException(f"{at_hand.where} already exists and has other keys")
+
+
+def _print(fields: dict[str, Any], path: Path, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"file": str(path), **fields}))
+        return
+    click.echo(f"{path}: of {fields['made_at']}, written by {fields['engine']}")
+    click.echo(
+        f"{fields['rows']} rows, {fields['games']} games, {fields['running']} of them running, "
+        f"{fields['leaves']} leaves of the public log"
+    )
+    if fields["keys"]:
+        click.echo(f"its running games need the keys {', '.join(fields['keys'])}")
+
+
+def _rollback_warning(manifest: Manifest) -> str:
+    return (
+        f"the public log has {manifest.leaves} leaves: if a checkpoint with more was ever "
+        "published, do not continue from this backup (see --checkpoint)"
+    )

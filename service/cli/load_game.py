@@ -1,0 +1,331 @@
+"""Load a game from a file or server, with the faults found by the verifier."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from schemas.views import Json
+from service.domain.cards import HIDDEN, Card
+from service.domain.commands import Seat
+from service.domain.view import ALL, Viewer
+from service.replay.frames import frames, past_view
+from service.replay.history import Known, RecordedEvent, decode_line, sealed_deck, unknown_from
+from service.shx.bundle import OPENINGS, Bundle, NotABundle, read_log
+from service.shx.canonical import RecordError, parse
+from service.shx.chain import decode_event, head
+from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
+from service.shx.refusals import sealed_refusals
+from service.shx.tlog.notes import parse_note
+from service.verify.authorship import Authorship
+from service.verify.evidence import OutsideEvidence
+from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all
+from service.verify.finding import Check, Finding, Result, Weight
+from service.verify.report import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """A fault that a check found in an event."""
+
+    seq: int
+    check: Check
+    reason: str
+    rule: str | None = None
+
+    @property
+    def line(self) -> str:
+        """Return it as one line of text."""
+        return f"{self.check}: {self.reason}" + (f" [{self.rule}]" if self.rule else "")
+
+
+def against_events(
+    failed: Sequence[Finding], game: UUID, lines: Sequence[bytes], given: OutsideEvidence
+) -> tuple[Against, ...]:
+    """
+    Return the faults of each event of a log, in the order of the events.
+
+    A receipt that names another head disputes every event since the last receipt that
+    agrees: any of them may have been changed.
+    """
+    found = [
+        Against(seq=one.seq, check=finding.check, reason=one.reason, rule=one.rule)
+        for finding in failed
+        for one in finding.objections
+        if one.seq is not None and one.weight is not Weight.NOTHING
+    ]
+    disputed = {one.seq for one in found if one.check is Check.RECEIPTS}
+    if any(finding.check is Check.RECEIPTS for finding in failed):
+        found += [one for one in _contradicted(game, lines, given) if one.seq not in disputed]
+    return tuple(sorted(found, key=lambda one: (one.seq, list(Check).index(one.check))))
+
+
+def marks(against: Sequence[Against]) -> Mapping[int, Sequence[str]]:
+    """Return the lines to print under each event of a transcript."""
+    found: dict[int, list[str]] = {}
+    for one in against:
+        found.setdefault(one.seq, []).append(one.line)
+    return found
+
+
+def _contradicted(game: UUID, lines: Sequence[bytes], given: OutsideEvidence) -> Iterator[Against]:
+    """Yield a fault for each event from the last confirmed receipt to a contradicting one."""
+    usable = [one for one in _receipts(given) if one.game == game and one.seq < len(lines)]
+    receipts = sorted(usable, key=lambda receipt: receipt.seq)
+    agreed = [one.seq for one in receipts if one.head == head(lines[one.seq])]
+    unsure = "" if given.server_keys else " (if the server signed it, which is not shown)"
+    done = -1
+    for receipt in receipts:
+        seq = receipt.seq
+        if seq in agreed:
+            continue
+        since = max((one for one in agreed if one < seq), default=-1) + 1
+        from_ = "" if not since else f"a receipt agrees up to seq {since - 1}, and "
+        reason = f"{from_}one for seq {seq} is of another history{unsure}"
+        for one in range(max(since, done + 1), seq):
+            yield Against(seq=one, check=Check.RECEIPTS, reason=reason)
+        done = seq
+
+
+def _receipts(given: OutsideEvidence) -> Iterator[Receipt]:
+    """Yield the readable receipts; if server keys are given, only those they signed."""
+    keys = given.server_keys
+    for note in given.receipts:
+        try:
+            if keys:
+                yield check_receipt(note, keys)
+            else:
+                yield parse_receipt_body(parse_note(note).text)
+        except RecordError:
+            continue
+
+
+TIMEOUT: Final = 30  # seconds
+MAX_LOG: Final = 256 << 20  # bytes
+SEALS: Final = ("game_sealed", "game_aborted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One event of a replay, with the view of the game after it."""
+
+    seq: int
+    at: str
+    by: Seat | None
+    type: str
+    caption: str
+    data: Mapping[str, Any]
+    view: Json
+    known: Known  # the source of the view: the deck, or public events only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """The readable events of a log, the known cards of its deck, and its faults."""
+
+    log: tuple[RecordedEvent, ...]
+    deck: tuple[Card, ...] | None
+    owner: Seat | None  # the seat whose openings are in the bundle
+    failed: tuple[Finding, ...]  # the failed checks
+    against: tuple[Against, ...]  # their faults, by event
+    unread: int  # number of lines after `log` that are not its next events
+    lacking: tuple[str, ...]  # why some evidence could not be checked
+    wording: str  # the conclusion of the report
+    authorship: Authorship  # which events the server signed
+    refusals_proven: bool  # whether the seal confirms the refused attempts
+
+    @property
+    def fault(self) -> str | None:
+        """Return the first failed check with its reason and rule; None for a valid log."""
+        if not self.failed:
+            return None
+        first = self.failed[0]
+        rule = f" [{first.rule}]" if first.rule else ""
+        more = f"; {first.others}" if first.further else ""
+        return f"{self.wording}. {first.check}: {first.reason}{rule}{more}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return the warnings to print before the game."""
+        return [*([self.fault] if self.fault else []), *self.lacking]
+
+    @property
+    def status(self) -> int:
+        """Return the exit status: as `verify`, except that an unfinished game passes."""
+        if self.failed:
+            return FAILED
+        return MISSING if self.lacking else PASSED
+
+    def against_move(self, first: int, last: int) -> list[Against]:
+        """Return the faults of the events `first` to `last`."""
+        return [one for one in self.against if first <= one.seq <= last]
+
+    @property
+    def sealed(self) -> bool:
+        """Return whether the game is over and everything in it is public."""
+        return self.log[-1].type in SEALS
+
+    @property
+    def seats(self) -> int:
+        """Return the number of seats."""
+        return len(self.log[0].fields["data"]["seats"])
+
+    def viewers(self) -> tuple[Viewer, ...]:
+        """Return the viewers this recording can show, the best-informed first."""
+        if self.sealed:
+            return (ALL, None, *range(self.seats))
+        return (None,) if self.owner is None else (self.owner, None)
+
+
+class NotFetched(Exception):
+    """The server does not return the log, or does not answer."""
+
+
+def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recording:
+    """
+    Return the game in a bundle or log, verified; an invalid one as far as it can be read.
+
+    Receipts, keys and proofs come from `outside`. Raises NotABundle if the first event
+    cannot be read, and the exceptions of `evidence_of`.
+    """
+    given, proofs = evidence_of(outside or VerifyOptions())
+    bundle = read_log(data)
+    log = tuple(_readable(bundle.lines))
+    if not log or log[0].type != "game_created":
+        raise NotABundle("its first event cannot be read")
+    report = verify_all([bundle], given, proofs)[0]
+    failed = tuple(f for f in report.findings if f.result is Result.FAIL)
+    owner = _owner(bundle)
+    return Recording(
+        log=log,
+        deck=sealed_deck(log) or (None if owner is None else _opened(bundle, log)),
+        owner=owner,
+        failed=failed,
+        against=against_events(failed, UUID(log[0].fields["game"]), bundle.lines, given),
+        unread=len(bundle.lines) - len(log),
+        lacking=tuple(_lacking(report)),
+        wording=report.wording,
+        authorship=report.authorship,
+        refusals_proven=_refusals_proven(log, report),
+    )
+
+
+def fetch_log(address: str, game: UUID) -> bytes:
+    """Return the stored public log of a game from a server; raises NotFetched."""
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise NotFetched(f"{address} is not an address like http://127.0.0.1:8080")
+    request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
+        f"{address.rstrip('/')}/v1/games/{game}/events", headers={"Accept": "application/x-ndjson"}
+    )
+    try:
+        with _opener(address).open(request, timeout=TIMEOUT) as answer:
+            data: bytes = answer.read(MAX_LOG + 1)
+    except urllib.error.HTTPError as error:
+        raise NotFetched(f"{address} answers {error.code}: {_detail(error)}") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NotFetched(f"{address} does not answer: {error}") from None
+    if len(data) > MAX_LOG:
+        raise NotFetched(f"{address} sends more than {MAX_LOG} bytes")
+    return data
+
+
+def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[Step], str | None]:
+    """Return the steps for a viewer, and a note if later ones are known only in part."""
+    steps: list[Step] = []
+    note = None
+    try:
+        for step in _steps(recording, viewer):
+            if step.known is not (steps[-1].known if steps else Known.DECK):
+                note = unknown_from(step.seq, step.known)
+            steps.append(step)
+    except (ValueError, LookupError, TypeError):
+        return steps, f"From seq {len(steps)} on, the log cannot be replayed."
+    return steps, note
+
+
+def _steps(recording: Recording, viewer: Viewer) -> Iterator[Step]:
+    log = recording.log
+    for frame in frames((r.event for r in log), deck=recording.deck, viewer=viewer):
+        record = log[frame.seq]
+        yield Step(
+            seq=frame.seq,
+            at=record.at,
+            by=record.by,
+            type=record.type,
+            caption=frame.caption,
+            data=record.fields["data"],
+            view=past_view(log, frame.game, viewer),
+            known=frame.known,
+        )
+
+
+def _readable(lines: Sequence[bytes]) -> Iterator[RecordedEvent]:
+    """
+    Yield the events up to the first line that is not the next of the game.
+
+    Events with a broken chain are included: they are marked as false, not hidden.
+    """
+    game = None
+    try:
+        for seq, line in enumerate(lines):
+            event = decode_event(line)
+            game = game or event["game"]
+            if (event["seq"], event["game"]) != (seq, game):
+                return
+            yield decode_line(line)
+    except (RecordError, ValueError, KeyError, TypeError):
+        return
+
+
+def _refusals_proven(log: Sequence[RecordedEvent], report: Report) -> bool:
+    """Return whether a seal of version 2 confirms the refused attempts in the bundle."""
+    [seal] = [finding for finding in report.findings if finding.check is Check.SEAL]
+    return seal.result is Result.PASS and sealed_refusals(log[-1].fields) is not None
+
+
+def _lacking(report: Report) -> Iterator[str]:
+    """Yield why evidence could not be checked: the server's key is missing."""
+    for finding in report.findings:
+        given = finding.check in (Check.RECEIPTS, Check.ANCHOR) and finding.check in report.asked
+        if given and finding.result is Result.MISSING:
+            yield f"{finding.check}: missing {finding.reason}"
+
+
+def _owner(bundle: Bundle) -> Seat | None:
+    profile = bundle.profile or ""
+    seat = profile.removeprefix("seat-")
+    return int(seat) if seat != profile and OPENINGS in bundle.files else None
+
+
+def _opened(bundle: Bundle, log: Sequence[RecordedEvent]) -> tuple[Card, ...] | None:
+    """Return the deck as a seat may see it, from the openings in its bundle."""
+    fixed = next((r.fields["data"]["cards"] for r in log if r.type == "deck_committed"), None)
+    if fixed is None:
+        return None
+    try:
+        openings = {int(o["p"]): Card(o["card"]) for o in parse(bundle.files[OPENINGS])}
+    except (RecordError, TypeError, KeyError, ValueError):
+        return None
+    return tuple(openings.get(p, Card(HIDDEN)) for p in range(len(fixed)))
+
+
+def _opener(address: str) -> urllib.request.OpenerDirector:
+    """Return a URL opener; addresses of this machine bypass proxies."""
+    if urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost"):
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener()
+
+
+def _detail(error: urllib.error.HTTPError) -> str:
+    try:
+        problem = json.loads(error.read(1 << 16))
+        return str(problem.get("detail") or problem["title"])
+    except (ValueError, KeyError, AttributeError, OSError):
+        return str(error.reason)

@@ -1,0 +1,222 @@
+"""`shithead replay`: show a game step by step in the terminal, or as text."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from service.cli.evidence_options import evidence_options
+from service.cli.load_game import (
+    NotFetched,
+    Recording,
+    Step,
+    fetch_log,
+    marks,
+    read_recording,
+    steps_of,
+)
+from service.cli.screen import Place, Shown, after_key, keyboard, printable, screen, viewer_name
+from service.domain.view import Viewer
+from service.replay.captions import counted
+from service.replay.history import Known
+from service.replay.transcript import marked, transcript
+from service.shx.bundle import NotABundle
+from service.shx.canonical import RecordError
+from service.verify.files import VerifyOptions, contents
+from service.verify.finding import Check
+
+REDRAW_SECONDS = 0.5  # after which a changed size of the window is noticed
+
+
+class NotGiven(click.ClickException):
+    """The server does not return the game."""
+
+    exit_code = 1
+
+
+class NotALog(click.ClickException):
+    """The file is missing, or is no log of a game; exit status as in `verify`."""
+
+    exit_code = 3
+
+
+@click.command(short_help="Go through a game step by step.")
+@click.argument("game", metavar="GAME")
+@click.option(
+    "--as",
+    "viewer",
+    metavar="public|all|SEAT",
+    help="The view to show.  [default: all if sealed, else the seat of the bundle, or public]",
+)
+@click.option(
+    "--at", type=click.IntRange(1), default=1, metavar="VERSION", help="The version to start at."
+)
+@click.option(
+    "--url",
+    envvar="SHITHEAD_URL",
+    show_envvar=True,
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    help="The server to fetch the game from if GAME is an id.",
+)
+@click.option("--text", is_flag=True, help="Print a transcript instead.")
+@evidence_options
+def replay(
+    game: str, viewer: str | None, at: int, url: str, outside: VerifyOptions, *, text: bool
+) -> int:
+    """
+    Go through a recorded game, turn by turn.
+
+    GAME is an evidence bundle (.shx), a log (events.jsonl), or the id of a game, whose
+    public log is fetched from the server. To replay a private game, download its bundle
+    with your token and replay the file.
+
+    \b
+    Keys:
+      → n space enter   next          g   go to a version (type it, then enter)
+      ← p backspace     back          v   the next viewer
+      home, end         first, last   q   quit
+
+    Cards are written as in the log: Th is the ten of hearts, X1 a joker, 7c/2 the
+    seven of clubs of the second deck, ?? a hidden card, ## a face-down card. Cards that an
+    event moved are highlighted.
+
+    Of a running game only the public view can be shown, or your own from a bundle with
+    profile=seat. The log is verified first, together with the receipts, keys and proofs
+    given. An invalid log is shown with its faults, and the events concerned are marked
+    with !; from an event that contradicts the deck on, only public information is shown.
+
+    With --text, or without a terminal, the game is printed as text: equal games give
+    equal text, so that two can be compared with diff.
+
+    Exit status: 0 shown, 1 shown, but the log is invalid, or the server does not return
+    the game, 2 shown, but receipts or proofs could not be checked without --server-key,
+    3 a file cannot be read, or is no bundle or log.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    recording = _recording(game, url, outside)
+    viewers = _viewers(recording, viewer)
+    for warning in recording.warnings:
+        click.echo(f"shithead replay: {printable(warning)}", err=True)
+    if text or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _print(recording, viewers[0])
+    _play(recording, viewers, at)
+    return recording.status
+
+
+def _recording(game: str, url: str, outside: VerifyOptions) -> Recording:
+    try:
+        return read_recording(_data(game, url), outside)
+    except NotFetched as error:
+        raise NotGiven(printable(str(error))) from None
+    except (NotABundle, RecordError, OSError) as error:
+        raise NotALog(printable(f"{game}: {error}")) from None
+
+
+def _data(game: str, url: str) -> bytes:
+    path = Path(game)
+    if path.exists():
+        return contents(path)
+    try:
+        identity = UUID(game)
+    except ValueError:
+        raise NotALog(printable(f"{game} is neither a file nor the id of a game")) from None
+    return fetch_log(url, identity)
+
+
+def _viewers(recording: Recording, wanted: str | None) -> tuple[Viewer, ...]:
+    """Return the available viewers, the requested one first."""
+    viewers = recording.viewers()
+    if wanted is None:
+        return viewers
+    named = {viewer_name(viewer): number for number, viewer in enumerate(viewers)}
+    if wanted not in named:
+        known = "public, all or the number of a seat"
+        why = f"--as is {known}" if recording.sealed else "the game is not sealed"
+        raise click.UsageError(f"no view of {wanted!r}: {why}; available: {', '.join(named)}")
+    first = named[wanted]
+    return (*viewers[first:], *viewers[:first])
+
+
+def _print(recording: Recording, viewer: Viewer) -> int:
+    text = transcript(
+        [record.event for record in recording.log],
+        deck=recording.deck,
+        viewer=viewer,
+        marks=marks(recording.against),
+    )
+    click.echo(printable_lines(_head(recording) + text + _rest(recording)), nl=False)
+    return recording.status
+
+
+def _head(recording: Recording) -> str:
+    """Return the faults of an invalid log, printed above its transcript; '' for a valid one."""
+    if not recording.failed:
+        return ""
+    lines = [recording.wording]
+    for finding in recording.failed:
+        where = "" if finding.seq is None else f"seq {finding.seq}: "
+        rule = f" [{finding.rule}]" if finding.rule else ""
+        lines.append(f"{finding.check}  {where}{finding.said}{rule}")
+    if any(finding.check is Check.RECEIPTS for finding in recording.failed):
+        lines.append(_OTHER_HISTORY)
+    lines.append("Faults of an event stand under it, in lines that begin with !")
+    return "".join(f"{line}\n" for text in lines for line in marked(text)) + "\n"
+
+
+_OTHER_HISTORY: Final = (
+    "A player who saved the events of the other history (events.jsonl) can prove it: "
+    "verify or replay that file with the same receipts."
+)
+
+
+def _rest(recording: Recording) -> str:
+    """Return a note on lines that could not be read as events; '' if there are none."""
+    if not recording.unread:
+        return ""
+    count = counted(recording.unread, "more line")
+    lines = marked(f"The log has {count}: the first of them is not the next event.")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def printable_lines(text: str) -> str:
+    """Return text with control characters replaced in each line."""
+    return "".join(f"{printable(line)}\n" for line in text.split("\n")[:-1])
+
+
+def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
+    """Show the steps on the whole screen, controlled by keys."""
+
+    @cache
+    def seen(number: int) -> tuple[list[Step], str | None]:
+        return steps_of(recording, viewers[number])
+
+    count = len(seen(0)[0])
+    place = Place(step=min(at, count) - 1)
+    with keyboard() as read, Live(screen=True, auto_refresh=False, console=Console()) as live:
+        while not place.over:
+            steps, fault = seen(place.viewer)
+            step = steps[min(place.step, len(steps) - 1)]
+            shown = Shown(
+                viewer=viewers[place.viewer],
+                versions=len(recording.log),
+                typed=place.typed,
+                warning=warning_of(recording, step, fault),
+            )
+            live.update(screen(step, shown), refresh=True)
+            for key in read(REDRAW_SECONDS):
+                place = after_key(place, key, steps=count, viewers=len(viewers))
+
+
+def warning_of(recording: Recording, step: Step, fault: str | None) -> str | None:
+    """Return the faults of an event; if it has none, those of the log."""
+    faults = [one.line for one in recording.against_move(step.seq, step.seq)] or recording.warnings
+    if fault and step.known is not Known.DECK:
+        faults = [*faults, fault]
+    return "; ".join(faults) + " (details: shithead verify)" if faults else None

@@ -1,0 +1,290 @@
+"""`shithead simulate`: let bots play hands, verify the logs, count the results."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from service.simulation.simulate import Plan, Report
+
+FAILED = 1
+
+
+def _bots(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return the names of bots; all if none is named."""
+    from service.bots.registry import bots
+
+    names = tuple(value.split(",")) if value else tuple(bots())
+    for name in names:
+        if name not in bots():
+            raise click.BadParameter(f"unknown bot {name!r}; known are {', '.join(bots())}")
+    return names
+
+
+def _options(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return options by name; a value is parsed as JSON if possible, else it is text."""
+    options: dict[str, Any] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE")
+        try:
+            options[name] = json.loads(text)
+        except ValueError:
+            options[name] = text
+    return options
+
+
+@click.command(short_help="Let bots play, verify every game, count the losers.")
+@click.option("--ruleset", default="shithead", show_default=True, help="The ruleset to play.")
+@click.option("--all", "every", is_flag=True, help="Play every ruleset at every number of seats.")
+@click.option(
+    "--seats",
+    type=click.IntRange(1, 64),
+    help="Seats at each table.  [default: 4, or the nearest allowed]",
+)
+@click.option(
+    "--games",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Hands to play; with --all, for each ruleset and number of seats.",
+)
+@click.option(
+    "--bots",
+    metavar="NAME,…",
+    callback=_bots,
+    help="Bots, seated in turn and rotated at each table.  [default: all]",
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_options,
+    help="An option of the ruleset; `shithead rulesets RULESET` lists them.",
+)
+@click.option(
+    "--hands", type=click.IntRange(1), default=4, show_default=True, help="Hands at each table."
+)
+@click.option(
+    "--turn-limit", type=click.IntRange(1), help="Turns after which a hand is a stalemate."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random games.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    help="Number of processes.  [default: one for each processor]",
+)
+@click.option(
+    "--verify/--no-verify", "verified", default=True, help="Verify each log.  [default: verify]"
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write every log to this folder as ID.jsonl.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def simulate(
+    ruleset: str,
+    seats: int | None,
+    games: int,
+    bots: tuple[str, ...],
+    options: dict[str, Any],
+    hands: int,
+    turn_limit: int | None,
+    seed: int,
+    jobs: int | None,
+    keep: Path | None,
+    *,
+    every: bool,
+    verified: bool,
+    as_json: bool,
+) -> int:
+    """
+    Play hands between bots, without a server, and count how often each was the shithead.
+
+    Rules, shuffle and log are those of a server, and every log is verified as by
+    `shithead verify`. The same options give the same games, byte for byte, on any number
+    of processors.
+
+    \b
+      shithead simulate --ruleset leeds --seats 6 --games 1000
+                                    how often each bot was the shithead
+      shithead simulate --all --games 200
+                                    every ruleset at every number of seats: the rate of
+                                    stalemates and of invalid logs (takes long)
+
+    Exit status: 0 all verified logs are valid, 1 at least one is invalid.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    from service.simulation.parallel import every_plan
+    from service.simulation.simulate import Plan
+
+    if every and (seats is not None or options):
+        raise click.UsageError("--all plays every number of seats, with the default options")
+    table: dict[str, Any] = {
+        "ruleset": ruleset,
+        "seats": _seats(ruleset, seats),
+        "bots": bots,
+        "options": options,
+    }
+    plan = Plan(**table, games=games, hands=hands, turn_limit=turn_limit, seed=seed)
+    plans = list(every_plan(plan)) if every else [plan]
+    began = time.monotonic()
+    reports = _play(plans, jobs or os.cpu_count() or 1, verified=verified, keep=keep)
+    if as_json:
+        rows = [_json(plan, report) for plan, report in zip(plans, reports, strict=True)]
+        click.echo(json.dumps(rows if every else rows[0], indent=1))
+    else:
+        seconds = time.monotonic() - began
+        _print(_rates(plans, reports) if every else _losers(reports[0]))
+        _print(*map(Text, _summary(reports, seconds, verified=verified)))
+    return FAILED if any(report.failed for report in reports) else 0
+
+
+def _print(*what: Table | Text) -> None:
+    """Print at the width of the terminal; without one, 100 columns."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=100)
+    for one in what:
+        console.print(one, soft_wrap=isinstance(one, Text))
+
+
+def _seats(ruleset: str, seats: int | None) -> int:
+    """Return the requested number of seats, else the allowed number nearest to 4."""
+    from service.rulesets.catalogue import definition
+
+    try:
+        players = definition(ruleset).settings({})["players"]
+    except KeyError:
+        raise click.UsageError(
+            f"there is no ruleset {ruleset!r} (shithead rulesets lists them)"
+        ) from None
+    return seats or int(max(players["min"], min(4, players["max"])))
+
+
+def _play(plans: Sequence[Plan], jobs: int, *, verified: bool, keep: Path | None) -> list[Report]:
+    from service.simulation.parallel import NotPlayable, add, played
+    from service.simulation.simulate import Report
+
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+    reports = [Report() for _ in plans]
+    try:
+        with closing(played(plans, jobs=jobs, verified=verified, keep=keep)) as tables:
+            for number, report in _shown(tables, plans):
+                add(reports[number], report)
+    except NotPlayable as error:
+        raise click.UsageError(str(error)) from None
+    return reports
+
+
+def _shown(
+    tables: Iterable[tuple[int, Report]], plans: Sequence[Plan]
+) -> Iterator[tuple[int, Report]]:
+    """Yield the reports while showing a progress bar on the terminal."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("hands"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task("", total=sum(plan.games for plan in plans))
+        for number, report in tables:
+            plan = plans[number]
+            words = f"{plan.ruleset}, {plan.seats} seats"
+            bar.update(task, advance=report.games, description=words)
+            yield number, report
+
+
+def _losers(report: Report) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("Bot")
+    for title in ("Hands played", "Shithead", "", "First out", ""):
+        table.add_column(title, justify="right")
+    for bot in sorted(report.sat, key=lambda bot: report.shitheads[bot] / report.sat[bot]):
+        sat, lost, first = report.sat[bot], report.shitheads[bot], report.first_out[bot]
+        rates = f"{lost}", f"{lost / sat:.1%}", f"{first}", f"{first / sat:.1%}"
+        table.add_row(bot, f"{sat}", *rates)
+    return table
+
+
+def _rates(plans: Sequence[Plan], reports: Sequence[Report]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("Ruleset")
+    for title in ("Seats", "Hands", "Stalemates", "", "Events, median", "most", "Failed"):
+        table.add_column(title, justify="right")
+    for plan, report in zip(plans, reports, strict=True):
+        stale = report.stalemates
+        table.add_row(
+            plan.ruleset,
+            f"{plan.seats}",
+            f"{report.games}",
+            f"{stale}",
+            f"{stale / report.games:.1%}",
+            f"{statistics.median(report.lengths):.0f}",
+            f"{max(report.lengths)}",
+            f"{len(report.failed)}",
+            style="bold red" if report.failed else None,
+        )
+    return table
+
+
+def _summary(reports: Sequence[Report], seconds: float, *, verified: bool) -> Iterator[str]:
+    games = sum(report.games for report in reports)
+    stale = sum(report.stalemates for report in reports)
+    lengths = [length for report in reports for length in report.lengths]
+    failed = [fault for report in reports for fault in report.failed]
+    yield f"{games} hands in {seconds:.1f} s ({games / seconds:.0f} a second)"
+    yield f"stalemates: {stale} ({stale / games:.2%})"
+    yield f"events a hand: median {statistics.median(lengths):.0f}, most {max(lengths)}"
+    if not verified:
+        yield "not verified"
+    elif failed:
+        yield f"verified: {len(failed)} of {games} are invalid"
+        yield from (f"  {identity}: {fault}" for identity, fault in failed[:20])
+    else:
+        yield f"verified: all {games}, no evidence of tampering, level L1"
+
+
+def _json(plan: Plan, report: Report) -> dict[str, Any]:
+    return {
+        "ruleset": plan.ruleset,
+        "seats": plan.seats,
+        "games": report.games,
+        "stalemates": report.stalemates,
+        "endings": {reason.value: count for reason, count in sorted(report.endings.items())},
+        "bots": {
+            bot: {
+                "played": report.sat[bot],
+                "shithead": report.shitheads[bot],
+                "first_out": report.first_out[bot],
+            }
+            for bot in sorted(report.sat)
+        },
+        "failed": [{"game": str(game), "fault": fault} for game, fault in report.failed],
+    }

@@ -1,0 +1,156 @@
+"""The command `shithead verify`: check evidence bundles and logs offline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from service.cli.evidence_options import evidence_options
+from service.shx.tlog.cosignature import CosignatureVerifier
+from service.verify.evidence import BadEvidence, parse_keys
+from service.verify.files import VerifyOptions, main_verify
+
+
+def _witness_keys(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> tuple[CosignatureVerifier, ...]:
+    """Return the witnesses' keys; a value that names a file stands for the keys in it."""
+    wanted = "the key of a witness has the form name+id+key, as `shithead witness` prints it"
+    try:
+        texts = [Path(v).read_text("utf-8") if Path(v).is_file() else v for v in values]
+        keys = parse_keys(texts)
+    except (BadEvidence, OSError, ValueError):
+        raise click.BadParameter(wanted) from None
+    if keys.server:
+        raise click.BadParameter(wanted)
+    return keys.witnesses
+
+
+@click.command(short_help="Check the evidence of a game, offline.")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@evidence_options
+@click.option(
+    "--level",
+    type=click.Choice(("L1", "L2", "L3")),
+    default="L1",
+    show_default=True,
+    help="The required level; exit status 2 if the evidence does not reach it.",
+)
+@click.option("--witnessed", is_flag=True, help="Require the cosignatures of witnesses as well.")
+@click.option(
+    "--witness-key",
+    "witness_keys",
+    multiple=True,
+    metavar="KEY",
+    callback=_witness_keys,
+    help="The public key of a witness (name+id+key); can be repeated. Implies --witnessed.",
+)
+@click.option(
+    "--quorum",
+    type=click.IntRange(min=1),
+    help="How many of these witnesses must have cosigned.  [default: all]",
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time limit; unfinished checks are reported as missing, with exit status 2.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the report as JSON, as returned by the API."
+)
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report to this file as a self-contained page.",
+)
+def verify(
+    files: tuple[Path, ...],
+    outside: VerifyOptions,
+    level: str,
+    *,
+    witnessed: bool,
+    witness_keys: tuple[CosignatureVerifier, ...],
+    quorum: int | None,
+    budget: float | None,
+    as_json: bool,
+    html: Path | None,
+) -> int:
+    """
+    Check evidence bundles (.shx) or plain logs (events.jsonl) of games.
+
+    No server, database or network is needed, and nothing that a file claims about itself
+    is trusted. Several logs of one table are also checked as a sequence: no hand missing,
+    dealt twice or replaced, none chained to a game of another table, the right dealers,
+    the same turn limit and clock.
+
+    \b
+    One line is printed for each check: pass, fail, missing (no evidence for this check)
+    or n/a. A failure names the first event (seq), the rule if there is one, and the number
+    of further failures. Deck, history and actions are then judged separately: a
+    broken rule does not mean a forged log. The last line is the result.
+      bytes, chain, order                  was the log changed afterwards?
+      commitments, shuffle, openings, deal was the deck fixed in advance, and dealt as is?
+      custody, legality, hidden            was every card held, every move legal?
+      signatures, receipts                 was it signed by the players, by the server?
+      anchor, witness                      is it in the public log?
+      seal, sequence                       is it finished, and part of a gapless sequence?
+
+    \b
+    Levels, each of which includes those before:
+      L0  the log can be read
+      L1  every check on the log alone passes
+      L2  a receipt from outside, signed by the server, names a head of this log
+      L3  every human seat signed with a key from outside: at least one move of this hand,
+          and every move except those made for it after time-outs, which the last line
+          counts; not applicable if no human took part
+    A log alone (L1) cannot show that the operator replaced a whole game with an invented
+    one: only receipts, keys and witnesses from outside can. Receipts inside a bundle are
+    checked, but raise no level. +W is added to a level if the proof leads to a checkpoint
+    of the public log that is signed with --server-key and cosigned by the witnesses of
+    --witness-key.
+
+    A saved response of /v1/keys contains the dates of each server key: signatures outside
+    its validity period are reported.
+
+    A seat key also counts for later hands if --key-change contains the signed changes up
+    to the keys of those hands. A change without the signature of the previous key is
+    reported as a new key, in `sequence`.
+
+    \b
+    Where to get evidence: the response to every move has a receipt (`receipt`), and anyone
+    can fetch one during the game, at /v1/games/ID/receipt. The server's keys are at
+    /v1/keys: save them before a dispute, or get them from somebody else than the operator.
+
+    \b
+    Exit status (for several files, the worst):
+      0   all required checks pass             1   a check failed
+      2   evidence is missing (an unfinished game, a level not reached, receipts
+          or a proof without --server-key), or --budget was exceeded
+      3   a file is no bundle or log, or cannot be read; or the page cannot be written
+      64  invalid command line
+
+    \b
+    Examples:
+      shithead verify game.shx
+      shithead verify hand1.shx hand2.shx hand3.shx
+      shithead verify game.shx --level L2 --receipt mine.note --server-key keys.json
+      shithead verify game.shx --server-key keys.json --witness-key witness.key
+      shithead verify events.jsonl --proof game.tlog-proof --server-key keys.json
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    options = replace(
+        outside,
+        level=level,
+        witnessed=witnessed,
+        keys=replace(outside.keys, witnesses=witness_keys),
+        quorum=quorum,
+        budget=budget,
+        as_json=as_json,
+        html=html,
+    )
+    return main_verify(files, options)

@@ -1,0 +1,161 @@
+"""The client's copy of a game's log, against which the server's answers are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from service.client.player_files import write_private
+from service.client.signing import client_commit, genesis, head
+from service.shx.canonical import RecordError
+from service.shx.chain import decode_event
+from service.shx.receipts import Receipt, check_receipt
+from service.shx.tlog.notes import NoteVerifier
+
+
+class Contradicted(Exception):
+    """The server shows another game than before, or than it signed; what was seen is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What a seat of one's own brings to a hand: its key, and its part in the shuffle."""
+
+    seat: int
+    key: str | None  # public, base64
+    entropy: str  # none, value or commit
+    value: bytes | None = None
+
+
+class Seen:
+    """
+    The log of one game, byte for byte, in a folder that outlives the program.
+
+    Everything that comes later is held against it: events must go on from its head, the
+    views' heads and the signed receipts must be heads of it.
+    """
+
+    def __init__(self, game: UUID, folder: Path) -> None:
+        self.game = game
+        self._folder = folder
+        self.lines: list[bytes] = []
+        self.events: list[Mapping[str, Any]] = []
+        self.heads: list[bytes] = []
+        self._path = folder / "events.jsonl"
+        kept = self._path.read_bytes() if self._path.exists() else b""
+        whole = kept[: kept.rfind(b"\n") + 1]
+        if whole != kept:  # stopped while a line was written
+            write_private(self._path, whole)
+        self._add(whole.splitlines())
+
+    @property
+    def version(self) -> int:
+        """Return the number of events."""
+        return len(self.lines)
+
+    def add(self, lines: Sequence[bytes]) -> None:
+        """Go on with events that follow; raises Contradicted where they do not."""
+        before = self.version
+        self._add(lines)
+        if self.version > before:
+            with self._path.open("ab") as file:
+                file.writelines(line + b"\n" for line in self.lines[before:])
+
+    def check_not_back(self, version: int) -> None:
+        """
+        Raise where the server shows an older game than it has shown.
+
+        Whoever signed on it would sign a second history of what was already played.
+        """
+        if version < self.version:
+            raise Contradicted(
+                f"the server shows version {version}, and has shown {self.version}: "
+                "what was played since is gone"
+            )
+
+    def check_head(self, version: int, said: str) -> None:
+        """Raise unless a view that the server shows ends where this log does."""
+        if not 0 < version <= self.version or self.heads[version - 1].hex() != said:
+            raise Contradicted(f"the server shows another game at version {version} than before")
+
+    def check_whole(self, lines: Sequence[bytes]) -> None:
+        """Raise unless a log handed over at the end is the one that was played."""
+        if list(lines) != self.lines:
+            same = zip(self.lines, lines, strict=False)
+            seq = next((n for n, (one, other) in enumerate(same) if one != other), len(lines))
+            raise Contradicted(f"the log is not the one that was played, from seq {seq} on")
+
+    def check_share(self, share: Share) -> None:
+        """Raise unless the log has this seat's key and entropy (SHX/1, section 5: before ready)."""
+        if self.dealt_with(share.seat) != (share.key, share.entropy):
+            raise Contradicted("the game was not dealt with the key and entropy of this seat")
+        if share.value is None:
+            return
+        commit = client_commit(self.game, share.seat, share.value)
+        wanted = {"entropy_revealed": ("value", share.value.hex())}
+        if share.entropy == "commit":
+            wanted["entropy_committed"] = ("commit", commit)
+        for kind, (name, due) in wanted.items():
+            said = [e["data"][name] for e in self.of(kind) if e["data"]["seat"] == share.seat]
+            if said != [due]:
+                raise Contradicted(f"the log has not the {kind} that this seat gave")
+
+    def dealt_with(self, seat: int) -> tuple[str | None, str]:
+        """Return the key and entropy that the first event pins for a seat."""
+        setup = self.events[0]["data"]["seats"][seat]
+        return setup["key"], setup["entropy"]
+
+    def all_committed(self) -> bool:
+        """Return whether the log has the commitment of every seat that makes one."""
+        seats = self.events[0]["data"]["seats"]
+        due = {n for n, setup in enumerate(seats) if setup["entropy"] == "commit"}
+        return due <= {event["data"]["seat"] for event in self.of("entropy_committed")}
+
+    def of(self, kind: str) -> list[Mapping[str, Any]]:
+        """Return the events of a type."""
+        return [event for event in self.events if event["type"] == kind]
+
+    def keep_receipt(self, note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
+        """Keep a receipt, a file each, once the server's key has been found under it."""
+        try:
+            receipt = check_receipt(note, keys)
+        except RecordError as error:
+            raise Contradicted(f"a receipt that does not hold: {error.detail}") from None
+        if receipt.game != self.game:
+            raise Contradicted("a receipt of another game")
+        write_private(self._place(receipt, note), note)
+        return receipt
+
+    def check_receipt(self, receipt: Receipt) -> None:
+        """Raise unless a receipt names a head of this log."""
+        if receipt.seq >= self.version or self.heads[receipt.seq] != receipt.head:
+            raise Contradicted(f"the receipt for seq {receipt.seq} names another head")
+
+    def receipts(self) -> list[Path]:
+        """Return the receipts that were kept, in the order of versions."""
+        return sorted((self._folder / "receipts").glob("*.note"))
+
+    def _place(self, receipt: Receipt, note: bytes) -> Path:
+        """Return where to keep a receipt: two for one version are proof, so neither may go."""
+        folder, name = self._folder / "receipts", f"{receipt.seq + 1:06}"
+        path = folder / f"{name}.note"
+        if path.exists() and path.read_bytes() != note:
+            return folder / f"{name}-{receipt.head.hex()[:16]}.note"
+        return path
+
+    def _add(self, lines: Sequence[bytes]) -> None:
+        for line in lines:
+            try:
+                event = decode_event(line)
+            except RecordError as error:
+                raise Contradicted(f"seq {self.version} is no event: {error.detail}") from None
+            before = self.heads[-1] if self.heads else genesis(self.game)
+            place = (str(self.game), self.version, before.hex())
+            if (event["game"], event["seq"], event["prev"]) != place:
+                raise Contradicted(f"the log does not go on at seq {self.version}")
+            self.lines.append(line)
+            self.events.append(event)
+            self.heads.append(head(line))

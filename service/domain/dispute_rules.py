@@ -1,0 +1,286 @@
+"""The rules of disputes: referees, votes, rulings, appeals, periods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from service.domain.dispute import (
+    FEWEST_REFEREES,
+    Appealed,
+    Dispute,
+    DisputeClosed,
+    DisputeEvent,
+    DisputeState,
+    Moment,
+    Referee,
+    RefereeRefused,
+    RefereeReplaced,
+    RefereeSeated,
+    Ruled,
+    Side,
+    StatementMade,
+    Verdict,
+    Vote,
+    VoteCommitted,
+    VoteRevealed,
+    VotingOpened,
+    evolve_dispute,
+)
+
+SECOND = 1_000_000
+"""In microseconds."""
+
+MOST_STATEMENTS = 20
+"""Most statements of one side."""
+
+MOST_JUDGES = 9
+"""Most referees of one panel."""
+
+MOST_REFEREES = 250
+"""Most referees of one dispute: their number is one byte of a vote's commitment."""
+
+_WAITING = (DisputeState.OPEN, DisputeState.APPEALED)
+"""The states in which a panel is not complete."""
+
+Timed = tuple[DisputeEvent, Moment]
+"""An event and when it happens."""
+
+
+class DisputeRefused(Exception):
+    """The dispute does not allow this call, or not by this player or at this time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptVote:
+    """A vote that the server sealed for a referee, with the salt in hex."""
+
+    vote: Vote
+    salt: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """Facts that a dispute depends on and that are not in its stream."""
+
+    sealed_at: Moment | None = None  # when the game was sealed, None while it runs
+    votes: Mapping[int, KeptVote] = field(default_factory=dict, repr=False)
+
+
+RUNNING = Outside()
+"""The game is running and the server stores no vote."""
+
+
+def side_of(dispute: Dispute, player: str) -> Side:
+    """
+    Return the side of a player.
+
+    Raises DisputeRefused for a player of neither side.
+    """
+    side = dispute.side_of(player)
+    if side is None:
+        raise DisputeRefused("only the two sides of the dispute may do this")
+    return side
+
+
+def make_statement(dispute: Dispute, side: Side, commit: str) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event of a statement, which a side may make until the dispute is final.
+
+    Raises DisputeRefused.
+    """
+    if dispute.state is DisputeState.FINAL:
+        raise DisputeRefused("the dispute is final")
+    if sum(one.side is side for one in dispute.statements) >= MOST_STATEMENTS:
+        raise DisputeRefused(f"a side makes at most {MOST_STATEMENTS} statements")
+    return (StatementMade(side=side, commit=commit),)
+
+
+def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event by which a player joins as a referee.
+
+    Not allowed are a host or player of the table, a side, and a former referee of this
+    dispute. A complete panel takes no more referees.
+
+    Raises DisputeRefused.
+    """
+    if dispute.side_of(player) is not None or player in dispute.opened.barred:
+        raise DisputeRefused("a player or host of the table cannot be a referee")
+    if any(referee.player == player for referee in dispute.referees):
+        raise DisputeRefused("you were already a referee of this dispute")
+    if dispute.state not in _WAITING:
+        raise DisputeRefused(f"the dispute is {dispute.state}; it takes no referees now")
+    if len(dispute.referees) >= MOST_REFEREES:
+        raise DisputeRefused(f"a dispute has at most {MOST_REFEREES} referees")
+    return (RefereeSeated(player=player),)
+
+
+def refuse(dispute: Dispute, player: str, number: int) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event by which a side refuses any referee, until the voting opens.
+
+    There is no limit: a side that refuses all referees only delays the end of the dispute.
+    A referee who voted on a panel that became too small stays, because the vote stands.
+
+    Raises DisputeRefused.
+    """
+    side = side_of(dispute, player)
+    if dispute.state not in _WAITING:
+        raise DisputeRefused("a referee can be refused only before the voting opens")
+    if number not in dispute.seated:
+        raise DisputeRefused(f"this panel has no referee {number}")
+    if dispute.referees[number].commit is not None:
+        raise DisputeRefused("this referee has voted, and a committed vote stands")
+    return (RefereeRefused(referee=number, side=side),)
+
+
+def commit_vote(
+    dispute: Dispute, player: str, commit: str, *, by_server: bool = False
+) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event by which a referee commits to a vote; it cannot be changed later.
+
+    Raises DisputeRefused.
+    """
+    number, referee = _judge(dispute, player)
+    if referee.commit is not None:
+        raise DisputeRefused("you have already voted")
+    if dispute.state is not DisputeState.VOTING:
+        raise DisputeRefused("the voting is not open")
+    return (VoteCommitted(referee=number, commit=commit, by_server=by_server),)
+
+
+def reveal_vote(dispute: Dispute, player: str, vote: Vote, salt: str) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event by which a referee reveals the vote.
+
+    The caller has checked vote and salt against the commitment.
+
+    Raises DisputeRefused.
+    """
+    number, referee = _judge(dispute, player)
+    if dispute.state is not DisputeState.REVEALING:
+        raise DisputeRefused("votes are revealed when all referees have committed")
+    if referee.vote is not None:
+        raise DisputeRefused("your vote is already revealed")
+    return (VoteRevealed(referee=number, vote=vote, salt=salt),)
+
+
+def appeal(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event by which the side that lost appeals to other referees, once.
+
+    Raises DisputeRefused.
+    """
+    side = side_of(dispute, player)
+    ruling = dispute.ruling
+    if dispute.state is not DisputeState.RULED or ruling is None:
+        raise DisputeRefused("one appeal is possible, after a ruling and in its period")
+    lost = Side.ACCUSER if ruling.verdict is Verdict.CLEARED else Side.ACCUSED
+    if side is not lost:
+        raise DisputeRefused("only the side that lost may appeal")
+    return (Appealed(side=side),)
+
+
+def due_events(dispute: Dispute, now: Moment, outside: Outside = RUNNING) -> tuple[Timed, ...]:
+    """
+    Return the events that are due by `now` without a further call, each with its time.
+
+    They follow from the last event (votes stored by the server are revealed, complete votes
+    become a ruling) or from the end of a period. Their times are those of the periods, not
+    `now`: a dispute reads the same before and after they are appended.
+    """
+    happened: list[Timed] = []
+    while events := _next(dispute, now, outside):
+        for event, at in events:
+            dispute = evolve_dispute(dispute, event, at)
+        happened += events
+    return tuple(happened)
+
+
+def due_at(dispute: Dispute, sealed_at: Moment | None) -> Moment | None:
+    """Return when the next period ends that has a consequence, None if there is none."""
+    times = (deadline(dispute, sealed_at), voting_opens_at(dispute, sealed_at))
+    return min((time for time in times if time is not None), default=None)
+
+
+def deadline(dispute: Dispute, sealed_at: Moment | None) -> Moment | None:
+    """Return when the present state ends without a further call, None if it has no end."""
+    periods = dispute.opened.periods
+    match dispute.state:
+        case DisputeState.FINAL:
+            return None
+        case DisputeState.RULED:
+            return dispute.rulings[-1].at + periods.appeal_seconds * SECOND
+        case DisputeState.VOTING | DisputeState.REVEALING:
+            return dispute.stage_since + periods.vote_seconds * SECOND
+        case _:
+            if sealed_at is None:
+                return None
+            begin = max(sealed_at, dispute.appealed_at or dispute.opened_at)
+            return begin + periods.dispute_seconds * SECOND
+
+
+def voting_opens_at(dispute: Dispute, sealed_at: Moment | None) -> Moment | None:
+    """Return when the voting will open; None if it is open, or seal or referees are missing."""
+    if sealed_at is None or dispute.state not in _WAITING:
+        return None
+    seated = sorted(referee.seated_at for referee in dispute.seated.values())
+    if len(seated) < FEWEST_REFEREES:
+        return None
+    wait = dispute.opened.periods.referee_seated_seconds * SECOND
+    return max(sealed_at, seated[FEWEST_REFEREES - 1] + wait, dispute.stage_since)
+
+
+def _next(dispute: Dispute, now: Moment, outside: Outside) -> tuple[Timed, ...]:
+    """Return the next events that are due, all of the same time."""
+    if dispute.state is DisputeState.REVEALING and (events := _at_once(dispute, outside)):
+        return tuple((event, dispute.at) for event in events)
+    due = due_at(dispute, outside.sealed_at)
+    if due is None or now < due:
+        return ()
+    at = max(due, dispute.at)
+    return tuple((event, at) for event in _at_the_end(dispute, at, outside.sealed_at))
+
+
+def _at_once(dispute: Dispute, outside: Outside) -> tuple[DisputeEvent, ...]:
+    """Return what follows once all have committed: stored votes revealed, then the ruling."""
+    judges = dispute.active
+    hidden = [n for n, referee in judges.items() if referee.vote is None]
+    if hidden:
+        kept = ((n, outside.votes[n]) for n in hidden if n in outside.votes)
+        return tuple(VoteRevealed(referee=n, vote=k.vote, salt=k.salt) for n, k in kept)
+    # L23: only a unanimous panel finds against the accused.
+    unanimous = all(referee.vote is Vote.CHEATED for referee in judges.values())
+    against = Verdict.PROVEN if dispute.opened.of_server else Verdict.CAD
+    return (Ruled(verdict=against if unanimous else Verdict.CLEARED, referees=tuple(judges)),)
+
+
+def _at_the_end(dispute: Dispute, at: Moment, sealed_at: Moment | None) -> tuple[DisputeEvent, ...]:
+    """Return the consequence of the end of a period."""
+    match dispute.state:
+        case DisputeState.VOTING:
+            late = [n for n, referee in dispute.active.items() if referee.commit is None]
+        case DisputeState.REVEALING:
+            late = [n for n, referee in dispute.active.items() if referee.vote is None]
+        case _:
+            opens, ends = voting_opens_at(dispute, sealed_at), deadline(dispute, sealed_at)
+            if opens is not None and (ends is None or opens <= ends):
+                return (VotingOpened(referees=_panel(dispute, at)),)
+            return (DisputeClosed(),)
+    return tuple(RefereeReplaced(referee=number) for number in late)
+
+
+def _panel(dispute: Dispute, at: Moment) -> tuple[int, ...]:
+    """Return the referees seated for long enough, at most the nine of the lowest numbers."""
+    since = at - dispute.opened.periods.referee_seated_seconds * SECOND
+    ready = [n for n, referee in dispute.seated.items() if referee.seated_at <= since]
+    return tuple(ready[:MOST_JUDGES])
+
+
+def _judge(dispute: Dispute, player: str) -> tuple[int, Referee]:
+    number = dispute.referee_of(player)
+    if number is None:
+        raise DisputeRefused("you are not a referee of this panel, or the voting is not open")
+    return number, dispute.referees[number]

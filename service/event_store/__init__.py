@@ -1,1 +1,0 @@
-"""Append and read: the promises, and how PostgreSQL and memory keep them."""

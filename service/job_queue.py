@@ -1,0 +1,300 @@
+"""Jobs on Redis through RQ: bots' turns, findings of disputes, trial hands."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from secrets import token_hex
+from typing import Final
+from uuid import UUID
+
+import orjson
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+from schemas.settings import Tree
+from service.application.errors import Refusal
+from service.shx.canonical import canonical
+
+QUEUE = "bots"
+TAKE_TURN = "workers.jobs.take_turn"
+MAKE_FINDINGS = "workers.jobs.make_findings"
+JOB_SECONDS = 60
+"""Time limit of a job, which plays moves for at most 20 seconds."""
+
+FORGET_SECONDS = 60
+"""Seconds that a finished or failed job is retained in Redis."""
+
+GIVE_UP_SECONDS = 0.05
+"""Timeout of Redis calls within a request: a hung Redis accepts connections."""
+
+SILENT_SECONDS = 1.0
+"""Seconds without calls to Redis after a failure."""
+
+_log = logging.getLogger(__name__)
+
+
+def connect(url: str, *, seconds: float = GIVE_UP_SECONDS) -> redis.Redis:
+    """
+    Return a client that gives up after `seconds` if Redis is down or hangs.
+
+    redis-py's own retries would block a request for seconds. Callers outside of requests
+    may allow more.
+    """
+    return redis.Redis.from_url(
+        url,
+        socket_connect_timeout=seconds,
+        socket_timeout=seconds,
+        retry=Retry(NoBackoff(), 0),
+        health_check_interval=0,
+    )
+
+
+def channel(kind: str, identity: UUID) -> str:
+    """Return the channel that announces new versions of a game or table."""
+    return f"shithead.{kind}.{identity}"
+
+
+class RedisBell:
+    """
+    Publishes committed versions in Redis, and enqueues jobs by name.
+
+    Best effort: relay and sweeper find in Postgres what is lost here. After a failure it
+    works as a circuit breaker: no calls for a while, then one call at a time as a probe,
+    so that a dead or hung Redis delays one call in many by 50 ms.
+    """
+
+    def __init__(self, client: redis.Redis, *, quiet_seconds: float = SILENT_SECONDS) -> None:
+        self._client = client
+        self._queue = Queue(
+            QUEUE, connection=client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
+        )
+        self._quiet_seconds = quiet_seconds
+        self._silent_until: float | None = None  # monotonic; None while Redis answers
+        self._trying = threading.Lock()  # held by the call that probes
+
+    def moved(self, game: UUID, version: int, *, wake: bool) -> None:
+        """Publish a game's version to live readers, and enqueue a job if a move is due."""
+        self._ring(lambda: self._client.publish(channel("game", game), version))
+        if wake:
+            self.wake(game, version)
+
+    def table_moved(self, table: UUID, version: int) -> None:
+        """Publish a table's version to live readers."""
+        self._ring(lambda: self._client.publish(channel("table", table), version))
+
+    def wake(self, game: UUID, version: int) -> None:
+        """
+        Enqueue a job that plays the due moves of a game at a version.
+
+        The same wake-up may be enqueued several times at once, each with its own job id:
+        two runs of one job would overwrite each other's state in Redis.
+        """
+        self._ring(
+            lambda: self._queue.enqueue(
+                TAKE_TURN,
+                str(game),
+                version,
+                job_id=f"{game}-{version}-{token_hex(4)}",
+                result_ttl=0,
+                failure_ttl=FORGET_SECONDS,
+                ttl=FORGET_SECONDS,
+            )
+        )
+
+    def look_into(self, dispute: UUID) -> None:
+        """Enqueue a job that makes the findings of a dispute."""
+        self._ring(
+            lambda: self._queue.enqueue(
+                MAKE_FINDINGS,
+                str(dispute),
+                job_id=f"findings-{dispute}",
+                result_ttl=0,
+                failure_ttl=FORGET_SECONDS,
+                ttl=FORGET_SECONDS,
+            )
+        )
+
+    def _ring(self, act: Callable[[], object]) -> None:
+        until = self._silent_until
+        if until is None:
+            self._attempt(act)
+        elif time.monotonic() >= until and self._trying.acquire(blocking=False):
+            try:
+                self._attempt(act)
+            finally:
+                self._trying.release()
+
+    def _attempt(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except redis.RedisError as error:
+            _log.warning("redis does not answer: %s", type(error).__name__)
+            self._silent_until = time.monotonic() + self._quiet_seconds
+        else:
+            self._silent_until = None
+
+
+TRIALS_QUEUE: Final = "trials"
+"""The queue of trials, served by one process, so that bots never wait for a trial."""
+
+TRY_RULESET: Final = "workers.jobs.try_ruleset"
+WITHIN_SECONDS: Final = 25.0
+"""Seconds that a request waits for its trial."""
+
+POLL_SECONDS: Final = 0.1
+HANDS: Final = 90
+TRIAL_SECONDS: Final = 60
+"""Time limit of a running trial."""
+
+MOST_TRIALS: Final = 5
+"""Trials queued or running at a time for all players; each takes up to four CPU seconds."""
+
+MOST_WAITING: Final = 8
+"""Requests of a process that may wait for trials at a time."""
+
+LOST_SECONDS: Final = 180
+"""Seconds after which a trial without outcome counts as lost."""
+
+KEPT_SECONDS: Final = 600
+"""Seconds that an outcome is retained for repeated requests."""
+
+_RUNNING: Final = "shithead.trials"  # sorted set: trials by their expiry time
+_BEGIN: Final = """
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+local own = redis.call('GET', KEYS[2])
+if own and own ~= ARGV[3] and redis.call('ZSCORE', KEYS[1], own) then return 'own' end
+local known = redis.call('ZSCORE', KEYS[1], ARGV[3])
+if not known and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 'full' end
+redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[5])
+if known then return 'known' end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3])
+return 'new'
+"""
+
+
+class QueuedTrials:
+    """Runs trials of rulesets: one at a time per player, a few in total."""
+
+    def __init__(self, client: redis.Redis | None) -> None:
+        self._client = client
+        self._lock = threading.Lock()
+        self._waiting = set[UUID]()
+
+    def refusal(self, settings: Tree, by: UUID) -> str | None:
+        """
+        Return why the rules cannot be played, or None if all trial hands ended.
+
+        Raises Refusal: `rate-limited` while another trial of the player `by` runs,
+        `unavailable` if there are too many trials, no workers, or no outcome in time; a
+        repeated request then returns the outcome.
+        """
+        if self._client is None:
+            raise _no_worker()
+        try:
+            return self._tried(self._client, settings, by)
+        except redis.RedisError:
+            raise _no_worker() from None
+
+    def _tried(self, client: redis.Redis, settings: Tree, by: UUID) -> str | None:
+        trial = trial_of(settings)
+        with self._slot(by):
+            outcome = client.get(_outcome(trial))
+            if outcome is None:
+                _begin(client, trial, settings, by)
+                outcome = _awaited(client, trial)
+        refusal: str | None = orjson.loads(outcome)["refusal"]
+        return refusal
+
+    @contextmanager
+    def _slot(self, by: UUID) -> Iterator[None]:
+        """Occupy a slot for a waiting request; a player has one at a time."""
+        with self._lock:
+            if by in self._waiting:
+                raise _one_at_a_time()
+            if len(self._waiting) >= MOST_WAITING:
+                raise _too_many()
+            self._waiting.add(by)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting.discard(by)
+
+
+NO_TRIALS = QueuedTrials(None)
+"""The trials of a service without workers: always unavailable."""
+
+
+def trial_of(settings: Tree) -> str:
+    """Return the id of the trial of some settings; equal settings share a trial."""
+    return hashlib.sha256(canonical(settings)).hexdigest()
+
+
+def note_outcome(client: redis.Redis, settings: Tree, refusal: str | None) -> None:
+    """Store the outcome of a trial, and free its slot."""
+    trial = trial_of(settings)
+    client.set(_outcome(trial), orjson.dumps({"refusal": refusal}), ex=KEPT_SECONDS)
+    client.zrem(_RUNNING, trial)
+
+
+def _begin(client: redis.Redis, trial: str, settings: Tree, by: UUID) -> None:
+    """Enqueue a trial unless it is running; raises Refusal at a limit."""
+    queue = Queue(TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
+    now = time.time()
+    begun = client.register_script(_BEGIN)(
+        keys=[_RUNNING, f"{_RUNNING}.of.{by}"],
+        args=[now, now + LOST_SECONDS, trial, MOST_TRIALS, LOST_SECONDS],
+    )
+    match begun:
+        case b"own":
+            raise _one_at_a_time()
+        case b"full":
+            raise _too_many()
+        case b"new":
+            queue.enqueue(
+                TRY_RULESET,
+                settings,
+                HANDS,
+                job_timeout=TRIAL_SECONDS,
+                ttl=LOST_SECONDS,
+                result_ttl=0,
+                failure_ttl=TRIAL_SECONDS,
+            )
+
+
+def _awaited(client: redis.Redis, trial: str) -> bytes | str:
+    """Return the outcome of a trial; raises Refusal if there is none in time."""
+    end = time.monotonic() + WITHIN_SECONDS
+    while time.monotonic() < end:
+        outcome = client.get(_outcome(trial))
+        if outcome is not None:
+            return outcome
+        time.sleep(POLL_SECONDS)
+    detail = "the trial hands are still being played: repeat the request in a moment"
+    raise Refusal("unavailable", detail, retry_after=5)
+
+
+def _outcome(trial: str) -> str:
+    return f"shithead.trial.{trial}"
+
+
+def _no_worker() -> Refusal:
+    return Refusal("unavailable", "no worker is available to play trial hands: try again later")
+
+
+def _too_many() -> Refusal:
+    detail = f"the limit of {MOST_TRIALS} rulesets in trial is reached: try again later"
+    return Refusal("unavailable", detail, retry_after=10)
+
+
+def _one_at_a_time() -> Refusal:
+    detail = "another ruleset of yours is in trial: one ruleset per player at a time"
+    return Refusal("rate-limited", detail, retry_after=5)

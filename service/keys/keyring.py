@@ -1,0 +1,286 @@
+"""The keys outside the database: secrets at rest, the server's signature, the bots' chance."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from service.atomic_files import folder_lock, write_whole
+from service.shx.canonical import format_time, parse_time
+from service.shx.keys import endorse
+
+_KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+_FIELDS: Final = frozenset({"v", "current", "keys", "signing", "since", "bots"})
+_LATER: Final = frozenset({"signed", "retired"})  # only where the signing key was changed
+
+
+MOST_SIGNING: Final = 64
+"""Keys that may sign checkpoints at once; a note has 100 lines, the rest are for witnesses."""
+
+
+class KeyringError(Exception):
+    """The keys cannot be read, or do not open what they should; never says what a key is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetiredKey:
+    """A signing key that another has followed; until `until` it still signs checkpoints."""
+
+    key: Ed25519PrivateKey | None = field(repr=False)  # None: forgotten, its time being over
+    public: bytes
+    since: str
+    until: str
+    endorsement: bytes | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyring:
+    """
+    Every key of a server. `current` seals; the others still open.
+
+    Values are sealed with AES-256-GCM under random nonces, which is sound for
+    some four thousand million values a key: rotate long before.
+    """
+
+    current: str
+    keys: Mapping[str, bytes] = field(repr=False)
+    signing_key: Ed25519PrivateKey = field(repr=False)
+    signing_since: str = field(repr=False)  # when the signing key was made, as events write times
+    bot_secret: bytes = field(repr=False)  # 32 bytes
+    endorsement: bytes | None = field(default=None, repr=False)  # of the signing key, by the last
+    retired: tuple[RetiredKey, ...] = field(default=(), repr=False)  # signing keys, newest first
+
+    @classmethod
+    def generate(cls) -> Keyring:
+        """Return new keys from the operating system's randomness."""
+        name, key = _new_key()
+        return cls(
+            current=name,
+            keys=MappingProxyType({name: key}),
+            signing_key=Ed25519PrivateKey.generate(),
+            signing_since=format_time(datetime.now(UTC)),
+            bot_secret=secrets.token_bytes(_KEY_BYTES),
+        )
+
+    @property
+    def present(self) -> Keyring:
+        """Return this keyring; for KeyFile, the current one of the file."""
+        return self
+
+    @classmethod
+    def from_text(cls, text: str) -> Keyring:
+        """Return the keys in the text of a key file; raises KeyringError."""
+        try:
+            value = json.loads(text)
+            return cls(
+                current=_member(value),
+                keys=MappingProxyType({str(k): _key(v) for k, v in value["keys"].items()}),
+                signing_key=Ed25519PrivateKey.from_private_bytes(_key(value["signing"])),
+                signing_since=format_time(parse_time(value["since"])),
+                bot_secret=_key(value["bots"]),
+                endorsement=_bytes(value.get("signed")),
+                retired=tuple(map(_retired, value.get("retired", ()))),
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            # The cause could contain the text, hence a key: it is dropped.
+            raise KeyringError("not a key file of version 1") from None
+
+    def to_text(self) -> str:
+        """Return the text of a key file, the only form in which keys leave this module."""
+        value: dict[str, Any] = {
+            "v": 1,
+            "current": self.current,
+            "keys": {name: _text(key) for name, key in self.keys.items()},
+            "signing": _text(self.signing_key.private_bytes_raw()),
+            "since": self.signing_since,
+            "bots": _text(self.bot_secret),
+        }
+        if self.retired:
+            value["signed"] = self.endorsement and _text(self.endorsement)
+            value["retired"] = [_retired_text(key) for key in self.retired]
+        return json.dumps(value, indent=1) + "\n"
+
+    def seal(self, plaintext: bytes, associated: bytes) -> tuple[str, bytes]:
+        """
+        Return the id of the current key and the ciphertext.
+
+        `associated` binds the ciphertext to its context (a game's id for its seed): with
+        another value it cannot be decrypted.
+        """
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        sealed = AESGCM(self.keys[self.current]).encrypt(nonce, plaintext, associated)
+        return self.current, nonce + sealed
+
+    def open(self, key_id: str, ciphertext: bytes, associated: bytes) -> bytes:
+        """Return the plaintext; raises KeyringError if key, bytes or `associated` differ."""
+        key = self.keys.get(key_id)
+        if key is None:
+            raise KeyringError(f"no key {key_id}")
+        nonce, sealed = ciphertext[:_NONCE_BYTES], ciphertext[_NONCE_BYTES:]
+        try:
+            return AESGCM(key).decrypt(nonce, sealed, associated)
+        except (InvalidTag, ValueError):
+            raise KeyringError(f"key {key_id} does not decrypt this") from None
+
+    def rotated(self) -> Keyring:
+        """Return these keys with a new current sealing key."""
+        name, key = _new_key()
+        return replace(self, current=name, keys=MappingProxyType({**self.keys, name: key}))
+
+    def with_new_signing_key(self, now: datetime, *, overlap: timedelta) -> Keyring:
+        """
+        Return these keys with a new signing key, endorsed by the present one.
+
+        During the overlap both sign checkpoints, so that readers have time to learn the new
+        key. The private halves of keys after their overlap are deleted. Raises KeyringError
+        if more keys would sign at once than a checkpoint has lines for.
+        """
+        signing = len(self.signing_at(now)) + (1 if overlap > timedelta() else 0)
+        if signing > MOST_SIGNING:
+            raise KeyringError(
+                f"{signing} keys would sign each checkpoint, the limit is {MOST_SIGNING}: wait for "
+                "the end of an overlap, or retire the present key at once (--overlap 0)"
+            )
+        new, since = Ed25519PrivateKey.generate(), format_time(now)
+        present = RetiredKey(
+            key=self.signing_key,
+            public=self.signing_key.public_key().public_bytes_raw(),
+            since=self.signing_since,
+            until=format_time(now + overlap),
+            endorsement=self.endorsement,
+        )
+        older = (
+            old if parse_time(old.until) > now else replace(old, key=None) for old in self.retired
+        )
+        return replace(
+            self,
+            signing_key=new,
+            signing_since=since,
+            endorsement=endorse(self.signing_key, new.public_key().public_bytes_raw(), since),
+            retired=(present, *older),
+        )
+
+    @property
+    def publics(self) -> tuple[bytes, ...]:
+        """Return the public halves of all signing keys, the present one first."""
+        present = self.signing_key.public_key().public_bytes_raw()
+        return (present, *(old.public for old in self.retired))
+
+    def signing_at(self, now: datetime) -> list[Ed25519PrivateKey]:
+        """Return the keys that sign checkpoints at a time, the present one first."""
+        still = (old.key for old in self.retired if parse_time(old.until) > now)
+        return [self.signing_key, *(key for key in still if key is not None)]
+
+    def without(self, key_id: str) -> Keyring:
+        """Return these keys without an old sealing key; raises KeyringError for others."""
+        if key_id == self.current or key_id not in self.keys:
+            raise KeyringError(f"{key_id} is not an old key")
+        kept = {name: key for name, key in self.keys.items() if name != key_id}
+        return replace(self, keys=MappingProxyType(kept))
+
+
+def load_or_create(path: Path) -> Keyring:
+    """
+    Return the keys of a file, which is created if it does not exist.
+
+    If several processes start at once, one creates the file and the others read it.
+    Raises KeyringError as `load` does.
+    """
+    if not path.exists():
+        with suppress(FileExistsError):
+            save_new(Keyring.generate(), path)
+    return load(path)
+
+
+def save_new(keyring: Keyring, path: Path) -> None:
+    """Write keys to a new file, and create its folder; raises FileExistsError."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_whole(path, keyring.to_text().encode(), new=True)
+
+
+def load(path: Path) -> Keyring:
+    """Return the keys of a file; raises KeyringError if it is invalid or others may read it."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise KeyringError(f"{path}: not a file")
+        if found.st_uid not in (os.geteuid(), 0):
+            raise KeyringError(f"belongs to another user (id {found.st_uid}): run as that user")
+        if found.st_mode & 0o077:
+            raise KeyringError(f"{path}: readable by others; set its mode to 0600")
+        return Keyring.from_text(path.read_text("utf-8"))
+    except KeyringError as error:
+        raise KeyringError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyringError(f"{path}: {type(error).__name__}") from None
+
+
+def rotate(path: Path, change: Callable[[Keyring], Keyring] = Keyring.rotated) -> Keyring:
+    """Add a new key to the file and return the keys; running processes reload them."""
+    with folder_lock(path.parent):
+        keyring = change(load(path))
+        write_whole(path, keyring.to_text().encode())
+    return keyring
+
+
+def _new_key() -> tuple[str, bytes]:
+    return f"k{secrets.token_hex(4)}", secrets.token_bytes(_KEY_BYTES)
+
+
+def _member(value: dict[str, Any]) -> str:
+    """Return the current key's id from a key file; raises ValueError for wrong fields."""
+    fields = value.keys() - _LATER if value.keys() >= _LATER else value.keys()
+    if fields != _FIELDS or value["v"] != 1 or value["current"] not in value["keys"]:
+        raise ValueError
+    return str(value["current"])
+
+
+def _key(text: str) -> bytes:
+    key = b64decode(text, validate=True)
+    if len(key) != _KEY_BYTES:
+        raise ValueError
+    return key
+
+
+def _text(key: bytes) -> str:
+    return b64encode(key).decode("ascii")
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else b64decode(text, validate=True)
+
+
+def _retired(value: dict[str, Any]) -> RetiredKey:
+    private = None if value["key"] is None else _key(value["key"])
+    return RetiredKey(
+        key=None if private is None else Ed25519PrivateKey.from_private_bytes(private),
+        public=_key(value["public"]),
+        since=format_time(parse_time(value["since"])),
+        until=format_time(parse_time(value["until"])),
+        endorsement=_bytes(value["signed"]),
+    )
+
+
+def _retired_text(key: RetiredKey) -> dict[str, str | None]:
+    return {
+        "key": None if key.key is None else _text(key.key.private_bytes_raw()),
+        "public": _text(key.public),
+        "since": key.since,
+        "until": key.until,
+        "signed": None if key.endorsement is None else _text(key.endorsement),
+    }

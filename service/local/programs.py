@@ -1,0 +1,303 @@
+"""The processes of a service on one machine, started and supervised."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import redis
+
+import service
+from service.config import Settings, settings_from, variable, variables_of
+from service.local.postgres import EmbeddedPostgres
+from service.local.processes import (
+    EmbeddedError,
+    log_tail,
+    make_folder,
+    name_for,
+    start_child,
+    stop_child,
+    sweep_group,
+)
+from service.local.valkey import EmbeddedValkey
+from service.metrics import SHARED_FOLDER
+from service.startup_checks import redis_fault
+from service.store.migrate import LaterSchema, migrate, service_url
+
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before a program is started again
+_STEADY = 30.0  # seconds of running after which the pause starts again at the shortest
+
+
+class StartError(Exception):
+    """The service cannot start; the message states the cause and a remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program to keep running, with its name in messages and log files."""
+
+    name: str
+    command: Sequence[str | Path]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Running:
+    program: Program
+    child: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    deaths: int = 0
+    due: float = field(default=0.0)  # when to start it again
+
+
+class Supervisor:
+    """Starts the programs of one service, and restarts those that end."""
+
+    def __init__(self, *, logs: Path, environment: Mapping[str, str], folder: Path) -> None:
+        self._logs = logs
+        self._environment = environment
+        self._folder = folder
+        self._running: list[_Running] = []
+
+    def start(self, program: Program) -> None:
+        """Start `program` and keep it running."""
+        running = _Running(program=program)
+        self._running.append(running)
+        self._launch(running)
+
+    def supervise(self) -> None:
+        """Restart ended programs, after a pause that doubles with each failure."""
+        now = time.monotonic()
+        for running in self._running:
+            if running.child is not None and running.child.poll() is not None:
+                self._clean_up(running, now)
+            if running.child is None and now >= running.due:
+                self._launch(running)
+
+    def check_running(self) -> None:
+        """Raise StartError if a program ended while the service was starting."""
+        for running in self._running:
+            if running.child is not None and running.child.poll() is not None:
+                words = log_tail(self._log_of(running.program), lines=8)
+                raise StartError(f"the {running.program.name} does not start:\n{words}")
+
+    def processes(self) -> dict[str, int]:
+        """Return the process id of each running program."""
+        return {r.program.name: r.child.pid for r in self._running if r.child is not None}
+
+    def stop(self, *, patience: float) -> None:
+        """Send SIGTERM to all programs, and kill those still running after `patience` seconds."""
+        children = [r.child for r in self._running if r.child is not None]
+        self._running.clear()
+        for child in children:
+            if child.poll() is None:
+                child.send_signal(signal.SIGTERM)
+        end = time.monotonic() + patience
+        while time.monotonic() < end and any(child.poll() is None for child in children):
+            time.sleep(0.02)
+        for child in children:
+            stop_child(child, [])
+
+    def _launch(self, running: _Running) -> None:
+        running.child = start_child(
+            running.program.command,
+            log=self._log_of(running.program),
+            environment=self._environment,
+            folder=self._folder,
+        )
+        running.started = time.monotonic()
+
+    def _clean_up(self, running: _Running, now: float) -> None:
+        """Clean up after an ended program, and report when it restarts."""
+        child, running.child = running.child, None
+        if child is None:
+            return
+        sweep_group(child)
+        running.deaths = 1 if now - running.started > _STEADY else running.deaths + 1
+        pause = min(_SHORTEST_PAUSE * 2 ** (running.deaths - 1), _LONGEST_PAUSE)
+        running.due = now + pause
+        print(
+            f"the {running.program.name} ended ({_reason(child.returncode)}); "
+            f"restarting in {pause:.1f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def _log_of(self, program: Program) -> Path:
+        return self._logs / f"{program.name.replace(' ', '-')}.log"
+
+
+def _reason(code: int) -> str:
+    if code >= 0:
+        return f"status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+_PAUSE = 5.0  # seconds between two tries to start a dead server again
+HEAD_MILLISECONDS = 30_000  # for the head of a request to arrive, also on an idle connection
+BACKLOG = 4096  # connections that wait to be accepted
+CONNECTIONS = 4096  # a process, idle ones included; further ones wait to be accepted
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is taken
+_ROOT = Path(service.__file__).resolve().parent.parent  # holds the packages, and sql/
+
+
+class Servers:
+    """PostgreSQL and Valkey: embedded, or external if an address is given."""
+
+    def __init__(self, data: Path, stack: ExitStack) -> None:
+        self._data = data
+        self._stack = stack
+        self._embedded: list[EmbeddedPostgres | EmbeddedValkey] = []
+        self._due = 0.0
+
+    def database(self, given: str | None) -> str:
+        """
+        Return the address of a migrated database, with the role that can only append and read.
+
+        If an external server does not accept that role without a password, the given address
+        is used, and only the triggers keep the record append-only.
+        """
+        url = given or self._start(EmbeddedPostgres(self._data))
+        _migrate(url)
+        narrow = service_url(url)
+        return narrow if _lets_in(narrow) else url
+
+    def redis(self, given: str | None) -> str:
+        """Return the address of a responding Redis; raises StartError."""
+        if given is None:
+            return self._start(EmbeddedValkey(self._data))
+        _check_redis(given)
+        if (fault := redis_fault(given)) is not None:
+            print(f"warning: {fault}", file=sys.stderr, flush=True)
+        return given
+
+    def supervise(self) -> None:
+        """Restart an embedded server that has ended, at the same address."""
+        for server in self._embedded:
+            process = server.process
+            if process is None or process.poll() is None or time.monotonic() < self._due:
+                continue
+            print(f"{server.name} ended; restarting it", file=sys.stderr, flush=True)
+            try:
+                server.start()
+            except EmbeddedError as error:
+                print(error, file=sys.stderr, flush=True)
+                self._due = time.monotonic() + _PAUSE
+
+    def _start(self, server: EmbeddedPostgres | EmbeddedValkey) -> str:
+        self._stack.callback(server.stop)
+        address = server.start()
+        self._embedded.append(server)
+        return address
+
+
+def settings_of_children(data: Path, **known: str) -> Settings:
+    """Return the settings of the programs: from the environment, overridden by `known`."""
+    environment = dict(os.environ) | {variable(name): value for name, value in known.items()}
+    environment.setdefault(variable("key_file"), str(data / "keys.json"))
+    environment.setdefault(variable("archive"), str(data / "archive"))
+    return settings_from(environment)
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Return the environment of the children: ours, the settings, and the path of the packages."""
+    environment = dict(os.environ) | variables_of(settings)
+    paths = [str(_ROOT), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    environment["PYTHONUNBUFFERED"] = "1"
+    return environment
+
+
+def shared_metrics(data: Path, *, memory: Path = _MEMORY) -> dict[str, str]:
+    """
+    Return the variable that names the folder of shared metrics, a new one at each start.
+
+    Its files belong to processes; those of an earlier run would be counted again. They are
+    memory-mapped, and on a full disk a write would kill the process: so they are in the
+    in-memory file system `memory` if the system has one.
+    """
+    folder = memory / f"{name_for(data)}-measures"
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+    except OSError:  # it does not exist, or the name is taken
+        folder = data / "measures"
+        shutil.rmtree(folder, ignore_errors=True)
+    return {SHARED_FOLDER: str(make_folder(folder))}
+
+
+def programs(settings: Settings) -> list[Program]:
+    """Return the API, workers, relay, sweeper and sequencer, in the order of their start."""
+    python = [sys.executable, "-m"]
+    jobs = [(f"worker {number}", "worker") for number in range(1, settings.workers + 1)]
+    jobs += [("trials", "trials")] if settings.workers else []
+    return [
+        *_web_servers(settings, python),
+        *(
+            Program(name=name, command=[*python, "workers.main", kind])
+            for name, kind in (*jobs, *((kind, kind) for kind in ("relay", "sweeper", "sequencer")))
+        ),
+    ]
+
+
+def _web_servers(settings: Settings, python: Sequence[str]) -> list[Program]:
+    """Return the API, and the process for streams and long polls if it has a port."""
+    # No HTTP/2: no client uses it without TLS, and one connection could hold 200 requests.
+    server = [*python, "granian", "--interface", "wsgi", "--factory", "--no-ws", "--http", "1"]
+    server += ["--http1-header-read-timeout", str(HEAD_MILLISECONDS)]
+    server += ["--backlog", str(BACKLOG), "--backpressure", str(CONNECTIONS)]
+    server += ["--host", settings.host, "--respawn-failed-workers", "--workers-kill-timeout", "3s"]
+
+    def served(name: str, app: str, port: int, processes: int, threads: int) -> Program:
+        sizes = ["--workers", str(processes), "--blocking-threads", str(threads)]
+        command = [*server, "--port", str(port), *sizes, f"service.api.wsgi:{app}"]
+        return Program(name=name, command=command)
+
+    found = [served("API", "calls", settings.port, settings.api_processes, settings.api_threads)]
+    if settings.stream_port is not None:
+        found.append(served("streams", "streams", settings.stream_port, 1, settings.stream_threads))
+    return found
+
+
+def _lets_in(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _migrate(database_url: str) -> None:
+    try:
+        migrate(database_url)
+    except LaterSchema as error:
+        print(f"not migrated: {_one_line(error)}", file=sys.stderr, flush=True)
+    except psycopg.OperationalError as error:
+        raise StartError(f"the database does not answer: {_one_line(error)}") from error
+    except (psycopg.Error, ValueError, RuntimeError) as error:
+        raise StartError(f"the database cannot be migrated: {_one_line(error)}") from error
+
+
+def _check_redis(url: str) -> None:
+    try:
+        with contextlib.closing(redis.Redis.from_url(url, socket_connect_timeout=5)) as client:
+            client.ping()
+    except (redis.RedisError, ValueError, OSError) as error:
+        raise StartError(f"Redis does not answer: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

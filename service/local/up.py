@@ -1,0 +1,248 @@
+"""The whole service on one machine: start in order, supervise, stop in order."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import http.client
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from service.config import ConfigError, variable
+from service.local.processes import EmbeddedError, LogRotation, make_folder
+from service.local.programs import (
+    Servers,
+    StartError,
+    Supervisor,
+    environment_of,
+    programs,
+    settings_of_children,
+    shared_metrics,
+)
+from service.startup_checks import CannotStart, check_start
+
+_READY_WITHIN = 30.0  # seconds
+_NO_WORKERS = (
+    "warning: --workers 0: bots do not move, and time-outs are not played, unless workers run "
+    "elsewhere (python -m workers.main worker)"
+)
+_APPLICATION_PATIENCE = 5.0  # seconds for requests and jobs to end, of 10 in all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpOptions:
+    """The options of `shithead up`; a URL replaces the embedded server."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 8080  # 0: any that is free
+    database_url: str | None = field(default=None, repr=False)
+    redis_url: str | None = field(default=None, repr=False)
+    workers: int = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `up` with the words of a command line and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="up",
+        description="Run the whole service on this machine until Ctrl-C.",
+        epilog="Further settings come from the environment: SHITHEAD_ORIGIN, SHITHEAD_LOG_LEVEL, …",
+    )
+    parser.add_argument("--port", type=int, default=8080, help="of the API; 0: any (8080)")
+    parser.add_argument("--host", default="127.0.0.1", help="to listen on (127.0.0.1)")
+    parser.add_argument(
+        "--data", type=Path, default=Path(".shithead"), help="folder of games and keys (.shithead)"
+    )
+    parser.add_argument("--database-url", help="a PostgreSQL to use instead of an embedded one")
+    parser.add_argument("--redis-url", help="a Redis or Valkey to use instead of an embedded one")
+    parser.add_argument("--workers", type=int, default=2, help="processes for the bots' turns (2)")
+    return run(UpOptions(**vars(parser.parse_args(arguments))))
+
+
+class _Stopped(BaseException):
+    """A signal to stop; a BaseException, so that no `except Exception` catches it."""
+
+
+def run(options: UpOptions) -> int:
+    """
+    Run the service until it is stopped, and return the exit status.
+
+    0 after SIGINT or SIGTERM, 1 with one message if the service cannot start. In both cases
+    everything is stopped: first the API and the workers, then Valkey, then PostgreSQL.
+    """
+    _on_signals(_stop)
+    try:
+        with ExitStack() as stack:
+            try:
+                _serve(options, stack)
+            finally:
+                _on_signals(signal.SIG_IGN)  # stopping takes at most ten seconds
+    except _Stopped:
+        print("stopped", flush=True)
+        return 0
+    except (StartError, EmbeddedError, ConfigError, CannotStart) as error:
+        print(f"cannot start: {error}", file=sys.stderr, flush=True)
+        return 1
+
+
+def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
+    """Start everything in order, print the addresses, and supervise it."""
+    began = time.monotonic()
+    if not options.data.expanduser().exists():
+        _free_port(options.host, options.port)  # before a folder is created
+    data = make_folder(options.data.expanduser().absolute())
+    stack.enter_context(only_one(data))
+    port = _free_port(options.host, options.port)
+    servers = Servers(data, stack)
+    settings = settings_of_children(
+        data,
+        database_url=servers.database(options.database_url),
+        redis_url=servers.redis(options.redis_url),
+        host=options.host,
+        port=str(port),
+        workers=str(options.workers),
+        **_metrics_address(),
+    )
+    check_start(settings)
+    measures = shared_metrics(data)
+    for folder in measures.values():
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    supervisor = Supervisor(
+        logs=make_folder(data / "logs"),
+        environment=environment_of(settings) | measures,
+        folder=data,
+    )
+    stack.callback(supervisor.stop, patience=_APPLICATION_PATIENCE)
+    for program in programs(settings):
+        supervisor.start(program)
+    address = f"http://{_reachable(options.host)}:{port}"
+    _wait_ready(address, supervisor, servers)
+    metrics = f"http://{_reachable(settings.metrics_host or options.host)}:{settings.metrics_port}"
+    _tell(address, data, metrics, seconds=time.monotonic() - began)
+    if settings.workers == 0:
+        print(_NO_WORKERS, file=sys.stderr, flush=True)
+    _supervise(servers, supervisor, LogRotation(data / "logs"))
+
+
+def _supervise(servers: Servers, supervisor: Supervisor, rotation: LogRotation) -> NoReturn:
+    while True:
+        time.sleep(0.2)
+        servers.supervise()
+        supervisor.supervise()
+        rotation.look()
+
+
+def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Stopped
+
+
+def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, handler)
+
+
+@contextmanager
+def only_one(data: Path) -> Iterator[None]:
+    """Lock the data folder; the kernel releases the lock if we are killed."""
+    with (data / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise StartError(
+                f"the folder {data} is in use by process {lock.read().strip() or 'unknown'}: "
+                "stop it, or choose another folder with --data"
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
+
+
+def _metrics_address() -> dict[str, str]:
+    """Return the settings of the metrics port: a free loopback port, unless it is set."""
+    if os.environ.get(variable("metrics_port"), "").strip():
+        return {}
+    host = os.environ.get(variable("metrics_host"), "").strip() or "127.0.0.1"
+    return {"metrics_host": host, "metrics_port": str(_free_port(host, 0))}
+
+
+def _free_port(host: str, port: int) -> int:
+    """Return `port`, or a free one for 0; raises StartError if it is in use."""
+    if not 0 <= port <= 65535:  # getaddrinfo would take the rest of a division
+        raise StartError(f"port {port} does not exist: choose one from 1 to 65535 with --port")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        raise StartError(
+            f"port {port} on {host} cannot be used ({error.strerror}): choose another with --port"
+        ) from error
+
+
+def _reachable(host: str) -> str:
+    """Return the address of `host` for a client on this machine."""
+    local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - compared only
+    return f"[{local}]" if ":" in local and not local.startswith("[") else local
+
+
+def _wait_ready(address: str, supervisor: Supervisor, servers: Servers) -> None:
+    end = time.monotonic() + _READY_WITHIN
+    answer = ""
+    while (answer := _readiness(address)) != "ready":
+        supervisor.check_running()
+        servers.supervise()
+        if time.monotonic() > end:
+            raise StartError(f"the API was not ready within {_READY_WITHIN:.0f} s: {answer}")
+        time.sleep(0.05)
+
+
+def _readiness(address: str) -> str:
+    """Return "ready", or the error or response of /readyz; bypasses proxies."""
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=5)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            answer = connection.getresponse()
+            body = answer.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException) as error:
+            return str(error)
+    return "ready" if answer.status == 200 else f"{answer.status} {body}"
+
+
+def _tell(address: str, data: Path, metrics: str, *, seconds: float) -> None:
+    """Print addresses and a first command; scripts parse the first two lines."""
+    print(f"ready  {address}")
+    print(f"data   {data}")
+    print(f"metrics  {metrics}/metrics")
+    print(f"logs   {data / 'logs'}   (started in {seconds:.1f} s; Ctrl-C stops)")
+    print(f"\nStart a game against two bots:\n\n{curl_line(address)}\n", flush=True)
+
+
+def curl_line(address: str) -> str:
+    """Return a shell command that registers a player (TOKEN) and starts a game."""
+    json = "-H 'Content-Type: application/json'"
+    return (
+        f'TOKEN=$(curl -s {address}/v1/players {json} -d \'{{"name":"Ada"}}\' '
+        '| sed \'s/.*"token": *"\\([^"]*\\)".*/\\1/\') && '
+        f'curl -s {address}/v1/tables {json} -H "Authorization: Bearer $TOKEN" '
+        '-d \'{"ruleset":"shithead","seats":["me",{"bot":"greedy"},{"bot":"lowest"}]}\''
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

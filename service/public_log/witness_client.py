@@ -1,0 +1,217 @@
+"""Client of witnesses (C2SP tlog-witness), used by the sequencer."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from service.public_log.http_client import CallFailed, Reply, call
+from service.shx.canonical import RecordError
+from service.shx.hashing import sha256
+from service.shx.tlog.checkpoint import open_checkpoint, parse_checkpoint
+from service.shx.tlog.cosignature import CosignatureVerifier, cosignatures, parse_cosigner
+from service.shx.tlog.notes import NoteVerifier, parse_note
+from service.shx.tlog.tiles import TiledTree
+
+SIZE_TYPE: Final = "text/x.tlog.size"
+PATIENCE: Final = 5.0
+"""Seconds for everything that is asked of one witness about one checkpoint."""
+
+GRACE: Final = 1.0
+"""Seconds beyond PATIENCE, for the work around the calls."""
+
+MOST_ANSWER: Final = 1 << 16  # bytes
+
+T = TypeVar("T")
+
+_SIZE: Final = re.compile(rb"(0|[1-9][0-9]{0,18})\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteWitness:
+    """A witness: where it takes checkpoints, and the key that its cosignatures are checked with."""
+
+    url: str  # the submission prefix; the monitoring prefix as well, where that is not given
+    verifier: CosignatureVerifier
+    monitoring: str | None = None  # where it serves the checkpoints that it cosigned
+
+
+class Unheard(Exception):
+    """A witness gave no cosignature."""
+
+
+class WitnessRefused(Unheard):
+    """
+    A witness claims that this log is not the one it saw before.
+
+    Anybody can claim it. `proof` is a checkpoint that a key of this log signed and that the
+    tree shown does not continue; without one the claim is logged and stops nothing.
+    """
+
+    proof: bytes | None = None
+
+
+class SeenMore(WitnessRefused):
+    """A witness has seen a larger tree than it is shown."""
+
+    def __init__(self, size: int, shown: int) -> None:
+        super().__init__(f"it has seen {size} leaves, and the tree has {shown}")
+        self.size = size
+
+
+def parse_witnesses(text: str) -> tuple[RemoteWitness, ...]:
+    """
+    Return the witnesses of a setting: `name+id+key url`, one after another with commas.
+
+    A second address is the monitoring prefix, if that is another one.
+    """
+    found = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        key, *urls = item.split()
+        web = all(url.startswith(("https://", "http://")) for url in urls)
+        if not web or len(urls) not in (1, 2):
+            raise RecordError("bad_witness", "a witness is given as name+id+key and its address")
+        prefixes = [url.rstrip("/") for url in urls]
+        found.append(
+            RemoteWitness(
+                url=prefixes[0],
+                verifier=parse_cosigner(key),
+                monitoring=prefixes[1] if len(prefixes) > 1 else None,
+            )
+        )
+    return tuple(found)
+
+
+def write_request(old_size: int, proof: Sequence[bytes], checkpoint: bytes) -> bytes:
+    """Return the body of an add-checkpoint request."""
+    hashes = (b64encode(one).decode("ascii") for one in proof)
+    lines = (f"old {old_size}", *hashes, "", "")
+    return "\n".join(lines).encode() + checkpoint
+
+
+def ask_witness(
+    witness: RemoteWitness,
+    checkpoint: bytes,
+    tree: TiledTree,
+    known: int,
+    own: Sequence[NoteVerifier] = (),
+) -> str:
+    """
+    Return the witness's signature line under a checkpoint of `tree`, within PATIENCE in all.
+
+    `known` is the size that the witness is thought to have seen last; where it says
+    that this was another, it is asked once more. Raises Unheard, or WitnessRefused
+    where it claims that this tree does not continue the one it saw: then it is asked for
+    that tree's checkpoint, which is the proof if one of the log's `own` keys signed it.
+    """
+    end = time.monotonic() + PATIENCE
+    try:
+        answer = _submit(witness, checkpoint, tree, known, end)
+        if isinstance(answer, int):
+            if answer > tree.size:
+                raise SeenMore(answer, tree.size)
+            answer = _submit(witness, checkpoint, tree, answer, end)
+        if isinstance(answer, int):
+            raise Unheard("it moves faster than it is asked")
+    except WitnessRefused as refused:
+        refused.proof = _proof(witness, checkpoint, tree, own, end)
+        raise
+    return _own_line(witness.verifier, checkpoint, answer)
+
+
+def ask_all(
+    witnesses: Sequence[RemoteWitness], ask: Callable[[RemoteWitness], T]
+) -> list[tuple[RemoteWitness, T | Unheard]]:
+    """
+    Return the result of `ask` for each witness, asked in parallel, or the Unheard it raised.
+
+    A witness whose thread has not finished in time counts as Unheard; only a DNS lookup
+    can take that long. Raises the first other exception.
+    """
+    answers: dict[int, T | Unheard] = {}
+    faults: list[Exception] = []
+
+    def run(place: int) -> None:
+        try:
+            answers[place] = ask(witnesses[place])
+        except Unheard as reason:
+            answers[place] = reason
+        except Exception as fault:  # noqa: BLE001 - raised below, in the thread that asked
+            faults.append(fault)
+
+    threads = [
+        threading.Thread(target=run, args=(place,), daemon=True) for place in range(len(witnesses))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE + GRACE)
+    if faults:
+        raise faults[0]
+    late = Unheard(f"no whole answer within {PATIENCE:g} s")
+    return [(witness, answers.get(place, late)) for place, witness in enumerate(witnesses)]
+
+
+def _submit(
+    witness: RemoteWitness, checkpoint: bytes, tree: TiledTree, old_size: int, end: float
+) -> bytes | int:
+    """Return the signature lines, or the size that the witness has seen instead."""
+    body = write_request(old_size, tree.consistency_proof(old_size), checkpoint)
+    reply = _call(f"{witness.url}/add-checkpoint", end, body)
+    if reply.status == 200:
+        return reply.body
+    size = _SIZE.fullmatch(reply.body)
+    if reply.status == 409 and reply.media_type == SIZE_TYPE and size:
+        return int(size[1])
+    if reply.status in (409, 422):
+        raise WitnessRefused(f"it answers {reply.status} to {old_size} → {tree.size}")
+    raise Unheard(f"it answers {reply.status}")
+
+
+def _call(url: str, end: float, body: bytes | None = None) -> Reply:
+    headers = {} if body is None else {"Content-Type": "text/plain; charset=utf-8"}
+    left = end - time.monotonic()
+    if left <= 0:
+        raise Unheard(f"no whole answer within {PATIENCE:g} s")
+    try:
+        return call(url, seconds=left, most=MOST_ANSWER, data=body, headers=headers)
+    except CallFailed as error:
+        raise Unheard(f"it does not answer: {error}") from None
+
+
+def _proof(
+    witness: RemoteWitness,
+    checkpoint: bytes,
+    tree: TiledTree,
+    own: Sequence[NoteVerifier],
+    end: float,
+) -> bytes | None:
+    """Return the checkpoint that contradicts `tree`, signed by a key of the log, if it has one."""
+    prefix = witness.monitoring or witness.url
+    try:
+        origin = parse_checkpoint(parse_note(checkpoint).text).origin
+        reply = _call(f"{prefix}/{sha256(origin.encode()).hex()}/checkpoint", end)
+        seen, _, _ = open_checkpoint(reply.body, own)
+    except (Unheard, RecordError):
+        return None
+    continues = seen.size <= tree.size and tree.root(seen.size) == seen.root
+    return None if continues or seen.origin != origin else reply.body
+
+
+def _own_line(verifier: CosignatureVerifier, checkpoint: bytes, answer: bytes) -> str:
+    """Return the witness's own line out of an answer; what others signed is passed over."""
+    try:
+        for line in answer.decode().splitlines(keepends=True):
+            note = parse_note(checkpoint + line.encode())
+            signed = note.signatures[-1]
+            own = (signed.name, signed.key_id) == (verifier.name, verifier.key_id)
+            if own and cosignatures(note, [verifier]):
+                return line
+    except (RecordError, UnicodeDecodeError) as error:
+        raise Unheard(f"its answer cannot be read: {error}") from None
+    raise Unheard("its answer has no cosignature of the key that is set for it")

@@ -1,0 +1,167 @@
+"""The rules page of a ruleset, as its players read it."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Final
+
+from service.rulesets.applying import applying
+from service.rulesets.catalogue import Definition, KnownByName, Option, Statement, definition
+from service.rulesets.labels import label_of
+from service.rulesets.statements import SECTIONS, model
+
+TITLES: Final = {
+    "deal": "The deal",
+    "opening": "The opening",
+    "play": "Play",
+    "special": "Special cards",
+    "end": "The end",
+}
+COMMON_TITLE: Final = "What all rulesets here share, where the rules above say nothing"
+RECONSTRUCTION: Final = (
+    "This ruleset is a reconstruction: its source names the game without describing it. "
+    "What could be learnt elsewhere is restated, and what was missing is filled by readings."
+)
+MADE_HERE: Final = (
+    "The statements whose ids begin with C were written from its settings, and hold where "
+    "another statement says otherwise."
+)
+READINGS: Final = (
+    "What is marked as a reading is decided here, where the source is silent or contradicts itself."
+)
+WIDTH: Final = 88
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One section of a rules page: deal, opening, play, special cards or end."""
+
+    name: str
+    title: str
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A rules page; `common` are the general statements that can apply in this ruleset."""
+
+    id: str
+    name: str
+    origin: str
+    notes: tuple[str, ...]
+    seats: str
+    options: tuple[str, ...]
+    sections: tuple[Section, ...]
+    common: tuple[Statement, ...]
+
+    @property
+    def readings(self) -> tuple[Statement, ...]:
+        """Return the readings: decisions on questions that the source leaves open."""
+        return tuple(s for part in self.sections for s in part.statements if s.reading)
+
+
+def rules_page(ruleset: Definition | KnownByName) -> Page:
+    """Return the rules page of a ruleset; for one known only by name, a page that states so."""
+    origin = f"After: {ruleset.source['title']} ({ruleset.source['file']})."
+    if isinstance(ruleset, KnownByName):
+        return Page(
+            id=ruleset.id,
+            name=ruleset.name,
+            origin=origin,
+            notes=(ruleset.text, "It can be played once somebody states its rules as a ruleset."),
+            seats="",
+            options=(),
+            sections=(),
+            common=(),
+        )
+    players = ruleset.settings({})["players"]
+    return Page(
+        id=ruleset.id,
+        name=ruleset.name,
+        origin=origin,
+        notes=tuple(_notes(ruleset)),
+        seats=_seats(players["min"], players["max"]),
+        options=tuple(_option(option) for option in ruleset.options.values()),
+        sections=_sections(ruleset.statements),
+        common=applying(ruleset),
+    )
+
+
+def as_text(page: Page, *, common: bool = True) -> str:
+    """
+    Return the page as plain text for the command line.
+
+    Without `common`, the statements that all rulesets share are left out.
+    """
+    lines = [f"{page.name}  [{page.id}]", "=" * len(f"{page.name}  [{page.id}]"), ""]
+    heads = (page.origin, *page.notes, page.seats, *page.options)
+    for sentence in filter(None, heads):
+        lines += textwrap.wrap(sentence, WIDTH, break_on_hyphens=False)
+    for section in page.sections:
+        lines += _block(section.title, section.statements)
+    if page.common and common:
+        lines += _block(COMMON_TITLE, page.common)
+    return "\n".join(lines) + "\n"
+
+
+def common_text() -> str:
+    """Return the statements that all rulesets share as plain text."""
+    return "\n".join(_block(COMMON_TITLE, model().statements)[1:]) + "\n"
+
+
+def _sections(statements: tuple[Statement, ...]) -> tuple[Section, ...]:
+    return tuple(
+        Section(
+            name=name,
+            title=TITLES[name],
+            statements=tuple(s for s in statements if s.section == name),
+        )
+        for name in SECTIONS
+    )
+
+
+def _notes(ruleset: Definition) -> list[str]:
+    notes = [RECONSTRUCTION] if ruleset.reconstruction else []
+    if ruleset.id.startswith("custom-") and ruleset.base:
+        notes.append(
+            f"A ruleset of its own, made from {definition(ruleset.base).name}. {MADE_HERE}"
+        )
+    own = dict.fromkeys(s.id for s in ruleset.statements)
+    if own:
+        notes.append("It rests on the statements " + ", ".join(own) + ".")
+    if any(s.reading for s in ruleset.statements):
+        notes.append(READINGS)
+    return notes
+
+
+def _seats(fewest: int, most: int) -> str:
+    return f"Players: {fewest}." if fewest == most else f"Players: {fewest} to {most}."
+
+
+def _option(option: Option) -> str:
+    name = option.name.replace("_", " ")
+    if option.kind == "ranks":
+        what = label_of(option.sets or name)
+        what = f"{what[0].lower()}{what[1:]}"
+        return f"A table may set {name}: {what}; none unless it does ({option.rule})."
+    values = ", ".join(str(value) for value in option.values)
+    some = "any of " if option.kind == "set" else ""
+    default = option.default
+    chosen = ", ".join(map(str, default)) if isinstance(default, list) else default
+    return f"A table may set {name}: {some}{values}; {chosen} unless it does ({option.rule})."
+
+
+def _block(title: str, statements: tuple[Statement, ...]) -> list[str]:
+    lines = ["", title, "-" * len(title)]
+    width = max((len(s.id) for s in statements), default=0) + 2
+    for statement in statements:
+        text = f"Reading: {statement.text}" if statement.reading else statement.text
+        lines += textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent=statement.id.ljust(width),
+            subsequent_indent=" " * width,
+            break_on_hyphens=False,
+        )
+    return lines

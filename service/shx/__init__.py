@@ -1,0 +1,1 @@
+"""SHX/1, the verifiable record of a game: bytes, hashes, chain, signatures, bundles."""

@@ -1,0 +1,183 @@
+"""Evidence bundles (SHX/1, section 7): a game's log and further evidence in one file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
+
+from service.shx.canonical import RecordError, canonical, parse
+from service.shx.chain import decode_event
+from service.shx.hashing import sha256
+from service.shx.strict_zip import MAX_TOTAL, NotABundle, is_plain_name, read_zip, write_zip
+from service.shx.validators import HASH, MAX_EVENTS, Check, integer, record, time, uuid
+
+__all__ = [
+    "EVENTS",
+    "OPENINGS",
+    "PROOF",
+    "REFUSALS",
+    "Bundle",
+    "NotABundle",
+    "read_bundle",
+    "read_log",
+    "write_bundle",
+]
+
+EVENTS: Final = "events.jsonl"
+PROOF: Final = "log/proof.tlog-proof"
+OPENINGS: Final = "openings.json"
+REFUSALS: Final = "refusals.jsonl"
+
+_MANIFEST: Final = "manifest.json"
+_MAX_MANIFEST: Final = 2 << 20  # as many names, each as long, as an archive may have
+_PROFILE: Final = re.compile(r"public|seat-(?:[0-9]|[1-5][0-9]|6[0-3])")
+_FOLDERS: Final = re.compile(r"receipts/[^/]+\.note|dispute/.+")
+_NO_FILES: Final[Mapping[str, bytes]] = MappingProxyType({})
+_FILE: Final[Check] = record({"sha256": HASH, "size": integer(0, MAX_TOTAL)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """
+    The input of a verifier: the lines of a log, and further files by name.
+
+    A plain `events.jsonl` has no `game`, `profile` or `made_at`. Neither the lines nor
+    their agreement with these fields is checked here.
+    """
+
+    lines: tuple[bytes, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    game: UUID | None = None
+    profile: str | None = None
+    made_at: str | None = None
+
+    @property
+    def receipts(self) -> tuple[bytes, ...]:
+        """Return the receipts in the bundle, in order of their names; they raise no level."""
+        names = sorted(name for name in self.files if name.startswith("receipts/"))
+        return tuple(self.files[name] for name in names)
+
+
+def write_bundle(
+    lines: Sequence[bytes], *, profile: str = "public", files: Mapping[str, bytes] = _NO_FILES
+) -> bytes:
+    """
+    Return the bundle of a game's log; equal content gives equal bytes.
+
+    `files` are added under their names: `receipts/<name>.note`, `PROOF`, `OPENINGS`,
+    `REFUSALS`, `dispute/…`.
+
+    Raises RecordError for an empty log, an unknown profile or another file name, and
+    NotABundle if the result would be too large.
+    """
+    if not lines or not _PROFILE.fullmatch(profile):
+        raise RecordError("bad_bundle", "a bundle needs a log, and the profile public or seat-N")
+    for name in files:
+        if not _may_lie_beside(name):
+            raise RecordError("bad_bundle", f"{name}: not a file that a bundle may contain")
+    content = {**files, EVENTS: b"".join(line + b"\n" for line in lines)}
+    last = decode_event(lines[-1])
+    manifest = {
+        "v": 1,
+        "game": last["game"],
+        "profile": profile,
+        "made_at": last["at"],
+        "files": {
+            name: {"sha256": sha256(data).hex(), "size": len(data)}
+            for name, data in content.items()
+        },
+    }
+    return write_zip({**content, _MANIFEST: canonical(manifest)})
+
+
+def read_log(data: bytes) -> Bundle:
+    """
+    Return the content of a bundle or of a plain `events.jsonl`, by the first bytes.
+
+    Raises NotABundle if the file is neither.
+    """
+    if data.startswith(b"PK"):
+        return read_bundle(data)
+    if not data.startswith(b"{"):
+        raise NotABundle("neither a ZIP archive nor a log")
+    return Bundle(lines=_lines(data))
+
+
+def read_bundle(data: bytes) -> Bundle:
+    """
+    Return the content of a bundle.
+
+    Raises NotABundle if the archive or its manifest is malformed.
+    """
+    files = read_zip(data)
+    manifest = _manifest(files.pop(_MANIFEST, None))
+    listed = manifest["files"]
+    if listed.keys() != files.keys():
+        raise NotABundle("the manifest lists other files than the archive has")
+    for name, content in files.items():
+        if name != EVENTS and not _may_lie_beside(name):
+            raise NotABundle(f"{name}: not a file that a bundle may contain")
+        entry = listed[name]
+        if entry["size"] != len(content) or entry["sha256"] != sha256(content).hex():
+            raise NotABundle(f"{name}: size or hash differs from the manifest")
+    if EVENTS not in files:
+        raise NotABundle("no events.jsonl")
+    return Bundle(
+        lines=_lines(files.pop(EVENTS)),
+        files=MappingProxyType(files),
+        game=UUID(manifest["game"]),
+        profile=manifest["profile"],
+        made_at=manifest["made_at"],
+    )
+
+
+def _manifest(data: bytes | None) -> dict[str, Any]:
+    if data is None:
+        raise NotABundle("no manifest.json")
+    try:
+        manifest = parse(data, limit=_MAX_MANIFEST)
+        if type(manifest) is dict and manifest.get("v") != 1:
+            raise NotABundle(f"unknown version {manifest.get('v')!r}")
+        _SHAPE(manifest, "/manifest")
+    except RecordError as error:
+        raise NotABundle(f"manifest.json: {error.detail}") from None
+    return dict(manifest)
+
+
+def _lines(data: bytes) -> tuple[bytes, ...]:
+    """Return the lines unchecked: the verifier reports which of them is no event."""
+    if data.count(b"\n") > MAX_EVENTS:
+        raise NotABundle(f"more than {MAX_EVENTS} events")
+    return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
+
+
+def _may_lie_beside(name: str) -> bool:
+    known = name in (PROOF, OPENINGS, REFUSALS) or _FOLDERS.fullmatch(name) is not None
+    return known and is_plain_name(name)
+
+
+def _check_profile(value: Any, path: str) -> None:
+    if type(value) is not str or not _PROFILE.fullmatch(value):
+        raise RecordError("bad_field", f"{path}: neither public nor seat-N")
+
+
+def _check_files(value: Any, path: str) -> None:
+    if type(value) is not dict:
+        raise RecordError("bad_field", f"{path}: not an object")
+    for name, item in value.items():
+        _FILE(item, f"{path}/{name}")
+
+
+_SHAPE: Final = record(
+    {
+        "v": integer(1, 1),
+        "game": uuid,
+        "profile": _check_profile,
+        "made_at": time,
+        "files": _check_files,
+    }
+)

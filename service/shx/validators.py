@@ -1,0 +1,218 @@
+"""Validators of plain values, and their combination into closed objects."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from service.shx.canonical import MAX_INTEGER, RecordError, parse_time
+
+Check = Callable[[Any, str], None]
+"""Raises RecordError unless the value is valid; the text is the JSON pointer to it."""
+
+MAX_TEXT: Final = 300
+MAX_EVENTS: Final = 100_000
+MAX_SEATS: Final = 64
+MAX_CARDS: Final = 1 << 16  # a position is a u16
+
+RANKS: Final = "23456789TJQKA"
+_HEX: Final = re.compile(r"[0-9a-f]*")
+_CARD: Final = re.compile(
+    r"[2-9TJQKA][cdhs](?:/(?:[2-9]|[1-9][0-9]{1,3}))?|X[1-9][0-9]{0,4}"  # no /1, no leading 0
+)
+
+
+def refuse(path: str, reason: str) -> RecordError:
+    """Return the error for an invalid value at `path`."""
+    return RecordError("bad_field", f"{path}: {reason}")
+
+
+def integer(low: int = 0, high: int = MAX_INTEGER) -> Check:
+    """
+    Return a check for an integer from `low` to `high`; true and false are not integers.
+
+    >>> integer(0, 5)(7, "/data/seat")
+    Traceback (most recent call last):
+    service.shx.canonical.RecordError: bad_field: /data/seat: not an integer from 0 to 5
+    """
+
+    def check(value: Any, path: str) -> None:
+        if type(value) is not int or not low <= value <= high:
+            raise refuse(path, f"not an integer from {low} to {high}")
+
+    return check
+
+
+def one_of(*allowed: str | int) -> Check:
+    """Return a check for one of a few values."""
+
+    def check(value: Any, path: str) -> None:
+        if type(value) not in (str, int) or value not in allowed:
+            raise refuse(path, f"not one of {', '.join(map(str, allowed))}")
+
+    return check
+
+
+def text(value: Any, path: str) -> None:
+    """
+    Check for a string of 1 to 300 characters.
+
+    Raises RecordError.
+    """
+    if type(value) is not str or not 0 < len(value) <= MAX_TEXT:
+        raise refuse(path, f"not a string of 1 to {MAX_TEXT} characters")
+
+
+def hexadecimal(size: int) -> Check:
+    """Return a check for `size` bytes in lowercase hex."""
+
+    def check(value: Any, path: str) -> None:
+        if type(value) is not str or len(value) != 2 * size or not _HEX.fullmatch(value):
+            raise refuse(path, f"not {size} bytes in lowercase hex")
+
+    return check
+
+
+def base64(size: int) -> Check:
+    """Return a check for `size` bytes in standard base64, canonically encoded."""
+
+    def check(value: Any, path: str) -> None:
+        if type(value) is not str or len(decode_base64(value) or b"") != size:
+            raise refuse(path, f"not {size} bytes in standard base64")
+
+    return check
+
+
+def decode_base64(value: str) -> bytes | None:
+    """
+    Return the bytes of a text in canonical standard base64, None for any other text.
+
+    >>> decode_base64("YQ=="), decode_base64("YR==")
+    (b'a', None)
+    """
+    try:
+        data = b64decode(value, validate=True)
+    except (Base64Error, ValueError):
+        return None
+    return data if b64encode(data).decode("ascii") == value else None
+
+
+def uuid(value: Any, path: str) -> None:
+    """
+    Check for a UUID in lower-case text form.
+
+    Raises RecordError.
+    """
+    try:
+        good = type(value) is str and str(UUID(value)) == value
+    except ValueError:
+        good = False
+    if not good:
+        raise refuse(path, "not a UUID")
+
+
+def time(value: Any, path: str) -> None:
+    """
+    Check for a time as events write it.
+
+    Raises RecordError.
+    """
+    if type(value) is not str:
+        raise refuse(path, "not a time")
+    try:
+        parse_time(value)
+    except RecordError as error:
+        raise refuse(path, error.detail) from None
+
+
+def card(value: Any, path: str) -> None:
+    """
+    Check for the code of a card: `Th`, `7c/2`, `X1`.
+
+    Raises RecordError.
+    """
+    if type(value) is not str or not _CARD.fullmatch(value):
+        raise refuse(path, "not the code of a card")
+
+
+def each(check_item: Check, *, low: int = 0, high: int = MAX_CARDS) -> Check:
+    """Return a check for an array of `low` to `high` items of one shape."""
+
+    def check(value: Any, path: str) -> None:
+        if type(value) is not list or not low <= len(value) <= high:
+            raise refuse(path, f"not an array of {low} to {high} items")
+        for index, item in enumerate(value):
+            check_item(item, f"{path}/{index}")
+
+    return check
+
+
+def nullable(check_value: Check) -> Check:
+    """Return a check that also accepts null."""
+
+    def check(value: Any, path: str) -> None:
+        if value is not None:
+            check_value(value, path)
+
+    return check
+
+
+def record(fields: Mapping[str, Check]) -> Check:
+    """Return a check for an object with exactly these fields."""
+
+    def check(value: Any, path: str) -> None:
+        check_names(value, path, fields.keys())
+        for name, check_field in fields.items():
+            check_field(value[name], f"{path}/{name}")
+
+    return check
+
+
+def check_names(value: Any, path: str, names: Any) -> None:
+    """
+    Check for an object with exactly these names.
+
+    Raises RecordError.
+    """
+    if type(value) is not dict:
+        raise refuse(path, "not an object")
+    if value.keys() != names:
+        missing, added = sorted(names - value.keys()), sorted(value.keys() - names)
+        raise refuse(path, f"fields missing: {missing}, added: {added}")
+
+
+def tree(value: Any, path: str) -> None:
+    """
+    Check for an object of free content, apart from the length of its strings.
+
+    Raises RecordError.
+    """
+    if type(value) is not dict:
+        raise refuse(path, "not an object")
+    _check_lengths(value, path)
+
+
+def _check_lengths(value: Any, path: str) -> None:
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        raise refuse(path, f"a string of more than {MAX_TEXT} characters")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _check_lengths(name, path)
+            _check_lengths(item, f"{path}/{name}")
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_lengths(item, f"{path}/{index}")
+
+
+COUNT: Final = integer(0, MAX_CARDS)
+SOME: Final = integer(1, MAX_CARDS)
+SEAT: Final = integer(0, MAX_SEATS - 1)
+SLOT: Final = integer(0, MAX_CARDS - 1)
+HASH: Final = hexadecimal(32)
+CARDS: Final = each(card)
+SOME_CARDS: Final = each(card, low=1)
+OPENING: Final = record({"p": integer(0, MAX_CARDS - 1), "card": card, "salt": HASH})

@@ -1,0 +1,142 @@
+"""Parallel simulations: processes play and verify one table each."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Final
+
+from service.application.errors import Refusal
+from service.rulesets.catalogue import catalogue, definition
+from service.shx.bundle import read_log
+from service.simulation.simulate import Plan, Report, SimulatedGame, simulated_games
+from service.verify.evidence import OutsideEvidence
+from service.verify.files import verify_all
+from service.verify.finding import Result
+from service.verify.report import Report as Verified
+
+LEVEL: Final = "L1"
+"""The highest level that a log without people can reach."""
+
+
+class NotPlayable(Exception):
+    """No such table can be opened; unlike Refusal, it can be pickled between processes."""
+
+
+Work = Callable[[Plan], Report]
+
+
+def tables_of(plan: Plan) -> Iterator[Plan]:
+    """
+    Yield each table of a plan as a plan of its own.
+
+    Its seed follows from the plan's seed and the number of the table, and its bots move on
+    by one seat: the games do not depend on the number of processes.
+    """
+    for number, start in enumerate(range(0, plan.games, plan.hands)):
+        shift = number % len(plan.bots)
+        yield replace(
+            plan,
+            bots=(*plan.bots[shift:], *plan.bots[:shift]),
+            games=min(plan.hands, plan.games - start),
+            seed=_seed(plan, number),
+        )
+
+
+def every_plan(plan: Plan) -> Iterator[Plan]:
+    """Yield `plan` for every ruleset of the catalogue and every number of seats it allows."""
+    for identity in catalogue():
+        players = definition(identity).settings({})["players"]
+        for seats in range(players["min"], players["max"] + 1):
+            yield replace(plan, ruleset=identity, seats=seats, options={})
+
+
+def played(
+    plans: Sequence[Plan], *, jobs: int, verified: bool, keep: Path | None
+) -> Generator[tuple[int, Report], None, None]:
+    """
+    Play plans and yield the report of each table in order, with the number of its plan.
+
+    Raises NotPlayable for a table that a server would refuse as well.
+    """
+    tables = [(number, table) for number, plan in enumerate(plans) for table in tables_of(plan)]
+    work = partial(play_table, verified=verified, keep=keep)
+    reports = _spread(work, [table for _, table in tables], jobs)
+    for (number, _), report in zip(tables, reports, strict=True):
+        yield number, report
+
+
+def play_table(plan: Plan, *, verified: bool, keep: Path | None) -> Report:
+    """
+    Return the report of one table; its games are verified together and written to `keep`.
+
+    Raises NotPlayable for a table that a server would refuse as well.
+    """
+    try:
+        games = list(simulated_games(plan))
+    except Refusal as error:
+        refused = [f"{fault['at']} {fault['message']}" for fault in error.extra.get("errors", ())]
+        raise NotPlayable("; ".join(refused) or error.detail) from None
+    report = Report()
+    found = faults(games) if verified else [None] * len(games)
+    for game, fault in zip(games, found, strict=True):
+        report.add(game, fault)
+        if keep is not None:
+            (keep / f"{game.identity}.jsonl").write_bytes(game.log)
+    return report
+
+
+def add(total: Report, part: Report) -> None:
+    """Add the counts of `part` to `total`."""
+    total.games += part.games
+    total.sat.update(part.sat)
+    total.shitheads.update(part.shitheads)
+    total.first_out.update(part.first_out)
+    total.endings.update(part.endings)
+    total.lengths += part.lengths
+    total.failed += part.failed
+
+
+def faults(games: Sequence[SimulatedGame]) -> list[str | None]:
+    """Return the fault of each log of one table, None if it has none, by full verification."""
+    return [
+        _fault(report) for report in verify_all([read_log(g.log) for g in games], OutsideEvidence())
+    ]
+
+
+def _fault(report: Verified) -> str | None:
+    if report.result is Result.PASS and report.level == LEVEL:
+        return None
+    reasons = [f.reason or "" for f in report.findings if f.result is Result.FAIL]
+    return ": ".join([report.wording, *reasons[:1]])
+
+
+def _spread(work: Work, tables: Sequence[Plan], jobs: int) -> Iterable[Report]:
+    if jobs == 1 or len(tables) < 2:
+        return map(work, tables)
+    return _in_processes(work, tables, min(jobs, len(tables)))
+
+
+def _in_processes(work: Work, tables: Sequence[Plan], jobs: int) -> Iterator[Report]:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_ctrl_c) as pool:
+        try:
+            yield from pool.map(work, tables)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ignore_ctrl_c() -> None:
+    """Ignore Ctrl-C, which goes to all processes: the main process ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _seed(plan: Plan, number: int) -> int:
+    name = f"{plan.seed}/{plan.ruleset}/{plan.seats}/{number}"
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

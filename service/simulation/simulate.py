@@ -1,0 +1,235 @@
+"""Simulated tables: bots play hands with real logs, without server or database."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from schemas.moves import move_of
+from schemas.views import Facts, view_json
+from service.application.games.record import GameRecord, write
+from service.application.tables.dealing import new_hand
+from service.application.tables.requests import TableRequest, opened_by
+from service.bots.bot import bot_rng, with_settings
+from service.bots.registry import bots
+from service.domain.commands import Move, Seat
+from service.domain.events import EndReason, Entropy
+from service.domain.game import Game, Result
+from service.domain.legal import acting_seats, legal_moves
+from service.domain.table import (
+    HandDealt,
+    HandFinished,
+    Table,
+    TableOpened,
+    evolve_table,
+    fold_table,
+)
+from service.domain.view import seen_by
+from service.rulesets.catalogue import definition
+from service.shx.canonical import format_time
+from service.shx.refusals import NONE_REFUSED
+from service.simulation.play_out import play_out
+
+NOBODY = UUID(int=0)
+"""The host of a simulated table."""
+
+BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+
+Verifier = Callable[[bytes], str | None]
+"""Returns the fault of a log, None if it has none."""
+
+Keeper = Callable[["SimulatedGame"], None]
+"""Called with every finished game, for example to store it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A simulation: `games` hands of one ruleset, `hands` of them at each table."""
+
+    ruleset: str
+    seats: int
+    bots: Sequence[str]  # seated in turn, moved on by one seat at each further table
+    games: int
+    hands: int = 4
+    options: Mapping[str, Any] = field(default_factory=dict)
+    turn_limit: int | None = None  # None: the usual one
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedGame:
+    """One finished hand: the bots by seat, its result, and its log as a server stores it."""
+
+    identity: UUID
+    table: UUID
+    bots: tuple[str, ...]
+    result: Result
+    lines: tuple[bytes, ...] = field(repr=False)
+
+    @property
+    def log(self) -> bytes:
+        """Return the log as a file with one line for each event."""
+        return b"".join(line + b"\n" for line in self.lines)
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """Results of a simulation; counts are by bot, and each seat of a bot counts."""
+
+    games: int = 0
+    sat: Counter[str] = field(default_factory=Counter)
+    shitheads: Counter[str] = field(default_factory=Counter)
+    first_out: Counter[str] = field(default_factory=Counter)
+    endings: Counter[EndReason] = field(default_factory=Counter)
+    lengths: list[int] = field(default_factory=list)  # events of each game
+    failed: list[tuple[UUID, str]] = field(default_factory=list)
+
+    @property
+    def stalemates(self) -> int:
+        """Return how many hands ended at the turn limit, without a shithead."""
+        return self.endings[EndReason.STALEMATE]
+
+    def add(self, game: SimulatedGame, fault: str | None) -> None:
+        """Count one game."""
+        result = game.result
+        self.games += 1
+        self.sat.update(game.bots)
+        if result.shithead is not None:
+            self.shitheads[game.bots[result.shithead]] += 1
+        if result.places and result.places[0] != result.shithead:
+            self.first_out[game.bots[result.places[0]]] += 1
+        if result.reason is not None:
+            self.endings[result.reason] += 1
+        self.lengths.append(len(game.lines))
+        if fault is not None:
+            self.failed.append((game.identity, fault))
+
+
+def simulate(plan: Plan, *, verify: Verifier | None = None, keep: Keeper | None = None) -> Report:
+    """
+    Play `plan` and return the counts.
+
+    The same plan gives the same logs, byte for byte.
+
+    Raises KeyError for an unknown ruleset, and Refusal for a bot, an option or a number of
+    seats that a server would refuse as well.
+    """
+    report = Report()
+    for game in simulated_games(plan):
+        report.add(game, None if verify is None else verify(game.log))
+        if keep is not None:
+            keep(game)
+    return report
+
+
+def simulated_games(plan: Plan) -> Iterator[SimulatedGame]:
+    """Yield the finished hands of a plan, table by table; raises as `simulate`."""
+    world = _World(plan.seed)
+    for start in range(0, plan.games, plan.hands):
+        number = start // plan.hands
+        names = tuple(plan.bots[(seat + number) % len(plan.bots)] for seat in range(plan.seats))
+        table, table_id = fold_table([_opened(plan, names)]), world.identity()
+        for _ in range(min(plan.hands, plan.games - start)):
+            table, game = _hand(table, table_id, names, world)
+            yield game
+
+
+class _World:
+    """Reproducible time and chance: a seeded generator, and a clock that steps when read."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = random.Random(seed)  # noqa: S311 -- simulated games keep no secret
+        self._now = BEGINNING
+
+    def now(self) -> datetime:
+        """Return the time, one second later at each call."""
+        self._now += timedelta(seconds=1)
+        return self._now
+
+    def random(self, count: int) -> bytes:
+        """Return `count` bytes."""
+        return self._rng.randbytes(count)
+
+    def identity(self) -> UUID:
+        """Return the next UUID."""
+        return UUID(bytes=self._rng.randbytes(16), version=4)
+
+    def choice(self, seats: Sequence[Seat]) -> Seat:
+        """Return one of several seats that may act at once."""
+        return self._rng.choice(seats)
+
+
+def _opened(plan: Plan, names: Sequence[str]) -> TableOpened:
+    request = TableRequest(
+        ruleset=plan.ruleset,
+        seats=tuple({"bot": name} for name in names),
+        options=plan.options,
+        clock=None,
+        window_seconds=0,
+        public=True,
+        entropy=Entropy.NONE,
+        key=None,
+        turn_limit=plan.turn_limit,
+        deal=True,
+    )
+    return opened_by(NOBODY, request, definition(plan.ruleset))
+
+
+def _hand(
+    table: Table, table_id: UUID, names: tuple[str, ...], world: _World
+) -> tuple[Table, SimulatedGame]:
+    """Play the next hand of a table to its end."""
+    record, lines = new_hand(table_id, table, world)
+    hand = table.next_hand
+    secret = world.random(32)
+
+    def choose(_: Game) -> Move:
+        return _next_move(record, names, secret, world)
+
+    for events, _ in play_out(record.game, choose):
+        at = format_time(world.now())
+        record, more = write(record, events, at=at, refusals=NONE_REFUSED)
+        lines += more
+    result = record.game.result
+    if result is None:
+        raise ValueError("the hand is over without a result")
+    identity = str(record.identity)
+    table = evolve_table(table, HandDealt(game=identity, hand=hand))
+    table = evolve_table(table, _finished(identity, record.game, result))
+    game = SimulatedGame(
+        identity=record.identity, table=table_id, bots=names, result=result, lines=lines
+    )
+    return table, game
+
+
+def _next_move(record: GameRecord, names: Sequence[str], secret: bytes, world: _World) -> Move:
+    """Return the next bot's move; of several bots that may act, chance selects one."""
+    game = record.game
+    seat = world.choice(acting_seats(game))
+    facts = Facts(
+        id=str(record.identity),
+        head=record.head.hex(),
+        ruleset_hash=record.created["ruleset_hash"],
+    )
+    view = with_settings(
+        view_json(seen_by(game, seat), seat, facts, legal_moves(game, seat)),
+        record.created["ruleset"]["settings"],
+    )
+    rng = bot_rng(secret, str(record.identity), game.version)
+    return move_of(bots()[names[seat]].choose(view, view["moves"], rng), seat)
+
+
+def _finished(identity: str, game: Game, result: Result) -> HandFinished:
+    return HandFinished(
+        game=identity,
+        dealer=game.dealer,
+        reason=result.reason,
+        cause=result.cause,
+        shithead=result.shithead,
+        places=result.places,
+    )

@@ -1,0 +1,214 @@
+"""Trial hands: a custom ruleset is played at random before it is accepted."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from schemas.settings import Tree, ruleset_of
+from service.domain.cards import Card, ordered_deck
+from service.domain.commands import Command, Lay, Move, Ready, Seat, Swap, TimeOut
+from service.domain.deal import deal
+from service.domain.errors import CommandRefused
+from service.domain.events import EndReason, Entropy, GameCreated, SeatSetup
+from service.domain.evolve import evolve
+from service.domain.game import Game, Status, new_game
+from service.domain.legal import acting_seats, legal_moves
+from service.domain.ruleset import Layout, Ruleset, deck_of
+from service.domain.timeouts import default_moves, default_opener
+from service.simulation.play_out import play_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits of trial hands: actions of a hand, cards of a deck, seconds for all hands."""
+
+    actions_per_seat: int = 200
+    cards: int = 640
+    seconds: float = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialReport:
+    """Results of the trial hands; `refusal` is None if the ruleset can be played."""
+
+    hands: int  # played to an end
+    stalemates: int  # of these
+    longest: int  # actions of the longest hand
+    refusal: str | None
+
+    @property
+    def accepted(self) -> bool:
+        """Return whether the ruleset can be played."""
+        return self.refusal is None
+
+
+class _Unplayable(Exception):
+    """A trial hand could not continue."""
+
+
+DEFAULT_LIMITS: Final = Limits()
+CAREFUL: Final = 0.8
+
+
+def play_trials(
+    settings: Tree,
+    hands: int,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    now: Callable[[], float] = time.monotonic,
+) -> TrialReport:
+    """
+    Return the results of random hands with these settings, from fewest to most seats.
+
+    First and second hands alternate. A ruleset is refused if a hand cannot continue, if a
+    card is lost or duplicated, if every hand ends in a stalemate, or if not even one hand
+    ends in the time limit.
+
+    Raises SettingsError for settings that cannot be read.
+    """
+    played = stalemates = longest = 0
+    end = now() + limits.seconds
+    for number in range(hands):
+        ruleset = ruleset_of("trial", {}, settings, hand=1 + number % 2)
+        seats = _seats(ruleset, number // 2)
+        try:
+            game = _play(ruleset, seats, number, limits, lambda: now() > end)
+        except _Unplayable as error:
+            return _report(played, stalemates, longest, f"with {seats} players {error}")
+        if game is None:
+            break  # out of time
+        played += 1
+        longest = max(longest, game.actions)
+        stalemates += game.result is not None and game.result.reason is EndReason.STALEMATE
+    if not played:
+        return _report(played, stalemates, longest, "no trial hand ended in the time limit")
+    if played == stalemates:
+        return _report(played, stalemates, longest, "every trial hand ended in a stalemate")
+    return _report(played, stalemates, longest, None)
+
+
+def _report(played: int, stalemates: int, longest: int, refusal: str | None) -> TrialReport:
+    return TrialReport(hands=played, stalemates=stalemates, longest=longest, refusal=refusal)
+
+
+def _seats(ruleset: Ruleset, number: int) -> int:
+    """Return the number of seats of a trial: fewest, most, one between, and so on."""
+    fewest, most = ruleset.seats_min, ruleset.seats_max
+    return (fewest, most, (fewest + most) // 2)[number % 3]
+
+
+def _play(
+    ruleset: Ruleset, seats: int, seed: int, limits: Limits, late: Callable[[], bool]
+) -> Game | None:
+    """Return a hand after random moves to its end, None if the time ran out."""
+    chance = random.Random(seed)  # noqa: S311 - trials need no secrets, and repeat
+    game = _dealt(ruleset, seats, chance, limits)
+    every = sorted(game.deck)
+    try:
+        for _, game in play_out(game, lambda game: _command(game, chance)):
+            if sorted(_everywhere(game)) != every:
+                raise _Unplayable("a card is lost or duplicated")
+            if late() and not game.over:
+                return None
+    except CommandRefused as refused:
+        raise _Unplayable(f"a legal move is refused: {refused}") from None
+    except (ValueError, LookupError, ArithmeticError, AssertionError) as error:
+        raise _Unplayable(f"a hand fails: {error}") from error
+    return game
+
+
+def _dealt(ruleset: Ruleset, seats: int, chance: random.Random, limits: Limits) -> Game:
+    decks, jokers, partial = deck_of(ruleset, seats)
+    deck = list(ordered_deck(decks=decks, jokers=jokers, partial=partial))
+    if len(deck) > limits.cards:
+        raise _Unplayable(f"the deck has more than {limits.cards} cards")
+    chance.shuffle(deck)
+    setup = SeatSetup(kind="bot", bot="random", key=None, entropy=Entropy.NONE)
+    created = GameCreated(
+        table="",
+        hand=1,
+        ruleset=ruleset,
+        decks=decks,
+        jokers=jokers,
+        partial=partial,
+        seats=(setup,) * seats,
+        dealer=0,
+        prev_game=None,
+        commit="",
+        clock=None,
+        turn_limit=limits.actions_per_seat * seats,
+    )
+    game = replace(new_game(created), deck=tuple(deck))
+    for event in deal(game, chance.randrange(seats)):
+        game = evolve(game, event)
+    return game
+
+
+def _command(game: Game, chance: random.Random) -> Command:
+    """Return a random legal move, or now and then a time-out."""
+    able = acting_seats(game)
+    if not able:
+        raise _Unplayable("no seat may act")
+    seat = chance.choice(able)
+    if game.status is Status.PLAYING and game.turn is not None and chance.random() < 0.8:
+        seat = game.turn  # follow-ups are not always made
+    if chance.random() < 0.05:
+        return TimeOut(seat=_overdue(game, seat))
+    moves = legal_moves(game, seat)
+    if not moves:
+        raise _Unplayable("a seat has no legal move")
+    return _chosen(game, moves, seat, chance)
+
+
+def _overdue(game: Game, seat: Seat) -> Seat:
+    """Return the seat whose time can run out: in the exchange any, so `seat`."""
+    if game.status is Status.PLAYING:
+        return default_opener(game) if game.turn is None else game.turn
+    return seat
+
+
+def _chosen(game: Game, moves: tuple[Move, ...], seat: Seat, chance: random.Random) -> Move:
+    """
+    Return one of the moves: usually the default move of a time-out, else any.
+
+    Hands of purely random moves seldom end. In the exchange, stacks are laid if they are
+    allowed, and swapping ends by chance.
+    """
+    if game.status is Status.SWAPPING:
+        if (stacked := _stacked(game, seat)) is not None and chance.random() < 0.5:
+            return stacked
+        swaps = [move for move in moves if isinstance(move, Swap)]
+        if swaps and chance.random() < 0.5:
+            return chance.choice(swaps)
+        return next(move for move in moves if isinstance(move, Lay | Ready))
+    if chance.random() < CAREFUL:
+        return default_moves(game, seat)[0]
+    return chance.choice(moves)
+
+
+def _stacked(game: Game, seat: Seat) -> Lay | None:
+    """Return a lay with all cards of a rank on one slot, None if stacks are not allowed."""
+    state = game.seats[seat]
+    if game.ruleset.deal.layout is not Layout.STACKS or state.laid:
+        return None
+    by_rank: dict[str, list[Card]] = {}
+    for card in state.hand:
+        by_rank.setdefault(card[0], []).append(card)
+    stacks = [tuple(cards) for cards in by_rank.values()]
+    slots = len(state.down)
+    return Lay(seat=seat, stacks=tuple(stacks[:slots])) if len(stacks) >= slots else None
+
+
+def _everywhere(game: Game) -> list[Card]:
+    """Return the cards of all zones."""
+    cards = [*game.pile, *game.burned, *(game.deck[p] for p in game.stock)]
+    for state in game.seats:
+        cards += [*state.hand, *state.up_cards]
+        cards += [game.deck[p] for p in state.down if p is not None]
+    return cards

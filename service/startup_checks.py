@@ -1,0 +1,212 @@
+"""Checks before a process serves: clock, keys, and the name in the public log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qs, urlsplit
+
+import structlog
+
+from service.application.clock_watch import clock_fault
+from service.application.signing import verifiers_of
+from service.config import Settings, variable
+from service.keys.keyring import Keyring, KeyringError, load_or_create
+from service.public_log.sequencer import checkpoint_path
+from service.shx.canonical import RecordError
+from service.shx.tlog.notes import parse_note
+from service.store.database import Database, DatabaseError, UndefinedTable
+from service.store.events import StoreUnavailable
+
+_log = structlog.stdlib.get_logger("shithead.start")
+
+
+class ClockWrong(Exception):
+    """The clock of this machine is wrong; the message states how."""
+
+
+class CannotStart(Exception):
+    """The process must not start; the message states the fault and what to do."""
+
+
+def check_start(settings: Settings, now: datetime | None = None) -> None:
+    """
+    Raise CannotStart if this process must not serve with these settings.
+
+    An unreachable database is no reason: the process starts, reports that it is not ready,
+    and serves as soon as the database answers. Only new keys are not created before the
+    database shows that no games depend on others.
+    """
+    database = Database(settings.database_url, size=1)
+    try:
+        keyring = _check_keys(settings, database)
+        published = database.fetch("log_published")
+        note = bytes(published[0][2]) if published else None
+        if note is not None:
+            _check_origin(settings.origin, note)
+        if keyring is not None:
+            _check_current(keyring, settings, database, note)
+        check_clock(database, now)
+    except (StoreUnavailable, DatabaseError) as error:
+        _log.warning("clock and origin were not compared", error=type(error).__name__)
+    except ClockWrong as fault:
+        if settings.clock_check:
+            advice = f"{variable('clock_check')}=off disables this check"
+            raise CannotStart(f"{fault}; {advice}") from None
+        _log.warning("the clock is wrong", fault=str(fault))
+    finally:
+        database.close()
+
+
+def check_clock(database: Database, now: datetime | None = None) -> None:
+    """Raise ClockWrong if this machine's clock contradicts the database."""
+    [(of_database, newest)] = database.fetch("clocks")
+    fault = clock_fault(now or datetime.now(UTC), of_database, newest)
+    if fault is not None:
+        raise ClockWrong(fault)
+
+
+def warn_of_redis(settings: Settings) -> None:
+    """Log a warning if others could read or write this Redis."""
+    fault = redis_fault(settings.redis_url)
+    if fault is not None:
+        _log.warning("redis is not protected", fault=fault)
+
+
+def redis_fault(url: str | None) -> str | None:
+    """
+    Return why others could read or write the Redis at `url`; None if nothing says so.
+
+    A Unix socket is protected by its folder. TCP needs a password or a client certificate,
+    also on 127.0.0.1, which every user of the machine can reach, and every program that can
+    be made to send a request. Other machines need TLS as well, to protect the password.
+    """
+    if url is None or urlsplit(url).scheme == "unix":
+        return None
+    parts = urlsplit(url)
+    query = parse_qs(parts.query)
+    if not (parts.password or query.get("password") or query.get("ssl_certfile")):
+        return f"{_place(parts)} has no password: everyone who can reach it can read and write it"
+    if parts.scheme != "rediss" and not _is_this_machine(parts.hostname or "localhost"):
+        return f"{_place(parts)} is used without TLS (rediss://): its password is sent in the clear"
+    return None
+
+
+def _place(parts: SplitResult) -> str:
+    """Return host and port of an address, without its user and password."""
+    return f"Redis at {parts.hostname or 'localhost'}:{parts.port or 6379}"
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_origin(origin: str, note: bytes) -> None:
+    """Raise CannotStart if the public log was signed with another name."""
+    signed = note.decode().partition("\n")[0]
+    if signed != origin:
+        raise CannotStart(
+            f"the public log of this database is {signed}, and {variable('origin')} is {origin}: "
+            "the name cannot be changed"
+        )
+
+
+def _check_keys(settings: Settings, database: Database) -> Keyring | None:
+    try:
+        if settings.keys is not None:
+            return Keyring.from_text(settings.keys)
+        if settings.key_file is None:
+            return None
+        if not settings.key_file.exists():
+            _refuse_new_keys(settings.key_file, database)
+        return load_or_create(settings.key_file)
+    except KeyringError as error:
+        raise CannotStart(f"the keys cannot be used: {error}") from None
+    except OSError as error:
+        raise CannotStart(f"{settings.key_file} cannot be created: {error.strerror}") from None
+
+
+def _check_current(
+    keyring: Keyring, settings: Settings, database: Database, note: bytes | None
+) -> None:
+    """
+    Raise CannotStart if these keys are older than those in use, or of another service.
+
+    The key file has every key that signed the newest checkpoint, as the current key or as
+    a retired one (public half only), and the key of the newest sealed value. With a file
+    from before a rotation, the service would sign with a retired key.
+    """
+    notes = [note, _remembered(settings)]
+    unknown = _unknown_signers(keyring, settings.origin, [one for one in notes if one])
+    sealing = [name for (name,) in database.fetch("keys_named") if name not in keyring.keys]
+    faults = [
+        *(f"a published checkpoint is signed with the key {one}" for one in unknown),
+        *(f"the newest sealed value is encrypted with the key {one}" for one in sealing),
+    ]
+    if not faults:
+        return
+    where = variable("keys") if settings.keys is not None else settings.key_file
+    fault = f"{where} has older keys than this database, or another service's: {faults[0]}"
+    if settings.keys_check:
+        raise CannotStart(
+            f"{fault}, which is not in it: restore the newest key file (if every copy of it is "
+            f"lost, {variable('keys_check')}=off disables this check)"
+        )
+    _log.warning("the keys are not those in use", fault=fault)
+
+
+def _remembered(settings: Settings) -> bytes | None:
+    """Return the content of log.checkpoint; None if it is missing or unreadable."""
+    path = checkpoint_path(settings.key_file, settings.log_checkpoint)
+    if path is None:
+        return None
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _unknown_signers(keyring: Keyring, origin: str, notes: Iterable[bytes]) -> list[str]:
+    """Return the ids of keys that signed checkpoints as `origin` and are not in the keyring."""
+    known = {verifier.key_id for verifier in verifiers_of(keyring, origin)}
+    found: dict[str, None] = {}
+    for note in notes:
+        try:
+            signatures = parse_note(note).signatures
+        except RecordError:
+            continue  # the sequencer and `shithead check` report it
+        found.update(
+            (line.key_id.hex(), None)
+            for line in signatures
+            if line.name == origin and line.key_id not in known
+        )
+    return list(found)
+
+
+def _refuse_new_keys(key_file: Path, database: Database) -> None:
+    """
+    Raise CannotStart if the database has games: they were made with other keys.
+
+    A process that restarts while the key file is missing would create another, sign the
+    public log with it, and be unable to decrypt running games.
+    """
+    try:
+        games, _, leaves, _, _ = database.fetch("backup_facts")[0]
+    except UndefinedTable:
+        return  # before the first migration
+    except (StoreUnavailable, DatabaseError):
+        raise CannotStart(
+            f"{key_file} does not exist, and the database does not answer whether games need it"
+        ) from None
+    if games or leaves:
+        raise CannotStart(
+            f"{key_file} does not exist, and {games} games were made with its keys: restore it "
+            "(if it is lost for good, `shithead rotate-keys --new` creates another)"
+        )

@@ -1,0 +1,1 @@
+"""All access to PostgreSQL: event store, repositories, migrations."""

@@ -1,0 +1,280 @@
+"""Database access: named queries, one connection pool, time limits."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import threading
+import time
+from collections.abc import Generator, Iterator
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.adapt import PyFormat
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from service.config import Settings
+from service.metrics import DATABASE_SLOW
+from service.store.events import StoreUnavailable
+
+SQL = Path(__file__).resolve().parents[2] / "sql"
+"""
+The folder of the SQL files: beside the package `service`.
+
+The same in a checkout and in an installation, where `sql` is installed next to the packages.
+"""
+
+
+@cache
+def query(name: str) -> bytes:
+    """Return the text of `sql/queries/<name>.sql`; parameters are `$1`, `$2`, …"""
+    return (SQL / "queries" / f"{name}.sql").read_bytes()
+
+
+for _kind in (UUID, datetime):
+    # psycopg loads its dumper of a type at the first use, which is not thread-safe: load it here.
+    for _format in PyFormat:
+        psycopg.adapters.get_dumper(_kind, _format)
+
+DatabaseError = psycopg.Error
+"""Any error of PostgreSQL or the connection to it, with its `sqlstate`."""
+
+UndefinedTable = psycopg.errors.UndefinedTable
+"""A table does not exist: the database has not been migrated."""
+
+CLASHES = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+"""Errors of a transaction that was rolled back and can be repeated."""
+
+
+CANCEL_SECONDS = 1.0
+"""Timeout for cancelling a statement."""
+
+
+SLOW_SECONDS = 5.0
+"""Seconds for which a database counts as slow after a timeout."""
+
+
+class NotSent(StoreUnavailable):
+    """No connection was available; nothing was sent, so nothing was written."""
+
+
+class TooSlow(StoreUnavailable):
+    """The database timed out; it may still write, and a retry would add load."""
+
+
+class _Overdue(psycopg.OperationalError):
+    """A statement exceeded its time limit."""
+
+
+class _Connection(psycopg.Connection[tuple[Any, ...]]):
+    """
+    A connection that waits for an answer for a limited time only.
+
+    The limit is kept on this side: a server whose disk or whose processes hang keeps none, and
+    a setting of the session would not survive a pooler that lends connections by transaction.
+    """
+
+    longest = 10.0  # seconds
+
+    def wait(self, gen: Generator[Any, Any, Any], *rest: Any, **more: Any) -> Any:
+        """Return what `gen` comes to; raises _Overdue where that takes too long."""
+        return super().wait(_within(gen, self.longest), *rest, **more)
+
+
+class Database:
+    """
+    Connections to one database, opened at the first call: after a server has forked.
+
+    Autocommit, so that a call is one round trip; prepared statements; no check of a connection
+    before its use beyond a look at its socket, which costs no round trip.
+
+    A slow database is not waited for without end: `patience` seconds for a connection, `longest`
+    for a statement. Once that was too little for somebody, and for SLOW_SECONDS, no more than
+    `queue` wait for a connection at a time; a burst that a healthy database works off in
+    milliseconds is let alone.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        size: int = 8,
+        patience: float = 3.0,
+        longest: float = 10.0,
+        queue: int = 8,
+    ) -> None:
+        self._url = url
+        self._size = size
+        self._patience = patience
+        self._kind = type("_Connection", (_Connection,), {"longest": longest})
+        self._queue = queue
+        self._slow_until = 0.0
+        self._waiting = 0  # for a connection, at this moment
+        self._counting = threading.Lock()
+        self._opened: ConnectionPool[_Connection] | None = None
+        self._opening = threading.Lock()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Database:
+        """Return the database that the settings name, with their limits."""
+        return cls(
+            settings.database_url,
+            size=settings.pool_size,
+            longest=settings.statement_seconds,
+            queue=settings.queue_size,
+        )
+
+    def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
+        """
+        Return the rows of the query `name`, which only reads; asked again on a dead connection.
+
+        Raises StoreUnavailable where the database does not answer.
+        """
+        try:
+            return self.change(name, *values)
+        except (NotSent, TooSlow):
+            raise
+        except StoreUnavailable:
+            return self.change(name, *values)
+
+    def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
+        """
+        Return the rows of the query `name`; sent once.
+
+        Raises NotSent where there is no connection, TooSlow where no answer came in time, and
+        StoreUnavailable where a connection broke: whether the database wrote is not known then.
+        Raises psycopg.Error for what the database refused; then it wrote nothing.
+        """
+        try:
+            with self._connection() as connection:
+                return connection.execute(query(name), values, binary=True).fetchall()
+        except PoolTimeout as error:
+            self._is_slow()
+            raise NotSent("no connection to the database") from error
+        except _Overdue as error:
+            self._is_slow()
+            raise TooSlow("the database took too long") from error
+        except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
+            # The last of them: it could not do its work, or has become a copy that only reads.
+            if isinstance(error, CLASHES):
+                raise
+            raise StoreUnavailable("the database does not answer") from error
+
+    def reach(self) -> None:
+        """
+        Return if the database answers, by the way that all requests take.
+
+        Raises StoreUnavailable, also where so many wait already that requests are refused.
+        """
+        self.fetch("nothing")
+
+    def close(self) -> None:
+        """Close all connections; the next call opens new ones."""
+        with self._opening:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def _is_slow(self) -> None:
+        self._slow_until = time.monotonic() + SLOW_SECONDS
+        DATABASE_SLOW.set_to_current_time()
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[_Connection]:
+        pool = self._pool()
+        with self._counting:
+            if self._waiting >= self._queue and time.monotonic() < self._slow_until:
+                raise NotSent("too many wait for the database")
+            self._waiting += 1
+        try:
+            connection = _first_alive(pool, self._patience, attempts=self._size + 1)
+        finally:
+            with self._counting:
+                self._waiting -= 1
+        try:
+            yield connection
+        except _Overdue:
+            _give_up(connection)
+            raise
+        finally:
+            pool.putconn(connection)
+
+    def _pool(self) -> ConnectionPool[_Connection]:
+        if self._opened is None:
+            with self._opening:
+                if self._opened is None:
+                    self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> ConnectionPool[_Connection]:
+        return ConnectionPool(
+            self._url,
+            connection_class=self._kind,
+            kwargs={
+                "autocommit": True,
+                "prepare_threshold": 1,
+                "cursor_factory": psycopg.RawCursor,
+                "connect_timeout": max(2, round(self._patience)),
+                "application_name": "shithead",
+            },
+            min_size=1,
+            max_size=self._size,
+            timeout=self._patience,
+            # Given up soon, tried again by the next call: a database that comes back is found
+            # at once, not after the longest pause of a back-off.
+            reconnect_timeout=self._patience,
+            open=True,
+        )
+
+
+def _first_alive(
+    pool: ConnectionPool[_Connection], patience: float, *, attempts: int
+) -> _Connection:
+    """
+    Return a connection over which nothing has come since it was last used.
+
+    A server that shuts down says so, or closes, on idle connections. One that is seen before
+    anything is sent can be replaced without asking whether a commit took place.
+    """
+    connection = pool.getconn(patience)
+    for _ in range(attempts):
+        if not _has_news(connection):
+            break
+        connection.close()
+        pool.putconn(connection)
+        connection = pool.getconn(patience)
+    return connection
+
+
+def _within(gen: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
+    """Pass on what `gen` waits for; psycopg looks in every tenth of a second without news."""
+    end = time.monotonic() + seconds
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > end:
+                raise _Overdue("no answer in time")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        return done.value
+
+
+def _give_up(connection: _Connection) -> None:
+    """Tell the server, if it hears, that nobody waits any more, and hang up."""
+    with contextlib.suppress(psycopg.Error):
+        connection.cancel_safe(timeout=CANCEL_SECONDS)
+    connection.close()
+
+
+def _has_news(connection: _Connection) -> bool:
+    try:
+        socket = select.poll()  # select() itself cannot watch descriptors above 1023
+        socket.register(connection.fileno(), select.POLLIN)
+        return bool(socket.poll(0))
+    except (psycopg.OperationalError, ValueError, OSError):
+        return True

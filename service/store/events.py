@@ -1,0 +1,193 @@
+"""The event store: append with compare-and-set, read back the exact bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+from uuid import UUID
+
+from service.shx.bundle import Bundle
+
+
+class StreamKind(StrEnum):
+    """The kinds of streams; only games are public."""
+
+    GAME = "game"
+    TABLE = "table"
+    DISPUTE = "dispute"
+    ACCESS = "access"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamAppend:
+    """Events to append to one stream, decided at version `expected`."""
+
+    stream: UUID
+    kind: StreamKind
+    expected: int  # the version decided on; 0 creates the stream
+    events: tuple[bytes, ...]  # canonical JSON, at least one
+    head: bytes  # 32 bytes, the head after the last of them
+    summary: Mapping[str, Any] | None = (
+        None  # columns of the stream's summary row to set (games, tables)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """The stored response to a request with an Idempotency-Key, encrypted."""
+
+    caller: UUID
+    request_key: bytes  # SHA-256 over path and key
+    body_hash: bytes  # SHA-256 over the body, to tell a repetition from a reuse
+    sealed: bytes  # encrypted (keyring), opaque to the store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedSecret:
+    """The server seed of a running game, encrypted with key `key_id` and bound to the game id."""
+
+    game: UUID
+    key_id: str
+    ciphertext: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """A notification to send after the commit, at least once; `topic` names the receiver."""
+
+    stream: UUID
+    version: int
+    topic: str
+
+
+class QuotaKind(StrEnum):
+    """Things of which a player may have a limited number."""
+
+    TABLES = "tables"  # hosted and not closed
+    GAMES = "games"  # running, with a seat of the player's
+    RULESETS = "rulesets"  # of the player's own
+    DISPUTES = "disputes"  # opened by the player and not final
+    NEW_DISPUTES = "new_disputes"  # opened by the player since a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """A limit: the commit is refused if the player already has `most` of a kind."""
+
+    player: UUID
+    kind: QuotaKind
+    most: int
+    since: datetime | None = None  # of NEW_DISPUTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """
+    All changes of one command, written in one transaction.
+
+    Without `appends` it only stores an answer, to a request that changed no stream.
+    """
+
+    appends: tuple[StreamAppend, ...]
+    answer: StoredAnswer | None = None
+    secret: SealedSecret | None = None
+    forget_secret: UUID | None = None  # the sealed game whose secret is deleted
+    refused: int | None = None  # number of refused attempts named by its seal; None for version 1
+    outbox: tuple[OutboxRow, ...] = ()
+    quotas: tuple[Quota, ...] = ()  # counted in the same transaction, the player's row locked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSlice:
+    """Events of a stream from seq `after` on, with the version and head of the whole stream."""
+
+    stream: UUID
+    kind: StreamKind
+    version: int
+    head: bytes
+    events: tuple[bytes, ...]
+
+
+class StoreError(Exception):
+    """The store refused a change; nothing was written."""
+
+
+class StreamConflict(StoreError):
+    """The stream has a newer version than the one read."""
+
+    def __init__(self, stream: UUID, version: int) -> None:
+        super().__init__(f"stream {stream} is at version {version}")
+        self.stream = stream
+        self.version = version
+
+
+class AnswerConflict(StoreError):
+    """A request of this caller with this key has been answered meanwhile."""
+
+
+class DisputeRuns(StoreError):
+    """Another dispute about the same move and charge of a game is running."""
+
+
+class PlayerErased(StoreError):
+    """A player who was to open a table, sit down, play or referee has been erased meanwhile."""
+
+
+class HandRunning(StoreError):
+    """A player cannot be erased during a hand."""
+
+
+class QuotaFull(StoreError):
+    """The player has reached a quota of the commit."""
+
+    def __init__(self, kind: QuotaKind) -> None:
+        super().__init__(f"the player has reached the limit of {kind}")
+        self.kind = kind
+
+
+class StreamArchived(StoreError):
+    """The events are in a bundle that is missing or invalid."""
+
+
+class StoreUnavailable(StoreError):
+    """The database does not answer; the outcome of a commit is unknown."""
+
+
+class EventStore(Protocol):
+    """Append and read; every implementation passes the same contract tests."""
+
+    def commit(self, commit: Commit) -> None:
+        """
+        Write all of `commit` in one transaction.
+
+        Raises StreamConflict, also if a sealed game has another number of refused attempts
+        than `refused`; AnswerConflict; PlayerErased if an erased player would open a table,
+        sit down, be dealt to or referee; QuotaFull at the first quota reached; and
+        StoreUnavailable.
+        """
+
+    def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
+        """
+        Return the events with seq ≥ `after`; None if there is no such stream.
+
+        Those of an archived game come from its bundle. Raises StreamArchived if that is
+        missing.
+        """
+
+    def bundle(self, stream: UUID) -> Bundle | None:
+        """Return the bundle of an archived game; None for any other stream."""
+
+    def secret(self, game: UUID) -> SealedSecret | None:
+        """Return the sealed seed of a running game."""
+
+    def answer(self, caller: UUID, request_key: bytes) -> StoredAnswer | None:
+        """Return the stored answer to a request."""
+
+    def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
+        """Remove and return outbox rows; the sweeper finds what a crash loses."""
+
+    def purge_answers(self, *, older_than: datetime) -> int:
+        """Delete answers stored before a time; return their number."""

@@ -1,0 +1,194 @@
+"""Migrations and roles of the database; forward only."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg import conninfo, sql
+
+from service.store.database import SQL, query
+
+SERVICE = "shithead_service"
+
+
+def service_url(owner_url: str, *, password: str | None = None) -> str:
+    """
+    Return the address of the same database for the API and the workers.
+
+    Without a password it serves where the server trusts the way, as the embedded one does with
+    its private socket. Elsewhere the caller keeps a password and sets it with `set_password`.
+    """
+    if not owner_url.startswith(("postgresql://", "postgres://")):
+        return conninfo.make_conninfo(owner_url, user=SERVICE, password=password or "")
+    scheme, _, rest = owner_url.partition("://")
+    authority, slash, path = rest.partition("/")
+    _, _, host = authority.rpartition("@")
+    secret = "" if password is None else ":" + quote(password, safe="")
+    return f"{scheme}://{SERVICE}{secret}@{host}{slash}{path}"
+
+
+def set_password(owner_url: str, password: str) -> None:
+    """Give the service's role a password; it belongs to the server, not to one database."""
+    statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(
+        sql.Identifier(SERVICE), sql.Literal(password)
+    )
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        connection.execute(statement)
+
+
+class MigrationError(RuntimeError):
+    """The database is not one that this release can bring forward; the message says why."""
+
+
+class LaterSchema(MigrationError):
+    """A later release migrated the database; this one works on it, and leaves it as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlFile:
+    """A file of `sql/`, and the hash by which a change of it is seen."""
+
+    name: str
+    text: bytes
+
+    @property
+    def checksum(self) -> bytes:
+        """Return the SHA-256 of the file."""
+        return hashlib.sha256(self.text).digest()
+
+
+def migrate(database_url: str, *, folder: Path = SQL) -> None:
+    """
+    Bring the database at `database_url` to the schema of this release.
+
+    Everything happens in one transaction, or nothing; of several that start at once the others
+    wait and find nothing left to do. Connects as the owner. Raises MigrationError where an
+    applied migration was changed or is unknown here.
+    """
+    with (
+        psycopg.connect(
+            database_url, cursor_factory=psycopg.RawCursor, application_name="shithead migrate"
+        ) as connection,
+        connection.transaction(),
+    ):
+        bring_forward(connection, folder)
+
+
+def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path = SQL) -> None:
+    """Do what `migrate` does within a transaction of the caller's."""
+    apply_bookkeeping(connection)
+    pending = pending_migrations(_applied(connection, "applied_migrations"), folder)
+    apply_migrations(connection, pending)
+    _apply_again(connection, folder, everything=bool(pending))
+
+
+def apply_bookkeeping(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """Hold off other migrations, and make the tables that say what has been applied."""
+    connection.execute(query("migration_lock"))
+    _run(connection, SqlFile(name="bookkeeping", text=query("bookkeeping")))
+
+
+def apply_migrations(
+    connection: psycopg.Connection[tuple[Any, ...]], files: Iterable[SqlFile]
+) -> None:
+    """Apply migrations, and nothing else: functions and triggers come after the last of them."""
+    for file in files:
+        _run(connection, file)
+        connection.execute(query("note_migration"), (file.name, file.checksum))
+
+
+def applied_by(checksums: Mapping[str, bytes], folder: Path = SQL) -> list[SqlFile]:
+    """
+    Return the migrations that another database names as its own, in order.
+
+    Raises MigrationError where they are not a beginning of those of this release.
+    """
+    pending = {file.name for file in pending_migrations(checksums, folder)}
+    return [file for file in _files(folder / "migrations") if file.name not in pending]
+
+
+def check(database_url: str, *, folder: Path = SQL) -> None:
+    """
+    Return if the schema of the database is that of this release, or a later one.
+
+    Raises MigrationError where something is missing, psycopg.OperationalError where the database
+    does not answer. For readiness; works as the service too.
+    """
+    with psycopg.connect(
+        database_url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=2
+    ) as connection:
+        row = connection.execute(query("bookkeeping_exists")).fetchone()
+        if row is None or not row[0]:
+            raise MigrationError("the database has not been migrated: run `shithead migrate`")
+        applied = _applied(connection, "applied_migrations")
+    missing = [file.name for file in _files(folder / "migrations") if file.name not in applied]
+    if missing:
+        raise MigrationError(
+            f"migrations are missing: {', '.join(missing)}; run `shithead migrate`"
+        )
+
+
+def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list[SqlFile]:
+    """
+    Return the migrations still to be applied, in order.
+
+    Raises MigrationError where the past is not the one this release knows: an applied file that
+    was changed or is not here, or a new one that comes before an applied one.
+    """
+    files = {file.name: file for file in _files(folder / "migrations")}
+    for name, checksum in applied.items():
+        if name not in files:
+            raise LaterSchema(
+                f"the database has migration {name}, which this release does not know: "
+                "it belongs to a later one"
+            )
+        if files[name].checksum != checksum:
+            raise MigrationError(f"migration {name} was changed after it had been applied")
+    pending = [file for name, file in files.items() if name not in applied]
+    if pending and applied and pending[0].name < max(applied):
+        raise MigrationError(f"migration {pending[0].name} comes before one already applied")
+    return pending
+
+
+def _apply_again(
+    connection: psycopg.Connection[tuple[Any, ...]], folder: Path, *, everything: bool
+) -> None:
+    """Create the functions whose files changed, then say again who may do what."""
+    applied = _applied(connection, "applied_files")
+    files = [*_files(folder / "functions"), *_files(folder, "privileges.sql")]
+    changed = [file for file in files if everything or applied.get(file.name) != file.checksum]
+    privileges = files[-1]
+    if changed and privileges not in changed:
+        changed.append(privileges)  # a new function may be executed by everybody until then
+    for file in changed:
+        _run(connection, file)
+        connection.execute(query("note_file"), (file.name, file.checksum))
+
+
+def _run(connection: psycopg.Connection[tuple[Any, ...]], file: SqlFile) -> None:
+    try:
+        connection.execute(file.text)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise MigrationError(
+            f"{file.name}: this user may not do that ({error.diag.message_primary}); "
+            "see sql/privileges.sql for the roles an administrator can make beforehand"
+        ) from error
+
+
+def _applied(connection: psycopg.Connection[tuple[Any, ...]], name: str) -> dict[str, bytes]:
+    return dict(connection.execute(query(name)).fetchall())
+
+
+def _files(folder: Path, pattern: str = "*.sql") -> list[SqlFile]:
+    files = [
+        SqlFile(name=path.stem, text=path.read_bytes()) for path in sorted(folder.glob(pattern))
+    ]
+    if not files:
+        raise MigrationError(f"there is no {pattern} in {folder}: the installation is incomplete")
+    return files

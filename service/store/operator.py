@@ -1,0 +1,171 @@
+"""The operator's access to the database as its owner, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from service.store.database import CLASHES, Database, query
+from service.store.events import StoreError, StoreUnavailable
+
+_PENDING = "SH425"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrailEntry:
+    """One recorded operator action; players are identified by id only."""
+
+    at: datetime
+    operator: str
+    act: str
+    target: UUID | None  # a player, table or game
+    outcome: str  # "done", or the code of the refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldGame:
+    """The state of a game that is locked until the transaction ends."""
+
+    over: bool
+    archived: bool
+    untold: bool  # outbox rows for public log, statistics or live readers are pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostGame:
+    """A running game that cannot continue: its seed is missing or cannot be decrypted."""
+
+    id: UUID
+    version: int
+    created_at: datetime
+    key_id: str | None  # the missing key; None if the seed is missing
+
+
+class Owner:
+    """Queries and functions that need the privileges of the database's owner."""
+
+    def __init__(self, database: OwnerDatabase) -> None:
+        self._database = database
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a context whose calls, of any store, are one transaction."""
+        return self._database.transaction()
+
+    def note(self, entry: TrailEntry) -> None:
+        """Add an entry to the trail."""
+        self._database.change(
+            "note_act", entry.at, entry.operator, entry.act, entry.target, entry.outcome
+        )
+
+    def trail(self, *, limit: int | None = None) -> Sequence[TrailEntry]:
+        """Return the trail, newest first."""
+        return [
+            TrailEntry(at=at, operator=operator, act=act, target=target, outcome=outcome)
+            for at, operator, act, target, outcome in self._database.fetch("list_trail", limit)
+        ]
+
+    def rename_player(self, player: UUID, name: str) -> bool:
+        """Change a player's name; return whether the player exists."""
+        return bool(self._database.change("rename_player", player, name)[0][0])
+
+    def hold(self, game: UUID) -> HeldGame | None:
+        """
+        Lock a game until the transaction ends and return its state; None if it is unknown.
+
+        The second query reads the state after the lock was granted: the first one has the
+        snapshot from before its wait.
+        """
+        self._database.fetch("hold_game", game)
+        for over, archived, untold in self._database.fetch("hold_game", game):
+            return HeldGame(over=over, archived=archived, untold=untold)
+        return None
+
+    def archivable(self, *, ended_before: datetime) -> Sequence[UUID]:
+        """Return the games that ended before a time and are not archived, oldest first."""
+        return [game for (game,) in self._database.fetch("archivable_games", ended_before)]
+
+    def archive(self, game: UUID, digest: bytes) -> int:
+        """
+        Delete the events of a sealed game; return their number.
+
+        `digest` is the hash of the bundle that replaces them. Raises StoreError if the game
+        is unknown, not sealed, or has pending outbox rows.
+        """
+        try:
+            return int(self._database.change("archive_stream", game, digest)[0][0])
+        except psycopg.Error as error:
+            why = "has pending notifications" if error.sqlstate == _PENDING else "is not archived"
+            raise StoreError(f"game {game} {why}: {error.diag.message_primary}") from error
+
+    def lost_games(self, keys: Collection[str]) -> Sequence[LostGame]:
+        """Return the running games whose seed none of these keys decrypts, oldest first."""
+        rows = self._database.fetch("games_without_seed", sorted(keys))
+        return [
+            LostGame(id=game, version=version, created_at=created_at, key_id=key_id)
+            for game, version, created_at, key_id in rows
+        ]
+
+
+class OwnerDatabase(Database):
+    """
+    A database over one connection; calls within `transaction` are committed together.
+
+    Each call is a savepoint: a failed one is rolled back alone, and the caller may catch the
+    error and continue. Not thread-safe.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, size=1)
+        self._address = url
+        self._connected: psycopg.Connection[tuple[Any, ...]] | None = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """
+        Commit the calls within the block at its end; roll them back if it raises.
+
+        A nested block is a savepoint. Raises StoreUnavailable if the database does not answer;
+        if that happens at the commit, its outcome is unknown.
+        """
+        try:
+            with self._there().transaction():
+                yield
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise StoreUnavailable("the database does not answer") from error
+
+    def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of the query `name`."""
+        return self.change(name, *values)
+
+    def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of the query `name`, which may write."""
+        try:
+            with self._there().transaction():
+                return self._there().execute(query(name), values, binary=True).fetchall()
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            if isinstance(error, CLASHES):
+                raise
+            raise StoreUnavailable("the database does not answer") from error
+
+    def close(self) -> None:
+        """Close the connection; uncommitted changes are rolled back."""
+        connection, self._connected = self._connected, None
+        if connection is not None:
+            connection.close()
+
+    def _there(self) -> psycopg.Connection[tuple[Any, ...]]:
+        if self._connected is None:
+            self._connected = psycopg.connect(
+                self._address,
+                autocommit=True,
+                cursor_factory=psycopg.RawCursor,
+                connect_timeout=5,
+                application_name="shithead admin",
+            )
+        return self._connected

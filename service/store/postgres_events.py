@@ -1,0 +1,265 @@
+"""The event store on PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NoReturn, cast
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from service.shx.bundle import Bundle
+from service.store.archive import Bundles
+from service.store.database import CLASHES, Database, NotSent, TooSlow
+from service.store.events import (
+    AnswerConflict,
+    Commit,
+    DisputeRuns,
+    OutboxRow,
+    PlayerErased,
+    Quota,
+    QuotaFull,
+    QuotaKind,
+    SealedSecret,
+    StoredAnswer,
+    StoreError,
+    StoreUnavailable,
+    StreamAppend,
+    StreamConflict,
+    StreamKind,
+    StreamSlice,
+)
+from service.store.summaries import as_json, check_summary
+
+
+def encode_commit(commit: Commit) -> str:
+    """Return the argument of `append_events`; raise ValueError where a commit makes no sense."""
+    check_commit(commit)
+    return orjson.dumps(
+        {
+            "answer": None if commit.answer is None else _answer(commit.answer),
+            "appends": [_append(append) for append in commit.appends],
+            "secret": None if commit.secret is None else _secret(commit.secret),
+            "forget": None if commit.forget_secret is None else str(commit.forget_secret),
+            "refused": commit.refused,
+            "outbox": [
+                {"stream": str(row.stream), "version": row.version, "topic": row.topic}
+                for row in commit.outbox
+            ],
+            "quotas": [_quota(quota) for quota in commit.quotas],
+        }
+    ).decode()
+
+
+def check_commit(commit: Commit) -> None:
+    """Raise ValueError where no store could write `commit`: a mistake, not a conflict."""
+    streams = {append.stream for append in commit.appends}
+    if len(streams) != len(commit.appends):
+        raise ValueError("a commit appends to each stream once")
+    if not streams and commit != Commit(appends=(), answer=commit.answer):
+        raise ValueError("what belongs to a stream is committed with its events")
+    if not streams and commit.answer is None:
+        raise ValueError("a commit has something to write")
+    if commit.refused is not None and commit.forget_secret is None:
+        raise ValueError("refused attempts are counted where a game is sealed")
+    if len(set(commit.outbox)) != len(commit.outbox):
+        raise ValueError("a commit has the same outbox row twice")
+    for append in commit.appends:
+        if not append.events or append.expected < 0:
+            raise ValueError("an append has at least one event and a version from 0")
+        if append.summary is not None:
+            check_summary(append.kind, append.summary, first=append.expected == 0)
+        for line in append.events:
+            line.decode()  # UnicodeDecodeError is a ValueError
+            if b"\0" in line:
+                raise ValueError("an event is text without NUL")
+
+
+def _append(append: StreamAppend) -> dict[str, Any]:
+    return {
+        "stream": str(append.stream),
+        "kind": append.kind.value,
+        "expected": append.expected,
+        "head": _bytes(append.head),
+        "lines": [line.decode() for line in append.events],
+        "summary": None if append.summary is None else as_json(append.summary),
+    }
+
+
+def _answer(answer: StoredAnswer) -> dict[str, str]:
+    return {
+        "caller": str(answer.caller),
+        "key": _bytes(answer.request_key),
+        "body": _bytes(answer.body_hash),
+        "sealed": _bytes(answer.sealed),
+    }
+
+
+def _secret(secret: SealedSecret) -> dict[str, str]:
+    return {
+        "game": str(secret.game),
+        "key": secret.key_id,
+        "ciphertext": _bytes(secret.ciphertext),
+    }
+
+
+def _quota(quota: Quota) -> dict[str, Any]:
+    return {
+        "player": str(quota.player),
+        "kind": quota.kind.value,
+        "most": quota.most,
+        "since": as_json(quota.since),
+    }
+
+
+def _bytes(value: bytes) -> str:
+    return b64encode(value).decode()
+
+
+_TRIES = 3  # where two commits waited for each other
+
+
+class PostgresStore:
+    """
+    Events in PostgreSQL, written by one function in one round trip.
+
+    Games that were archived are read from their bundles.
+    """
+
+    def __init__(self, database: Database, bundles: Bundles | None = None) -> None:
+        self._database = database
+        self._bundles = bundles or Bundles(None)
+
+    def commit(self, commit: Commit) -> None:
+        """
+        Write all of `commit`, or raise StreamConflict, AnswerConflict or StoreUnavailable.
+
+        Where the connection broke before the answer came, the stream is asked whether the
+        commit took place, so that StoreUnavailable is raised only while nobody can know.
+        """
+        argument = encode_commit(commit)
+        try:
+            returned = self._append(argument)
+        except (NotSent, TooSlow):
+            raise
+        except StoreUnavailable:
+            if not self._was_written(commit):
+                raise
+        except psycopg.Error as error:
+            _refused(error)
+        else:
+            if returned is not None:
+                _refused_in_order(returned)
+
+    def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
+        """Return the events with seq ≥ `after`, or None where there is no such stream."""
+        if after < 0 or (limit is not None and limit < 1):
+            raise ValueError("a slice begins at 0 or later and has at least one event")
+        rows = self._database.fetch("read_stream", stream, after, limit)
+        if not rows:
+            return None
+        kind, version, head, _ = rows[0]
+        events = tuple(row[3] for row in rows if row[3] is not None)
+        there = max(0, version - after)
+        if len(events) != (there if limit is None else min(there, limit)):
+            lines = self._archived(stream).lines
+            events = lines[after : None if limit is None else after + limit]
+        return StreamSlice(
+            stream=stream, kind=StreamKind(kind), version=version, head=head, events=events
+        )
+
+    def bundle(self, stream: UUID) -> Bundle | None:
+        """Return the bundle that an archived game lives on in; None for any other stream."""
+        for (digest,) in self._database.fetch("archived_stream", stream):
+            return self._bundles.load(stream, digest)
+        return None
+
+    def secret(self, game: UUID) -> SealedSecret | None:
+        """Return the sealed seed of a running game."""
+        for key_id, ciphertext in self._database.fetch("read_secret", game):
+            return SealedSecret(game=game, key_id=key_id, ciphertext=ciphertext)
+        return None
+
+    def answer(self, caller: UUID, request_key: bytes) -> StoredAnswer | None:
+        """Return the answer kept for a request key."""
+        for body_hash, sealed in self._database.fetch("read_answer", caller, request_key):
+            return StoredAnswer(
+                caller=caller, request_key=request_key, body_hash=body_hash, sealed=sealed
+            )
+        return None
+
+    def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
+        """Take rows off the outbox; what a crash loses the sweeper finds again."""
+        rows = self._database.change("claim_outbox", topic, limit, older_than)
+        return [OutboxRow(stream=stream, version=version, topic=topic) for stream, version in rows]
+
+    def purge_answers(self, *, older_than: datetime) -> int:
+        """Forget the answers kept before a time; return how many."""
+        return int(self._database.change("purge_answers", older_than)[0][0])
+
+    def _archived(self, stream: UUID) -> Bundle:
+        """Return the bundle of a stream whose events are not here."""
+        bundle = self.bundle(stream)
+        if bundle is None:
+            raise StoreError(f"stream {stream} has lost events")
+        return bundle
+
+    def _append(self, argument: str) -> dict[str, Any] | None:
+        """Return why nothing was written, None where all was."""
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(*CLASHES):
+                return self._appended(argument)
+        return self._appended(argument)
+
+    def _appended(self, argument: str) -> dict[str, Any] | None:
+        [(returned,)] = self._database.change("append_events", argument)
+        return cast("dict[str, Any] | None", returned)
+
+    def _was_written(self, commit: Commit) -> bool:
+        """
+        A commit is written whole, so its first event tells for all of it.
+
+        Where it has none its answer does: no two are sealed to the same bytes.
+        """
+        try:
+            if not commit.appends:
+                answer = commit.answer
+                return answer is not None and answer == self.answer(
+                    answer.caller, answer.request_key
+                )
+            first = commit.appends[0]
+            rows = self._database.fetch("read_line", first.stream, first.expected)
+        except StoreUnavailable:
+            return False
+        return bool(rows) and rows[0][0] == first.events[0]
+
+
+def _refused_in_order(returned: Mapping[str, Any]) -> NoReturn:
+    """Raise what a refusal means that the database returned: no error, and not in its log."""
+    match returned["refused"]:
+        case "SH409":
+            found = returned["detail"] or {}
+            raise StreamConflict(UUID(found["stream"]), found["version"])
+        case "SH410":
+            raise AnswerConflict("this request has been answered")
+        case "SH401":
+            raise PlayerErased("a person has been erased")
+        case code:
+            raise StoreError(f"the database refused ({code})")
+
+
+def _refused(error: psycopg.Error) -> NoReturn:
+    """Raise what an error of the database means."""
+    match error.sqlstate:
+        case "23505" if error.diag.constraint_name == "disputes_one_running":
+            raise DisputeRuns("a dispute about this move and charge is running") from error
+        case "SH429":
+            raise QuotaFull(QuotaKind(error.diag.message_detail or "")) from error
+        case code:
+            raise StoreError(
+                f"the database refused ({code}): {error.diag.message_primary}"
+            ) from error

@@ -1,0 +1,114 @@
+"""The public log in PostgreSQL: append-only, enforced by triggers."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, Waiting
+from service.shx.tlog.tiles import Tile
+from service.store.database import Database
+from service.store.events import StoreError
+
+MOVED = "SH409"
+
+
+class PostgresLog:
+    """The rows of the log, read by queries and written by SQL functions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def head(self) -> Head:
+        """Return the current tree."""
+        [(size, root, note)] = self._database.fetch("log_head")
+        return Head(size=size, root=root, note=note)
+
+    def published(self) -> SignedHead | None:
+        """Return the newest signed head."""
+        return _signed(self._database.fetch("log_published"))
+
+    def covering(self, index: int) -> SignedHead | None:
+        """Return an early signed head that covers a leaf, with as many cosignatures as possible."""
+        return _signed(self._database.fetch("log_covering", index))
+
+    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[Waiting]:
+        """Return the games waiting for a leaf, in order."""
+        rows = self._database.fetch("log_waiting", last_leaf_before, limit)
+        return [
+            Waiting(game=game, version=version, head=head, asked=asked, known=known)
+            for game, version, head, asked, known in rows
+        ]
+
+    def append(self, batch: Batch) -> None:
+        """Append a batch; raises LogMoved if it was made for another tree."""
+        try:
+            self._database.change("append_log", _encoded(batch))
+        except psycopg.Error as error:
+            if error.sqlstate == MOVED:
+                raise LogMoved(str(error.diag.message_primary)) from error
+            raise StoreError(f"the database refused the batch ({error.sqlstate})") from error
+
+    def sign(self, size: int, note: bytes) -> None:
+        """Store the signed checkpoint of a tree; raises StoreError."""
+        try:
+            [(kept,)] = self._database.change("sign_log_head", size, note)
+        except psycopg.Error as error:
+            raise StoreError(f"the database refused the note ({error.sqlstate})") from error
+        if not kept:
+            raise StoreError(f"there is no tree of {size} leaves")
+
+    def keep_cosignature(self, size: int, witness: str, line: str) -> None:
+        """Store the cosignature of a witness."""
+        self._database.change("keep_cosignature", size, witness, line)
+
+    def cosigned_size(self, witness: str) -> int:
+        """Return the size of the largest tree that a witness cosigned."""
+        return int(self._database.fetch("log_cosigned_size", witness)[0][0])
+
+    def hashes(self, tile: Tile) -> bytes:
+        """Return the hashes of a tile of the tree, in one row."""
+        [(found,)] = self._database.fetch("log_hashes", tile.level, tile.first, tile.width)
+        return bytes(found)
+
+    def entries(self, tile: Tile) -> Sequence[bytes]:
+        """Return the leaves' data of an entry bundle."""
+        rows = self._database.fetch("log_entries", tile.first, tile.width)
+        return [bytes(data) for (data,) in rows]
+
+    def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
+        """Return the last leaf of a game in the tree of the first `size` leaves."""
+        for index, version, data in self._database.fetch("log_leaf_of_game", game, size):
+            return Leaf(index=index, game=game, version=version, data=data)
+        return None
+
+
+def _signed(rows: list[tuple[Any, ...]]) -> SignedHead | None:
+    for size, root, note, lines in rows:
+        return SignedHead(size=size, root=root, note=note, cosignatures=tuple(lines))
+    return None
+
+
+def _encoded(batch: Batch) -> str:
+    return orjson.dumps(
+        {
+            "size": batch.size,
+            "root": b64encode(batch.root).decode("ascii"),
+            "at": batch.at.isoformat(),
+            "leaves": [
+                {"game": str(leaf.game), "version": leaf.version, "data": leaf.data.decode()}
+                for leaf in batch.leaves
+            ],
+            "hashes": [
+                {"level": level, "position": position, "hash": b64encode(one).decode("ascii")}
+                for level, position, one in batch.hashes
+            ],
+            "done": [{"stream": str(game), "version": version} for game, version in batch.done],
+        }
+    ).decode()

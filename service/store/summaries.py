@@ -1,0 +1,151 @@
+"""The columns of summary rows, and their values as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, TypedDict
+from uuid import UUID
+
+from service.store.events import StreamKind
+
+
+class SeatSummary(TypedDict):
+    """Columns of a seat's row, at a table or in a game."""
+
+    seat: int
+    kind: str
+    bot: str | None
+    player_id: str | None
+
+
+class _GameColumns(TypedDict, total=False):
+    turn: int | None
+    dealer: int | None
+    ended_at: str | None
+    reason: str | None
+    shithead: int | None
+    places: list[int] | None
+    wake_kind: str | None
+    wake_at: str | None
+    wake_seat: int | None
+    back: list[int]
+
+
+class GameSummary(_GameColumns):
+    """Columns of a game's row that a move may change."""
+
+    status: str
+
+
+class NewGameSummary(GameSummary):
+    """Columns of a new game's row."""
+
+    table_id: str
+    hand: int
+    ruleset_id: str
+    created_at: str
+    public: bool
+    seats: list[SeatSummary]
+
+
+class _TableColumns(TypedDict, total=False):
+    invite_hash: str | None
+    hand: int
+    game_id: str | None
+
+
+class TableSummary(_TableColumns):
+    """Columns of a table's row that an event may change."""
+
+    host: str
+    status: str
+    seats: list[SeatSummary]
+
+
+class NewTableSummary(TableSummary):
+    """Columns of a new table's row."""
+
+    public: bool
+    ruleset_id: str
+    created_at: str
+
+
+class _DisputeColumns(TypedDict, total=False):
+    accused: str | None
+    verdict: str | None
+    found_at: int
+    wake_at: datetime | None
+    move: int | None
+    proven: bool | None
+    referees: list[dict[str, Any]]  # this and the following are rows of other tables
+    texts: list[dict[str, Any]]
+    bundle: bytes
+    findings: dict[str, Any]
+    votes: list[dict[str, Any]]
+
+
+class DisputeSummary(_DisputeColumns):
+    """Columns of a dispute's row, and the rows stored with it."""
+
+    game_id: str
+    state: str
+    accuser: str
+    charge: str
+    opened_at: datetime
+
+
+_NEEDED: Final[Mapping[StreamKind, frozenset[str]]] = {
+    StreamKind.GAME: NewGameSummary.__required_keys__,
+    StreamKind.TABLE: NewTableSummary.__required_keys__,
+    StreamKind.DISPUTE: DisputeSummary.__required_keys__,
+}
+_OPTIONAL: Final[Mapping[StreamKind, frozenset[str]]] = {
+    StreamKind.GAME: NewGameSummary.__optional_keys__,
+    StreamKind.TABLE: NewTableSummary.__optional_keys__,
+    StreamKind.DISPUTE: DisputeSummary.__optional_keys__,
+}
+
+
+def check_summary(kind: StreamKind, summary: Mapping[str, Any], *, first: bool) -> None:
+    """
+    Raise ValueError if a summary has an unknown column, or lacks a required one.
+
+    The database ignores unknown names. All required columns are set by the `first` append;
+    later ones only have changes.
+    """
+    needed, optional = _NEEDED.get(kind, frozenset()), _OPTIONAL.get(kind, frozenset())
+    unknown = summary.keys() - needed - optional
+    if unknown:
+        raise ValueError(f"a {kind} has no summary column {', '.join(sorted(unknown))}")
+    missing = needed - summary.keys()
+    if first and missing:
+        raise ValueError(f"the first summary of a {kind} lacks {', '.join(sorted(missing))}")
+    for seat in summary.get("seats", ()):
+        if seat.keys() != SeatSummary.__required_keys__:
+            raise ValueError(
+                f"a seat has just the columns {', '.join(sorted(SeatSummary.__required_keys__))}"
+            )
+
+
+def as_json(value: Any) -> Any:
+    """Return a summary's value as JSON for the database; raises ValueError."""
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return str(value)  # a StrEnum too
+        case bytes():
+            return "\\x" + value.hex()
+        case UUID():
+            return str(value)
+        case datetime():
+            if value.tzinfo is None:
+                raise ValueError("a time without a zone")
+            return value.isoformat()
+        case Mapping():
+            return {key: as_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [as_json(item) for item in value]
+        case _:
+            raise ValueError(f"a summary cannot hold {type(value).__name__}")

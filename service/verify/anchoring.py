@@ -1,0 +1,139 @@
+"""Checks `anchor` and `witness`: the game in the public log, and the witnesses' cosignatures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from service.shx.canonical import RecordError
+from service.shx.receipts import parse_receipt_body, receipt_body
+from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, parse_checkpoint
+from service.shx.tlog.cosignature import CosignatureVerifier, cosignatures
+from service.shx.tlog.notes import NoteVerifier, parse_note
+from service.shx.tlog.proof import TlogProof, parse_proof
+from service.verify.finding import Answer, Cursor, Failed, Weight, missing, not_applicable
+from service.verify.log import Log
+from service.verify.receipts import Trust
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Which witnesses count, how many of them it takes, and whether they were asked for."""
+
+    keys: Sequence[CosignatureVerifier]
+    quorum: int | None  # None: all of them
+    asked: bool
+
+
+def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) -> Answer:
+    """
+    The log proof leads to a checkpoint that a given server key signed.
+
+    Return the seq of the event whose head is in the public log. The proof comes
+    with the bundle; what makes it count is the key from outside.
+    """
+    cursor.seq = len(log.heads) - 1
+    if proof is None:
+        raise missing("the game is not anchored in a public log")
+    parsed, seq = _anchored(log, proof, trust.keys, cursor)
+    if not trust.keys:
+        raise missing("the server's key, to check who signed the checkpoint")
+    try:
+        _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
+    except RecordError as error:
+        said = f"a checkpoint that does not hold: {error.detail}"
+        raise Failed(seq, said, weight=Weight.NOTHING) from None
+    cursor.signed = [seq]
+    remark = trust.remarks(log, [(seq, signers)])
+    return Answer(
+        reach=seq,
+        said=f"the public log has it up to seq {seq}" if seq < log.end else None,
+        remarks=() if remark is None else (remark,),
+    )
+
+
+def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor) -> Answer:
+    """
+    The checkpoint of the log proof carries the cosignatures that the policy asks for.
+
+    A witness vouches for the whole tree, so one that saw an earlier head of the
+    game says nothing of the events after it.
+    """
+    cursor.seq = None
+    if not policy.asked and not policy.keys:
+        raise not_applicable("no witnesses were asked for")
+    if not policy.keys:
+        raise missing("the keys of witnesses, to check who cosigned")
+    if policy.quorum is not None and policy.quorum < 1:
+        raise missing("a number of witnesses of at least one")
+    if proof is None:
+        raise missing("no checkpoint of this game that a witness could have cosigned")
+    parsed, seq = _anchored(log, proof, (), cursor)
+    try:
+        found = cosignatures(parse_note(parsed.checkpoint), policy.keys)
+    except RecordError as error:
+        said = f"a cosignature that does not hold: {error.detail}"
+        raise Failed(None, said, weight=Weight.NOTHING) from None
+    wanted = len(policy.keys) if policy.quorum is None else policy.quorum
+    if len(found) < wanted or seq < log.end:
+        said = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
+        raise missing(said) if policy.asked else not_applicable(said)
+    since = datetime.fromtimestamp(min(c.timestamp for c in found), UTC)
+    names = ", ".join(sorted(c.verifier.name for c in found))
+    return Answer(said=f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}")
+
+
+def _anchored(
+    log: Log, proof: bytes, keys: Sequence[NoteVerifier], cursor: Cursor
+) -> tuple[TlogProof, int]:
+    """
+    Return a proof and the seq of the event that it is about.
+
+    The proof's extra data says which head it is about, unauthenticated; here it
+    must be a head of this log, and the hashes must lead from it to the root. It speaks
+    against the log where one of the `keys` signed that the public log has another head.
+    """
+    try:
+        parsed = parse_proof(proof)
+        checkpoint = parse_checkpoint(parse_note(parsed.checkpoint).text)
+        seq = last = len(log.heads) - 1
+        if parsed.extra is not None:
+            seq = parse_receipt_body(parsed.extra.decode("utf-8", "replace")).seq
+        head = log.heads[min(seq, last)]
+        body = receipt_body(checkpoint.origin, log.game, seq, head)
+    except RecordError as error:
+        said = f"a log proof that does not hold: {error.detail}"
+        raise Failed(None, said, weight=Weight.NOTHING) from None
+    other = parsed.extra not in (None, body.encode())
+    if seq > last or other:
+        said = "the public log has another game, or another head: this was changed"
+        if seq > last:
+            said = f"the public log names seq {seq}, and this log ends before it"
+        weight = _weight(parsed, checkpoint, keys)
+        if weight is Weight.AGAINST and (log.seal is not None or seq <= last):
+            cursor.contradicted = "the public log that the server signed has another history"
+        raise Failed(min(seq, last), said, weight=weight)
+    if not parsed.holds(body.encode(), checkpoint):
+        said = "the log proof does not lead from this log to the checkpoint"
+        raise Failed(seq, said, weight=Weight.NOTHING)
+    return parsed, seq
+
+
+def _weight(parsed: TlogProof, checkpoint: Checkpoint, keys: Sequence[NoteVerifier]) -> Weight:
+    """Return whether one of the keys signed that the public log has what the proof names."""
+    try:
+        open_checkpoint(parsed.checkpoint, keys)
+    except RecordError:
+        return Weight.UNSIGNED
+    leads = parsed.extra is not None and parsed.holds(parsed.extra, checkpoint)
+    return Weight.AGAINST if leads else Weight.NOTHING
+
+
+def proof_game(proof: bytes) -> str | None:
+    """Return the game that a log proof says it is of, None where it does not say so."""
+    try:
+        extra = parse_proof(proof).extra or b""
+        return str(parse_receipt_body(extra.decode("utf-8", "replace")).game)
+    except RecordError:
+        return None

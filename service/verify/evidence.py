@@ -1,0 +1,180 @@
+"""Evidence from outside a bundle, parsed: receipts, keys, key changes and proofs."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from service.shx.bundle import Bundle
+from service.shx.canonical import RecordError
+from service.shx.keys import KeyChange, ListedKey, read_key_changes, read_keys
+from service.shx.tlog.cosignature import COSIGNATURE, CosignatureVerifier, parse_cosigner
+from service.shx.tlog.notes import NoteVerifier, parse_key, parse_verifier
+from service.shx.validators import decode_base64
+from service.shx.weak_keys import key_fault
+
+KEY_BYTES: Final = 32
+MAX_CHANGES: Final = 100
+_SEAT: Final = re.compile("0|[1-9][0-9]?")
+_LISTED: Final = frozenset({"id", "name", "public", "from", "to", "signed_by_previous"})
+_NO_KEYS: Final = "neither name+id+key nor an answer of /v1/keys"
+
+
+class BadEvidence(Exception):
+    """
+    A piece of evidence that cannot be read: the field that has it, and why.
+
+    The command line and the API name the field each in its own way.
+    """
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field = field
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Public keys of servers and witnesses, with the dates of server keys that are listed."""
+
+    server: tuple[NoteVerifier, ...] = ()
+    listed: tuple[ListedKey, ...] = ()  # the server keys with known dates
+    witnesses: tuple[CosignatureVerifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideEvidence:
+    """Evidence that the operator did not supply: only this raises a level above L1."""
+
+    receipts: tuple[bytes, ...] = ()
+    files: Mapping[bytes, str] = field(default_factory=dict)  # the file name of each receipt
+    server_keys: tuple[NoteVerifier, ...] = ()
+    listed: tuple[ListedKey, ...] = ()  # the server keys with known dates
+    seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
+    key_changes: tuple[KeyChange, ...] = ()  # of seats, between hands
+    proof: bytes | None = None  # of the public log; replaces the proof in the bundle
+    witnessed: bool = False  # whether cosignatures of witnesses are required
+    witness_keys: tuple[CosignatureVerifier, ...] = ()
+    quorum: int | None = None  # how many witnesses must have cosigned; None: all
+    others: tuple[Bundle, ...] = ()  # further logs of the same table
+
+
+def parse_evidence(
+    *,
+    receipts: Sequence[bytes] = (),
+    keys: Sequence[str] = (),
+    seat_keys: Sequence[str] = (),
+    key_changes: Sequence[bytes] = (),
+    proof: bytes | None = None,
+) -> OutsideEvidence:
+    """
+    Return the evidence sent beside a bundle.
+
+    A witness key requires the cosignature of that witness. Receipts and the proof are read
+    by the checks: a fault in one is a finding.
+
+    Raises BadEvidence for a key or key change that cannot be read.
+    """
+    found = parse_keys(keys)
+    return OutsideEvidence(
+        receipts=tuple(receipts),
+        server_keys=found.server,
+        listed=found.listed,
+        witness_keys=found.witnesses,
+        witnessed=bool(found.witnesses),
+        seat_keys=parse_seat_keys(seat_keys),
+        key_changes=parse_key_changes(key_changes),
+        proof=proof,
+    )
+
+
+def parse_keys(texts: Iterable[str]) -> Keys:
+    """
+    Return the keys in `texts`, sorted by their algorithm into server and witness keys.
+
+    A text is a saved answer of `/v1/keys`, or keys of the form name+id+key with white space
+    between them.
+
+    Raises BadEvidence for a text without a valid key.
+    """
+    server: list[NoteVerifier] = []
+    listed: list[ListedKey] = []
+    witnesses: list[CosignatureVerifier] = []
+    try:
+        for text in texts:
+            if text.lstrip().startswith("{"):
+                for key in _saved(text):
+                    listed += [key] if isinstance(key, ListedKey) else []
+                    server.append(key.verifier if isinstance(key, ListedKey) else key)
+                continue
+            for word in text.split() or [text]:
+                if parse_key(word)[1] == COSIGNATURE:
+                    witnesses.append(parse_cosigner(word))
+                else:
+                    server.append(parse_verifier(word))
+    except RecordError as error:
+        raise BadEvidence("key", error.detail) from None
+    return Keys(server=tuple(server), listed=tuple(listed), witnesses=tuple(witnesses))
+
+
+def parse_seat_keys(words: Iterable[str]) -> dict[int, str]:
+    """
+    Return public keys by seat, from words like `0=<base64>`.
+
+    Raises BadEvidence for a word of another form, a seat named twice, or a weak key.
+
+    >>> parse_seat_keys(["0=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="])
+    {0: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='}
+    """
+    keys: dict[int, str] = {}
+    for word in words:
+        seat, _, key = word.partition("=")
+        raw = decode_base64(key)
+        right = raw is not None and len(raw) == KEY_BYTES
+        if not _SEAT.fullmatch(seat) or not right or int(seat) in keys:
+            wanted = "is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
+            raise BadEvidence("seat_key", wanted)
+        if fault := key_fault(b64decode(key)):
+            raise BadEvidence("seat_key", f"is {fault}")
+        keys[int(seat)] = key
+    return keys
+
+
+def parse_key_changes(files: Iterable[bytes]) -> tuple[KeyChange, ...]:
+    """
+    Return the key changes in saved answers of `/v1/tables/ID/keys`.
+
+    Raises BadEvidence for a file without valid changes, or if there are too many.
+    """
+    changes: tuple[KeyChange, ...] = ()
+    for data in files:
+        try:
+            changes += read_key_changes(data, most=MAX_CHANGES - len(changes))
+        except RecordError as error:
+            raise BadEvidence("key_change", error.detail) from None
+    return changes
+
+
+def _saved(text: str) -> list[ListedKey | NoteVerifier]:
+    """Return the keys of a saved answer of `/v1/keys`, with their dates if it has them."""
+    try:
+        return [_saved_key(item) for item in json.loads(text)["items"]]
+    except RecordError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise RecordError("bad_keys", _NO_KEYS) from None
+
+
+def _saved_key(item: Mapping[str, Any]) -> ListedKey | NoteVerifier:
+    """Return a key of a saved list; a list written by hand may have only name and key."""
+    if item.keys() >= _LISTED:
+        return read_keys([item])[0]
+    public = decode_base64(item["public"])
+    made = NoteVerifier(name=item["name"], public=public or b"")
+    if item.get("id", made.key_id.hex()) != made.key_id.hex():
+        raise RecordError("bad_keys", "the id is not that of the name and key")
+    return parse_verifier(str(made))  # checks name, length and curve

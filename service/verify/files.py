@@ -1,0 +1,217 @@
+"""Verify files: read them, print a report for each, return the exit status."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final, TextIO
+
+from service.shx.bundle import Bundle, NotABundle, read_log
+from service.shx.canonical import RecordError
+from service.shx.keys import KeyChange
+from service.verify.anchoring import proof_game
+from service.verify.budget import Budget
+from service.verify.evidence import BadEvidence, Keys, OutsideEvidence, parse_key_changes
+from service.verify.finding import Result
+from service.verify.html import report_html
+from service.verify.log import Log
+from service.verify.receipts import receipt_game
+from service.verify.report import LEVELS, Report, audit_object, report_text
+from service.verify.verify import verify_log
+
+PASSED: Final = 0
+FAILED: Final = 1
+MISSING: Final = 2
+NOT_A_BUNDLE: Final = 3
+
+MAX_FILE: Final = 256 << 20  # bytes
+NOTE: Final = ".note"
+"""How the file of a receipt is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions:
+    """What to verify: the level required, the evidence from outside, and the form of the report."""
+
+    level: str = "L1"
+    witnessed: bool = False
+    keys: Keys = field(default_factory=Keys)
+    quorum: int | None = None
+    receipts: Sequence[Path] = ()
+    seat_keys: Mapping[int, str] = field(default_factory=dict)
+    key_changes: Sequence[Path] = ()
+    proofs: Sequence[Path] = ()  # of the public log; of a game's several the last counts
+    as_json: bool = False
+    budget: float | None = None  # seconds for all checks of all files; None: as many as it takes
+    html: Path | None = None  # where the page goes
+
+
+def main_verify(
+    paths: Sequence[Path],
+    options: VerifyOptions | None = None,
+    *,
+    out: TextIO | None = None,
+    errors: TextIO | None = None,
+) -> int:
+    """
+    Verify files and return the exit status.
+
+    0: all that was asked for passes; 1: a check failed; 2: evidence is missing
+    for what was asked; 3: a file is no bundle, or cannot be read.
+    """
+    options = options or VerifyOptions()
+    out, errors = out or sys.stdout, errors or sys.stderr
+    try:
+        bundles = [_bundle(path) for path in paths]
+        given, proofs = evidence_of(options)
+    except (NotABundle, RecordError, OSError) as error:
+        print(f"shithead verify: {error}", file=errors)
+        return NOT_A_BUNDLE
+    budget = Budget()
+    with budget.running(options.budget):
+        reports = verify_all(bundles, given, proofs, names=_names(paths), budget=budget)
+    if options.html is not None:
+        page = report_html([(p.name, r) for p, r in zip(paths, reports, strict=True)])
+        try:
+            options.html.write_text(page, "utf-8")
+        except OSError as error:
+            print(f"shithead verify: {error}", file=errors)
+            return NOT_A_BUNDLE
+    if options.as_json:
+        objects = [audit_object(report) for report in reports]
+        json.dump(objects[0] if len(objects) == 1 else objects, out, indent=1)
+        out.write("\n")
+    else:
+        named = zip(paths, reports, strict=True)
+        out.write("\n".join(report_text(r, name=str(p)) for p, r in named))
+    return max((status_of(report, options.level) for report in reports), key=_gravity)
+
+
+def verify_all(
+    bundles: Sequence[Bundle],
+    given: OutsideEvidence,
+    proofs: Sequence[bytes] = (),
+    *,
+    names: Sequence[str | None] = (),
+    budget: Budget | None = None,
+) -> list[Report]:
+    """
+    Return the report of each bundle, the others being its neighbours at the table.
+
+    A receipt or log proof is checked with the log of its game. If it belongs to none of the
+    logs, it is checked with the first one, where it fails.
+    """
+    budget = budget or Budget()
+    named = zip_longest(bundles, names)
+    logs = [_read(bundle, name, budget) for bundle, name in named]
+    games = [str(log.game) if log.events else None for log in logs]
+    homes = [_home(receipt_game(note), games) for note in given.receipts]
+    proof_of = {_home(proof_game(proof), games): proof for proof in proofs}
+    reports = []
+    for index, bundle in enumerate(bundles):
+        notes = zip(given.receipts, homes, strict=True)
+        own = replace(
+            given,
+            receipts=tuple(note for note, home in notes if home == index),
+            proof=proof_of.get(index),
+        )
+        others = [*logs[:index], *logs[index + 1 :]]
+        reports.append(verify_log(logs[index], bundle, own, others, budget))
+    return reports
+
+
+def _read(bundle: Bundle, name: str | None, budget: Budget) -> Log:
+    """Return the log of a bundle, an empty one where there is no time to read it."""
+    return budget.attempt(lambda: Log(bundle.lines, name=name), Log((), name=name))
+
+
+def status_of(report: Report, level: str = "L1") -> int:
+    """Return the exit status for one report, where `level` was asked for."""
+    if report.result is Result.FAIL:
+        return FAILED
+    reached = LEVELS.index(report.level) if report.level else -1
+    if report.result is Result.MISSING or reached < LEVELS.index(level):
+        return MISSING
+    partly = level != "L1" and report.up_to is not None and report.up_to < report.version - 1
+    return MISSING if partly else PASSED
+
+
+def _gravity(status: int) -> int:
+    """A failed check outweighs evidence that is missing."""
+    return (PASSED, MISSING, FAILED).index(status)
+
+
+def contents(path: Path) -> bytes:
+    """Return the bytes of a file; NotABundle for a folder, and for more than are read."""
+    if path.is_dir():
+        raise NotABundle(f"{path} is a folder: name the file in it")
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise NotABundle(f"{path}: more than {MAX_FILE} bytes")
+    return data
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return the names of files, with their folders where two have one name."""
+    short = [path.name for path in paths]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def _bundle(path: Path) -> Bundle:
+    data = contents(path)
+    try:
+        return read_log(data)
+    except NotABundle as error:
+        raise NotABundle(f"{path}: {error}") from None
+
+
+def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
+    """
+    Return the evidence from outside, read from its files, and the proofs of a public log.
+
+    Raises NotABundle or OSError for a file that cannot be read as such evidence.
+    """
+    notes = {path: contents(path) for path in _notes(options.receipts)}
+    given = OutsideEvidence(
+        receipts=tuple(notes.values()),
+        files={note: path.name for path, note in reversed(notes.items())},
+        server_keys=options.keys.server,
+        listed=options.keys.listed,
+        seat_keys=options.seat_keys,
+        key_changes=_changes(options.key_changes),
+        witnessed=options.witnessed or bool(options.keys.witnesses),
+        witness_keys=options.keys.witnesses,
+        quorum=options.quorum,
+    )
+    return given, [contents(path) for path in options.proofs]
+
+
+def _notes(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield files, and for a folder the receipts in it."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        notes = sorted(path.glob(f"*{NOTE}"))
+        if not notes:
+            raise NotABundle(f"{path}: a folder without receipts (*{NOTE})")
+        yield from notes
+
+
+def _changes(paths: Sequence[Path]) -> tuple[KeyChange, ...]:
+    found: tuple[KeyChange, ...] = ()
+    for path in paths:
+        try:
+            found += parse_key_changes([contents(path)])
+        except BadEvidence as error:
+            raise NotABundle(f"{path}: {error.detail}") from None
+    return found
+
+
+def _home(game: str | None, games: Sequence[str | None]) -> int:
+    return games.index(game) if game in games else 0

@@ -1,0 +1,256 @@
+"""Checks `bytes`, `chain` and `order`: is the log well-formed and unchanged?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from service.replay.history import MoveKind, RecordedMove
+from service.shx.bundle import Bundle
+from service.shx.chain import genesis
+from service.shx.event_shapes import BY_SERVER
+from service.verify.authorship import linked
+from service.verify.finding import Cursor, Failed
+from service.verify.log import SEALS, Log
+
+
+def check_bytes(log: Log, cursor: Cursor) -> None:
+    """Every line is the canonical bytes of an event of a known version and type."""
+    for broken in log.unreadable:
+        cursor.note(broken.seq, broken.reason)
+
+
+def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
+    """Seq without gaps, each `prev` the head before, times that never go back."""
+    cursor.seq = 0
+    if bundle.game not in (None, log.game):
+        cursor.note(0, f"the manifest is of game {bundle.game}")
+    with cursor.going_on():
+        _check_profile(log, bundle)
+    for seq in range(len(log.events)):
+        cursor.seq = seq
+        with cursor.going_on():
+            _check_link(log, seq)
+    for move in log.grouped[0]:
+        for seq in range(move.first + 1, move.last + 1):
+            if log.events[seq]["at"] != log.events[move.first]["at"]:
+                reason = f"another time than seq {move.first} of the same move"
+                cursor.note(seq, reason)
+    if bundle.made_at not in (None, log.events[-1]["at"]) and log.broken is None:
+        raise Failed(log.end, "the manifest is of a log that ends at another time")
+
+
+def _check_profile(log: Log, bundle: Bundle) -> None:
+    """A seat's bundle is of a seat that there is; else nobody could be shown what it saw."""
+    _, _, seat = (bundle.profile or "").partition("-")
+    if seat and log.begins and int(seat) >= log.seats:
+        raise Failed(0, f"the manifest is of seat {seat}, and there are {log.seats}")
+
+
+def _break(log: Log, seq: int) -> Failed:
+    """
+    Return the failure if an event names another one before it, at the event that was changed.
+
+    If the next event still names this one as it stands, this one was not changed: the one
+    before it was. If just these two links are broken, one changed event explains both: this
+    one, whose `prev` is wrong. Else either may be changed, and the earlier one is named.
+    """
+    whole = seq < log.end and linked(log, seq + 1)
+    alone = seq < log.end and not whole and (seq + 1 == log.end or linked(log, seq + 2))
+    which = f"seq {seq - 1}" if whole else f"seq {seq - 1} or {seq}"
+    said = f"not the event that seq {seq} names as the one before it: {which} was changed"
+    more = f", or what follows from seq {seq} on is of another history" if whole else ""
+    if alone:
+        both = f"seq {seq}, or it and seq {seq - 1}, was changed"
+        said = f"prev is not the hash of seq {seq - 1}: {both}"
+    return Failed(seq if alone else seq - 1, said + more)
+
+
+def _check_link(log: Log, seq: int) -> None:
+    """Hold an event against the one before; after a gap the numbers are those from there on."""
+    event, before = log.events[seq], log.events[seq - 1] if seq else None
+    due = 0 if before is None else before["seq"] + 1
+    if event["seq"] != due:
+        raise Failed(seq, f"seq is {event['seq']}, not {due}")
+    if event["game"] != str(log.game):
+        raise Failed(seq, "an event of another game")
+    if seq == 0 and event["prev"] != genesis(log.game).hex():
+        raise Failed(0, "prev is not that of the first event of this game")
+    if seq and not linked(log, seq):
+        raise _break(log, seq)
+    if before is not None and event["at"] < before["at"]:
+        raise Failed(seq, "earlier than the event before")
+
+
+_SEAT_FIELDS: Final = ("seat", "taker", "turn", "cleared_by", "dealer", "shithead")
+
+
+def check_order(log: Log, cursor: Cursor) -> None:
+    """Set-up in the order of sections 2 and 3; whole moves; nothing after the seal."""
+    cursor.seq = 0
+    _check_seats(log, cursor)
+    moves, fault = log.grouped
+    course = _Course(log)
+    with cursor.going_on():  # yet the course ends with a failure: what may come then?
+        for move in moves:
+            cursor.seq = move.first
+            course.follow(move)
+    for move in moves:
+        cursor.seq = move.first
+        with cursor.going_on():
+            _check_by(log, move)
+    if fault is not None:
+        raise Failed(fault.seq, fault.reason)
+
+
+def entropy_states(log: Log) -> list[dict[str, Any]]:
+    """Return for each seat how it contributes to the shuffle, and how far that went."""
+    states = [
+        {"seat": seat, "mode": setup["entropy"], "state": _first_state(setup["entropy"])}
+        for seat, setup in enumerate(log.created["seats"])
+    ]
+    for event in log.events:
+        seat = event["data"].get("seat")
+        if event["type"] == "entropy_committed" and seat < len(states):
+            states[seat]["state"] = "committed"
+        elif event["type"] == "entropy_revealed" and seat < len(states):
+            states[seat]["state"] = "revealed"
+    return states
+
+
+class _Course:
+    """How far the game is, and whether a move may come there."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.entropy: dict[int, str] = {}
+        self.phase = "nothing"
+        self.ready: set[int] = set()
+        self.last = ""
+
+    def follow(self, move: RecordedMove) -> None:
+        event = self.log.events[move.first]
+        kind = event["type"]
+        if self.phase == "over":
+            raise Failed(move.first, f"{kind} after the seal")
+        match move.kind:
+            case MoveKind.SETUP:
+                self._setup(move.first, kind, event["data"])
+            case MoveKind.DEAL:
+                self._deal(move.first, kind)
+            case MoveKind.EXCHANGE:
+                self._exchange(move)
+            case MoveKind.PLAY | MoveKind.FORFEIT:
+                self._play(move)
+            case MoveKind.ABORT:
+                self._abort(move.first, event["data"])
+        self.last = kind
+        if self.log.events[move.last]["type"] in SEALS:
+            self.phase = "over"
+            self._version(move.last)
+
+    def _version(self, seq: int) -> None:
+        """A game ends in the version in which it began: 2 announces that its seal is 2."""
+        began, ended = self.log.events[0]["v"], self.log.events[seq]["v"]
+        if began != ended:
+            raise Failed(seq, f"a seal of version {ended} in a game of version {began}")
+
+    def _setup(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
+        if (kind == "game_created") != (self.phase == "nothing"):
+            raise Failed(seq, f"{kind} does not come here")
+        if kind == "game_created":
+            self.phase = "shuffling"
+            modes = [setup["entropy"] for setup in data["seats"]]
+            self.entropy = {seat: _first_state(mode) for seat, mode in enumerate(modes)}
+        elif self.phase != "shuffling":
+            raise Failed(seq, f"{kind} when the deck is committed")
+        elif kind == "deck_committed":
+            self._all_in(seq)
+            self.phase = "dealing"
+        else:
+            self._entropy(seq, kind, data["seat"])
+
+    def _entropy(self, seq: int, kind: str, seat: int) -> None:
+        mode, state = self.log.created["seats"][seat]["entropy"], self.entropy[seat]
+        if kind == "entropy_committed":
+            if mode != "commit" or state != "waiting":
+                raise Failed(seq, f"seat {seat} has no commitment to make")
+            self.entropy[seat] = "committed"
+            return
+        if mode == "commit":
+            waiting = [s for s, mode in self._modes() if mode == "commit"]
+            if any(self.entropy[s] == "waiting" for s in waiting):
+                raise Failed(seq, "revealed before every commitment was in")
+        if state != ("committed" if mode == "commit" else "waiting"):
+            raise Failed(seq, f"seat {seat} has nothing to reveal")
+        self.entropy[seat] = "revealed"
+
+    def _modes(self) -> Iterator[tuple[int, str]]:
+        return ((s, setup["entropy"]) for s, setup in enumerate(self.log.created["seats"]))
+
+    def _all_in(self, seq: int) -> None:
+        late = [seat for seat, state in self.entropy.items() if state not in ("none", "revealed")]
+        if late:
+            raise Failed(seq, f"the deck is committed before the entropy of seat {late[0]} is in")
+
+    def _deal(self, seq: int, kind: str) -> None:
+        if kind == "cards_dealt":
+            if self.phase != "dealing":
+                raise Failed(seq, "cards are dealt once, when the deck is committed")
+            self.phase = "exchange"
+        elif self.last not in ("cards_dealt", "cards_thrown"):
+            raise Failed(seq, "cards are thrown right after the deal")
+
+    def _exchange(self, move: RecordedMove) -> None:
+        if self.phase != "exchange":
+            raise Failed(move.first, "the exchange is after the deal and before play")
+        types = [self.log.events[seq]["type"] for seq in range(move.first, move.last + 1)]
+        if "seat_ready" in types:
+            if move.seat in self.ready:
+                raise Failed(move.first, f"seat {move.seat} is ready a second time")
+            self.ready.add(move.seat if move.seat is not None else -1)
+        all_ready = len(self.ready) == self.log.seats
+        if all_ready != ("play_started" in types):
+            raise Failed(move.last, "play starts when the last seat is ready")
+        if all_ready:
+            self.phase = "playing"
+
+    def _play(self, move: RecordedMove) -> None:
+        phases = ("exchange", "playing") if move.kind is MoveKind.FORFEIT else ("playing",)
+        if self.phase not in phases:
+            raise Failed(move.first, "play has not started")
+
+    def _abort(self, seq: int, data: Mapping[str, Any]) -> None:
+        if self.phase == "nothing":
+            raise Failed(seq, "aborted before it was created")
+        if data["cause"] != "no_entropy":
+            return
+        waited = self.phase == "shuffling" and data["seat"] is not None
+        if not waited or self.entropy[data["seat"]] in ("none", "revealed"):
+            raise Failed(seq, "aborted for entropy that was not outstanding")
+
+
+def _first_state(mode: str) -> str:
+    return "none" if mode == "none" else "waiting"
+
+
+def _check_by(log: Log, move: RecordedMove) -> None:
+    """`by` is the acting seat, null for the server and for all that is done after a time-out."""
+    for seq in range(move.first, move.last + 1):
+        event = log.events[seq]
+        expected = None if move.timed_out or event["type"] in BY_SERVER else move.seat
+        if event["by"] != expected:
+            raise Failed(seq, f"by is {event['by']}, not {expected}")
+
+
+def _check_seats(log: Log, cursor: Cursor) -> None:
+    """Every seat that is named is one of this game."""
+    count = log.seats
+    for seq, event in enumerate(log.events):
+        cursor.seq = seq
+        data = event["data"]
+        named = [data.get(name) for name in _SEAT_FIELDS] + list(data.get("places", ()))
+        if any(seat is not None and seat >= count for seat in [*named, event["by"]]):
+            raise Failed(seq, f"names a seat that is not one of the {count}")
+        if event["type"] == "cards_dealt" and len(data["face_up"]) != count:
+            raise Failed(seq, "the face-up cards are not those of every seat")

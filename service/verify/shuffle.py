@@ -1,0 +1,166 @@
+"""Checks `commitments`, `shuffle` and `openings`: was the deck fixed before play?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from service.shx.hashing import ruleset_hash
+from service.shx.shuffle import Shuffle, card_commitment, client_commit, server_commit
+from service.verify.finding import Cursor, Failed, missing, not_applicable
+from service.verify.log import Log
+
+States = Sequence[Mapping[str, Any]]
+"""For each seat its `mode` and `state`, as the audit object of the API has them."""
+
+_ADDED: Final[Mapping[str, str]] = {
+    "value": (
+        "seat {} added a value in one step: no player alone could choose the deck;"
+        " the house could, together with whoever sent last"
+    ),
+    "commit": (
+        "seat {} bound itself to a value before it showed it: nobody could choose the deck"
+        " without this seat, not even the house together with all others"
+    ),
+}
+
+
+def entropy_lines(states: States) -> list[str]:
+    """Return who added to the shuffle, and what that keeps from whom, a line each."""
+    if states and all(state["mode"] == "none" for state in states):
+        return ["no player added to the shuffle: the house alone chose it"]
+    return [_line(state) for state in states]
+
+
+def doubt_on_the_seed(states: States) -> str | None:
+    """
+    Return in words what is not shown of the choice of the seed, None where nothing is left.
+
+    The deck is fixed before play in any case; that nobody liked it before it was fixed
+    follows only from a player who was bound to a value that nobody else knew.
+    """
+    modes = {state["mode"] for state in states if state["state"] == "revealed"}
+    if "commit" in modes:
+        return None
+    if "value" in modes:
+        return "that the house and the player who sent last did not choose it together"
+    return "that the house did not choose a seed it liked, for no player added to the shuffle"
+
+
+def _line(state: Mapping[str, Any]) -> str:
+    seat, mode = state["seat"], state["mode"]
+    if mode == "none":
+        return f"seat {seat} added nothing to the shuffle"
+    if state["state"] == "revealed":
+        return _ADDED[mode].format(seat)
+    if state["state"] == "committed":
+        return f"seat {seat} bound itself to a value and did not show it"
+    return f"seat {seat} was to add to the shuffle and did not"
+
+
+Opening = Mapping[str, Any]
+
+
+def check_commitments(log: Log, cursor: Cursor) -> None:
+    """S and every revealed R match what was committed; the ruleset matches its hash."""
+    cursor.seq = 0
+    created = log.created
+    if ruleset_hash(created["ruleset"]).hex() != created["ruleset_hash"]:
+        cursor.note(0, "ruleset_hash is not the hash of the ruleset")
+    committed: dict[int, str] = {}
+    for seq, event in enumerate(log.events):
+        cursor.seq, data = seq, event["data"]
+        if event["type"] == "entropy_committed":
+            committed[data["seat"]] = data["commit"]
+        elif event["type"] == "entropy_revealed" and data["seat"] in committed:
+            value = bytes.fromhex(data["value"])
+            if client_commit(log.game, data["seat"], value).hex() != committed[data["seat"]]:
+                reason = f"seat {data['seat']} revealed another value than it committed to"
+                cursor.note(seq, reason)
+    if log.seal is None:
+        raise missing("the seed is published at the end")
+    cursor.seq = log.end
+    if server_commit(log.game, bytes.fromhex(log.seal["data"]["seed"])).hex() != created["commit"]:
+        raise Failed(log.end, "the seed is another than the one committed to")
+
+
+def check_shuffle(log: Log, cursor: Cursor) -> None:
+    """The deck follows from S, R and the rules; every commitment equal; the dealer right."""
+    cursor.seq = 0
+    at = {event["type"]: seq for seq, event in enumerate(log.events)}
+    if log.commitments is not None and len(log.commitments) != len(log.codes):
+        raise Failed(at["deck_committed"], f"{len(log.commitments)} cards, not {len(log.codes)}")
+    if log.seal is None:
+        if "cards_dealt" in at and log.created["dealer"] is not None:
+            _check_dealer(log, at["cards_dealt"], log.created["dealer"])
+        raise missing("the seed is published at the end")
+    cursor.seq = log.end
+    published = log.seal["data"]["deck"]
+    if log.shuffle is None or log.commitments is None:
+        if published is not None:
+            raise Failed(log.end, "a deck is published that was never committed to")
+        raise not_applicable("aborted before there was a deck")
+    with cursor.going_on():
+        _check_commitments(log.shuffle, log.commitments, at["deck_committed"])
+    if published is None or tuple(published) != log.shuffle.deck:
+        reason = "the published deck is not the one that was shuffled"
+        cursor.note(log.end, reason)
+    if "cards_dealt" in at:
+        named = log.created["dealer"]
+        due = log.shuffle.dealer(log.seats) if named is None else named
+        _check_dealer(log, at["cards_dealt"], due)
+
+
+def _check_commitments(shuffle: Shuffle, committed: Sequence[str], seq: int) -> None:
+    for p, commitment in enumerate(shuffle.commitments()):
+        if commitment.hex() != committed[p]:
+            raise Failed(seq, f"the commitment to position {p} is not that of the shuffled deck")
+
+
+def _check_dealer(log: Log, seq: int, due: int) -> None:
+    dealer = log.events[seq]["data"]["dealer"]
+    if dealer != due:
+        raise Failed(seq, f"seat {dealer} deals, not seat {due}")
+
+
+def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
+    """
+    Every opening matches its commitment and, once it is known, the deck.
+
+    `shown` are openings from outside the log, as a seat's bundle brings them.
+    """
+    found = False
+    for seq, opening in _openings(log, shown):
+        cursor.seq, found = seq, True
+        with cursor.going_on():
+            _check_opening(log, seq, opening)
+    if not found:
+        raise not_applicable("no card was opened")
+
+
+def _check_opening(log: Log, seq: int, opening: Opening) -> None:
+    p, card = opening["p"], opening["card"]
+    if log.commitments is None or p >= len(log.commitments):
+        raise Failed(seq, f"there is no commitment to position {p}")
+    salt = bytes.fromhex(opening["salt"])
+    if card_commitment(log.game, p, card, salt).hex() != log.commitments[p]:
+        raise Failed(seq, f"the opening of position {p} as {card} is not what was committed")
+    if log.deck is not None and log.deck[p : p + 1] != (card,):
+        raise Failed(seq, f"position {p} of the deck is not {card}")
+    data = log.events[seq]["data"]
+    if data.get("opening") is opening and data.get("cards", [card]) != [card]:
+        raise Failed(seq, "the card that was opened is not the one that was played")
+
+
+def _openings(log: Log, shown: Iterable[Opening]) -> Iterator[tuple[int, Opening]]:
+    for seq, event in enumerate(log.events):
+        data = event["data"]
+        if event["type"] == "cards_dealt":
+            for seat in data["face_up"]:
+                yield from ((seq, opening) for opening in seat)
+            yield from ((seq, opening) for opening in data["returned"])
+            if data["starter"] is not None:
+                yield seq, data["starter"]
+        elif data.get("opening") is not None:
+            yield seq, data["opening"]
+    yield from ((log.end, opening) for opening in shown)

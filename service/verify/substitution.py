@@ -1,0 +1,211 @@
+"""Substitutions: which other deal would explain a played card that its seat did not hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from service.verify.card_tracker import Misplaced, Zones
+from service.verify.custody import check_custody, check_hidden, followed
+from service.verify.finding import Answer, Cursor, Failed, Unanswered
+from service.verify.legality import check_legality
+from service.verify.log import Log
+
+MOST_FOLLOWED: Final = 400_000
+"""Events that are followed card by card, over all tries of one log."""
+
+MOST_JUDGED: Final = 20_000
+"""Events that are judged by the rules again, over all tries of one log: far dearer."""
+
+_RULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "cards_dealt": ("deal.hand",),
+    "cards_thrown": ("deal.throws", "refill.to", "refill.size"),
+    "table_laid": ("refill.to", "refill.size", "deal.layout"),
+    "cards_drawn": ("refill.to", "refill.size", "model.refill"),
+    "blind_failed": ("model.blind",),
+}
+"""The settings behind the events that bring cards into a hand unseen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """A card that came into a hand unseen: at which event, from which place of the deck."""
+
+    seq: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Substitution:
+    """One card given in place of the one that was due, after which all events fit."""
+
+    seq: int
+    kind: str  # the type of the event
+    given: str
+    due: str
+    rule: str  # the statement by which cards are drawn or dealt there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unheld:
+    """A seat played a card that it does not hold by the deck, and what would explain it."""
+
+    seq: int
+    seat: int
+    card: str
+    unseen: bool  # it lay where nobody could see it, so another deal may be behind it
+    substitutions: tuple[Substitution, ...] = ()  # each by itself explains all that follows
+    tried: bool = False  # other deals were tried, as can be once the deck is known
+    whole: bool = False  # and that with every card that the seat was given
+
+    @property
+    def said(self) -> str:
+        """Return in words which party can have done it, and which substitution explains it."""
+        alone = "no player can do this alone, for the server deals and accepts: it let"
+        alone += f" seat {self.seat} play a card that it did not hold"
+        if not self.unseen:
+            return alone
+        return f"{alone}, or dealt it another card than the next of the stock{self._explained()}"
+
+    def _explained(self) -> str:
+        ways = [
+            f"{one.given} in place of {one.due} at the {_NAMES[one.kind]} at seq {one.seq}"
+            f" [{one.rule}]"
+            for one in self.substitutions
+        ]
+        if not self.tried:
+            return ""
+        beyond = "" if self.whole else "; not everything could be tried"
+        if not ways:
+            none = "; no single card given in place of another explains all that follows"
+            return none if self.whole else beyond
+        if len(ways) == 1:
+            return f"; with {ways[0]} all events after it fit{beyond}"
+        return f"; with one of these all events after it fit: {', or '.join(ways)}{beyond}"
+
+
+_NAMES: Final[Mapping[str, str]] = {
+    "cards_dealt": "deal",
+    "cards_thrown": "throw",
+    "table_laid": "laying out",
+    "cards_drawn": "draw",
+    "blind_failed": "turning of a face-down card",
+}
+
+
+def unheld_of(log: Log) -> Unheld | None:
+    """
+    Return the first card that a seat played without holding it, None where there is none.
+
+    Once the deck is known every card that the seat was given unseen before is tried: had
+    this one come in its place, and that one lain where this one did, would all that
+    follows fit? If few events follow, a broken rule may fit as well; the reader weighs both.
+    The work is bounded, and the same for the same log.
+    """
+    draws: list[tuple[int, Draw]] = []
+    met: set[int] = set()
+    seq, zones = 0, None
+    try:
+        for seq, zones in enumerate(followed(log, Cursor())):
+            draws += _drawn(log.events[seq], seq, zones, met)
+            met.update(*zones.met)
+    except Misplaced as error:
+        if error.seat is None or error.card is None or zones is None:
+            return None
+        found = Unheld(
+            seq=seq + 1, seat=error.seat, card=error.card, unseen=_unseen(zones, error.card)
+        )
+        return _searched(log, found, draws) if found.unseen and log.deck is not None else found
+    return None
+
+
+def _drawn(
+    event: Mapping[str, Any], seq: int, zones: Zones, before: set[int]
+) -> Iterator[tuple[int, Draw]]:
+    """Yield the cards that an event brings into hands unseen, each with its seat."""
+    data, kind = event["data"], event["type"]
+    if kind not in _RULES or data.get("opening") is not None:
+        return
+    faces = (o["p"] for seat in data["face_up"] for o in seat) if kind == "cards_dealt" else ()
+    known = before | set(faces)
+    for seat, met in enumerate(zones.met):
+        for place in sorted(met - known):
+            yield seat, Draw(seq=seq, place=place)
+
+
+def _unseen(zones: Zones, card: str) -> bool:
+    """Return whether a card lies in the stock, in a hand or face down, as far as is known."""
+    faces = (c for seat in zones.up for stack in seat for c in stack)
+    return card in zones.codes and card not in {*zones.pile, *zones.burned, *faces}
+
+
+def _searched(log: Log, found: Unheld, draws: list[tuple[int, Draw]]) -> Unheld:
+    """Return what was found with every substitution that explains it alone."""
+    deck = log.deck or ()
+    place = deck.index(found.card)
+    other = next((draw.seq for _, draw in draws if draw.place == place), len(log.events))
+    tries = _Tries(log)
+    ways = []
+    for seat, draw in draws:
+        if seat != found.seat or not tries.fits(draw.place, place, since=min(draw.seq, other)):
+            continue
+        kind = log.events[draw.seq]["type"]
+        ways.append(
+            Substitution(
+                seq=draw.seq,
+                kind=kind,
+                given=found.card,
+                due=deck[draw.place],
+                rule=log.ruleset.cite(*_RULES[kind]),
+            )
+        )
+    return Unheld(
+        seq=found.seq,
+        seat=found.seat,
+        card=found.card,
+        unseen=True,
+        substitutions=tuple(ways),
+        tried=True,
+        whole=tries.all_done,
+    )
+
+
+class _Tries:
+    """Decks with two places swapped, each held against all events, as far as the work allows."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.followed = self.judged = 0
+        self.all_done = True
+
+    def fits(self, one: int, other: int, *, since: int) -> bool:
+        """Return whether, with two places of the deck swapped, all events after `since` fit."""
+        size = len(self.log.events)
+        if self.followed + size > MOST_FOLLOWED or self.judged + size > MOST_JUDGED:
+            self.all_done = False
+            return False
+        deck = list(self.log.deck or ())
+        deck[one], deck[other] = deck[other], deck[one]
+        supposed = self.log.supposing(tuple(deck))
+        self.followed += size
+        if not _holds(lambda at: check_custody(supposed, at), since=-1):
+            return False
+        self.judged += size
+        checks: tuple[Callable[[Cursor], Answer | None], ...] = (
+            lambda at: check_legality(supposed, at),
+            lambda at: check_hidden(supposed, at),
+        )
+        return all(_holds(check, since=since) for check in checks)
+
+
+def _holds(check: Callable[[Cursor], Answer | None], *, since: int) -> bool:
+    """Return whether a check finds nothing at the events after `since`."""
+    at = Cursor()
+    try:
+        check(at)
+    except Unanswered:
+        return True
+    except (Failed, ValueError, IndexError):
+        return False
+    return all(one.seq is not None and one.seq <= since for one in at.failures)

@@ -1,0 +1,146 @@
+"""Time-outs and aborts: were they due?"""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from service.domain.commands import Seat
+from service.domain.events import AbortCause, Entropy, GameAborted
+from service.domain.game import EntropyState, Game, Status
+from service.domain.timeouts import default_opener
+from service.replay.history import MoveKind, RecordedMove
+from service.shx.canonical import parse_time
+from service.verify.finding import Failed
+from service.verify.log import Log
+
+STAND_IN: Final = 2  # right time-outs in a row from which on a bot stands in
+
+
+class Turns:
+    """Since when each seat has had its turn, and how many right time-outs it has in a row."""
+
+    def __init__(self, game: Game) -> None:
+        self.clock = game.setup.clock
+        self.since: dict[int, str] = {}
+        self.row = dict.fromkeys(range(len(game.seats)), 0)
+
+    def follow(
+        self, before: Game, after: Game, move: RecordedMove, at: str, *, right: bool = True
+    ) -> None:
+        """
+        Take note of a move, made at `at`, that led from one game to the other.
+
+        A time-out that was not `right` brings no bot nearer, and is no move of the seat's own.
+        """
+        if move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY) and move.seat is not None:
+            self.row[move.seat] = self.row[move.seat] + right if move.timed_out else 0
+        started = after.status is not before.status
+        if after.status is Status.SWAPPING and started:
+            self.since = dict.fromkeys(self.row, at)
+        elif after.status is Status.PLAYING:
+            if started and after.turn is None:
+                self.since = dict.fromkeys(self.row, at)
+            elif after.turn is not None and (
+                started or after.turn != before.turn or move.seat == after.turn
+            ):
+                self.since[after.turn] = at
+
+    def check_time_out(self, game: Game, move: RecordedMove, at: str, *, hidden: bool) -> None:
+        """
+        Raise Failed unless the seat's time was up, or a bot stands in for it.
+
+        The turn is with a seat since the first event that left it there, its own
+        included; before the first play of a first-come opening it is with all.
+        """
+        rule = game.ruleset.cite("model.time_out")
+        if self.clock is None or move.seat is None:
+            raise Failed(move.first, "a time-out at a table without a clock", rule)
+        if self.row[move.seat] >= STAND_IN:
+            return
+        swapping = game.status is Status.SWAPPING
+        first_come = game.first_turn and game.turn is None
+        if not swapping and not first_come and game.turn != move.seat:
+            raise Failed(move.first, f"it is not the turn of seat {move.seat}", rule)
+        if not swapping and first_come and not hidden and default_opener(game) != move.seat:
+            raise Failed(move.first, "another seat opens when nobody comes", rule)
+        allowed = self.clock.swap_seconds if swapping else self.clock.turn_seconds
+        had = parse_time(at) - parse_time(self.since[move.seat])
+        if had.total_seconds() < allowed:
+            reason = f"timed out after {had.total_seconds():.6f} s of {allowed}"
+            raise Failed(move.first, reason, rule)
+
+
+ENTROPY_SECONDS: Final = 120
+"""How long seats have for their entropy at a table without a clock (protocol.md, section 3)."""
+
+
+def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
+    """
+    Raise Failed unless `game` may be aborted for this cause, with this seat named.
+
+    An operator who dislikes a deck can always abort; it cannot say that a player
+    was the reason unless the log shows that the player was.
+    """
+    match abort.cause:
+        case AbortCause.NO_ENTROPY:
+            _check_silence(game, abort.seat, seq)
+        case AbortCause.LEFT:
+            if abort.seat is None:
+                raise Failed(seq, "aborted because somebody left, and nobody is named")
+            if game.setup.seats[abort.seat].kind == "bot":
+                raise Failed(seq, f"seat {abort.seat} is a bot, which does not leave")
+            if game.status is not Status.SHUFFLING:
+                rule = game.ruleset.cite("model.forfeit")
+                raise Failed(seq, "who leaves after the deal forfeits the hand", rule)
+        case AbortCause.IDLE | AbortCause.OPERATOR:
+            if abort.seat is not None and abort.seat not in _awaited(game):
+                raise Failed(seq, f"the game was not waiting for seat {abort.seat}")
+        case _:
+            assert_never(abort.cause)
+
+
+def hasty(log: Log) -> str | None:
+    """
+    Return in words that a seat had less time for its entropy than the protocol promises.
+
+    No check of the protocol fails for this, and logs of other programs have it; the report
+    mentions it so that a reader can judge.
+    """
+    seal = log.seal
+    if seal is None or seal["data"].get("cause") != AbortCause.NO_ENTROPY:
+        return None
+    clock = log.created["clock"]
+    allowed = clock["swap_seconds"] if clock else ENTROPY_SECONDS
+    had = (parse_time(seal["at"]) - parse_time(log.events[0]["at"])).total_seconds()
+    return f"aborted after {had:.6f} s of {allowed}" if had < allowed else None
+
+
+def _check_silence(game: Game, seat: Seat | None, seq: int) -> None:
+    if game.status is not Status.SHUFFLING or seat is None or seat not in _awaited(game):
+        raise Failed(seq, "aborted for entropy that was not outstanding")
+
+
+def _awaited(game: Game) -> tuple[Seat, ...]:
+    """
+    Return the seats that everybody can see the game waits for.
+
+    At a first-come opening that is nobody: who could open is hidden. A seat that
+    has committed waits itself while another has not: reveals come after.
+    """
+    every = enumerate(game.seats)
+    match game.status:
+        case Status.SHUFFLING:
+            modes = [seat.entropy for seat in game.setup.seats]
+            open_seats = [seat for seat, state in every if state.entropy is EntropyState.WAITING]
+            if any(modes[seat] is Entropy.COMMIT for seat in open_seats):
+                return tuple(open_seats)
+            held = (EntropyState.WAITING, EntropyState.COMMITTED)
+            return tuple(s for s, state in enumerate(game.seats) if state.entropy in held)
+        case Status.SWAPPING:
+            return tuple(seat for seat, state in every if not state.ready)
+        case Status.PLAYING:
+            return () if game.turn is None else (game.turn,)
+        case Status.ENDED | Status.ABORTED:
+            return ()
+        case _:
+            assert_never(game.status)

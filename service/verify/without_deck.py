@@ -1,0 +1,170 @@
+"""
+Legality of a game whose deck is not known, judged by public information only.
+
+A card that an event shows is assumed to have been where the event says, if a hidden card
+was there. If the rules depend on cards that stay hidden (which seat qualifies to open, the
+worst card), nothing is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from service.domain.cards import HIDDEN, Card, in_code_order, ordered_deck, rank_of
+from service.domain.commands import Seat
+from service.domain.demand import demand_of, fits
+from service.domain.events import (
+    BlindFailed,
+    CardsDealt,
+    CardsPlayed,
+    CardsSwapped,
+    CardsThrown,
+    Event,
+    Opening,
+    PlayStarted,
+    StockFailed,
+    TableLaid,
+    Zone,
+)
+from service.domain.game import Game, Status
+from service.domain.ruleset import Opener, OpeningPlay, Plays
+from service.verify.finding import Failed
+
+
+def with_dealt_open(game: Game, event: CardsDealt) -> Game:
+    """Return the game with the cards that the deal turned in their positions of the deck."""
+    openings = [opening for seat in event.face_up for opening in seat]
+    openings += [*event.returned, *([event.starter] if event.starter else [])]
+    for opening in openings:
+        game = _opened(game, opening)
+    return game
+
+
+def with_shown(game: Game, event: Event, seq: int) -> Game:
+    """Return the game in which the cards that `event` shows lie where it takes them from."""
+    game = _past_the_opening(game, event)
+    match event:
+        case CardsPlayed(zone=Zone.HAND):
+            return _held(game, event.seat, event.cards)
+        case CardsSwapped():
+            return _held(game, event.seat, event.up)
+        case TableLaid():
+            return _held(game, event.seat, [card for stack in event.stacks for card in stack])
+        case CardsPlayed(opening=Opening() as opening):
+            return _opened(game, opening)
+        case BlindFailed(opening=Opening() as opening):
+            return _opened(game, opening)
+        case StockFailed():
+            return _opened(game, event.opening)
+        case BlindFailed():
+            return _with_a_failing_card(game, event, seq)
+        case _:
+            return game
+
+
+def as_far_as_public(
+    decided: tuple[Event, ...], actual: Sequence[Event], game: Game
+) -> tuple[Event, ...]:
+    """Return what was decided with the opener of the log, where hidden cards decide who opens."""
+    starts = [event for event in actual if isinstance(event, PlayStarted)]
+    last = decided[-1]
+    if not starts or not isinstance(last, PlayStarted) or _opener_is_public(game):
+        return decided
+    both_name_one = last.turn is not None and starts[0].turn is not None
+    return (*decided[:-1], starts[0]) if both_name_one else decided
+
+
+def check_throw(game: Game, event: Event, seq: int) -> None:
+    """What everybody sees of a throw (R): one rank that may be thrown, and as many drawn."""
+    if not isinstance(event, CardsThrown):
+        raise Failed(seq, "not a throw")
+    rule = game.ruleset.cite("deal.throws")
+    ranks = {rank_of(card) for card in (*event.cards, *game.pile)}
+    if len(ranks) != 1 or not ranks <= set(game.ruleset.deal.throws):
+        raise Failed(seq, "these cards are not thrown", rule)
+    if event.count != min(len(event.cards), len(game.stock)):
+        raise Failed(seq, "not as many cards are drawn as were thrown", rule)
+    if event.cards != in_code_order(event.cards):
+        raise Failed(seq, "thrown cards are named in the order of their codes", rule)
+    if _place(game, event.seat) < (-1 if game.thrower is None else _place(game, game.thrower)):
+        raise Failed(seq, "seats throw in order, beginning left of the dealer", rule)
+
+
+def _place(game: Game, seat: Seat) -> int:
+    return (seat - (game.dealer or 0) - 1) % len(game.seats)
+
+
+def _past_the_opening(game: Game, event: Event) -> Game:
+    """Return a game in which nothing is asked of the first play that hidden cards decide."""
+    if game.status is not Status.PLAYING or not game.first_turn:
+        return game
+    if game.turn is None:
+        seat = getattr(event, "seat", None)
+        return replace(game, turn=seat, first_turn=False)
+    if game.ruleset.opening.play is OpeningPlay.ANY:
+        return game
+    return replace(game, first_turn=False)
+
+
+def _opener_is_public(game: Game) -> bool:
+    opening = game.ruleset.opening
+    if opening.opener is Opener.FIRST_DEALT:
+        dealt = len(game.seats) * (game.ruleset.deal.down + game.ruleset.deal.up)
+        return opening.ranks[0] in {rank_of(c) for c in game.deck[:dealt] if c != HIDDEN}
+    return opening.opener is not Opener.WORST_CARD
+
+
+def _held(game: Game, seat: Seat, cards: Iterable[Card]) -> Game:
+    """Return the game with `cards` in the seat's hand, each in place of a hidden one."""
+    state = game.seats[seat]
+    new = [card for card in dict.fromkeys(cards) if card not in state.hand]
+    state = replace(
+        state,
+        hand=_instead(state.hand, new),
+        drawn_laying=_instead(state.drawn_laying, new),
+    )
+    last = game.last_play
+    if last is not None and last.seat == seat:
+        fitting = [card for card in new if rank_of(card) == last.rank]
+        last = replace(last, drawn=_instead(last.drawn, fitting))
+    return replace(game.with_seat(seat, state), last_play=last)
+
+
+def _instead(where: tuple[Card, ...], cards: Iterable[Card]) -> tuple[Card, ...]:
+    """Return `where` with `cards` for as many of its hidden ones."""
+    left = list(where)
+    for card in cards:
+        if HIDDEN in left:
+            left[left.index(HIDDEN)] = card
+    return tuple(left)
+
+
+def _opened(game: Game, opening: Opening) -> Game:
+    deck = game.deck
+    return replace(game, deck=(*deck[: opening.p], opening.card, *deck[opening.p + 1 :]))
+
+
+def _with_a_failing_card(game: Game, event: BlindFailed, seq: int) -> Game:
+    """Return the game with some card in the slot that does not fit: this one was not shown."""
+    setup, state = game.setup, game.seats[event.seat]
+    position = state.down[event.slot] if event.slot < len(state.down) else None
+    if position is None:
+        return game
+    if game.ruleset.pick_up.show_blind:
+        rule = game.ruleset.cite("pick_up.show_blind", "model.blind")
+        raise Failed(seq, "a failed face-down card is shown to all", rule)
+    codes = ordered_deck(decks=setup.decks, jokers=setup.jokers, partial=setup.partial)
+    for card in codes:
+        if not lands(game, card):
+            return _opened(game, Opening(p=position, card=card))
+    raise Failed(seq, "any card would have fitted", game.ruleset.cite("model.blind"))
+
+
+def lands(game: Game, card: Card) -> bool:
+    """Return whether one card alone, turned unseen, would be a legal play."""
+    rank = rank_of(card)
+    if game.covering:
+        return game.ruleset.rank(rank).plays is not Plays.WITH_COMPANION
+    return fits(game.ruleset, rank, demand_of(game.ruleset, game.pile))

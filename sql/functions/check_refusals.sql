@@ -1,0 +1,39 @@
+-- check_refusals: a seal of version 2 names all refused attempts that are recorded, no others.
+--
+-- Called by append_events, which holds the row of the stream: nothing is recorded until it has
+-- committed. The command says how many attempts the caller made the seal of; where there are
+-- others by now, SH409 as for a version: read, and decide again. SH400 where a release that knows
+-- only version 1 would end the game, which would make its record false for ever.
+CREATE OR REPLACE FUNCTION check_refusals(command jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    game      uuid    := (command ->> 'forget')::uuid;
+    counted   integer := (command ->> 'refused')::integer;
+    second    boolean := (
+        SELECT right(convert_from(e.line, 'UTF8'), 7) = ',"v":2}'  -- canonical: `v` stands last
+        FROM events e
+        WHERE e.stream_id = game AND e.seq = 0
+    );
+    recorded  integer;
+BEGIN
+    IF second IS NOT TRUE THEN
+        RETURN;
+    END IF;
+    IF counted IS NULL THEN
+        RAISE EXCEPTION 'the seal of game % has to name its refused attempts', game
+            USING ERRCODE = 'SH400';
+    END IF;
+    recorded := (SELECT count(*) FROM refusals r WHERE r.game_id = game);
+    IF recorded <> counted THEN
+        RAISE EXCEPTION 'of game % are % refused attempts recorded, not %', game, recorded, counted
+            USING
+                ERRCODE = 'SH409',
+                DETAIL = (
+                    SELECT jsonb_build_object('stream', game, 'version', a.value -> 'expected')::text
+                    FROM jsonb_array_elements(command -> 'appends') a
+                    WHERE (a.value ->> 'stream')::uuid = game
+                );
+    END IF;
+END
+$$;

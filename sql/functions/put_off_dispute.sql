@@ -1,0 +1,16 @@
+-- put_off_dispute: nothing is due in a dispute although its row says so; set when to look again.
+--
+-- So in a row from before the game was sealed, or of an earlier release. Void if the dispute has
+-- moved on from `seen`. Returns whether it held.
+CREATE OR REPLACE FUNCTION put_off_dispute(
+    its_dispute uuid, seen integer, next_at timestamptz
+) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE disputes d SET wake_at = next_at
+        WHERE d.dispute_id = its_dispute AND d.version = seen
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;

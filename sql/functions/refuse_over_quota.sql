@@ -1,0 +1,57 @@
+-- refuse_over_quota: SH429 where a person has as many of something as they may; DETAIL names it.
+--
+-- Part of the write that adds one more. The person's row is locked first, so that of two writes
+-- at the same moment the second counts what the first has added. The lock lets pass what only
+-- holds the person (hold_players).
+--
+--   [{player, kind: tables|games|rulesets|disputes|new_disputes, most, since: null or time}]
+CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    quota  record;
+    taken  bigint;
+BEGIN
+    PERFORM FROM players p
+    WHERE p.player_id IN (SELECT (q.value ->> 'player')::uuid FROM jsonb_array_elements(quotas) q)
+    ORDER BY p.player_id
+    FOR NO KEY UPDATE;
+
+    -- Each count is a statement of its own: it sees what was committed while the lock was awaited.
+    FOR quota IN
+        SELECT q.* FROM jsonb_to_recordset(quotas) q (
+            player uuid, kind text, most integer, since timestamptz
+        )
+    LOOP
+        CASE quota.kind
+            WHEN 'tables' THEN
+                taken := (
+                    SELECT count(*) FROM tables t
+                    WHERE t.host = quota.player AND t.status <> 'closed'
+                );
+            WHEN 'games' THEN
+                taken := (
+                    SELECT count(*) FROM game_seats s
+                    JOIN games g ON g.game_id = s.game_id
+                    WHERE s.player_id = quota.player AND g.status NOT IN ('ended', 'aborted')
+                );
+            WHEN 'rulesets' THEN
+                taken := (SELECT count(*) FROM rulesets_custom r WHERE r.owner = quota.player);
+            WHEN 'disputes' THEN
+                taken := (
+                    SELECT count(*) FROM disputes d
+                    WHERE d.accuser = quota.player AND d.state <> 'final'
+                );
+            WHEN 'new_disputes' THEN
+                taken := (
+                    SELECT count(*) FROM disputes d
+                    WHERE d.accuser = quota.player AND d.opened_at > quota.since
+                );
+        END CASE;
+        IF taken >= quota.most THEN
+            RAISE EXCEPTION 'a person has as many as they may'
+                USING ERRCODE = 'SH429', DETAIL = quota.kind;
+        END IF;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,9 @@
+-- disputes_of_server: running disputes without an accused player, the oldest first.
+-- $1 most rows
+SELECT dispute_id
+FROM disputes
+WHERE accused IS NULL
+    AND charge IN ('wrong_deal', 'altered_log')
+    AND state <> 'final'
+ORDER BY opened_at, dispute_id
+LIMIT $1::bigint

@@ -1,0 +1,3 @@
+-- put_off_dispute: a dispute waits for another time than its row says.
+-- $1 dispute, $2 version it was seen at, $3 when
+SELECT put_off_dispute($1::uuid, $2::integer, $3::timestamptz)

@@ -1,0 +1,9 @@
+-- running_disputes: the disputes of a game and charge that may be about a move; older rows do not say.
+-- $1 game, $2 first event of the move, $3 charge
+SELECT dispute_id
+FROM disputes
+WHERE game_id = $1::uuid
+    AND charge = $3::text
+    AND state <> 'final'
+    AND (move = $2::integer OR move IS NULL)
+ORDER BY opened_at, dispute_id

@@ -1,0 +1,231 @@
+"""
+Three hands at a house that cheats, as its guests can take them away: a log, receipts, keys.
+
+    python -m tests.attacks.cheating_server FOLDER
+
+writes them as files, for whoever wants to settle them with the command line alone. Every
+guest is honest or not as the case says; the house makes all hashes and signatures itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from unittest import mock
+from uuid import UUID
+
+import orjson
+
+from service.application.callers import Caller, Player
+from service.bootstrap import Services, compose
+from service.domain.cards import Card, rank_of
+from service.domain.events import Zone
+from service.domain.game import Game, Status
+from service.domain.legal import may_act
+from service.domain.plays import can_play
+from service.shx.chain import head
+from tests.changed import replace
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
+from tests.worlds.fake_world import KEYS, SetWorld, entry_of, legal, open_game, person, post
+
+ORIGIN: Final = "crooked.example"
+GUESTS: Final = ("Ada", "Bob", "Cleo")
+CHEAT: Final = 1
+"""The seat for which the house cheats."""
+
+
+@dataclass(kw_only=True)
+class Case:
+    """What the guests have in their hands afterwards, and where the house cheated."""
+
+    game: UUID
+    bundle: bytes
+    keys: bytes  # the answer of /v1/keys
+    receipts: list[bytes]  # all that seat 0 was given
+    seq: int
+    seen: tuple[bytes, ...] = ()  # the events as seat 0 got them, before the house changed them
+
+
+@dataclass(kw_only=True)
+class _Hand:
+    services: Services
+    store: MemoryStore
+    world: SetWorld
+    guests: list[Player]
+    game: UUID
+    receipts: list[bytes] = field(default_factory=list)
+
+    def state(self) -> Game:
+        return entry_of(self.services, self.game).record.game
+
+    def version(self) -> int:
+        return entry_of(self.services, self.game).record.version
+
+    def play(self, until: Callable[[Game, int], bool], *, last: bool = False) -> int | None:
+        """Let all play until `until` is true of the seat that is next; None where it never is."""
+        while not self.state().over:
+            game = self.state()
+            seat = next(s for s in range(len(self.guests)) if may_act(game, s))
+            if game.status is Status.PLAYING and until(game, seat):
+                return seat
+            moves = legal(self.services, self.game, seat)
+            usual = [move for move in moves if move["type"] not in ("swap", "pick_up")]
+            self.post(seat, (usual or moves)[-1 if last else 0])
+        return None
+
+    def post(self, seat: int, move: dict[str, Any]) -> None:
+        self.world.wait(2.5)
+        answer = orjson.loads(post(self.services, self.guests[seat], self.game, move).body)
+        if seat == 0:
+            self.receipts.append(answer["receipt"].encode())
+
+    def case(self, seq: int) -> Case:
+        name, content = self.services.evidence.bundle(Caller(), self.game, "public")
+        assert name == f"{self.game}.shx"
+        keys = orjson.dumps({"items": self.services.keys(), "next": None})
+        return Case(game=self.game, bundle=content, keys=keys, receipts=self.receipts, seq=seq)
+
+
+def reneged_pick_up() -> Case:
+    """In Leeds rules whoever can play must (L10); the house lets its friend take the pile."""
+    hand = _hand("leeds", 7)
+    hand.play(lambda game, seat: seat == CHEAT and _could_play(game, seat))
+    seq = hand.version()
+    with mock.patch("service.domain.legal.can_play", return_value=False):
+        hand.post(CHEAT, {"type": "pick_up", "with": []})
+    hand.play(_never)
+    return hand.case(seq)
+
+
+def substituted_draw(*, times: int = 1) -> Case:
+    """The house gives its friend another card of the stock than the one on top."""
+    hand = _hand("shithead", 8)
+    hand.play(_friend_will_draw)
+    seq = hand.version()
+    with _remembered(hand.services):
+        _substitute(hand)
+        for _ in range(times - 1):
+            hand.post(CHEAT, legal(hand.services, hand.game, CHEAT)[0])
+            hand.play(_friend_will_draw)
+            _substitute(hand)
+        hand.play(_never)
+    return hand.case(seq)
+
+
+def deleted_play() -> Case:
+    """The house takes back the play that ended the hand badly for its friend, and plays on."""
+    hand = _hand("shithead", 9)
+    hand.play(lambda game, seat: seat == 0 and len(game.burned) + len(game.pile) > 12)
+    hand.post(0, legal(hand.services, hand.game, 0)[0])
+    seq = hand.version()
+    hand.play(lambda _game, seat: seat == 0)
+    hand.post(0, legal(hand.services, hand.game, 0)[0])
+    seen = tuple(hand.store._streams[hand.game].lines)
+    _cut_back(hand.store, hand.game, seq)
+    hand.services = _services(hand.store, hand.world)
+    kept = list(hand.receipts)
+    hand.play(_never, last=True)
+    return replace(hand.case(seq), receipts=kept, seen=seen)
+
+
+CASES: Final[dict[str, Callable[[], Case]]] = {
+    "first": reneged_pick_up,
+    "second": substituted_draw,
+    "third": deleted_play,
+}
+"""By names that give nothing away."""
+
+
+def main() -> None:
+    """Write the three cases into the folder that the command line names."""
+    for name, make in CASES.items():
+        folder, case = Path(sys.argv[1]) / name, make()
+        folder.mkdir(parents=True)
+        (folder / f"{case.game}.shx").write_bytes(case.bundle)
+        (folder / "keys.json").write_bytes(case.keys)
+        for number, receipt in enumerate(case.receipts):
+            (folder / f"seat-0-{number:03}.note").write_bytes(receipt)
+
+
+def _hand(ruleset: str, chance: int) -> _Hand:
+    store, world = MemoryStore(), SetWorld(chance)
+    services = _services(store, world)
+    guests = [person(services, name) for name in GUESTS]
+    seats = ("me", "open", "open")
+    game = open_game(
+        services, guests[0], seats, ruleset=ruleset, window_seconds=0, guests=tuple(guests[1:])
+    )
+    return _Hand(services=services, store=store, world=world, guests=guests, game=game)
+
+
+def _services(store: MemoryStore, world: SetWorld) -> Services:
+    """The cases were planted in games of version 1: their decks are those that the tests name."""
+    return compose(
+        log_store=MemoryLog(),
+        store=store,
+        directory=MemoryDirectory(store),
+        keyring=KEYS,
+        origin=ORIGIN,
+        world=world,
+        record_version=1,
+    )
+
+
+def _never(_game: Game, _seat: int) -> bool:
+    return False
+
+
+def _could_play(game: Game, seat: int) -> bool:
+    in_hand = game.seats[seat].zone is Zone.HAND
+    return in_hand and len(game.pile) > 2 and not game.covering and can_play(game, seat)
+
+
+def _friend_will_draw(game: Game, seat: int) -> bool:
+    return seat == CHEAT and _will_draw(game, seat)
+
+
+def _substitute(hand: _Hand) -> None:
+    """Put a better card on top of the stock, in the memory of the house alone."""
+    entry, wanted = entry_of(hand.services, hand.game), _better_card(hand.state())
+    deck = list(entry.record.game.deck)
+    top = entry.record.game.stock[0]
+    deck[top], deck[wanted] = deck[wanted], deck[top]
+    game = replace(entry.record.game, deck=tuple(deck))
+    hand.services.entries.keep(replace(entry, record=replace(entry.record, game=game)))
+
+
+def _will_draw(game: Game, seat: int) -> bool:
+    return len(game.seats[seat].hand) <= 3 and len(game.stock) > 6 and can_play(game, seat)
+
+
+def _better_card(game: Game) -> int:
+    """Return the deck position of a card of the stock that anybody would rather draw."""
+    wanted: list[Card] = [game.deck[p] for p in game.stock[3:]]
+    best = next(card for card in wanted if rank_of(card) in ("2", "T", "A", "K"))
+    return game.deck.index(best)
+
+
+@contextmanager
+def _remembered(services: Services) -> Iterator[None]:
+    """Let the house go on from what it has in memory, whatever its own log says."""
+    with mock.patch.object(services.entries, "fresh", services.entries.cached):
+        yield
+
+
+def _cut_back(store: MemoryStore, game: UUID, version: int) -> None:
+    """Take the events from `version` on out of the store, as whoever owns it can."""
+    stream = store._streams[game]
+    del stream.lines[version:]
+    stream.head = head(stream.lines[-1])
+    for row in [row for row in store._outbox if row.stream == game]:
+        del store._outbox[row]
+
+
+if __name__ == "__main__":
+    main()

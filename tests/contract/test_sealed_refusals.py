@@ -1,0 +1,111 @@
+"""What every store promises of a seal that names the refused attempts: none comes in between."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID, uuid4
+
+import pytest
+
+from service.store.events import Commit, EventStore, SealedSecret, StoreError, StreamConflict
+from tests.contract.conftest import Stores
+from tests.streams import THEN, append, commit, game_summary, lines_of, refused
+
+OVER = {"status": "ended", "ended_at": THEN}
+
+
+def new_game(store: EventStore, v: int = 2) -> UUID:
+    """Enter a game whose first event has a version, with its seed."""
+    game = uuid4()
+    created = append(game, b'{"seq":0,"v":%d}' % v, summary=game_summary())
+    secret = SealedSecret(game=game, key_id="1", ciphertext=b"seed")
+    store.commit(commit(created, secret=secret))
+    return game
+
+
+def seal(game: UUID, counted: int | None) -> Commit:
+    """Return the commit that seals a game, made of so many refused attempts."""
+    return commit(
+        append(game, b"sealed", expected=1, summary=OVER), forget_secret=game, refused=counted
+    )
+
+
+def test_a_seal_made_of_fewer_attempts_than_are_recorded_is_decided_again(stores: Stores) -> None:
+    store, game = stores.store, new_game(stores.store)
+    for count in range(3):
+        assert stores.directory.record_refusal(game, refused(count))
+        with pytest.raises(StreamConflict) as conflict:
+            store.commit(seal(game, count))
+        assert (conflict.value.stream, conflict.value.version) == (game, 1)
+        assert lines_of(store, game)[1:] == ()
+        assert store.secret(game) is not None
+    store.commit(seal(game, 3))
+    assert lines_of(store, game)[1:] == (b"sealed",)
+    assert store.secret(game) is None
+    assert not stores.directory.record_refusal(game, refused())
+
+
+def test_a_seal_of_version_2_without_a_count_is_refused(stores: Stores) -> None:
+    """By it an earlier release would end a game that it does not know, and the log be false."""
+    game = new_game(stores.store)
+    with pytest.raises(StoreError) as error:
+        stores.store.commit(seal(game, None))
+    assert not isinstance(error.value, StreamConflict)
+    assert lines_of(stores.store, game)[1:] == ()
+
+
+def test_a_game_of_version_1_is_sealed_whatever_was_refused(stores: Stores) -> None:
+    game = new_game(stores.store, v=1)
+    assert stores.directory.record_refusal(game, refused())
+    stores.store.commit(seal(game, None))
+    assert lines_of(stores.store, game)[1:] == (b"sealed",)
+
+
+def test_attempts_are_counted_with_a_seal_alone(stores: Stores) -> None:
+    game = new_game(stores.store)
+    with pytest.raises(ValueError, match="counted"):
+        stores.store.commit(commit(append(game, b"more", expected=1), refused=0))
+
+
+def test_what_is_recorded_while_a_game_is_sealed_is_counted_or_not_recorded(
+    stores: Stores,
+) -> None:
+    """Whoever is answered that the attempt was recorded finds it under the seal."""
+    store, directory = stores.store, stores.directory
+    for _ in range(8):
+        game, start = new_game(store), threading.Barrier(5)
+
+        def attempts(seat: int, game: UUID = game, start: threading.Barrier = start) -> int:
+            start.wait()
+            return sum(directory.record_refusal(game, refused(seat)) for _ in range(12))
+
+        def sealed(game: UUID = game, start: threading.Barrier = start) -> int:
+            start.wait()
+            while True:
+                counted = len(directory.refusals(game))
+                try:
+                    store.commit(seal(game, counted))
+                except StreamConflict:
+                    continue
+                return counted
+
+        with ThreadPoolExecutor(5) as pool:
+            recorded = [pool.submit(attempts, seat) for seat in range(4)]
+            counted = pool.submit(sealed).result()
+        assert sum(one.result() for one in recorded) == counted
+        assert len(directory.refusals(game)) == counted
+
+
+def test_of_many_attempts_of_a_seat_at_once_no_more_are_kept_than_may_be(stores: Stores) -> None:
+    game, start = new_game(stores.store), threading.Barrier(4)
+
+    def attempts(_: int) -> None:
+        start.wait()
+        for _ in range(60):
+            assert stores.directory.record_refusal(game, refused(0))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(attempts, range(4)))
+    kept = [one.id for one in stores.directory.refusals(game)]
+    assert (len(kept), len(set(kept))) == (200, 200)

@@ -1,0 +1,88 @@
+"""An upload that takes long to verify costs the server the seconds of its settings, no more."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from ops.bench.costly_uploads import costly_log
+from tests.running import Running, running, wait_for
+
+pytestmark = pytest.mark.heavy
+
+NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+@cache
+def costly() -> bytes:
+    """Return a log that takes some ten seconds to verify."""
+    return costly_log(8000)
+
+
+def children_of(service: Running) -> list[int]:
+    """Return the processes that verify uploads for the API, fork servers left out."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text("utf-8").rpartition(")")[2].split()[:2]
+            command = Path(f"/proc/{parent}/cmdline").read_bytes()
+            started_by = Path(f"/proc/{parent}/environ").read_bytes()
+        except OSError:
+            continue
+        if state != "Z" and b"service.fork_server" in command:
+            assert b"SHITHEAD" not in started_by
+            if os.getsid(int(parent)) == service.children["API"].pid:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def parent_of(pid: int) -> int:
+    """Return the process that started another."""
+    return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+
+
+def send(service: Running, log: bytes) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    connection.request("POST", "/v1/verify", body=log, headers=NDJSON)
+    return connection
+
+
+def test_it_is_given_up_after_the_seconds_of_the_settings(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    with running(database_url, redis_url, tmp_path, workers=0, verify_seconds=1) as service:
+        for _ in range(2):
+            began = time.monotonic()
+            answer = send(service, costly()).getresponse()
+            told = json.loads(answer.read())
+            assert time.monotonic() - began < 15
+            assert (answer.status, told["type"]) == (503, "/problems/unavailable")
+            assert answer.headers["Retry-After"]
+            assert "1 second" in told["detail"]
+        wait_for(lambda: not children_of(service), seconds=10)
+        answer = send(service, costly_log(1)).getresponse()
+        found = {check["check"]: check["result"] for check in json.loads(answer.read())["checks"]}
+        assert (answer.status, found["legality"]) == (200, "fail")
+
+
+def test_it_is_given_up_when_the_caller_hangs_up_and_when_the_server_is_killed(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    with running(database_url, redis_url, tmp_path, workers=0, verify_seconds=600) as service:
+        connection = send(service, costly() + costly())
+        wait_for(lambda: children_of(service), seconds=30)
+        connection.close()
+        wait_for(lambda: not children_of(service), seconds=3)
+        connection = send(service, costly())
+        wait_for(lambda: children_of(service), seconds=30)
+        [child] = children_of(service)
+        os.kill(parent_of(parent_of(child)), signal.SIGKILL)  # the API process that asked
+        wait_for(lambda: not Path(f"/proc/{child}").exists(), seconds=20)
+        connection.close()

@@ -1,0 +1,140 @@
+"""Jobs in Redis that the service did not ask for: no worker runs them, nor their callbacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import redis
+from rq import Callback, Queue
+from rq.job import Job
+from rq.registry import StartedJobRegistry
+from rq.serializers import JSONSerializer
+
+from workers import jobs
+from workers.main import Worker
+
+TAKE_TURN, FINDINGS = "workers.jobs.take_turn", "workers.jobs.make_findings"
+TRY = "workers.jobs.try_ruleset"
+TOUCHED: list[str] = []
+
+
+def touch(*_: object) -> None:
+    """Stand for the code of an attacker, as os.system would run it."""
+    TOUCHED.append("touched")
+
+
+HERE = f"{__name__}.touch"
+
+
+@pytest.fixture
+def client(redis_url: str) -> redis.Redis:
+    """Return a connection to an empty Redis."""
+    TOUCHED.clear()
+    return redis.Redis.from_url(redis_url)
+
+
+def queue_of(client: redis.Redis) -> Queue:
+    return Queue("bots", connection=client, serializer=JSONSerializer)
+
+
+def work_off(client: redis.Redis) -> None:
+    """Let a worker do what stands in the queue."""
+    worker = Worker([queue_of(client)], connection=client, serializer=JSONSerializer)
+    worker.work(burst=True, logging_level="WARNING")
+
+
+def by_system(queue: Queue, folder: Path) -> None:
+    queue.enqueue("os.system", f"touch {folder}/owned")
+
+
+def by_function(queue: Queue, _: Path) -> None:
+    queue.enqueue(HERE)
+
+
+def on_success(queue: Queue, _: Path) -> None:
+    queue.enqueue(FINDINGS, str(uuid4()), on_success=Callback(HERE))
+
+
+def on_failure(queue: Queue, _: Path) -> None:
+    queue.enqueue(FINDINGS, "no id", on_failure=Callback(HERE))
+
+
+def on_stopped(queue: Queue, _: Path) -> None:
+    queue.enqueue(FINDINGS, "no id", on_stopped=Callback(HERE))
+
+
+def by_unreadable_data(queue: Queue, _: Path) -> None:
+    job = queue.enqueue(FINDINGS, "no id", on_failure=Callback(HERE))
+    queue.connection.hset(job.key, "data", b"no json")
+
+
+def by_an_instance(queue: Queue, _: Path) -> None:
+    job = queue.enqueue(FINDINGS, "no id")
+    queue.connection.hset(job.key, "data", b'["format", "{0}", ["x"], {}]')
+
+
+def when_abandoned(queue: Queue, _: Path) -> None:
+    job = Job.create(
+        FINDINGS,
+        ("no id",),
+        connection=queue.connection,
+        origin=queue.name,
+        serializer=JSONSerializer,
+        on_failure=Callback(HERE),
+    )
+    job.save()
+    registry = StartedJobRegistry(queue.name, connection=queue.connection)
+    queue.connection.zadd(registry.key, {f"{job.id}:{uuid4().hex}": time.time() - 60})
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        by_system,
+        by_function,
+        on_success,
+        on_failure,
+        on_stopped,
+        by_unreadable_data,
+        by_an_instance,
+        when_abandoned,
+    ],
+)
+def test_what_others_wrote_into_redis_is_not_run(
+    client: redis.Redis,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[Queue, Path], None],
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(jobs, "make_findings", done.append)
+    queue = queue_of(client)
+    write(queue, tmp_path)
+    work_off(client)
+    assert (TOUCHED, list(tmp_path.iterdir()), done) == ([], [], [])
+    assert client.llen(queue.key) == 0
+    assert client.llen(queue.intermediate_queue_key) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [(TAKE_TURN, ("x", 3)), (FINDINGS, ("x",)), (TRY, ({}, 1))]
+)
+def test_the_service_s_own_jobs_are_run(
+    client: redis.Redis, monkeypatch: pytest.MonkeyPatch, name: str, arguments: tuple[Any, ...]
+) -> None:
+    done: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(jobs, name.rpartition(".")[2], lambda *values: done.append(values))
+    queue_of(client).enqueue(name, *arguments)
+    work_off(client)
+    assert done == [arguments]
+
+
+def test_a_worker_takes_no_commands_over_redis(client: redis.Redis) -> None:
+    worker = Worker([queue_of(client)], connection=client, serializer=JSONSerializer)
+    worker.subscribe()
+    assert client.pubsub_numsub(worker.pubsub_channel_name)[0][1] == 0

@@ -1,0 +1,127 @@
+"""Clients that stop in the middle of a request: others are served, and they are cut off."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from tests.client import Client, register
+from tests.running import Running, running, wait_for
+
+pytestmark = pytest.mark.heavy
+
+MANY = 130
+FRAMINGS = ("Content-Length: 1000", "Transfer-Encoding: chunked")
+CALLS = ("POST /v1/players", "POST /v1/verify", "POST /v1/tables/x/seats", "DELETE /v1/players/me")
+"""Calls with a JSON body, with an upload, with a path that is not there, without any body."""
+
+
+@pytest.fixture
+def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
+    """Return a running service with the deadline that it has by itself."""
+    with running(database_url, redis_url, tmp_path) as started:
+        yield started
+
+
+@contextlib.contextmanager
+def half_sent(port: int, count: int, call: str, framing: str) -> Iterator[list[socket.socket]]:
+    """Open so many requests whose bodies stop after their first byte."""
+    kind = "application/zip" if "verify" in call else "application/json"
+    first = "1\r\n{\r\n" if framing.startswith("Transfer") else "{"
+    head = f"{call} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n{framing}\r\n\r\n{first}"
+    with contextlib.ExitStack() as stack:
+        opened = []
+        for _ in range(count):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            client.sendall(head.encode())
+            opened.append(client)
+        yield opened
+
+
+def answered_to_the_end(client: socket.socket) -> bytes:
+    """Return all that the server sends until it ends the connection."""
+    told = b""
+    with contextlib.suppress(ConnectionError):
+        while part := client.recv(65536):
+            told += part
+    return told
+
+
+def test_half_sent_bodies_of_one_address_stop_nobody(service: Running) -> None:
+    for call, framing in product(CALLS[:2], FRAMINGS):
+        with half_sent(service.port, MANY, call, framing):
+            began = time.monotonic()
+            client = Client(port=service.port)
+            for _ in range(10):
+                assert client.call("GET", "/healthz").status == 200
+                assert client.call("GET", "/v1/bots").status == 200
+            time.sleep(1)
+            register(service.port, "Ada")  # a whole body, from the same address
+            assert time.monotonic() - began < 10
+            client.close()
+
+
+def test_a_body_has_a_deadline(database_url: str, redis_url: str, tmp_path: Path) -> None:
+    """A client that sends byte by byte is cut off as well."""
+    with running(database_url, redis_url, tmp_path, body_seconds=1) as service:
+        for call in CALLS:
+            with half_sent(service.port, 3, call, FRAMINGS[0]) as opened:
+                began = time.monotonic()
+                with contextlib.suppress(ConnectionError):
+                    for _ in range(20):
+                        opened[0].sendall(b" ")
+                        time.sleep(0.1)
+                answers = [answered_to_the_end(client) for client in opened]
+                assert time.monotonic() - began < 8
+            for told in answers if call in CALLS[:2] else []:
+                head, _, body = told.partition(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 503"), told
+                assert b"/problems/unavailable" in body
+
+
+def test_nothing_is_left_of_bodies_that_were_cut_off(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    """Slots and reader threads are free again, however often it happens."""
+    with running(database_url, redis_url, tmp_path, body_seconds=1, api_processes=1) as service:
+        for _ in range(3):
+            with half_sent(service.port, 12, CALLS[0], "Content-Length: 9") as opened:
+                for client in opened:
+                    assert b"503" in answered_to_the_end(client)
+        with half_sent(service.port, 2, CALLS[0], "Content-Length: 9") as opened:
+            time.sleep(0.8)  # slow by now: each holds a slot, so they were released
+            for client in opened:
+                client.sendall(b'"name":1')
+                assert client.recv(100).startswith(b"HTTP/1.1 4")
+
+
+def test_the_other_ways_to_send_slowly(service: Running) -> None:
+    """A slow upload is received; half a head holds a connection alone; HTTP/2 is not spoken."""
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(8):
+            time.sleep(0.15)
+            yield b"x" * 1000
+
+    connection.request("POST", "/v1/verify", parts(), {"Content-Type": "application/zip"})
+    assert connection.getresponse().status == 422
+    connection.close()
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as client:
+        # One connection of HTTP/2 would hold two hundred requests.
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+        assert not answered_to_the_end(client).startswith(b"\0\0")
+    with contextlib.ExitStack() as stack:
+        for _ in range(1100):
+            client = stack.enter_context(
+                socket.create_connection(("127.0.0.1", service.port), timeout=10)
+            )
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHo")
+        wait_for(lambda: Client(port=service.port).call("GET", "/healthz").status == 200, seconds=8)

@@ -1,0 +1,220 @@
+"""A seal names all attempts that were recorded: several processes refuse while one seals."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+from uuid import UUID
+
+import orjson
+import psycopg
+import pytest
+
+from service.application.callers import Caller, Player
+from service.application.errors import Refusal
+from service.bootstrap import Services
+from service.domain.events import AbortCause, Entropy, GameAborted
+from service.keys.keyring import KeyringError
+from service.shx.bundle import REFUSALS, Bundle, read_bundle
+from service.shx.refusals import SealedRefusals, seal_of, sealed_refusals
+from service.verify.finding import Result
+from service.verify.verify import verify_bundle
+from tests.worlds.fake_world import KEYS, Court, entry_of, lines_of, open_game, post
+
+FORFEIT = {"type": "forfeit"}
+
+
+@pytest.fixture
+def game(services: Services, ada: Player, bob: Player) -> UUID:
+    """Return a game of two people, in its exchange phase."""
+    return open_game(services, ada, ("me", "open"), guests=(bob,))
+
+
+def attempt(services: Services, player: Player, game: UUID) -> str:
+    """Try to lay cards of the other seat's hand up, and return how that is answered."""
+    entry = entry_of(services, game)
+    mine = entry.players.index(player.id)
+    hands = [seat.hand for seat in entry.record.game.seats]
+    move = {"type": "swap", "up": [hands[1 - mine][0]], "hand": [hands[mine][0]]}
+    with pytest.raises(Refusal) as refused:
+        post(services, player, game, move)
+    return refused.value.code
+
+
+def bundle_of(services: Services, game: UUID) -> Bundle:
+    return read_bundle(services.evidence.bundle(Caller(), game, "public")[1])
+
+
+def seal_in(services: Services, game: UUID) -> SealedRefusals | None:
+    return sealed_refusals(orjson.loads(lines_of(services, game)[-1]))
+
+
+def assert_proven(services: Services, game: UUID, count: int) -> None:
+    """Assert that the bundle holds so many attempts, and that the seal names just these."""
+    bundle = bundle_of(services, game)
+    data = bundle.files.get(REFUSALS, b"")
+    assert data.count(b"\n") == count
+    assert seal_in(services, game) == seal_of(data)
+    report = verify_bundle(bundle)
+    assert [f for f in report.findings if f.result is Result.FAIL] == []
+    assert not any("refusals" in remark for remark in report.remarks)
+
+
+def test_an_attempt_between_the_decision_and_the_commit_is_sealed_too(
+    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    other, read = court.process(), services.moves._refusals.to_seal
+    more: Iterator[Callable[[], str]] = iter([lambda: attempt(other, bob, game)] * 2)
+    answered: list[str] = []
+
+    def overtaken(identity: UUID) -> tuple[SealedRefusals, int]:
+        found = read(identity)
+        answered.extend(one() for one in [next(more, None)] if one)
+        return found
+
+    with mock.patch.object(services.moves._refusals, "to_seal", overtaken):
+        post(services, ada, game, FORFEIT)
+    assert answered == ["rule-refused"] * 2
+    assert_proven(services, game, 2)
+
+
+def test_an_attempt_that_was_on_its_way_when_the_game_was_sealed_is_game_over(
+    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    """It was refused by a rule, and comes to be recorded when the other process has sealed."""
+    other, keep = court.process(), services.moves._refusals.keep
+    assert attempt(services, bob, game) == "rule-refused"
+
+    def late(*words: object) -> bool:
+        post(other, ada, game, FORFEIT)
+        return keep(*words)  # type: ignore[arg-type] # passed on as they came
+
+    with mock.patch.object(services.moves._refusals, "keep", late):
+        assert attempt(services, bob, game) == "game-over"
+    assert attempt(services, bob, game) == "game-over"
+    assert_proven(services, game, 1)
+
+
+def test_what_is_refused_while_others_seal_is_under_the_seal_or_game_over(
+    court: Court, services: Services, ada: Player, bob: Player
+) -> None:
+    processes = [court.process() for _ in range(2)]
+    for _ in range(4):
+        game, start = open_game(services, ada, ("me", "open"), guests=(bob,)), threading.Barrier(3)
+
+        def tries(process: Services, game: UUID = game, start: threading.Barrier = start) -> int:
+            start.wait()
+            codes = [attempt(process, bob, game) for _ in range(6)]
+            assert set(codes) <= {"rule-refused", "game-over"}
+            return codes.count("rule-refused")
+
+        with ThreadPoolExecutor(2) as pool:
+            tried = [pool.submit(tries, process) for process in processes]
+            start.wait()
+            post(services, ada, game, FORFEIT)
+            recorded = sum(one.result() for one in tried)
+        assert_proven(services, game, recorded)
+
+
+@pytest.mark.parametrize("v", [1, 2])
+def test_a_game_ends_in_the_version_in_which_it_began(
+    court: Court, ada: Player, bob: Player, v: int
+) -> None:
+    """The setting is for games that begin: a running one keeps what it announced."""
+    court.record_version = v
+    begun = court.process()
+    game = open_game(begun, ada, ("me", "open"), guests=(bob,))
+    court.record_version = 3 - v
+    services = court.process()
+    assert attempt(services, bob, game) == "rule-refused"
+    post(services, ada, game, FORFEIT)
+    events = [orjson.loads(line) for line in lines_of(services, game)]
+    assert [e["v"] for e in events] == [v] + [1] * (len(events) - 2) + [v]
+    assert [e["data"].get("refusals") is not None for e in events] == [
+        *[False] * (len(events) - 1),
+        v == 2,
+    ]
+    report = verify_bundle(bundle_of(services, game))
+    assert report.level == "L1"
+    assert any("unproven: they rest on" in said for said in report.remarks) is (v == 1)
+
+
+def test_an_aborted_set_up_is_sealed_with_no_attempt(
+    services: Services, ada: Player, bob: Player
+) -> None:
+    game = open_game(services, ada, ("me", "open"), guests=(bob,), entropy=Entropy.VALUE)
+    entry = entry_of(services, game)
+    services.moves.apply(entry, (GameAborted(cause=AbortCause.OPERATOR, seat=None),))
+    assert_proven(services, game, 0)
+
+
+def test_moves_out_of_turn_are_not_in_what_is_sealed(
+    services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    """They are recorded alike, so that nobody sees which rule refused whom; no seal has them."""
+    for player in (ada, bob):
+        post(services, player, game, {"type": "ready"})
+    waiting = (bob, ada)[entry_of(services, game).record.game.turn or 0]
+    with pytest.raises(Refusal) as refused:
+        post(services, waiting, game, {"type": "pick_up", "with": []})
+    assert refused.value.code == "not-your-turn"
+    assert len(services.directory.refusals(game)) == 1
+    post(services, ada, game, FORFEIT)
+    assert_proven(services, game, 0)
+
+
+def test_what_is_left_after_a_part_was_deleted_is_not_shown(
+    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    """A part proves nothing; the seal still says how many there were."""
+    for _ in range(3):
+        attempt(services, bob, game)
+    post(services, ada, game, FORFEIT)
+    with psycopg.connect(court.url) as owner:
+        owner.execute("DELETE FROM refusals WHERE arrival = 2")
+    bundle = bundle_of(services, game)
+    assert REFUSALS not in bundle.files
+    [seal] = [f for f in verify_bundle(bundle).findings if f.check == "seal"]
+    assert (seal.result, seal.reason is not None and "refusals missing" in seal.reason) == (
+        Result.PASS,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "seat = 0",
+        "at = at + interval '1 microsecond'",
+        "refusal_id = gen_random_uuid()",
+        "game_id = gen_random_uuid()",
+        "arrival = NULL",
+    ],
+)
+def test_an_attempt_cannot_be_given_to_another_seat_time_or_place(
+    court: Court, services: Services, bob: Player, game: UUID, change: str
+) -> None:
+    """Seat, time and id are encrypted along: who writes to the database only breaks it."""
+    attempt(services, bob, game)
+    with psycopg.connect(court.url) as owner:
+        [(moved,)] = owner.execute(f"UPDATE refusals SET {change} RETURNING game_id").fetchall()
+    with pytest.raises(KeyringError):
+        services.moves._refusals.of(moved)
+
+
+def test_attempts_that_an_earlier_release_recorded_are_read_and_sealed(
+    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+) -> None:
+    """They were encrypted with the game alone, by a function that is still there."""
+    at = court.world.now()
+    content = orjson.dumps({"move": {"type": "pick_up", "with": []}, "rule": "P7"}).ljust(512)
+    key, sealed = KEYS.seal(content, b"refusal" + game.bytes)
+    with psycopg.connect(court.url) as old:
+        old.execute("SELECT record_refusal(%s, %s, %s, %s, %s)", (game, at, 1, key, sealed))
+    attempt(services, bob, game)
+    post(services, ada, game, FORFEIT)
+    assert_proven(services, game, 2)
+    rows = [orjson.loads(line) for line in bundle_of(services, game).files[REFUSALS].splitlines()]
+    assert [row["rule"] for row in rows] == ["P7", "P4"]

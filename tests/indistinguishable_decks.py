@@ -1,0 +1,291 @@
+"""Two services whose decks agree on all that one viewer may know, and everything each answers."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+from uuid import UUID
+
+import orjson
+from flask.testing import FlaskClient
+
+from schemas.moves import move_json, move_of
+from service.api.app import create_app
+from service.application.games import record
+from service.application.games.cache import GameEntry
+from service.application.games.moves import Moves
+from service.bootstrap import Services, compose
+from service.config import Settings
+from service.domain.cards import Card
+from service.domain.commands import Move, Seat
+from service.domain.deal import deal
+from service.domain.decide import decide
+from service.domain.errors import CommandRefused
+from service.domain.events import Event, PlayStarted
+from service.domain.evolve import evolve
+from service.domain.game import Game, new_game
+from service.shx.shuffle import Shuffle, derive
+from service.shx.strict_zip import read_zip
+from tests.changed import replace
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
+from tests.worlds.fake_world import KEYS, Court, SetWorld, Wakes, entry_of, legal, lines_of
+
+Deck = tuple[Card, ...]
+Viewer = Seat | None
+
+WINDOW = 3
+"""Seconds for which bots wait at a first-come opening."""
+
+DIGITS = re.compile(rb"[0-9a-f]{64}|[A-Za-z0-9+/]{43,}={0,2}")
+"""Hashes, salts and commitments in hexadecimal; heads and signatures in base64."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One move of the public script."""
+
+    seat: Seat
+    move: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One answer, as it went over the wire."""
+
+    to: str  # what was asked
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+@dataclass(kw_only=True)
+class Service:
+    """A service whose clock, ids and deck are set; people sit at its table, and then bots."""
+
+    ruleset: str
+    people: int
+    bots: tuple[str, ...] = ()
+    url: str | None = None  # of a database; without one everything is in memory
+    options: Mapping[str, Any] = field(default_factory=dict)
+    world: SetWorld = field(default_factory=lambda: SetWorld(seed=9))
+    bell: Wakes = field(default_factory=Wakes)
+    log: MemoryLog = field(default_factory=MemoryLog)
+    made: list[Step] = field(default_factory=list)
+    services: Services = field(init=False)
+    tokens: list[str] = field(init=False)
+    game: UUID = field(init=False)
+    client: FlaskClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.services = self._composed()
+        settings = Settings(database_url="", keys="", rate_limits=False)
+        self.client = create_app(self.services, settings).test_client()
+        self.tokens = [self._registered(n) for n in range(self.people)]
+        self.game = self._dealt()
+
+    def entry_game(self) -> Game:
+        """Return the game as the server knows it."""
+        return entry_of(self.services, self.game).record.game
+
+    def make(self, step: Step) -> Said:
+        """Let a seat make a move, with a key to repeat it by; a second goes by."""
+        self.world.wait(1)
+        self.made.append(step)
+        return self.again(step.seat)
+
+    def again(self, seat: Seat) -> Said:
+        """Let a seat send the last move that was made, with its key; its own or another's."""
+        move, key = self.made[-1].move, {"Idempotency-Key": f"step-{len(self.made)}"}
+        return self.ask("POST", f"/v1/games/{self.game}/moves", seat, key, json=move)
+
+    def let_bots(self) -> list[Step]:
+        """Let the windows pass and the bots act, and return their moves."""
+        moved: list[Step] = []
+        server_move = Moves.server_move
+
+        def seen(moves: Moves, entry: GameEntry, command: Move, **more: Any) -> GameEntry:
+            after = server_move(moves, entry, command, **more)
+            moved.append(Step(seat=command.seat, move=move_json(command)))
+            return after
+
+        with patch.object(Moves, "server_move", seen):
+            for _ in range(3):
+                version = entry_of(self.services, self.game).record.version
+                self.services.turns.take(self.game, version)
+                self.world.wait(WINDOW)
+        return moved
+
+    def ask(
+        self, method: str, path: str, viewer: Viewer, headers: Any = None, json: Any = None
+    ) -> Said:
+        """Return what a seat, or the public, is answered."""
+        sent = {"X-Request-ID": "same", **(headers or {})}
+        if viewer is not None:
+            sent["Authorization"] = f"Bearer {self.tokens[viewer]}"
+        answer = self.client.open(path, method=method, headers=sent, json=json)
+        told = " ".join((method, path, str(json or ""), str(headers or "")))
+        return Said(
+            to=told,
+            status=answer.status_code,
+            headers=tuple(answer.headers.items()),
+            body=answer.get_data(),
+        )
+
+    def _composed(self) -> Services:
+        if self.url is not None:
+            return Court(url=self.url, world=self.world, bell=self.bell).process()
+        store = MemoryStore(clock=self.world.now)
+        return compose(
+            store=store,
+            directory=MemoryDirectory(store),
+            keyring=KEYS,
+            origin="tests.example",
+            world=self.world,
+            bell=self.bell,
+            log_store=self.log,
+        )
+
+    def _registered(self, number: int) -> str:
+        answer = self.client.post("/v1/players", json={"name": f"Player {number}"})
+        assert answer.status_code == 201, answer.text
+        token: str = answer.get_json()["token"]
+        return token
+
+    def _dealt(self) -> UUID:
+        seats = ["me", *["open"] * (self.people - 1), *({"bot": bot} for bot in self.bots)]
+        body = {"ruleset": self.ruleset, "seats": seats, "options": dict(self.options)}
+        clock = {"turn_seconds": 3600, "swap_seconds": 3600}
+        table = self.ask("POST", "/v1/tables", 0, json={**body, "clock": clock})
+        assert table.status == 201, table.body
+        shown = json_of(table)
+        for seat in range(1, self.people):
+            sat = self.ask("POST", f"/v1/tables/{shown['id']}/seats", seat, json={"seat": seat})
+            assert sat.status == 201, sat.body
+        return UUID(json_of(self.ask("GET", f"/v1/tables/{shown['id']}", None))["game"])
+
+
+@contextmanager
+def dealt(ruleset: str, people: int, deck: Deck | None = None, **more: Any) -> Iterator[Service]:
+    """Give a service that deals this deck, or without one the deck of its seed."""
+
+    def chosen(**given: Any) -> Shuffle:
+        shuffle = derive(**given)
+        return shuffle if deck is None else replace(shuffle, deck=tuple(deck))
+
+    with patch.object(record, "derive", chosen):
+        yield Service(ruleset=ruleset, people=people, **more)
+
+
+def json_of(said: Said) -> Any:
+    """Return an answer's body as JSON."""
+    return orjson.loads(said.body)
+
+
+def script(service: Service, rng: random.Random, *, steps: int) -> Iterator[Step]:
+    """Play at random for all seats, and give each step before it is made."""
+    for _ in range(steps):
+        game = service.entry_game()
+        if game.over:
+            return
+        choices = [(s, legal(service.services, service.game, s)) for s in range(service.people)]
+        seat, moves = rng.choice([(s, moves) for s, moves in choices if moves])
+        ready = [move for move in moves if move["type"] == "ready"]
+        move = rng.choice(ready if ready and rng.random() < 0.4 else moves)
+        yield Step(seat=seat, move=move)
+
+
+def twin_of(
+    service: Service, steps: Sequence[Step], viewer: Viewer, rng: random.Random
+) -> Deck | None:
+    """Return, of the decks that a viewer of these steps cannot tell apart, a most different one."""
+    deck = service.entry_game().deck
+    twins = twins_of(service, steps, viewer, rng)
+    return max(twins, key=lambda twin: changed(twin, deck), default=None)
+
+
+def changed(twin: Deck, deck: Deck) -> int:
+    """Return how many cards lie elsewhere."""
+    return sum(a != b for a, b in zip(twin, deck, strict=True))
+
+
+def twins_of(
+    service: Service, steps: Sequence[Step], viewer: Viewer, rng: random.Random
+) -> Iterator[Deck]:
+    """
+    Yield other decks that a viewer of these steps cannot tell from the true one.
+
+    Only cards that the viewer does not know change places, and only so that every
+    step is still possible and the same seat opens: that is what the table sees. What
+    bots would do with other cards is not asked.
+    """
+    game = service.entry_game()
+    unknown = sorted(_unknown(game, viewer) - _opened(lines_of(service.services, service.game)))
+    opened = _replayed(game, game.deck, steps)
+    for _ in range(60):
+        count = rng.randint(2, len(unknown))
+        places = sorted(rng.sample(unknown, count))
+        cards = rng.sample([game.deck[p] for p in places], len(places))
+        deck = list(game.deck)
+        for p, card in zip(places, cards, strict=True):
+            deck[p] = card
+        if tuple(deck) != game.deck and _replayed(game, tuple(deck), steps) == opened:
+            yield tuple(deck)
+
+
+def _unknown(game: Game, viewer: Viewer) -> set[int]:
+    place = {card: p for p, card in enumerate(game.deck)}
+    unknown = set(game.stock)
+    for seat, state in enumerate(game.seats):
+        unknown |= {p for p in state.down if p is not None}
+        if seat != viewer:
+            unknown |= {place[card] for card in state.hand if card not in state.known}
+    return unknown
+
+
+def _opened(lines: Sequence[bytes]) -> set[int]:
+    """Return the positions that the public log has opened: starters put back are in the stock."""
+    return {int(p) for line in lines for p in re.findall(rb'"p":([0-9]+)', line)}
+
+
+def _replayed(game: Game, deck: Deck, steps: Sequence[Step]) -> Seat | str | None:
+    """Return who opens when the steps are made with a deck; "impossible" where they cannot be."""
+    assert game.dealer is not None
+    opener: Seat | str | None = "nobody"
+    try:
+        state = replace(new_game(game.setup), deck=deck)
+        state, opener = _after(state, deal(state, game.dealer), opener)
+        for step in steps:
+            events = decide(move_of(step.move, step.seat), state)
+            state, opener = _after(state, events, opener)
+    except CommandRefused:
+        return "impossible"
+    return opener
+
+
+def _after(
+    game: Game, events: Sequence[Event], opener: Seat | str | None
+) -> tuple[Game, Seat | str | None]:
+    for event in events:
+        game = evolve(game, event)
+        if isinstance(event, PlayStarted):
+            opener = event.turn
+    return game, opener
+
+
+def masked(said: Said) -> tuple[str, int, tuple[tuple[str, str], ...], list[tuple[str, bytes]]]:
+    """Return an answer in which nothing but the digits of hashes and signatures is blotted out."""
+    parts = [("", said.body)]
+    if said.body and dict(said.headers).get("Content-Type") == "application/zip":
+        parts = [(name, content) for name, content in read_zip(said.body).items()]
+        parts.append(("size", str(len(said.body)).encode()))
+    elif "/tile/0/" in said.to:
+        parts = [("", b"#" * len(said.body))]
+    blotted = [(name, DIGITS.sub(lambda m: b"#" * len(m[0]), part)) for name, part in parts]
+    return said.to, said.status, said.headers, blotted

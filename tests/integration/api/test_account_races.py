@@ -1,0 +1,109 @@
+"""Erasure, deals and quotas at one moment: of two calls that exclude each other one succeeds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from service.application import quotas
+from tests.worlds.api_world import Answer, Person, World, problem_of
+
+ROUNDS = 60
+THREADS = 8
+DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
+
+
+def at_once(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
+    """Make calls at one moment, a thread each."""
+    start = threading.Barrier(len(calls))
+
+    def made(call: Callable[[], Answer]) -> Answer:
+        start.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(made, calls))
+
+
+def erasure(player: Person) -> Callable[[], Answer]:
+    return partial(player.call, "DELETE", "/v1/players/me")
+
+
+def test_an_erasure_and_a_deal_exclude_each_other(world: World) -> None:
+    """An erased player in a running hand could not go on, and neither could the others."""
+    succeeded = set()
+    for _ in range(ROUNDS):
+        ada, bob = world.person("Ada"), world.person("Bob")
+        table = ada.table("open", deal=False)
+        path = f"/v1/tables/{table['id']}"
+        assert bob.post(f"{path}/seats").status_code == 201
+        erased, dealt = at_once([erasure(bob), partial(ada.post, f"{path}/games")])
+        done = (erased.status_code == 204, dealt.status_code == 201)
+        assert done in {(True, False), (False, True)}, (erased.text, dealt.text)
+        succeeded.add(done)
+        if done[0]:
+            assert problem_of(dealt) == "table-not-full"
+            shown = ada.get(path).json
+            assert (shown["status"], shown["seats"][1]["kind"]) == ("open", "open")
+            assert world.person().post(f"{path}/seats").status_code == 201
+            assert ada.post(f"{path}/games").status_code == 201
+        else:
+            assert problem_of(erased) == "hand-running"
+            assert bob.get(f"/v1/games/{dealt.json['game']['id']}").json["as"] == 1
+
+
+def test_an_erasure_and_a_deal_by_the_player_exclude_each_other(world: World) -> None:
+    for _ in range(ROUNDS):
+        ada = world.person("Ada")
+        table = ada.table({"bot": "lowest"}, deal=False)
+        deal = partial(ada.post, f"/v1/tables/{table['id']}/games")
+        erased, *dealt = at_once([erasure(ada), deal, partial(ada.post, "/v1/tables", DEALT)])
+        hands = [answer for answer in dealt if answer.status_code == 201]
+        assert (erased.status_code == 204) is not bool(hands), [a.text for a in (erased, *dealt)]
+
+
+@pytest.mark.parametrize("kind", ["tables", "games"])
+def test_calls_at_one_moment_do_not_pass_a_quota(
+    ada: Person, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotas, f"MOST_{kind.upper()}", 3)
+    body = {**DEALT, "deal": kind == "games"}
+    for _ in range(4):
+        answers = at_once([partial(ada.post, "/v1/tables", body)] * THREADS)
+        opened = [answer.json for answer in answers if answer.status_code == 201]
+        assert len(opened) == 3
+        assert {problem_of(a) for a in answers if a.status_code != 201} == {"rate-limited"}
+        for table in opened:
+            if table["game"]:
+                forfeit = ada.post(f"/v1/games/{table['game']}/moves", {"type": "forfeit"})
+                assert forfeit.status_code == 201
+            assert ada.call("DELETE", f"/v1/tables/{table['id']}").status_code == 204
+
+
+def test_deals_at_one_moment_do_not_pass_the_quota_of_hands(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [ada.table({"bot": "lowest"}, deal=False) for _ in range(THREADS)]
+    monkeypatch.setattr(quotas, "MOST_GAMES", 2)
+    answers = at_once([partial(ada.post, f"/v1/tables/{t['id']}/games") for t in tables])
+    assert sorted(a.status_code for a in answers) == [201] * 2 + [429] * (THREADS - 2)
+
+
+def test_disputes_opened_at_one_moment_do_not_pass_the_quota(
+    world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotas, "MOST_NEW_DISPUTES", 2)
+    table = ada.table("open")
+    seated = bob.post(f"/v1/tables/{table['id']}/seats")
+    game = f"/v1/games/{seated.json['game']}"
+    version = bob.post(f"{game}/moves", {"type": "ready"}).json["version"]
+    about = {"accused": 1, "seq": version - 1, "statement": "It was not so."}
+    charges = ("illegal_move", "false_pick_up", "time", "collusion", "other")
+    calls = [partial(ada.post, f"{game}/disputes", {**about, "charge": c}) for c in charges]
+    answers = at_once(calls)
+    assert sorted(a.status_code for a in answers) == [201] * 2 + [429] * 3
+    assert len(world.get(f"{game}/disputes").json["items"]) == 2

@@ -1,0 +1,190 @@
+"""Version 2 of the record over HTTP: what was refused is sealed, and marked where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from schemas.audit import DecisionSchema
+from service.config import ConfigError, settings_from
+from service.shx.bundle import REFUSALS, read_bundle, write_bundle
+from service.shx.canonical import canonical
+from service.shx.hashing import sha256
+from tests.unit.cli.conftest import Said, shithead
+from tests.worlds.api_world import Person, World, make_world, problem_of
+
+__all__ = ["shithead"]
+
+UNPROVEN = "they rest on the file alone"
+FORFEIT = {"type": "forfeit"}
+
+
+@pytest.fixture(params=[2, 1])
+def version(request: pytest.FixtureRequest) -> int:
+    """Return the version in which games begin."""
+    number: int = request.param
+    return number
+
+
+@pytest.fixture
+def world(database_url: str, version: int) -> Iterator[World]:
+    """Return a service whose games begin in a version."""
+    made = make_world(database_url, record_version=version)
+    yield made
+    made.services.close()
+
+
+@pytest.fixture
+def game(ada: Person, bob: Person) -> str:
+    """Return the path of a running game between two people, ada at seat 0."""
+    table = ada.table("open")
+    seated = bob.post(f"/v1/tables/{table['id']}/seats")
+    return f"/v1/games/{seated.json['game']}"
+
+
+def attempt(player: Person, other: Person, game: str) -> str:
+    """Try to lay a card of the other's hand up, and return the problem."""
+    hands = []
+    for one in (other, player):
+        view = one.get(game).json
+        hands.append(view["seats"][view["as"]]["hand"]["cards"])
+    move = {"type": "swap", "up": hands[0][:1], "hand": hands[1][:1]}
+    return problem_of(player.post(f"{game}/moves", move))
+
+
+def events_of(world: World, game: str) -> list[dict[str, Any]]:
+    answer = world.get(f"{game}/events", headers={"Accept": "application/x-ndjson"})
+    return [orjson.loads(line) for line in answer.get_data().splitlines()]
+
+
+def seal_check(audit: dict[str, Any]) -> dict[str, Any]:
+    [found] = [check for check in audit["checks"] if check["check"] == "seal"]
+    return dict(found)
+
+
+def test_the_seal_names_the_attempts_of_the_bundle(
+    world: World, ada: Person, bob: Person, game: str, version: int
+) -> None:
+    assert [attempt(ada, bob, game) for _ in range(3)] == ["rule-refused"] * 3
+    assert bob.post(f"{game}/moves", FORFEIT).status_code == 201
+    assert attempt_after(ada, game) == "game-over"
+    events = events_of(world, game)
+    assert [event["v"] for event in events] == [version, *[1] * (len(events) - 2), version]
+    data = read_bundle(world.get(f"{game}/evidence").get_data()).files[REFUSALS]
+    rows = [orjson.loads(line) for line in data.splitlines()]
+    assert [(row["seat"], row["rule"]) for row in rows] == [(0, "P4")] * 3
+    named = {"count": 3, "sha256": sha256(data).hex()}
+    assert events[-1]["data"].get("refusals") == (named if version == 2 else None)
+
+
+def attempt_after(player: Person, game: str) -> str:
+    return problem_of(player.post(f"{game}/moves", {"type": "ready"}))
+
+
+def test_what_no_seal_names_is_marked_wherever_it_is_shown(
+    world: World, ada: Person, bob: Person, game: str, version: int
+) -> None:
+    assert attempt(ada, bob, game) == "rule-refused"
+    seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
+    running = ada.get(f"{game}/audit/moves/{seq}").json
+    assert running["unproven"] == UNPROVEN
+    assert DecisionSchema().validate(running) == {}
+    assert "unproven" not in bob.get(f"{game}/audit/moves/{seq}").json, "nothing is shown to him"
+    bob.post(f"{game}/moves", FORFEIT)
+    over = world.get(f"{game}/audit/moves/{seq}").json
+    assert over["refused"] == running["refused"]
+    assert over.get("unproven") == (UNPROVEN if version == 1 else None)
+    found = seal_check(world.get(f"{game}/audit").json)
+    assert found["result"] == "pass"
+    assert (UNPROVEN in (found["reason"] or "")) is (version == 1)
+
+
+@pytest.mark.parametrize("version", [2], indirect=True)
+@pytest.mark.parametrize(
+    ("change", "result", "said"),
+    [
+        (lambda data: data, "pass", None),
+        (lambda data: data + data.replace(b'"seat":0', b'"seat":1'), "fail", "names 2"),
+        (lambda data: data.replace(b'"P4"', b'"P9"'), "fail", "another hash"),
+        (lambda data: data.splitlines(keepends=True)[0], "fail", "names 2"),
+        (lambda data: None, "pass", "refusals missing"),
+    ],
+)
+def test_a_bundle_that_was_changed_on_its_way_fails(
+    world: World,
+    ada: Person,
+    bob: Person,
+    game: str,
+    tmp_path: Path,
+    shithead: Callable[..., Said],
+    change: Callable[[bytes], bytes | None],
+    result: str,
+    said: str | None,
+) -> None:
+    """Over HTTP and on the command line."""
+    for _ in range(2):
+        attempt(ada, bob, game)
+    seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
+    bob.post(f"{game}/moves", FORFEIT)
+    bundle = read_bundle(world.get(f"{game}/evidence").get_data())
+    data = change(bundle.files[REFUSALS])
+    path = tmp_path / "game.shx"
+    path.write_bytes(write_bundle(bundle.lines, files={} if data is None else {REFUSALS: data}))
+    answer = world.client.post("/v1/verify", data=path.read_bytes(), content_type="application/zip")
+    assert answer.status_code == 200
+    found = seal_check(answer.json)
+    assert found["result"] == result
+    assert said is None or said in found["reason"]
+    status, out, _ = shithead("verify", str(path))
+    assert (status, f"seal         {result}" in out) == (0 if result == "pass" else 1, True)
+    status, out, _ = shithead("audit", str(path), "--move", str(seq))
+    assert status == (0 if result == "pass" else 1)
+    assert (f"unproven: {UNPROVEN}" in out) is (result == "fail")
+
+
+@pytest.mark.parametrize("version", [2], indirect=True)
+def test_of_a_seat_200_attempts_are_sealed_and_later_ones_are_still_refused(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    move = {"type": "swap", "up": hand_of(bob, game)[:1], "hand": hand_of(ada, game)[:1]}
+    for _ in range(203):
+        assert problem_of(ada.post(f"{game}/moves", move)) == "rule-refused"
+    bob.post(f"{game}/moves", FORFEIT)
+    assert events_of(world, game)[-1]["data"]["refusals"]["count"] == 200
+    assert seal_check(world.get(f"{game}/audit").json)["reason"] is None
+
+
+def hand_of(player: Person, game: str) -> list[str]:
+    view = player.get(game).json
+    cards: list[str] = view["seats"][view["as"]]["hand"]["cards"]
+    return cards
+
+
+@pytest.mark.parametrize("version", [2], indirect=True)
+def test_what_stands_under_dispute_in_a_bundle_is_unproven(
+    world: World, ada: Person, bob: Person, game: str, tmp_path: Path, shithead: Callable[..., Said]
+) -> None:
+    bob.post(f"{game}/moves", FORFEIT)
+    bundle = read_bundle(world.get(f"{game}/evidence").get_data())
+    files = {"dispute/1.json": canonical({"ruling": {"verdict": "cad"}})}
+    path, page = tmp_path / "game.shx", tmp_path / "page.html"
+    path.write_bytes(write_bundle(bundle.lines, files=files))
+    status, out, _ = shithead("verify", str(path), "--html", str(page))
+    assert status == 0
+    for shown in (out, page.read_text()):
+        assert "what stands under dispute/ (1 file) is unproven" in shown
+
+
+def test_the_version_of_games_that_begin_is_a_setting() -> None:
+    needed = {"SHITHEAD_DATABASE_URL": "postgresql://x/y", "SHITHEAD_KEY_FILE": "/keys.json"}
+    assert settings_from(needed).record_version == 2
+    for number in (1, 2):
+        given = {**needed, "SHITHEAD_RECORD_VERSION": str(number)}
+        assert settings_from(given).record_version == number
+    for wrong in ("0", "3", "two"):
+        with pytest.raises(ConfigError, match="SHITHEAD_RECORD_VERSION"):
+            settings_from({**needed, "SHITHEAD_RECORD_VERSION": wrong})

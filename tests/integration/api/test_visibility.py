@@ -1,0 +1,170 @@
+"""Who may see a private table and its hands: one rule for single calls, lists, counts, disputes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from service.config import Settings
+from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
+
+PERIODS = ("referee_hands", "referee_account_seconds", "referee_seated_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    """A private table with a first hand that is over, and everybody with a part in it."""
+
+    table: str
+    first: str
+    second: str
+    dispute: str
+    invite: str
+    people: dict[str, Person | None]
+
+    def ask(self, who: str, path: str) -> Answer:
+        """Return the answer to a GET; the holder of the invite has nothing else."""
+        person = self.people[who]
+        if person is not None:
+            return person.get(path)
+        world = next(p for p in self.people.values() if p is not None).world
+        headers = {"Shithead-Invite": self.invite} if who == "invited" else {}
+        return world.get(path, headers=headers)
+
+
+@pytest.fixture
+def open_world(database_url: str) -> Iterator[World]:
+    """Return an application where anybody may be a referee at once."""
+    known = {name: 0 for name in PERIODS if name in Settings.__slots__}
+    made = make_world(database_url, **known)
+    yield made
+    made.services.close()
+
+
+@pytest.fixture
+def house(open_world: World) -> House:
+    """Return a table whose first hand `left` and `stays` played, the second one `newcomer`."""
+    names = ("host", "left", "stays", "newcomer", "referee", "outsider")
+    people = {name: open_world.person(name) for name in names}
+    wanted = {"ruleset": "shithead", "seats": ["open", "open"], "visibility": "private"}
+    table = done(people["host"].post("/v1/tables", wanted))
+    path, invite = f"/v1/tables/{table['id']}", {"Shithead-Invite": table["invite"]}
+    done(people["left"].post(f"{path}/seats", {"seat": 0}, headers=invite))
+    first = done(people["stays"].post(f"{path}/seats", {"seat": 1}, headers=invite))["game"]
+    moves = f"/v1/games/{first}/moves"
+    version = done(people["stays"].post(moves, {"type": "ready"}))["version"]
+    accusation = {"accused": 1, "seq": version - 1, "charge": "other", "statement": "So slow."}
+    dispute = done(people["left"].post(f"/v1/games/{first}/disputes", accusation))["id"]
+    judge = people["referee"].post(f"/v1/disputes/{dispute}/referees", headers=invite)
+    assert judge.status_code == 201, judge.text
+    done(people["left"].post(moves, {"type": "forfeit"}))
+    assert people["left"].call("DELETE", f"{path}/seats/me").status_code == 204
+    done(people["newcomer"].post(f"{path}/seats", headers=invite))
+    second = done(people["stays"].post(f"{path}/games"))["game"]["id"]
+    return House(
+        table=table["id"],
+        first=first,
+        second=second,
+        dispute=dispute,
+        invite=table["invite"],
+        people={**people, "invited": None, "anonymous": None},
+    )
+
+
+def done(answer: Answer) -> dict[str, Any]:
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json
+    return made
+
+
+SEES = {
+    "host": ("table", "first", "second"),
+    "left": ("first",),
+    "stays": ("table", "first", "second"),
+    "newcomer": ("table", "first", "second"),
+    "referee": ("first",),
+    "invited": ("table", "first", "second"),
+    "outsider": (),
+    "anonymous": (),
+}
+
+
+@pytest.mark.parametrize("who", SEES)
+def test_single_calls_and_lists_have_one_rule(house: House, who: str) -> None:
+    """Who sits there now sees all hands, who left only those played, a referee the one judged."""
+    hands = {house.first: "first", house.second: "second"}
+    expected = {game for game, name in hands.items() if name in SEES[who]}
+
+    def single(path: str) -> bool:
+        answer = house.ask(who, path)
+        assert answer.status_code in (200, 404), answer.text
+        return bool(answer.status_code == 200)
+
+    for below in ("", "/events", "/receipt", "/audit", "/evidence", "/replay", "/disputes"):
+        assert {game for game in hands if single(f"/v1/games/{game}{below}")} == expected, below
+    for query in ("", f"?player={player_of(house, 'stays')}"):
+        answer = house.ask(who, f"/v1/games{query}")
+        assert {row["id"] for row in answer.json["items"]} == expected, query
+    answer = house.ask(who, f"/v1/games?table={house.table}")
+    if expected:
+        assert {row["id"] for row in answer.json["items"]} == expected
+    else:
+        assert problem_of(answer) == "not-found"
+    sees_table = "table" in SEES[who]
+    for below in ("", "/keys"):
+        assert single(f"/v1/tables/{house.table}{below}") is sees_table
+    listed = {row["id"] for row in house.ask(who, "/v1/tables").json["items"]}
+    assert listed == ({house.table} if sees_table else set())
+    assert single(f"/v1/disputes/{house.dispute}") is (house.first in expected)
+
+
+def player_of(house: House, who: str) -> str:
+    person = house.people[who]
+    assert person is not None
+    return person.id
+
+
+def test_a_table_that_is_not_to_be_seen_is_like_one_that_is_not_there(house: House) -> None:
+    nobody = "00000000-0000-4000-8000-000000000000"
+    for path in ("/v1/tables/{}", "/v1/games?table={}", "/v1/games?table={}&cursor="):
+        one = house.ask("outsider", path.format(house.table))
+        other = house.ask("outsider", path.format(nobody))
+        assert (one.status_code, one.json["detail"]) == (other.status_code, other.json["detail"])
+
+
+def test_a_filter_that_finds_nothing_is_no_table_that_is_missing(house: House) -> None:
+    answer = house.ask("left", f"/v1/games?table={house.table}&status=playing")
+    assert (answer.status_code, answer.json["items"]) == (200, [])
+
+
+def test_a_referee_who_was_refused_sees_nothing_any_more(house: House) -> None:
+    left = house.people["left"]
+    assert left is not None
+    done(left.post(f"/v1/disputes/{house.dispute}/referees", {"refuse": 0}))
+    assert problem_of(house.ask("referee", f"/v1/games/{house.first}")) == "not-found"
+    assert problem_of(house.ask("referee", f"/v1/disputes/{house.dispute}")) == "not-found"
+    assert house.ask("referee", "/v1/games").json["items"] == []
+
+
+def test_public_counts_leave_out_private_hands_and_ones_own_do_not(house: House) -> None:
+    """A count that grows would tell everybody when a private hand ends."""
+    left, stays = house.people["left"], house.people["stays"]
+    assert left is not None and stays is not None
+
+    def counts(path: str) -> tuple[int, int]:
+        page = house.ask("stays", path).json
+        return page["games"], page["shithead"]
+
+    path = f"/v1/players/{stays.id}"
+    assert counts(path) == (0, 0)
+    assert counts("/v1/players/me") == (1, 0)
+    assert stays.post(f"/v1/games/{house.second}/moves", {"type": "forfeit"}).status_code == 201
+    assert counts(path) == (0, 0)
+    assert counts("/v1/players/me") == (2, 1)
+    game = stays.game()
+    assert stays.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    assert counts(path) == (1, 1)
+    assert counts("/v1/players/me") == (3, 2)

@@ -1,0 +1,69 @@
+"""A service with games of every kind, whose database is to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from service.backup.backup import Manifest, back_up
+from service.bootstrap import Services
+from service.public_log.log import PublicLog
+from service.store.database import Database
+from service.store.public_log import PostgresLog
+from tests.worlds.fake_log import sequencer_of
+from tests.worlds.fake_world import Court, open_game, person, play_out, post
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """A database with a game that runs, one that is over, and a public log of both."""
+
+    url: str
+    court: Court
+    services: Services
+    running: UUID
+    log: PostgresLog
+
+    def play_another(self) -> UUID:
+        """Play one more game to its end, and let the log take it up."""
+        game = open_game(
+            self.services, person(self.services), ({"bot": "lowest"}, {"bot": "greedy"})
+        )
+        play_out(self.services, game)
+        sequencer_of(self.log).run_once()
+        return game
+
+    def checkpoint(self) -> bytes:
+        """Return the newest checkpoint of the log, as anybody gets it."""
+        found = PublicLog(self.log).checkpoint()
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def kept(database_url: str) -> Iterator[Kept]:
+    """Return a database that has something to lose."""
+    court = Court(url=database_url)
+    services, database = court.process(), Database(database_url, size=2)
+    log = PostgresLog(database)
+    ada = person(services, "Ada \\ \t of\nLeeds")
+    running = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
+    post(services, ada, running, {"type": "ready"})
+    made = Kept(url=database_url, court=court, services=services, running=running, log=log)
+    made.play_another()
+    yield made
+    database.close()
+    court.close()
+
+
+def backed_up(kept: Kept, folder: Path, name: str = "one") -> tuple[Path, Manifest]:
+    """Take a backup, and return its file and manifest."""
+    path = folder / f"{name}.backup"
+    return path, back_up(kept.url, path, now=NOW)

@@ -1,0 +1,249 @@
+"""Backups: what is in one, what comes back out of it, and which are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from service.application.callers import Player
+from service.backup.backup import BackupError, back_up
+from service.backup.restore import restore
+from service.bootstrap import Services
+from service.store.database import query
+from service.store.migrate import check as check_migrated
+from tests.integration.backup.conftest import NOW, Kept, backed_up
+from tests.worlds.fake_world import (
+    KEYS,
+    Court,
+    assert_sound,
+    entry_of,
+    legal,
+    lines_of,
+    play_out,
+    post,
+)
+
+
+def occupied(url: str) -> list[str]:
+    """Return some of what stands in a database."""
+    with psycopg.connect(url) as connection:
+        return [name for (name,) in connection.execute(query("restore_occupied")).fetchall()]
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    """Return a backup whose files were changed by somebody."""
+    with zipfile.ZipFile(path) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    change(files)
+    other = path.with_name("changed.backup")
+    with zipfile.ZipFile(other, "w") as new:
+        for name, data in files.items():
+            new.writestr(name, data)
+    return other
+
+
+def with_manifest(files: dict[str, bytes], change: Callable[[Any], None]) -> None:
+    """Change what the manifest says."""
+    manifest = json.loads(files["manifest.json"])
+    change(manifest)
+    files["manifest.json"] = json.dumps(manifest).encode()
+
+
+def test_every_row_comes_back(kept: Kept, empty_database_url: str, tmp_path: Path) -> None:
+    """A backup of what came back has the same rows in every table, byte by byte."""
+    path, manifest = backed_up(kept, tmp_path)
+    assert restore(empty_database_url, path) == manifest
+    check_migrated(empty_database_url)
+    again = back_up(empty_database_url, tmp_path / "two.backup", now=NOW)
+    assert again == manifest
+    assert (manifest.games, manifest.running) == (2, 1)
+    assert manifest.keys == (KEYS.current,)
+    assert {"events", "players", "log_leaves", "secrets"} <= manifest.tables.keys()
+
+
+def test_running_games_go_on_and_finished_ones_are_what_they_were(
+    kept: Kept, empty_database_url: str, tmp_path: Path
+) -> None:
+    path, _ = backed_up(kept, tmp_path)
+    before = lines_of(kept.services, kept.running)
+    restore(empty_database_url, path)
+    court = Court(url=empty_database_url, world=kept.court.world)
+    try:
+        services = court.process()
+        assert lines_of(services, kept.running) == before
+        play_out(services, kept.running, after=lambda: _act(services, kept))
+        assert lines_of(services, kept.running)[: len(before)] == before
+        assert_sound(services, kept.running)
+    finally:
+        court.close()
+
+
+def _act(services: Services, kept: Kept) -> None:
+    """Let Ada make a move where it is her turn."""
+    entry = entry_of(services, kept.running)
+    player = entry.players[0]
+    assert player is not None
+    if entry.record.game.turn == 0:
+        move = legal(services, kept.running, 0)[0]
+        post(services, Player(id=player, name="Ada"), kept.running, move)
+
+
+def test_what_came_back_is_as_hard_to_change_as_before(
+    kept: Kept, empty_database_url: str, tmp_path: Path
+) -> None:
+    restore(empty_database_url, backed_up(kept, tmp_path)[0])
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        for statement in ("UPDATE events SET line = ''", "DELETE FROM log_leaves"):
+            with pytest.raises(psycopg.Error, match="is refused"):
+                connection.execute(statement)
+        [(open_to_all,)] = connection.execute(
+            "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace "
+            "AND has_function_privilege('public', p.oid, 'EXECUTE')"
+        ).fetchall()
+    assert open_to_all == 0
+
+
+def test_a_backup_is_for_its_owner_alone_and_has_no_key(kept: Kept, tmp_path: Path) -> None:
+    path, _ = backed_up(kept, tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    keys = json.loads(KEYS.to_text())
+    secret = [*keys["keys"].values(), keys["signing"], keys["bots"]]
+    with zipfile.ZipFile(path) as file:
+        text = b"".join(file.read(name) for name in file.namelist()).decode()
+    assert not [one for one in secret if one in text]
+    with pytest.raises(BackupError, match="is there already"):
+        back_up(kept.url, path, now=NOW)
+
+
+def test_what_cannot_be_read_leaves_no_file(empty_database_url: str, tmp_path: Path) -> None:
+    with pytest.raises(BackupError, match="no database of the service"):
+        back_up(empty_database_url, tmp_path / "one.backup", now=NOW)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_database_that_is_not_empty_is_refused(
+    kept: Kept, empty_database_url: str, tmp_path: Path
+) -> None:
+    path, _ = backed_up(kept, tmp_path)
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("CREATE TABLE mine (one integer)")
+    with pytest.raises(BackupError, match=r"not empty \(it has mine"):
+        restore(empty_database_url, path)
+    assert occupied(empty_database_url) == ["mine"]
+
+
+def _other_rows(files: dict[str, bytes]) -> None:
+    files["events.copy"] = files["events.copy"].replace(b"\t0\t", b"\t9\t", 1)
+
+
+def _fewer_files(files: dict[str, bytes]) -> None:
+    del files["players.copy"]
+
+
+def _more_files(files: dict[str, bytes]) -> None:
+    files["another.copy"] = b""
+
+
+def _a_later_release(files: dict[str, bytes]) -> None:
+    with_manifest(files, lambda m: m["migrations"].update({"9999_later": "00" * 32}))
+
+
+def _another_past(files: dict[str, bytes]) -> None:
+    with_manifest(files, lambda m: m["migrations"].update({"0002_the_directory": "00" * 32}))
+
+
+def _a_later_format(files: dict[str, bytes]) -> None:
+    with_manifest(files, lambda m: m.update(v=2))
+
+
+def _no_manifest(files: dict[str, bytes]) -> None:
+    files["manifest.json"] = b"[]"
+
+
+def _rows_without_an_event(files: dict[str, bytes]) -> None:
+    """Somebody takes the last event of the longest stream out, and makes the manifest fit."""
+    rows = files["events.copy"].splitlines(keepends=True)
+    last = max(rows, key=lambda row: int(row.split(b"\t")[1]))
+    data = b"".join(row for row in rows if row is not last)
+    files["events.copy"] = data
+
+    def change(manifest: Any) -> None:
+        digest = hashlib.sha256(data).hexdigest()
+        manifest["tables"]["events"].update(rows=len(rows) - 1, sha256=digest)
+
+    with_manifest(files, change)
+
+
+def _a_count_that_is_not_true(files: dict[str, bytes]) -> None:
+    with_manifest(files, lambda m: m["tables"]["players"].update(rows=7))
+
+
+def _a_table_of_nobody(files: dict[str, bytes]) -> None:
+    files["pg_authid.copy"] = b""
+    empty = {"columns": ["rolname"], "rows": 0, "sha256": hashlib.sha256(b"").hexdigest()}
+    with_manifest(files, lambda m: m["tables"].update(pg_authid=empty))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_other_rows, "the rows of events are not those that were backed up"),
+        (_fewer_files, "not those of its manifest"),
+        (_more_files, "not those of its manifest"),
+        (_a_later_release, "belongs to a later one"),
+        (_another_past, "was changed after it had been applied"),
+        (_a_later_format, "of a later format"),
+        (_no_manifest, "is not that of a backup"),
+        (_rows_without_an_event, "1 streams in the backup do not end with their head"),
+        (_a_count_that_is_not_true, "players: 2 rows, 7 were backed up"),
+        (_a_table_of_nobody, "a table pg_authid"),
+    ],
+)
+def test_a_backup_that_was_changed_is_refused_and_nothing_is_written(
+    kept: Kept,
+    empty_database_url: str,
+    tmp_path: Path,
+    change: Callable[[dict[str, bytes]], None],
+    said: str,
+) -> None:
+    path = rewritten(backed_up(kept, tmp_path)[0], change)
+    with pytest.raises(BackupError, match=said.replace("(", r"\(")):
+        restore(empty_database_url, path)
+    assert occupied(empty_database_url) == []
+
+
+def test_what_is_no_backup_is_refused(empty_database_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_bytes(b"a dump")
+    with pytest.raises(BackupError, match="is no backup"):
+        restore(empty_database_url, path)
+
+
+def test_a_backup_older_than_the_published_log_is_refused(
+    kept: Kept, empty_database_url: str, tmp_path: Path
+) -> None:
+    """To go on from it would be to sign a second tree."""
+    path, manifest = backed_up(kept, tmp_path)
+    kept.play_another()
+    with pytest.raises(BackupError, match=f"this backup has {manifest.leaves}"):
+        restore(empty_database_url, path, checkpoint=kept.checkpoint())
+    assert occupied(empty_database_url) == []
+
+
+def test_a_checkpoint_of_another_log_is_told_apart(
+    kept: Kept, empty_database_url: str, tmp_path: Path
+) -> None:
+    path, manifest = backed_up(kept, tmp_path)
+    seen = kept.checkpoint()
+    other = seen.replace(seen.splitlines()[2], b"A" * 43 + b"=", 1)
+    with pytest.raises(BackupError, match="not one of the log in this backup"):
+        restore(empty_database_url, path, checkpoint=other)
+    assert occupied(empty_database_url) == []
+    assert restore(empty_database_url, path, checkpoint=seen) == manifest

@@ -1,0 +1,380 @@
+"""The check of the store: silent where all is well, and it names whatever somebody changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+
+from service.backup.check import whole_check
+from service.backup.check_progress import (
+    MOST_FAULTS,
+    Fault,
+    Progress,
+    StateError,
+    load_progress,
+    save_progress,
+)
+from service.cli.__main__ import shithead
+from service.shx.bundle import write_bundle
+from service.shx.hashing import sha256
+from service.shx.tlog.notes import NoteVerifier
+from service.store.archive import Bundles
+from service.store.database import Database
+from tests.integration.backup.conftest import Kept
+from tests.tamper import Forgery
+from tests.worlds.api_world import make_world
+from tests.worlds.fake_log import SIGNER
+from tests.worlds.fake_world import lines_of, open_game, person, play_out, post
+from tests.worlds.operator_world import some_moves, two_seats
+
+SOMEBODY = "'11111111-1111-4111-8111-111111111111'"
+OTHER = NoteVerifier(name=SIGNER.verifier.name, public=bytes(range(32)))
+
+
+@pytest.fixture
+def database(kept: Kept) -> Iterator[Database]:
+    """Return connections for the check."""
+    made = Database(kept.url, size=2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def sealed(kept: Kept) -> UUID:
+    """Return a game that is over."""
+    return kept.play_another()
+
+
+def checked(
+    database: Database,
+    *,
+    deep: bool = False,
+    archive: Path | None = None,
+    key: NoteVerifier = SIGNER.verifier,
+) -> Progress:
+    """Return a check that has come to its end."""
+    *_, last = whole_check(database, archive, [key], Progress(deep=deep))
+    return last
+
+
+def found(progress: Progress) -> set[tuple[str, str]]:
+    """Return where something does not fit, and which check says so."""
+    return {(fault.where, fault.check) for fault in progress.faults}
+
+
+def as_superuser(url: str, *statements: str) -> None:
+    """Do what no trigger can refuse to whoever owns the machine."""
+    with psycopg.connect(url) as connection:
+        tables = ("events", "streams", "log_leaves", "log_hashes", "log_heads", "archived")
+        for table in tables:
+            connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL")
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_what_nobody_touched_fits(kept: Kept, database: Database, *, deep: bool) -> None:
+    done = checked(database, deep=deep)
+    assert done.faults == ()
+    assert done.streams == 4, "two games and their tables"
+    assert done.edge.size == kept.log.head().size > 0
+
+
+def _an_event(game: UUID) -> str:
+    return (
+        "UPDATE events SET line = convert_to(replace(convert_from(line, 'UTF8'), "
+        f"'2026-', '2027-'), 'UTF8') WHERE stream_id = '{game}' AND seq = 1"
+    )
+
+
+def _the_last_event(game: UUID) -> str:
+    return (
+        f"DELETE FROM events e WHERE stream_id = '{game}' AND seq = "
+        f"(SELECT max(seq) FROM events WHERE stream_id = '{game}')"
+    )
+
+
+def _an_event_of_the_table(game: UUID) -> str:
+    return (
+        "DELETE FROM events WHERE seq = 0 AND stream_id = "
+        f"(SELECT table_id FROM games WHERE game_id = '{game}')"
+    )
+
+
+def _the_row(game: UUID) -> str:
+    return f"UPDATE games SET version = version + 1 WHERE game_id = '{game}'"
+
+
+def _the_head(game: UUID) -> str:
+    return f"UPDATE streams SET head = sha256('x') WHERE stream_id = '{game}'"
+
+
+@pytest.mark.parametrize(
+    ("change", "checks"),
+    [
+        (_an_event, {"chain"}),
+        (_an_event_of_the_table, {"bundle"}),
+        (_the_row, {"row"}),
+        (_the_head, {"head"}),
+    ],
+)
+def test_a_stream_that_was_changed_is_named(
+    kept: Kept,
+    database: Database,
+    change: Callable[[UUID], str],
+    checks: set[str],
+) -> None:
+    as_superuser(kept.url, change(kept.running))
+    of_streams = {one for one in found(checked(database)) if not one[0].startswith("leaf")}
+    assert {check for _, check in of_streams} == checks
+    table = checks == {"bundle"}
+    assert {where.split()[0] for where, _ in of_streams} == {"table" if table else "game"}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("UPDATE games SET status = 'aborted' WHERE game_id = '{game}'", "status"),
+        ("UPDATE games SET shithead = 1 - shithead WHERE game_id = '{game}'", "shithead"),
+        ("UPDATE games SET places = '[0, 0]' WHERE game_id = '{game}'", "places"),
+        ("UPDATE games SET reason = 'stalemate' WHERE game_id = '{game}'", "reason"),
+        ("UPDATE games SET ended_at = ended_at - interval '1s' WHERE game_id = '{game}'", "ended"),
+        ("UPDATE games SET created_at = now() WHERE game_id = '{game}'", "created_at"),
+        ("UPDATE games SET ruleset_id = 'leeds' WHERE game_id = '{game}'", "ruleset_id"),
+        ("UPDATE games SET hand = 7 WHERE game_id = '{game}'", "hand"),
+        ("UPDATE games SET public = NOT public WHERE game_id = '{game}'", "public"),
+        ("UPDATE games SET dealer = 1 - dealer WHERE game_id = '{game}'", "dealer"),
+        ("UPDATE games SET table_id = gen_random_uuid() WHERE game_id = '{game}'", "table_id"),
+        ("UPDATE game_seats SET bot = 'random' WHERE game_id = '{game}' AND seat = 1", "seats"),
+        ("DELETE FROM game_seats WHERE game_id = '{game}' AND seat = 1", "seats"),
+        ("UPDATE game_seats SET player_id = {other} WHERE game_id = '{running}'", "players"),
+        ("UPDATE table_seats SET player_id = {other} WHERE table_id = '{table}'", "seats"),
+        ("UPDATE tables SET host = {other} WHERE table_id = '{table}'", "host"),
+        ("UPDATE tables SET status = 'closed' WHERE table_id = '{table}'", "status"),
+        ("UPDATE tables SET public = NOT public WHERE table_id = '{table}'", "public"),
+        ("UPDATE tables SET game_id = gen_random_uuid() WHERE table_id = '{table}'", "game_id"),
+    ],
+)
+def test_a_summary_that_its_events_do_not_lead_to_is_named(
+    kept: Kept, database: Database, sealed: UUID, change: str, named: str
+) -> None:
+    """A backup that somebody changed: the record is whole, and says something else."""
+    [(table,)] = table_of(kept)
+    words = {"game": sealed, "running": kept.running, "table": table, "other": SOMEBODY}
+    as_superuser(kept.url, change.format(**words))
+    faults = checked(database, deep=True).faults
+    assert faults, change
+    assert {fault.check for fault in faults} == {"row"}
+    assert any(named in fault.reason for fault in faults), faults
+
+
+def table_of(kept: Kept) -> list[tuple[UUID]]:
+    """Return the table of the running game."""
+    with psycopg.connect(kept.url) as connection:
+        return connection.execute(
+            "SELECT table_id FROM games WHERE game_id = %s", (kept.running,)
+        ).fetchall()
+
+
+def test_summaries_fit_in_games_of_many_kinds(kept: Kept, database: Database) -> None:
+    """Aborted, forfeited, between hands, with seats taken one after another."""
+    ada, bob = person(kept.services, "Ada"), person(kept.services, "Bob")
+    for number, ruleset in enumerate(("leeds", "reverse", "threes", "covered-queen", "guarducci")):
+        game = open_game(
+            kept.services, ada, ("me", "open", {"bot": "lowest"}), guests=(bob,), ruleset=ruleset
+        )
+        if number % 2:
+            post(kept.services, bob, game, {"type": "forfeit"})
+    assert checked(database, deep=True).faults == ()
+
+
+def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None:
+    world = make_world(database_url)
+    ada, bob = world.person("Ada"), world.person("Bob")
+    table = two_seats(ada, bob)
+    game = UUID(table["game"])
+    some_moves((ada, bob), f"/v1/games/{game}", 6)
+    events = [json.loads(line) for line in world.services.entries.lines(game)]
+    seq = next(event["seq"] for event in events if event["by"] == 1)
+    told = ada.post(
+        f"/v1/games/{game}/disputes",
+        {"accused": 1, "seq": seq, "charge": "other", "statement": "It was not so."},
+    )
+    assert told.status_code == 201, told.text
+    world.services.close()
+    database = Database(database_url, size=2)
+    assert found(checked(database, deep=True)) == set()
+    for change in ("accuser = gen_random_uuid()", "accused = NULL", "charge = 'collusion'"):
+        with psycopg.connect(database_url) as connection:
+            connection.execute(f"UPDATE disputes SET {change}".encode())
+    reasons = "".join(fault.reason for fault in checked(database, deep=True).faults)
+    assert all(name in reasons for name in ("accuser", "accused", "charge")), reasons
+    database.close()
+
+
+def test_an_end_that_was_cut_off_is_missed_by_the_stream_and_by_the_log(
+    kept: Kept, database: Database, sealed: UUID
+) -> None:
+    as_superuser(kept.url, _the_last_event(sealed))
+    last = kept.log.head().size - 1
+    assert found(checked(database)) == {(f"game {sealed}", "bundle"), (f"leaf {last}", "leaf")}
+
+
+def test_a_game_that_was_replaced_is_missed_by_the_log(
+    kept: Kept, database: Database, sealed: UUID
+) -> None:
+    """Whoever has the database can make all rows of a game fit one another."""
+    as_superuser(
+        kept.url,
+        f"UPDATE streams SET head = sha256('\\x00'::bytea || 'x'::bytea), version = 1 "
+        f"WHERE stream_id = '{sealed}'",
+        f"UPDATE games SET version = 1 WHERE game_id = '{sealed}'",
+        f"DELETE FROM events WHERE stream_id = '{sealed}'",
+        f"INSERT INTO events VALUES ('{sealed}', 0, 'x')",
+    )
+    of_the_log = {one for one in found(checked(database)) if one[1] == "leaf"}
+    assert len(of_the_log) >= 2, "each of its leaves, and that its end is in no leaf"
+
+
+def test_rules_that_were_broken_show_when_the_check_is_deep(kept: Kept, database: Database) -> None:
+    """A chain made anew over other events is a good chain."""
+    game = kept.running
+    lines = list(lines_of(kept.services, game))
+    forged = Forgery(lines)
+    forged.events[-1].update(type="game_created", data=forged.data(0), by=None)
+    changed = forged.lines()[-1].decode().replace("'", "''")
+    as_superuser(
+        kept.url,
+        f"UPDATE events SET line = convert_to('{changed}', 'UTF8') "
+        f"WHERE stream_id = '{game}' AND seq = {len(lines) - 1}",
+        f"UPDATE streams SET head = sha256('\\x00'::bytea || convert_to('{changed}', 'UTF8')) "
+        f"WHERE stream_id = '{game}'",
+    )
+    assert checked(database).faults == ()
+    assert {(f"game {game}", "order")} <= found(checked(database, deep=True))
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            "UPDATE log_leaves SET data = data || 'x' WHERE leaf_index = 1",
+            {("leaf 1", "leaf"), ("leaf 1", "tile")},
+        ),
+        (
+            "UPDATE log_hashes SET hash = sha256('x') WHERE level = 0 AND position = 1",
+            {("leaf 1", "tile")},
+        ),
+        (
+            "DELETE FROM log_hashes WHERE level = 0 AND position = 0",
+            {("leaf 0", "tile")},
+        ),
+    ],
+)
+def test_a_log_that_was_changed_is_named(
+    kept: Kept, database: Database, statement: str, expected: set[tuple[str, str]]
+) -> None:
+    as_superuser(kept.url, statement)
+    assert found(checked(database)) >= expected
+
+
+def test_a_head_that_its_leaves_do_not_make_is_named(kept: Kept, database: Database) -> None:
+    size = kept.log.head().size
+    as_superuser(
+        kept.url, f"UPDATE log_heads SET root = sha256('x'), note = NULL WHERE size = {size}"
+    )
+    assert found(checked(database)) == {(f"head of {size} leaves", "root")}
+
+
+def test_leaves_that_are_gone_leave_a_head_without_a_tree(kept: Kept, database: Database) -> None:
+    size = kept.log.head().size
+    as_superuser(kept.url, f"DELETE FROM log_leaves WHERE leaf_index = {size - 1}")
+    assert (f"head of {size} leaves", "root") in found(checked(database))
+
+
+def test_a_checkpoint_by_another_key_is_named(kept: Kept, database: Database) -> None:
+    assert {check for _, check in found(checked(database, key=OTHER))} == {"signature"}
+
+
+def test_an_end_that_never_came_to_the_log_is_named(kept: Kept, database: Database) -> None:
+    game = open_game(kept.services, person(kept.services), ({"bot": "lowest"}, {"bot": "greedy"}))
+    play_out(kept.services, game)
+    assert checked(database).faults == (), "it is on its way"
+    as_superuser(kept.url, "DELETE FROM outbox WHERE topic = 'log'")
+    assert found(checked(database)) == {(f"game {game}", "leaf")}
+
+
+def test_an_archived_game_is_checked_in_its_bundle(
+    kept: Kept, database: Database, sealed: UUID, tmp_path: Path
+) -> None:
+    data = write_bundle(lines_of(kept.services, sealed))
+    path = Bundles(tmp_path).keep(sealed, data)
+    with psycopg.connect(kept.url) as connection:
+        connection.execute("DELETE FROM outbox WHERE stream_id = %s", (sealed,))
+        connection.execute("SELECT archive_stream(%s, %s)", (sealed, sha256(data)))
+    assert checked(database, archive=tmp_path, deep=True).faults == ()
+    path.write_bytes(data[:-1] + b"x")
+    expected = {(f"game {sealed}", "bundle")}
+    assert found(checked(database, archive=tmp_path)) >= expected
+    path.unlink()
+    assert found(checked(database, archive=tmp_path)) >= expected
+
+
+def test_a_check_that_was_stopped_goes_on_where_it_was(
+    kept: Kept, database: Database, tmp_path: Path
+) -> None:
+    """Each stream is read once, whatever stops the check and when."""
+    as_superuser(kept.url, _the_row(kept.running))
+    whole, state = checked(database), tmp_path / "state"
+    for steps in range(1, 7):
+        path = tmp_path / f"state-{steps}"
+        running = whole_check(database, None, [SIGNER.verifier], Progress(deep=False))
+        for _, at in zip(range(steps), running, strict=False):
+            save_progress(path, at)
+        begun = load_progress(path, deep=False)
+        *_, last = whole_check(database, None, [SIGNER.verifier], begun)
+        assert last == whole
+    assert load_progress(state, deep=False) == Progress(deep=False)
+
+
+def test_a_thousand_faults_are_listed_and_the_others_counted(tmp_path: Path) -> None:
+    """A folder of archived games that is not there is a fault or more for each of them."""
+    fault = Fault(where="leaf 1", check="leaf", reason="there is none with this number")
+    progress = Progress(deep=False).found(*[fault] * (MOST_FAULTS - 1)).found(fault, fault, fault)
+    assert (len(progress.faults), progress.unlisted) == (MOST_FAULTS, 2)
+    save_progress(tmp_path / "state", progress)
+    assert load_progress(tmp_path / "state", deep=False) == progress
+
+
+def test_a_state_of_another_check_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    save_progress(path, Progress(deep=True))
+    with pytest.raises(StateError, match="with --deep"):
+        load_progress(path, deep=False)
+    path.write_text("{}")
+    with pytest.raises(StateError, match="not the state of a check"):
+        load_progress(path, deep=True)
+
+
+def test_the_command_ends_with_1_where_something_does_not_fit(kept: Kept, tmp_path: Path) -> None:
+    words = ["check", "--database-url", kept.url, "--data", str(tmp_path)]
+    state = tmp_path / "state"
+
+    def run(*more: str) -> tuple[int, str]:
+        result = CliRunner().invoke(shithead, [*words, *more], standalone_mode=False)
+        assert result.exception is None, result.exception
+        return result.return_value, result.stdout
+
+    assert run("--state", str(state)) == (0, "4 streams, 3 leaves: no faults\n")
+    assert not state.exists(), "a check that is done begins anew"
+    as_superuser(kept.url, _the_row(kept.running))
+    status, printed = run("--json", "--deep")
+    told = json.loads(printed)
+    assert (status, told["streams"], told["signatures"]) == (1, 4, False)
+    assert [fault["check"] for fault in told["faults"]] == ["row"]

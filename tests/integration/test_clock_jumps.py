@@ -1,0 +1,59 @@
+"""A clock that jumps ahead in a running process erases nobody and closes no game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, tzinfo
+from uuid import UUID
+
+import pytest
+
+from service.application import ports
+from tests.worlds.api_world import World, make_world
+
+FAR = timedelta(days=400)
+
+
+class Ahead(datetime):
+    """The clock of a machine that is more than a year ahead."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override] # no subclass
+        return datetime.now(tz) + FAR
+
+
+@pytest.fixture
+def world(database_url: str) -> Iterator[World]:
+    """Return a service that forgets the unused after a year, and closes games after a month."""
+    made = make_world(database_url)
+    yield made
+    made.services.close()
+
+
+def test_nobody_is_erased(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    player = world.person("Eve")
+    world.person("Ada").game()
+    monkeypatch.setattr(ports, "datetime", Ahead)
+    assert dict(world.services.purging.purge()) == {}
+    assert player.get("/v1/players/me").status_code == 200
+
+
+def test_no_game_is_closed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    host, guest = world.person("Ada"), world.person("Bob")
+    table = host.table("open")
+    assert guest.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    game = UUID(host.get(f"/v1/tables/{table['id']}").json["game"])
+    version = host.get(f"/v1/games/{game}").json["version"]
+    monkeypatch.setattr(ports, "datetime", Ahead)
+    assert not world.services.idle.found(limit=10)
+    assert world.services.turns.take(game, version) != "over"
+    monkeypatch.undo()
+    assert host.get(f"/v1/games/{game}").json["status"] != "aborted"
+
+
+def test_with_the_clock_in_order_the_unused_are_forgotten(
+    world: World,
+) -> None:
+    """Else the tests above would pass where nothing is ever purged."""
+    world.person("Ada").game()
+    assert "answers" in world.services.purging.purge()

@@ -1,0 +1,86 @@
+"""Measures of several processes are told as one, by whichever of them is asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from service.local.programs import shared_metrics
+from service.metrics import SHARED_FOLDER
+
+COUNTS = """
+from service.metrics import CONFLICTS, JOBS, MOVES, SWEEPER_LAG, TURNS
+MOVES.labels("player").inc(2)
+MOVES.labels("server").inc(3)
+CONFLICTS.labels("player").inc()
+TURNS.labels("bot").inc(3)
+JOBS.labels("waits").inc()
+SWEEPER_LAG.set(1.5)
+"""
+
+TELLS = """
+import prometheus_client
+from service.api.observability import _registry
+print(prometheus_client.generate_latest(_registry()).decode())
+"""
+
+
+def run(program: str, shared: dict[str, str]) -> str:
+    """Run a process of its own and return what it prints."""
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **shared},
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return answer.stdout
+
+
+def test_the_measures_of_all_processes_are_added_up(tmp_path: Path) -> None:
+    shared = shared_metrics(tmp_path, memory=tmp_path)
+    for _ in range(2):
+        run(COUNTS, shared)
+    told = run(TELLS, shared).splitlines()
+    assert 'shithead_moves_total{by="player"} 4.0' in told
+    assert 'shithead_moves_total{by="server"} 6.0' in told
+    assert 'shithead_conflicts_total{by="player"} 2.0' in told
+    assert 'shithead_due_moves_total{kind="bot"} 6.0' in told
+    assert 'shithead_turn_jobs_total{outcome="waits"} 2.0' in told
+    assert "shithead_sweeper_lag_seconds 1.5" in told
+
+
+PUBLIC = """
+from service.api.observability import _public_metrics
+print(_public_metrics().get_data(as_text=True))
+"""
+
+
+def test_the_public_address_has_the_gauges_of_all_processes_and_no_counter(tmp_path: Path) -> None:
+    shared = shared_metrics(tmp_path, memory=tmp_path)
+    run(COUNTS, shared)
+    told = run(PUBLIC, shared).splitlines()
+    assert "shithead_sweeper_lag_seconds 1.5" in told
+    assert any(line.startswith("shithead_build_info{version=") for line in told)
+    assert any(line.startswith("process_start_time_seconds ") for line in told)
+    assert not [line for line in told if "_total" in line or "shithead_moves" in line]
+
+
+def test_each_start_begins_at_nothing(tmp_path: Path) -> None:
+    run(COUNTS, shared_metrics(tmp_path, memory=tmp_path))
+    shared = shared_metrics(tmp_path, memory=tmp_path)
+    assert list(Path(shared[SHARED_FOLDER]).iterdir()) == []
+
+
+def test_the_measures_do_not_lie_on_the_disk_that_games_can_fill(tmp_path: Path) -> None:
+    """A mapped file that cannot grow ends its process, where a full disk should refuse a call."""
+    data, memory = tmp_path / "data", tmp_path / "memory"
+    memory.mkdir()
+    [folder] = map(Path, shared_metrics(data, memory=memory).values())
+    assert folder.parent == memory
+    assert folder.stat().st_mode & 0o077 == 0
+    [folder] = map(Path, shared_metrics(data, memory=tmp_path / "none").values())
+    assert folder == data / "measures"

@@ -1,0 +1,57 @@
+"""Measures at an address of their own: all processes added up, and nothing beside the API."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from service.local.programs import shared_metrics
+from tests.running import free_port, running, wait_for
+
+pytestmark = pytest.mark.heavy
+
+ASKED = 40
+
+
+def answer(port: int, path: str) -> tuple[int, str]:
+    """Ask over a connection of its own, which any of the processes may take."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as line:
+        line.request("GET", path)
+        response = line.getresponse()
+        return response.status, response.read().decode()
+
+
+def counted(port: int) -> int:
+    """Return how often the bots were asked for, as the measures have it."""
+    try:
+        _, told = answer(port, "/metrics")
+    except OSError:
+        return -1
+    line = re.search(
+        r'^shithead_http_requests_total{call="bots.list_bots".*} ([0-9.]+)$', told, re.MULTILINE
+    )
+    return int(float(line[1])) if line else 0
+
+
+def test_one_address_tells_the_sum_of_all_processes_also_after_an_end(
+    database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, folder in shared_metrics(tmp_path, memory=tmp_path).items():
+        monkeypatch.setenv(name, folder)
+    port = free_port()
+    with running(
+        database_url, redis_url, tmp_path, workers=0, metrics_port=port, metrics_host="127.0.0.1"
+    ) as service:
+        status, told = answer(service.port, "/metrics")
+        assert (status, "shithead_http_requests" in told) == (200, False)
+        for _ in range(ASKED):
+            assert answer(service.port, "/v1/bots")[0] == 200
+        assert counted(port) == ASKED
+        # Whoever told them ends; those that are started in its place go on.
+        service.kill("API")
+        service.start("API")
+        wait_for(lambda: counted(port) == ASKED, seconds=60)

@@ -1,0 +1,272 @@
+"""No process begins to work with a clock that has gone back, or with keys that others read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from service.application.clock_watch import clock_fault
+from service.cli.__main__ import run
+from service.config import Settings
+from service.keys.keyring import Keyring, load_or_create
+from service.local.programs import environment_of
+from service.startup_checks import CannotStart, check_start, redis_fault
+from tests.servers import DatabaseServer
+from tests.worlds.api_world import make_world
+
+NOWHERE = "postgresql://nobody@127.0.0.1:1/none"
+NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """Return settings of a service whose database has seen a game."""
+    load_or_create(tmp_path / "keys.json")
+    world = make_world(database_url, keys=None, key_file=tmp_path / "keys.json")
+    world.person().game()
+    world.services.close()
+    return Settings(
+        database_url=database_url, key_file=tmp_path / "keys.json", origin="tests.example"
+    )
+
+
+def test_a_clock_in_order_is_no_reason(settings: Settings) -> None:
+    check_start(settings)
+
+
+def test_a_clock_behind_the_newest_event_is_refused(settings: Settings) -> None:
+    with pytest.raises(CannotStart, match="behind the newest stored event"):
+        check_start(settings, datetime.now(UTC) - timedelta(minutes=5))
+    check_start(replace(settings, clock_check=False), datetime.now(UTC) - timedelta(minutes=5))
+
+
+def test_a_clock_ahead_of_the_database_s_is_refused(settings: Settings) -> None:
+    with pytest.raises(CannotStart, match="are 300 s apart"):
+        check_start(settings, datetime.now(UTC) + timedelta(minutes=5))
+
+
+@pytest.mark.parametrize(("off", "fault"), [(0, False), (30, False), (-59, False), (61, True)])
+def test_small_differences_are_lived_with(off: int, fault: bool) -> None:
+    here = NOW - timedelta(seconds=off)
+    assert (clock_fault(here, here, NOW) is not None) is fault
+    assert (clock_fault(here, NOW, None) is not None) is fault
+
+
+def test_the_name_that_the_public_log_is_signed_under_never_changes(settings: Settings) -> None:
+    publish(settings)
+    check_start(replace(settings, origin="tests.example"))
+    with pytest.raises(CannotStart, match=r"is tests\.example, and SHITHEAD_ORIGIN is other"):
+        check_start(replace(settings, origin="other.example"))
+
+
+def test_a_database_that_is_away_does_not_keep_a_process_from_starting(tmp_path: Path) -> None:
+    load_or_create(tmp_path / "keys.json")
+    check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))
+
+
+def test_no_new_keys_are_made_where_games_need_those_that_are_not_there(
+    settings: Settings,
+) -> None:
+    """A worker started again while the file is away would sign with keys nobody knows."""
+    assert settings.key_file is not None
+    settings.key_file.unlink()
+    with pytest.raises(CannotStart, match="does not exist, and 1 games were made with its keys"):
+        check_start(settings)
+    assert not settings.key_file.exists()
+
+
+def test_no_new_keys_are_made_before_the_database_was_asked(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match="the database does not answer"):
+        check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))
+    assert not (tmp_path / "keys.json").exists()
+
+
+def test_a_database_without_games_is_begun_with_new_keys(
+    database_url: str, database_server: DatabaseServer, tmp_path: Path
+) -> None:
+    for number, url in enumerate((database_url, database_server.create())):
+        key_file = tmp_path / f"{number}.json"
+        check_start(Settings(database_url=url, key_file=key_file))
+        assert key_file.exists()
+
+
+def test_a_lost_key_file_is_made_anew_by_command_alone(settings: Settings) -> None:
+    assert settings.key_file is not None
+    assert run(["rotate-keys", "--key-file", str(settings.key_file), "--new"]) == 1
+    settings.key_file.unlink()
+    assert run(["rotate-keys", "--key-file", str(settings.key_file)]) == 1
+    assert run(["rotate-keys", "--key-file", str(settings.key_file), "--new"]) == 0
+    with pytest.raises(CannotStart, match="SHITHEAD_KEYS_CHECK=off disables this check"):
+        check_start(settings)
+    check_start(replace(settings, keys_check=False))
+    world = make_world(settings.database_url, keys=None, key_file=settings.key_file)
+    world.person().game()
+    world.services.close()
+    check_start(settings)
+
+
+def publish(settings: Settings) -> None:
+    """Let the service sign the public log once."""
+    world = make_world(settings.database_url, keys=None, key_file=settings.key_file)
+    world.services.sequencer.run_once()
+    world.services.close()
+
+
+@pytest.mark.parametrize("source", ["file", "environment"])
+@pytest.mark.parametrize("only", ["signing", "sealing"])
+def test_keys_from_before_a_rotation_are_refused(
+    settings: Settings, only: str, source: str
+) -> None:
+    """An old copy would publish a retired key as the current one, and sign with it."""
+    assert settings.key_file is not None
+    publish(settings)
+    old = settings.key_file.read_text()
+    assert run(["rotate-keys", "--key-file", str(settings.key_file), "--only", only]) == 0
+    check_start(settings)  # nothing has been signed or sealed with the new ones yet
+    world = make_world(settings.database_url, keys=None, key_file=settings.key_file)
+    world.person().game()
+    world.services.sequencer.run_once()
+    world.services.close()
+    check_start(settings)
+    put_back(settings, old)
+    started = replace(settings, key_file=None, keys=old) if source == "environment" else settings
+    with pytest.raises(CannotStart, match=r"has older keys than this database.*restore the newest"):
+        check_start(started)
+    check_start(replace(started, keys_check=False))
+
+
+def put_back(settings: Settings, text: str) -> None:
+    """Replace the key file by another, as an operator does."""
+    assert settings.key_file is not None
+    settings.key_file.write_text(text)
+
+
+def test_keys_are_compared_with_the_checkpoint_beside_them(settings: Settings) -> None:
+    """A database set back with its keys: what was published is remembered elsewhere."""
+    assert settings.key_file is not None
+    publish(settings)
+    old = settings.key_file.read_text()
+    assert run(["rotate-keys", "--key-file", str(settings.key_file), "--only", "signing"]) == 0
+    publish(settings)
+    with psycopg.connect(settings.database_url) as owner:
+        owner.execute("ALTER TABLE log_heads DISABLE TRIGGER USER")
+        owner.execute("UPDATE log_heads SET note = NULL")
+    check_start(settings)
+    put_back(settings, old)
+    with pytest.raises(CannotStart, match="a published checkpoint is signed with the key"):
+        check_start(settings)
+
+
+def test_keys_of_another_service_are_refused(settings: Settings, tmp_path: Path) -> None:
+    publish(settings)
+    load_or_create(tmp_path / "others.json")
+    with pytest.raises(CannotStart, match="or another service's"):
+        check_start(replace(settings, key_file=tmp_path / "others.json"))
+
+
+def test_many_rotations_one_after_another_are_no_reason(settings: Settings) -> None:
+    for _ in range(3):
+        assert run(["rotate-keys", "--key-file", str(settings.key_file), "--overlap", "0"]) == 0
+        publish(settings)
+        check_start(settings)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
+def test_keys_that_others_may_read_are_refused(settings: Settings, mode: int) -> None:
+    assert settings.key_file is not None
+    load_or_create(settings.key_file)
+    settings.key_file.chmod(mode)
+    with pytest.raises(CannotStart, match="set its mode to 0600"):
+        check_start(settings)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+def test_keys_that_belong_to_somebody_else_are_refused(settings: Settings) -> None:
+    assert settings.key_file is not None
+    load_or_create(settings.key_file)
+    os.chown(settings.key_file, 12345, 12345)
+    with pytest.raises(CannotStart, match=r"belongs to another user \(id [0-9]+\)"):
+        check_start(settings)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"v":2}', "not JSON"])
+def test_what_is_no_key_file_is_refused_without_showing_it(settings: Settings, text: str) -> None:
+    assert settings.key_file is not None
+    settings.key_file.write_text(text)
+    settings.key_file.chmod(0o600)
+    with pytest.raises(CannotStart, match=r"not a key file of version 1$"):
+        check_start(settings)
+
+
+@pytest.mark.parametrize("kind", ["worker", "trials", "relay", "sweeper", "sequencer"])
+def test_every_process_of_the_workers_refuses_with_one_line(settings: Settings, kind: str) -> None:
+    assert settings.key_file is not None
+    settings.key_file.write_text(Keyring.generate().to_text())
+    settings.key_file.chmod(0o644)
+    ended = subprocess.run(
+        [sys.executable, "-m", "workers.main", kind],
+        env=environment_of(settings),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 1
+    assert "set its mode to 0600" in ended.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("redis://10.0.0.7:6379/0", "has no password"),
+        ("redis://127.0.0.1:6379/0", "has no password"),
+        ("redis://localhost", "has no password"),
+        ("rediss://10.0.0.7/0", "has no password"),
+        ("redis://user:secret@redis.example/0", "without TLS"),
+        ("redis://10.0.0.7/0?password=secret", "without TLS"),
+    ],
+)
+def test_a_redis_that_others_reach_is_warned_of(url: str, words: str) -> None:
+    fault = redis_fault(url)
+    assert fault is not None
+    assert words in fault
+    assert "secret" not in fault
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        "unix:///run/redis.sock?db=0",
+        "redis://:secret@127.0.0.1:6379/0",
+        "redis://:secret@[::1]:6379/0",
+        "rediss://user:secret@redis.example:6380/0",
+        "rediss://redis.example/0?ssl_certfile=/etc/ours.pem",
+    ],
+)
+def test_a_protected_redis_is_no_warning(url: str | None) -> None:
+    assert redis_fault(url) is None
+
+
+def test_a_process_logs_the_warning_when_it_starts(settings: Settings) -> None:
+    """Without a worker's queue it ends at once; it has logged before."""
+    told = replace(settings, redis_url="redis://127.0.0.1:1/0", key_file=settings.key_file)
+    started = subprocess.Popen(
+        [sys.executable, "-m", "workers.main", "worker"],
+        env=environment_of(told),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert started.stderr is not None
+        line = next((line for line in started.stderr if "redis is not protected" in line), "")
+        assert "has no password" in line
+    finally:
+        started.kill()
+        started.communicate()

@@ -1,0 +1,144 @@
+"""Trials of rulesets: one a player, a few in all, and an outcome for whoever asks again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import redis
+from rq import Queue, SimpleWorker
+from rq.serializers import JSONSerializer
+
+from service import job_queue
+from service.config import Settings
+from service.job_queue import QUEUE
+from service.keys.keyring import Keyring
+from service.local.programs import environment_of
+from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
+from workers import jobs
+
+
+def body(size: int) -> dict[str, Any]:
+    """Return rules that nobody has made yet."""
+    return {"name": f"To {size}", "base": "shithead", "changes": {"refill": {"size": size}}}
+
+
+@pytest.fixture
+def world(database_url: str, redis_url: str) -> Iterator[World]:
+    made = make_world(database_url, redis_url=redis_url)
+    yield made
+    made.services.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let requests wait for a moment only, and trials be short."""
+    monkeypatch.setattr(job_queue, "HANDS", 2)
+    monkeypatch.setattr(job_queue, "WITHIN_SECONDS", 0.3)
+
+
+def post(person: Person, size: int) -> Answer:
+    return person.post("/v1/rulesets", body(size))
+
+
+def run_trials(monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: str) -> redis.Redis:
+    """Run what is queued, as the process for trials does, and return the connection."""
+    settings = Settings(
+        database_url=database_url, redis_url=redis_url, keys=Keyring.generate().to_text()
+    )
+    for name, value in environment_of(settings).items():
+        monkeypatch.setenv(name, value)
+    jobs.redis_client.cache_clear()
+    client = redis.Redis.from_url(redis_url)
+    queue = Queue(job_queue.TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
+    SimpleWorker([queue], connection=client, serializer=JSONSerializer).work(
+        burst=True, logging_level="WARNING"
+    )
+    jobs.redis_client.cache_clear()
+    return client
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_waited_in_vain_finds_the_same_trial_finished(
+    world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = world.person("Ada")
+    late = post(ada, 5)
+    assert (problem_of(late), late.status_code) == ("unavailable", 503)
+    assert late.headers["Retry-After"]
+    client = redis.Redis.from_url(redis_url)
+    assert client.llen(f"rq:queue:{job_queue.TRIALS_QUEUE}") == 1
+    assert client.llen(f"rq:queue:{QUEUE}") == 0, "bots wait for no trial"
+    run_trials(monkeypatch, database_url, redis_url)
+    assert post(ada, 5).status_code == 201
+    assert client.llen(f"rq:queue:{job_queue.TRIALS_QUEUE}") == 0
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_player_has_one_trial_at_a_time(
+    world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = world.person("Ada"), world.person("Bob")
+    assert post(ada, 5).status_code == 503
+    began = time.monotonic()
+    refused = post(ada, 6)
+    assert time.monotonic() - began < 1
+    assert (problem_of(refused), refused.status_code) == ("rate-limited", 429)
+    assert refused.headers["Retry-After"]
+    assert post(bob, 6).status_code == 503, "another player's trial begins"
+    assert problem_of(post(ada, 5)) == "unavailable", "the same rules are no other trial"
+    run_trials(monkeypatch, database_url, redis_url)
+    assert post(ada, 6).status_code == 201
+
+
+@pytest.mark.usefixtures("impatient")
+def test_there_is_a_limit_for_all_which_is_told_at_once(
+    world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = [world.person(f"P{n}") for n in range(job_queue.MOST_TRIALS + 1)]
+    for number, person in enumerate(people[:-1]):
+        assert problem_of(post(person, 5 + number)) == "unavailable"
+    began = time.monotonic()
+    refused = post(people[-1], 20)
+    assert (problem_of(refused), refused.status_code) == ("unavailable", 503)
+    assert time.monotonic() - began < 0.25
+    assert "in trial is reached" in refused.json["detail"]
+    run_trials(monkeypatch, database_url, redis_url)
+    assert "still being played" in post(people[-1], 20).json["detail"], "there is room again"
+
+
+def test_waiting_holds_few_threads_of_a_process(world: World) -> None:
+    people = [world.person(f"P{n}") for n in range(job_queue.MOST_WAITING + 4)]
+    trials: Any = world.services.rulemaking._trials
+    with trials._slot(people[0].id):
+        pass
+    held = [trials._slot(person.id) for person in people[: job_queue.MOST_WAITING]]
+    for place in held:
+        place.__enter__()
+    began = time.monotonic()
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda person: post(person, 5), people[job_queue.MOST_WAITING :]))
+    assert {answer.status_code for answer in answers} == {503}
+    assert time.monotonic() - began < 1
+    for place in held:
+        place.__exit__(None, None, None)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_trial_that_is_lost_is_no_error_and_is_tried_again_later(
+    world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RQ raised InvalidJobOperation for a job that had gone, and the answer was 500."""
+    ada = world.person("Ada")
+    assert post(ada, 5).status_code == 503
+    client = redis.Redis.from_url(redis_url)
+    for key in client.scan_iter("rq:*"):
+        client.delete(key)
+    assert problem_of(post(ada, 5)) == "unavailable"
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + job_queue.LOST_SECONDS + 1)
+    assert problem_of(post(ada, 5)) == "unavailable"
+    assert client.llen(f"rq:queue:{job_queue.TRIALS_QUEUE}") == 1

@@ -1,0 +1,300 @@
+"""The event store and its tables in memory, for tests and for games played in-process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from service.shx.bundle import Bundle
+from service.store.events import (
+    AnswerConflict,
+    Commit,
+    DisputeRuns,
+    HandRunning,
+    OutboxRow,
+    PlayerErased,
+    Quota,
+    QuotaFull,
+    QuotaKind,
+    SealedSecret,
+    StoredAnswer,
+    StoreError,
+    StreamAppend,
+    StreamConflict,
+    StreamKind,
+    StreamSlice,
+)
+from service.store.postgres_events import check_commit
+from service.store.rows import MOST_REFUSALS, Refused
+from service.store.summaries import as_json
+
+
+@dataclass(slots=True, kw_only=True)
+class Stream:
+    """One stream's lines."""
+
+    kind: StreamKind
+    head: bytes
+    lines: list[bytes] = field(default_factory=list)
+
+
+class MemoryStore:
+    """Events in a dictionary, under one lock; the same promises as PostgreSQL but the last."""
+
+    def __init__(self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._streams: dict[UUID, Stream] = {}
+        self._answers: dict[tuple[UUID, bytes], tuple[StoredAnswer, datetime]] = {}
+        self._secrets: dict[UUID, SealedSecret] = {}
+        self._refusals: dict[UUID, list[Refused]] = {}
+        self._outbox: dict[OutboxRow, datetime] = {}
+        self._erased: set[str] = set()
+        self._summaries: dict[StreamKind, dict[UUID, dict[str, Any]]] = {
+            StreamKind.GAME: {},
+            StreamKind.TABLE: {},
+            StreamKind.DISPUTE: {},
+        }
+
+    def commit(self, commit: Commit) -> None:
+        """Write all of `commit`, or raise StreamConflict or AnswerConflict."""
+        check_commit(commit)
+        summaries = [_plain(append.summary) for append in commit.appends]
+        with self._lock:
+            self._refuse(commit)
+            for append, summary in zip(commit.appends, summaries, strict=True):
+                self._append(append, summary)
+            now = self._clock()
+            if (answer := commit.answer) is not None:
+                self._answers[answer.caller, answer.request_key] = (answer, now)
+            if commit.secret is not None:
+                self._secrets[commit.secret.game] = commit.secret
+            if commit.forget_secret is not None:
+                self._secrets.pop(commit.forget_secret, None)
+            self._outbox |= dict.fromkeys(commit.outbox, now)
+
+    def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
+        """Return the events with seq ≥ `after`, or None where there is no such stream."""
+        if after < 0 or (limit is not None and limit < 1):
+            raise ValueError("a slice begins at 0 or later and has at least one event")
+        with self._lock:
+            found = self._streams.get(stream)
+            if found is None:
+                return None
+            return StreamSlice(
+                stream=stream,
+                kind=found.kind,
+                version=len(found.lines),
+                head=found.head,
+                events=tuple(found.lines[after : None if limit is None else after + limit]),
+            )
+
+    def bundle(self, _stream: UUID) -> Bundle | None:
+        """Return nothing: what lies in memory is not archived."""
+        return None
+
+    def secret(self, game: UUID) -> SealedSecret | None:
+        """Return the sealed seed of a running game."""
+        return self._secrets.get(game)
+
+    def answer(self, caller: UUID, request_key: bytes) -> StoredAnswer | None:
+        """Return the answer kept for a request key."""
+        found = self._answers.get((caller, request_key))
+        return None if found is None else found[0]
+
+    def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
+        """Take rows off the outbox."""
+        with self._lock:
+            due = [r for r, at in self._outbox.items() if r.topic == topic and at < older_than]
+            for row in due[:limit]:
+                del self._outbox[row]
+            return due[:limit]
+
+    def waiting(self, topic: str) -> Sequence[OutboxRow]:
+        """Return the outbox rows of a topic, oldest first; they stay."""
+        with self._lock:
+            rows = [(at, row) for row, at in self._outbox.items() if row.topic == topic]
+        return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+    def waiting_since(self, topic: str) -> datetime | None:
+        """Return when the oldest outbox row of a topic was written, None where there is none."""
+        with self._lock:
+            return min((at for row, at in self._outbox.items() if row.topic == topic), default=None)
+
+    def told(self, stream: UUID, topic: str) -> None:
+        """Take a stream's rows of a topic off the outbox."""
+        with self._lock:
+            for row in [r for r in self._outbox if r.stream == stream and r.topic == topic]:
+                del self._outbox[row]
+
+    def purge_answers(self, *, older_than: datetime) -> int:
+        """Forget the answers kept before a time; return how many."""
+        return self.forget_answers(lambda _, at: at < older_than)
+
+    def forget_answers(self, gone: Callable[[StoredAnswer, datetime], bool]) -> int:
+        """Forget the answers for which `gone` holds; return how many."""
+        with self._lock:
+            old = [key for key, (answer, at) in self._answers.items() if gone(answer, at)]
+            for key in old:
+                del self._answers[key]
+            return len(old)
+
+    def let_go(self, player: UUID) -> None:
+        """
+        Take note that a person was erased, who opens no table any more.
+
+        Raises HandRunning while the person sits in a running hand.
+        """
+        with self._lock:
+            if self._running(str(player)):
+                raise HandRunning("a hand is being played")
+            self._erased.add(str(player))
+
+    @contextmanager
+    def summaries(self, kind: StreamKind) -> Iterator[dict[UUID, dict[str, Any]]]:
+        """Give the summary rows of a kind, for the directory, with nobody else at them."""
+        with self._lock:
+            yield self._summaries[kind]
+
+    def record_refusal(self, game: UUID, refused: Refused) -> bool:
+        """Keep a refused move of a running game, the first ones of a seat, for the directory."""
+        with self._lock:
+            row = self._summaries[StreamKind.GAME].get(game)
+            if row is None or row.get("ended_at") is not None:
+                return False
+            kept = self._refusals.setdefault(game, [])
+            if sum(one.seat == refused.seat for one in kept) < MOST_REFUSALS:
+                kept.append(refused)
+            return True
+
+    def refusals(self, game: UUID) -> Sequence[Refused]:
+        """Return the refused moves of a game in order of their times, then of arrival."""
+        with self._lock:
+            return sorted(self._refusals.get(game, ()), key=lambda refused: refused.at)
+
+    def forget_refusals(self, game: UUID) -> int:
+        """Forget the refused moves of a game; return how many."""
+        with self._lock:
+            return len(self._refusals.pop(game, ()))
+
+    def _refuse(self, commit: Commit) -> None:
+        """Raise what PostgreSQL would, in its order, before anything is written."""
+        answer, secret = commit.answer, commit.secret
+        if answer is not None and (answer.caller, answer.request_key) in self._answers:
+            raise AnswerConflict("this request has been answered")
+        for quota in commit.quotas:
+            if self._taken(quota) >= quota.most:
+                raise QuotaFull(quota.kind)
+        for append in sorted(commit.appends, key=lambda append: append.stream):
+            found = self._streams.get(append.stream)
+            if append.head != hashlib.sha256(b"\0" + append.events[-1]).digest():
+                raise StoreError("the head given is not that of the last event")
+            if append.expected != (len(found.lines) if found else 0):
+                raise StreamConflict(append.stream, len(found.lines) if found else 0)
+            if found is not None and found.kind is not append.kind:
+                raise StoreError("the stream is of another kind")
+            if self._erased & self._newcomers(append):
+                raise PlayerErased("a person has been erased")
+            if append.kind is StreamKind.DISPUTE and self._runs_already(append):
+                raise DisputeRuns("a dispute about this move and charge is running")
+        self._refuse_seal(commit)
+        if secret is not None and secret.game in self._secrets:
+            raise StoreError("the game has a secret already")
+        if any(row in self._outbox for row in commit.outbox):
+            raise StoreError("the outbox has this row already")
+
+    def _refuse_seal(self, commit: Commit) -> None:
+        """Raise where a seal of version 2 names other refused attempts than are recorded."""
+        game = commit.forget_secret
+        if game is None or game not in self._streams:
+            return
+        lines = self._streams[game].lines
+        if not lines[0].endswith(b',"v":2}'):
+            return
+        if commit.refused is None:
+            raise StoreError("a seal of version 2 counts the refused attempts")
+        if commit.refused != len(self._refusals.get(game, ())):
+            raise StreamConflict(game, len(lines))
+
+    def _newcomers(self, append: StreamAppend) -> set[str]:
+        """Return who would open a table, sit down at one, be dealt to, or judge."""
+        if append.kind is StreamKind.GAME:
+            return _people(append.summary or {})
+        if append.kind not in (StreamKind.TABLE, StreamKind.DISPUTE):
+            return set()
+        before = self._summaries[append.kind].get(append.stream, {})
+        return _people(append.summary or {}) - _people(before)
+
+    def _runs_already(self, append: StreamAppend) -> bool:
+        """Return whether another dispute about the same move and charge of a game runs."""
+
+        def about(row: Mapping[str, Any]) -> tuple[Any, ...] | None:
+            if row.get("state") == "final" or row.get("move") is None:
+                return None
+            return row["game_id"], row["move"], row["charge"]
+
+        rows = self._summaries[StreamKind.DISPUTE]
+        wanted = about(_plain(append.summary) or {})
+        return wanted is not None and any(
+            about(row) == wanted for stream, row in rows.items() if stream != append.stream
+        )
+
+    def _running(self, player: str) -> int:
+        """Return in how many running hands a person sits."""
+        rows = self._summaries[StreamKind.GAME].values()
+        return sum(r["status"] not in _OVER and player in _people(r) for r in rows)
+
+    def _taken(self, quota: Quota) -> int:
+        """Return how much of a quota its player has taken up."""
+        player, tables = str(quota.player), self._summaries[StreamKind.TABLE].values()
+        disputes = [
+            row for row in self._summaries[StreamKind.DISPUTE].values() if row["accuser"] == player
+        ]
+        match quota.kind:
+            case QuotaKind.TABLES:
+                return sum(r["host"] == player and r["status"] != "closed" for r in tables)
+            case QuotaKind.GAMES:
+                return self._running(player)
+            case QuotaKind.DISPUTES:
+                return sum(row["state"] != "final" for row in disputes)
+            case QuotaKind.NEW_DISPUTES:
+                since = quota.since or datetime.min.replace(tzinfo=UTC)
+                return sum(datetime.fromisoformat(row["opened_at"]) > since for row in disputes)
+            case QuotaKind.RULESETS:
+                raise ValueError("rulesets stand in no stream")
+
+    def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:
+        stream = self._streams.setdefault(append.stream, Stream(kind=append.kind, head=append.head))
+        stream.lines.extend(append.events)
+        stream.head = append.head
+        rows = self._summaries.get(append.kind)
+        if rows is None:
+            return
+        if summary is not None:
+            row = rows.setdefault(append.stream, {})
+            both = {k: [*row.get(k, ()), *summary.get(k, ())] for k in ("texts", "votes")}
+            if summary.get("state") in ("ruled", "final"):
+                both["votes"] = []
+            row.update({**summary, **{k: kept for k, kept in both.items() if k in row or kept}})
+        if append.stream in rows:
+            rows[append.stream]["version"] = len(stream.lines)
+
+
+_OVER = ("ended", "aborted")
+
+
+def _people(summary: Mapping[str, Any]) -> set[str]:
+    places = (*summary.get("seats", ()), *summary.get("referees", ()))
+    people = (summary.get("host"), *(place["player_id"] for place in places))
+    return {str(person) for person in people if person is not None}
+
+
+def _plain(summary: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a summary with one form for each value, whichever of the allowed ones was given."""
+    return None if summary is None else {key: as_json(value) for key, value in summary.items()}

@@ -1,0 +1,107 @@
+"""The public log in memory, for tests and for services without a database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, Waiting
+from service.shx.tlog.tiles import Tile
+from service.shx.tlog.tree import leaf_hash, root
+
+
+class MemoryLog:
+    """Lists under one lock; `ask` puts in what the outbox brings elsewhere."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked: list[Waiting] = []
+        self._leaves: list[Leaf] = []
+        self._hashes: dict[tuple[int, int], bytes] = {}
+        self._heads = {0: Head(size=0, root=root(()), note=None)}
+        self._lines: dict[tuple[int, str], str] = {}
+
+    def ask(self, game: UUID, version: int, head: bytes) -> None:
+        """Ask for a leaf."""
+        known = any((leaf.game, leaf.version) == (game, version) for leaf in self._leaves)
+        waiting = Waiting(game=game, version=version, head=head, asked=True, known=known)
+        self._asked.append(waiting)
+
+    def head(self) -> Head:
+        """Return the tree as it is."""
+        return self._heads[max(self._heads)]
+
+    def published(self) -> SignedHead | None:
+        """Return the newest signed head."""
+        signed = self._signed()
+        return signed[-1] if signed else None
+
+    def covering(self, index: int) -> SignedHead | None:
+        """Return a signed head that has a leaf: an early one, the better witnessed the better."""
+        able = [head for head in self._signed() if head.size > index]
+        return max(able, key=lambda head: (len(head.cosignatures), -head.size), default=None)
+
+    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[Waiting]:
+        """Return what was asked for, in order; there are no games here to look at in between."""
+        del last_leaf_before
+        return self._asked[:limit]
+
+    def append(self, batch: Batch) -> None:
+        """Add a batch whole, or raise LogMoved where it was not made for the present tree."""
+        with self._lock:
+            if batch.size != self.head().size:
+                raise LogMoved(f"the public log has {self.head().size} leaves, not {batch.size}")
+            done = set(batch.done)
+            self._asked = [one for one in self._asked if (one.game, one.version) not in done]
+            if not batch.leaves:
+                return
+            for leaf in batch.leaves:
+                self._hashes[0, leaf.index] = leaf_hash(leaf.data)
+            self._hashes |= {(level, position): one for level, position, one in batch.hashes}
+            self._leaves += batch.leaves
+            size = batch.size + len(batch.leaves)
+            self._heads[size] = Head(size=size, root=batch.root, note=None)
+
+    def sign(self, size: int, note: bytes) -> None:
+        """Keep the signed checkpoint of a tree that is here."""
+        self._heads[size] = replace(self._heads[size], note=note)
+
+    def keep_cosignature(self, size: int, witness: str, line: str) -> None:
+        """Keep what a witness put under a checkpoint."""
+        self._lines.setdefault((size, witness), line)
+
+    def cosigned_size(self, witness: str) -> int:
+        """Return the size of the largest tree that a witness is known to have cosigned."""
+        return max((size for size, name in self._lines if name == witness), default=0)
+
+    def hashes(self, tile: Tile) -> bytes:
+        """Return the hashes of a tile of the tree, in one row."""
+        level = tile.level or 0
+        places = range(tile.first, tile.first + tile.width)
+        return b"".join(self._hashes.get((level, place), b"") for place in places)
+
+    def entries(self, tile: Tile) -> Sequence[bytes]:
+        """Return the leaves' data of an entry bundle."""
+        return [leaf.data for leaf in self._leaves[tile.first : tile.first + tile.width]]
+
+    def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
+        """Return the last leaf of a game in the tree of the first `size` leaves."""
+        own = [leaf for leaf in self._leaves[:size] if leaf.game == game]
+        return max(own, key=lambda leaf: leaf.version, default=None)
+
+    def _signed(self) -> list[SignedHead]:
+        return [
+            SignedHead(
+                size=size,
+                root=head.root,
+                note=head.note,
+                cosignatures=tuple(
+                    self._lines[key] for key in sorted(self._lines) if key[0] == size
+                ),
+            )
+            for size, head in sorted(self._heads.items())
+            if head.note is not None
+        ]

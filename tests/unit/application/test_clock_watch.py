@@ -1,0 +1,89 @@
+"""When the clock is in doubt: it disagrees with another clock, or jumped, or nothing is known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from service.application.clock_watch import ClockWatch
+
+BEGIN = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+class Machine:
+    """A machine whose clock, monotonic clock, database and newest event are set by hand."""
+
+    def __init__(self, newest: datetime | None = BEGIN) -> None:
+        self.time, self.up, self.newest = BEGIN, 0.0, newest
+        self.ahead = timedelta()  # of the database's clock
+        self.watch = ClockWatch(
+            clocks=lambda: (self.time + self.ahead, self.newest),
+            now=lambda: self.time,
+            monotonic=lambda: self.up,
+        )
+
+    def wait(self, length: timedelta) -> None:
+        """Let time go by, with the service being used."""
+        self.time += length
+        self.up += length.total_seconds()
+        if self.newest is not None:
+            self.newest = self.time
+
+    def doubt(self) -> str:
+        return self.watch.doubt() or ""
+
+
+def test_a_clock_that_runs_evenly_is_trusted() -> None:
+    machine = Machine()
+    for _ in range(5):
+        assert machine.doubt() == ""
+        machine.wait(timedelta(minutes=10))
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=400), timedelta(minutes=2), timedelta(hours=-1)])
+def test_a_jump_is_in_doubt_for_a_day_although_the_database_jumps_along(jump: timedelta) -> None:
+    machine = Machine()
+    machine.wait(timedelta(minutes=10))
+    assert machine.doubt() == ""
+    machine.time += jump
+    machine.newest = machine.time
+    assert "jumped by" in machine.doubt()
+    machine.wait(DAY / 2)
+    assert "jumped by" in machine.doubt()
+    machine.wait(DAY / 2)
+    assert machine.doubt() == ""
+
+
+def test_a_small_step_is_lived_with() -> None:
+    machine = Machine()
+    machine.time += timedelta(seconds=20)
+    assert machine.doubt() == ""
+
+
+def test_a_database_with_another_time_is_in_doubt_as_long_as_it_has_one() -> None:
+    machine = Machine()
+    machine.ahead = timedelta(minutes=-3)
+    assert "clocks of this machine and of the database" in machine.doubt()
+    machine.wait(2 * DAY)
+    assert "clocks of this machine and of the database" in machine.doubt()
+    machine.ahead = timedelta()
+    assert machine.doubt() == ""
+
+
+@pytest.mark.parametrize("newest", [None, BEGIN - 30 * DAY])
+def test_a_process_started_after_a_long_silence_waits_a_day(newest: datetime | None) -> None:
+    """It may be an outage, or a clock that jumped before the start: both look the same."""
+    machine = Machine(newest)
+    assert "newest event" in machine.doubt()
+    machine.time, machine.up = machine.time + DAY, machine.up + DAY.total_seconds()
+    assert machine.doubt() == ""
+
+
+def test_a_process_started_while_the_service_is_used_waits_for_nothing() -> None:
+    assert Machine(BEGIN - timedelta(minutes=5)).doubt() == ""
+
+
+def test_an_event_of_the_future_is_in_doubt() -> None:
+    assert "behind the newest stored event" in Machine(BEGIN + DAY).doubt()

@@ -1,0 +1,64 @@
+"""A backup that rotted, or that somebody bent, is refused in words and never with a traceback."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from service.backup.backup import Backup, BackupError, Manifest, new_backup
+
+ROWS = b"".join(b"%d\tthe row of number %d\n" % (n, n * n) for n in range(200))
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """Return a backup of one table."""
+    path = tmp_path / "whole.backup"
+    with new_backup(path) as writer:
+        tables = {"players": writer.add("players", ("id", "name"), [ROWS])}
+        manifest = Manifest(
+            made_at="2026-11-21T12:00:00.000000Z",
+            engine="1",
+            migrations={},
+            tables=tables,
+            games=0,
+            running=0,
+            leaves=0,
+            root="",
+            keys=(),
+        )
+        writer.finish(manifest)
+    return path
+
+
+def test_a_backup_holds_what_was_put_into_it(whole: Path) -> None:
+    with closing(Backup(whole)) as backup:
+        backup.check()
+        assert b"".join(backup.blocks("players")) == ROWS
+        assert backup.manifest.tables["players"].rows == 200
+
+
+@pytest.mark.parametrize("change", [0x01, 0x80, 0xFF])
+def test_wherever_a_byte_is_another_it_is_the_same_backup_or_refused(
+    whole: Path, change: int
+) -> None:
+    data, refused = whole.read_bytes(), 0
+    for at in range(0, len(data), 3):
+        whole.write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
+        try:
+            with closing(Backup(whole)) as backup:
+                backup.check()
+                assert b"".join(backup.blocks("players")) == ROWS
+        except BackupError:
+            refused += 1
+    assert refused > len(data) / 6
+
+
+def test_wherever_it_is_cut_short_it_is_refused(whole: Path) -> None:
+    data = whole.read_bytes()
+    for end in range(0, len(data), 7):
+        whole.write_bytes(data[:end])
+        with pytest.raises(BackupError):
+            Backup(whole).check()

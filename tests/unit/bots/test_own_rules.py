@@ -1,0 +1,54 @@
+"""At tables with rules of their own a bot values cards by these, as its view names them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from service.bots.bot import with_settings
+from service.bots.card_values import heights, rules_of, worth
+from service.bots.registry import bots
+from service.rulesets.catalogue import definition
+from service.rulesets.custom import custom_definition
+
+OWN = custom_definition(
+    definition("leeds"),
+    "Own",
+    {"ranks": {"4": {"plays": "anything", "burns": True}, "T": {"burns": False}}},
+)
+
+
+def view(*, hand: list[str], pile: list[str]) -> dict[str, Any]:
+    """Return what a bot needs of a view at a table with rules of its own."""
+    return {
+        "ruleset": {"id": OWN.id, "hash": "00" * 32, "options": {}},
+        "hand": 1,
+        "status": "playing",
+        "as": 0,
+        "stock": 10,
+        "pile": pile,
+        "seats": [{"hand": {"cards": hand}}],
+    }
+
+
+def test_the_view_of_a_bot_names_the_settings() -> None:
+    seen = with_settings(view(hand=["4c"], pile=[]), OWN.tree)
+    rules = rules_of(seen)
+    burning = {str(rank) for rank, rule in rules.ranks.items() if rule.burns}
+    assert (rules.refill.to.value, burning) == ("as_many_as_played", {"4"})
+    assert heights(seen)["A"] == 12
+
+
+def test_cards_are_worth_what_they_do_at_this_table() -> None:
+    plain = view(hand=["4c"], pile=[])
+    assert worth(with_settings(plain, OWN.tree))["4"] > worth(with_settings(plain, OWN.tree))["T"]
+    assert worth(with_settings(plain, None))["4"] < worth(with_settings(plain, None))["T"]
+
+
+@pytest.mark.parametrize("name", ["greedy"])
+def test_a_bot_keeps_what_burns_here_and_plays_the_ten_that_does_not(name: str) -> None:
+    moves = [{"type": "play", "cards": [card]} for card in ("4c", "Tc")]
+    seen = with_settings(view(hand=["4c", "Tc"], pile=["3d"]), OWN.tree)
+    assert bots()[name].choose(seen, moves, random.Random(1))["cards"] == ["Tc"]

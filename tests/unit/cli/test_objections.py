@@ -1,0 +1,85 @@
+"""What receipts say against single events: which they may be about, and which they cannot."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.cli.load_game import Against, against_events, marks
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner, NoteVerifier
+from service.verify.evidence import OutsideEvidence
+from service.verify.finding import Check, Finding, Result, Weight
+from tests.unit.cli.conftest import SAMPLES
+
+LINES = (SAMPLES / "leeds.jsonl").read_bytes().splitlines()
+GAME = UUID(orjson.loads(LINES[0])["game"])
+ELSEWHERE = UUID(int=7)
+OTHER = b"\x07" * 32
+HOUSE = NoteSigner(name="a.test", key=Ed25519PrivateKey.generate())
+STRANGER = NoteSigner(name="b.test", key=Ed25519PrivateKey.generate())
+
+
+def receipt(
+    seq: int, *, of: bytes | None = None, by: NoteSigner = HOUSE, game: UUID = GAME
+) -> bytes:
+    """Return a receipt for an event, of this history if nothing else is said."""
+    return issue_receipt(by, game=game, seq=seq, head=of or head(LINES[seq]))
+
+
+def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -> list[Against]:
+    """Return what receipts say beside the finding of the check, which names event 6."""
+    failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, reason="another history")
+    given = OutsideEvidence(receipts=notes, server_keys=known)
+    return [one for one in against_events([failed], GAME, LINES, given) if one.seq != 6]
+
+
+def test_every_event_after_the_last_that_a_receipt_agrees_with_is_named() -> None:
+    found = spoken(receipt(6, of=OTHER), receipt(3), receipt(1))
+    assert [one.seq for one in found] == [4, 5]
+    assert {one.line for one in found} == {
+        "receipts: a receipt agrees up to seq 3, and one for seq 6 is of another history"
+    }
+
+
+def test_where_no_receipt_agrees_it_may_be_any_event_from_the_first() -> None:
+    found = spoken(receipt(6, of=OTHER))
+    assert [one.seq for one in found] == [0, 1, 2, 3, 4, 5]
+    assert found[0].reason == "one for seq 6 is of another history"
+
+
+def test_a_second_receipt_that_contradicts_is_about_what_comes_after_the_first() -> None:
+    found = spoken(receipt(3), receipt(6, of=OTHER), receipt(9, of=OTHER))
+    assert [one.seq for one in found] == [4, 5, 7, 8]
+
+
+def test_notes_by_strangers_and_of_other_games_say_nothing_of_any_event() -> None:
+    assert spoken(receipt(6, of=OTHER, by=STRANGER)) == []
+    assert spoken(receipt(6, of=OTHER, game=ELSEWHERE)) == []
+    assert spoken(b"no note at all") == []
+    assert spoken(receipt(len(LINES) - 1), receipt(6)) == []
+
+
+def test_without_a_key_it_is_said_that_nobody_knows_who_signed() -> None:
+    found = spoken(receipt(3), receipt(6, of=OTHER), known=())
+    unsure = "(if the server signed it, which is not shown)"
+    assert [one.reason.endswith(unsure) for one in found] == [True, True]
+
+
+def test_an_event_has_what_every_check_says_of_it_in_the_order_of_the_checks() -> None:
+    legal = Finding(check=Check.LEGALITY, result=Result.FAIL, seq=4, reason="no", rule="L10")
+    card = Finding(check=Check.CUSTODY, result=Result.FAIL, seq=4, reason="not held")
+    whole = Finding(check=Check.SEAL, result=Result.FAIL, reason="of no event")
+    found = against_events([legal, card, whole], GAME, LINES, OutsideEvidence())
+    assert marks(found) == {4: ["custody: not held", "legality: no [L10]"]}
+
+
+def test_what_proves_nothing_is_said_against_no_event() -> None:
+    """A checkpoint that nobody known signed is told by its check, not under an innocent event."""
+    idle = Finding(
+        check=Check.ANCHOR, result=Result.FAIL, seq=4, reason="unsigned", weight=Weight.NOTHING
+    )
+    assert against_events([idle], GAME, LINES, OutsideEvidence()) == ()

@@ -1,0 +1,246 @@
+"""Who can have written an event: the producer of the file first, the server where it signed."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from service.shx.bundle import write_bundle
+from service.shx.canonical import canonical
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt, receipt_body
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from service.shx.tlog.notes import NoteSigner
+from service.shx.tlog.proof import TlogProof
+from service.shx.tlog.tree import leaf_hash, root
+from tests.attacks.rule_attacks import a_card_that_does_not_fit
+from tests.random_games import private_key
+from tests.tamper import sample, sample_lines
+from tests.unit.cli.conftest import Said
+
+Run = Callable[..., Said]
+Lines = tuple[bytes, ...]
+SERVER = NoteSigner(name="authors.example", key=private_key("server"))
+KEY = ("--server-key", str(SERVER.verifier))
+TRUE = sample_lines("shithead")
+GAME = UUID(json.loads(TRUE[0])["game"])
+PRODUCER = "the party that produced this file wrote it"
+BLAME = (
+    "the server accepted it",
+    "the server, which judges",
+    "no player can do this",
+    "the house made",
+)
+
+
+def with_another_card() -> tuple[Lines, int]:
+    """Return the log with one card of one play changed, and where; nothing is hashed again."""
+    forgery = sample("shithead")
+    seq = forgery.find("cards_played", lambda e: e["data"]["zone"] == "hand", n=8)
+    event = forgery.events[seq]
+    event["data"]["cards"] = ["2s" if event["data"]["cards"] != ["2s"] else "2h"]
+    return (*TRUE[:seq], canonical(event), *TRUE[seq + 1 :]), seq
+
+
+def rechained() -> tuple[Lines, int]:
+    """Return a log with a wrong burn, all hashes made again, and where."""
+    forgery = sample("shithead")
+    seq = forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank")
+    forgery.data(seq)["cause"] = "set"
+    return forgery.lines(), seq
+
+
+def illegal() -> tuple[Lines, int]:
+    """Return a log in which a seat plays a card that does not fit, all hashes made again."""
+    forgery = sample("shithead")
+    seq = a_card_that_does_not_fit(forgery)
+    assert seq is not None
+    return forgery.lines(), seq
+
+
+def receipt(lines: Lines, seq: int) -> bytes:
+    return issue_receipt(SERVER, game=GAME, seq=seq, head=head(lines[seq]))
+
+
+def proof(lines: Lines) -> bytes:
+    """Return a proof that the head of the last event is the only leaf of the public log."""
+    last = len(lines) - 1
+    body = receipt_body(SERVER.name, GAME, last, head(lines[last])).encode()
+    checkpoint = Checkpoint(origin=SERVER.name, size=1, root=root([leaf_hash(body)]))
+    note = sign_checkpoint(checkpoint, [SERVER])
+    return TlogProof(index=0, hashes=(), checkpoint=note, extra=body).text
+
+
+def bundle(folder: Path, lines: Lines, **files: bytes) -> Path:
+    """Write a bundle with its manifest made right."""
+    path = folder / "game.shx"
+    names = {f"receipts/{name}.note": data for name, data in files.items()}
+    path.write_bytes(write_bundle(lines, files=names))
+    return path
+
+
+def note(folder: Path, data: bytes, name: str = "mine.note") -> tuple[str, str, str, str]:
+    (folder / name).write_bytes(data)
+    return ("--receipt", str(folder / name), *KEY)
+
+
+def happened(out: str, claim: str) -> str:
+    """Return what the text says happened where a claim fails."""
+    return next(line for line in out.splitlines() if line.startswith(f"what happened ({claim})"))
+
+
+@pytest.mark.parametrize("kept", [None, 10, -10, -1])
+def test_a_changed_card_points_at_its_event_and_blames_nobody(
+    shithead: Run, tmp_path: Path, kept: int | None
+) -> None:
+    """Whatever receipts there are: those after the change name the bytes of later events."""
+    lines, seq = with_another_card()
+    file = bundle(tmp_path, lines)
+    words = () if kept is None else note(tmp_path, receipt(TRUE, kept % len(TRUE)))
+    status, out, _ = shithead("verify", file, *words)
+    assert status == 1
+    assert f"chain        fail     seq {seq}: not the event that seq {seq + 1} names" in out
+    assert f"chain fails at seq {seq};" in out.splitlines()[-1]
+    for claim in ("history", "actions"):
+        said = happened(out, claim)
+        assert said.startswith(f"what happened ({claim}), seq {seq}: this log says: ")
+        assert f"{PRODUCER}: its chain is broken at seq {seq}" in said
+    page = tmp_path / "page.html"
+    reports = [out, shithead("audit", file, "--move", seq, *words)[1]]
+    reports.append(shithead("verify", file, "--json", "--html", page, *words)[1])
+    reports.append(page.read_text("utf-8"))
+    for said in reports:
+        assert PRODUCER in said.lower() or "wording" in said
+        assert not any(blame in said for blame in BLAME), said
+    if kept is not None:
+        cover = f"{seq + 1} to {kept % len(TRUE)}" if kept < 0 else f"0 to {kept}"
+        assert f"; the server's signatures cover seq {cover}\n" in out
+    checks = json.loads(reports[2])["checks"]
+    assert min(c["seq"] for c in checks if c["result"] == "fail") == seq
+
+
+def test_a_log_made_anew_by_its_holder_is_the_holders_where_a_receipt_contradicts(
+    shithead: Run, tmp_path: Path
+) -> None:
+    for forged, seq in (rechained(), illegal()):
+        words = note(tmp_path, receipt(TRUE, seq + 1))
+        status, out, _ = shithead("verify", bundle(tmp_path, forged), *words)
+        assert status == 1
+        denied = "a receipt that the server signed names another history (mine.note)"
+        assert f"{PRODUCER}: {denied}" in happened(out, "actions")
+        audit = shithead("audit", tmp_path / "game.shx", "--move", seq, *words)[1]
+        assert f"The party that produced this file wrote it: {denied}." in " ".join(audit.split())
+        assert not any(blame in out + audit for blame in BLAME[:2])
+
+
+def test_where_nothing_shows_who_wrote_a_log_its_producer_comes_first(
+    shithead: Run, tmp_path: Path
+) -> None:
+    forged, seq = illegal()
+    file = bundle(tmp_path, forged)
+    for words in ((), note(tmp_path, receipt(forged, seq - 1))):
+        out = shithead("verify", file, *words)[1]
+        reading = f"{PRODUCER}, or, if this is the server's log, the server accepted it; "
+        assert reading in happened(out, "actions")
+        audit = shithead("audit", file, "--move", seq, *words)[1]
+        first, _, second = audit.partition("If this is the server's log:")
+        assert "The party that produced this file wrote it: no signature" in first
+        assert "made this move, and the server, which judges every move, accepted it." in second
+
+
+def test_what_a_signature_of_the_server_covers_the_server_answers_for(
+    shithead: Run, tmp_path: Path
+) -> None:
+    """A receipt, also one of the bundle, or a checkpoint: by a key that came from outside."""
+    forged, seq = illegal()
+    (tmp_path / "game.tlog-proof").write_bytes(proof(forged))
+    plain, noted = bundle(tmp_path, forged), tmp_path / "noted.shx"
+    noted.write_bytes(write_bundle(forged, files={"receipts/a.note": receipt(forged, seq + 3)}))
+    for file, words in (
+        (plain, note(tmp_path, receipt(forged, seq))),
+        (plain, ("--proof", str(tmp_path / "game.tlog-proof"), *KEY)),
+        (noted, KEY),
+    ):
+        out = shithead("verify", file, *words)[1]
+        said = happened(out, "actions")
+        assert f"seq {seq}: seat " in said and "; the server accepted it; " in said
+        assert "produced this file" not in said and "this log says" not in said
+        audit = shithead("audit", file, "--move", seq, *words)[1]
+        assert "made this move, and the server, which judges every move, accepted it." in audit
+        assert "roduced this file" not in audit
+
+
+def relinked(lines: Lines, seq: int, *, path: Path) -> Path:
+    """Return a file of the log in which one event names another one before it."""
+    event = json.loads(lines[seq])
+    event["prev"] = "07" * 32
+    path.write_bytes(b"\n".join((*lines[:seq], canonical(event), *lines[seq + 1 :])))
+    return path
+
+
+def test_a_changed_link_names_the_event_that_has_it(shithead: Run, tmp_path: Path) -> None:
+    """It breaks the links before and after it, and the events beside it are as they were."""
+    lines, seq = with_another_card()
+    lines = (*lines[:seq], TRUE[seq], *lines[seq + 1 :])
+    out = shithead("verify", relinked(lines, seq, path=tmp_path / "events.jsonl"))[1]
+    assert f"seq {seq}: prev is not the hash of seq {seq - 1}: " in out
+
+
+def test_a_changed_event_before_a_changed_link_is_named_with_it(
+    shithead: Run, tmp_path: Path
+) -> None:
+    """Nothing in the log tells this from a changed link alone, so both are named."""
+    lines, seq = with_another_card()
+    out = shithead("verify", relinked(lines, seq + 1, path=tmp_path / "events.jsonl"))[1]
+    assert f"seq {seq + 1}, or it and seq {seq}, was changed" in out
+
+
+def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_path: Path) -> None:
+    lines, seq = with_another_card()
+    for linked in (seq + 1, seq + 2):
+        path = relinked(lines, linked, path=tmp_path / "events.jsonl")
+        lines = tuple(path.read_bytes().splitlines())
+    out = shithead("verify", path)[1]
+    assert f"seq {seq}: not the event that seq {seq + 1} names as the one before it: " in out
+    assert f"seq {seq} or {seq + 1} was changed" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("receipt",), "1 receipt was given without the server's key, which is missing"),
+        (("receipt", "other"), "2 receipts were given without the server's key, which is missing"),
+        (("proof",), "a proof of the public log was given without the server's key"),
+        (("key",), "the server's key was given without a receipt that it signed"),
+    ],
+)
+def test_evidence_that_lacks_its_other_half_is_named_as_that(
+    shithead: Run, tmp_path: Path, given: tuple[str, ...], said: str
+) -> None:
+    """It says that the key is missing, and not that nothing from outside was given."""
+    words: list[str] = []
+    for one in given:
+        if one == "key":
+            words += KEY
+        elif one == "proof":
+            (tmp_path / one).write_bytes(proof(TRUE))
+            words += ["--proof", str(tmp_path / one)]
+        else:
+            (tmp_path / one).write_bytes(receipt(TRUE, 40 + len(one)))
+            words += ["--receipt", str(tmp_path / one)]
+    page = tmp_path / "page.html"
+    status, out, _ = shithead("verify", bundle(tmp_path, TRUE), "--html", page, *words)
+    assert status == (0 if given == ("key",) else 2)
+    assert out.splitlines()[-1].startswith(f"no evidence of tampering, level L1; {said}")
+    shown = html.unescape(page.read_text("utf-8"))
+    for text in (out, shown):
+        assert said in text
+        assert "nothing from outside" not in text
+    if "receipt" in given:
+        assert "for more: the server's key, for the receipts given" in out
+        assert "receipts     missing  the server's key" in out

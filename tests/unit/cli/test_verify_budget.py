@@ -1,0 +1,75 @@
+"""`shithead verify --budget`: what is not checked in time is missing, never passed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ops.bench.costly_uploads import costly_log
+from tests.unit.cli.conftest import SAMPLES, Said
+
+LOG = SAMPLES / "leeds.jsonl"
+Shithead = Callable[..., Said]
+
+
+@pytest.fixture(scope="module")
+def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a log whose checks take some ten seconds."""
+    path = tmp_path_factory.mktemp("costly") / "events.jsonl"
+    path.write_bytes(costly_log(8000))
+    return path
+
+
+def test_what_is_not_checked_in_time_is_missing(shithead: Shithead, costly: Path) -> None:
+    began = time.monotonic()
+    status, out, _ = shithead("verify", costly, "--budget", "0.5")
+    assert time.monotonic() - began < 8
+    assert status == 2, out
+    lines = out.splitlines()
+    assert "legality     missing: budget" in lines
+    assert lines[-1].startswith("not finished within the budget")
+    assert "no evidence of tampering, level L1" not in out
+
+
+def test_the_object_says_so_too(shithead: Shithead, costly: Path) -> None:
+    status, out, _ = shithead("verify", costly, "--budget", "0.5", "--json")
+    assert status == 2
+    told = json.loads(out)
+    late = [check["check"] for check in told["checks"] if check["reason"] == "budget"]
+    assert {"legality", "sequence"} <= set(late)
+    assert told["result"] == "missing"
+    assert told["level"] in (None, "L0")
+
+
+def test_no_time_at_all_is_no_crash(shithead: Shithead) -> None:
+    status, out, _ = shithead("verify", LOG, "--budget", "0.000001")
+    assert status == 2, out
+    assert "missing: budget" in out
+
+
+def test_a_budget_that_suffices_changes_nothing(shithead: Shithead) -> None:
+    status, out, _ = shithead("verify", LOG, "--budget", "600")
+    assert status == 0
+    assert out == shithead("verify", LOG)[1]
+
+
+@pytest.mark.parametrize("budget", ["0", "-1", "soon"])
+def test_a_budget_is_a_number_of_seconds(shithead: Shithead, budget: str) -> None:
+    assert shithead("verify", LOG, "--budget", budget)[0] == 64
+
+
+def test_alternatives_are_named_once(shithead: Shithead, tmp_path: Path) -> None:
+    """Each refused pass of this log cost a second of CPU when all moves were listed for it."""
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(costly_log(40))
+    began = time.process_time()
+    status, out, _ = shithead("verify", path)
+    assert time.process_time() - began < 5
+    assert status == 1
+    [legality] = [line for line in out.splitlines() if line.startswith("legality")]
+    assert legality.count("could have played") == 1
+    assert "39 more" in legality

@@ -1,0 +1,116 @@
+"""Level L3 asks every person for a signature in this hand, and counts what was made for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner
+from tests.changed import replace
+from tests.random_games import Plan, made_game, private_key, public_text
+from tests.unit.cli.conftest import Said
+
+Run = Callable[..., Said]
+SERVER = NoteSigner(name="levels.example", key=private_key("server"))
+KEYS = {seat: private_key(f"seat {seat}") for seat in range(2)}
+CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
+SIGNED = Plan(name="levels", seats=2, keys=KEYS, clock=CLOCK)
+
+
+def verify(run: Run, folder: Path, plan: Plan, *words: str) -> Said:
+    """Verify a made-up game with a receipt for its end and every key that its seats have."""
+    lines = made_game(plan)
+    log, note = folder / "events.jsonl", folder / "mine.note"
+    log.write_bytes(b"\n".join(lines) + b"\n")
+    game = UUID(json.loads(lines[0])["game"])
+    note.write_bytes(issue_receipt(SERVER, game=game, seq=len(lines) - 1, head=head(lines[-1])))
+    given = ["--receipt", str(note), "--server-key", str(SERVER.verifier)]
+    for seat, key in plan.keys.items():
+        given += ["--seat-key", f"{seat}={public_text(key)}"]
+    return run("verify", log, *given, *words)
+
+
+def without(run: Run, folder: Path, plan: Plan, seat: int) -> None:
+    """Expect that a hand reaches L2, and no more for want of this seat's signature."""
+    status, out, _ = verify(run, folder, plan, "--level", "L3")
+    assert status == 2
+    assert out.splitlines()[-1].startswith("no evidence of tampering, level L2")
+    assert f"for more: seat {seat} signed no move of this hand after the deal" in out
+    assert verify(run, folder, plan, "--level", "L2")[0] == 0
+
+
+def test_a_hand_that_every_person_signed_reaches_l3(shithead: Run, tmp_path: Path) -> None:
+    status, out, _ = verify(shithead, tmp_path, SIGNED, "--level", "L3")
+    assert (status, out.splitlines()[-1]) == (0, "no evidence of tampering, level L3")
+
+
+def test_a_seat_whose_moves_all_came_after_time_outs_leaves_it_at_l2(
+    shithead: Run, tmp_path: Path
+) -> None:
+    """Its key stands in the log, and signed nothing: the server made every move for it."""
+    without(shithead, tmp_path, replace(SIGNED, silent=1), 1)
+
+
+def test_a_hand_that_was_aborted_after_the_deal_reaches_no_l3_by_its_keys(
+    shithead: Run, tmp_path: Path
+) -> None:
+    without(shithead, tmp_path, replace(SIGNED, abort=True), 0)
+
+
+@pytest.mark.parametrize("after", [6, 8])
+def test_moves_made_after_time_outs_are_counted_in_the_words_of_l3(
+    shithead: Run, tmp_path: Path, after: int
+) -> None:
+    plan = replace(SIGNED, silent=1, silent_after=after)
+    count = sum(b'"turn_timed_out"' in line for line in made_game(plan))
+    status, out, _ = verify(shithead, tmp_path, plan, "--level", "L3")
+    made = f"{count} moves of seat 1 were made for it after time-outs"
+    assert (status, out.splitlines()[-1]) == (0, f"no evidence of tampering, level L3; {made}")
+    page = tmp_path / "page.html"
+    _, out, _ = verify(shithead, tmp_path, plan, "--json", "--html", str(page))
+    assert json.loads(out)["wording"] == f"no evidence of tampering, level L3; {made}"
+    assert made in page.read_text("utf-8")
+
+
+def test_one_move_made_after_a_time_out_is_one(shithead: Run, tmp_path: Path) -> None:
+    last = sum(b'"auth"' in line for line in made_game(SIGNED))
+    found = set()
+    for after in (last - 1, last - 2):
+        for seat in (0, 1):
+            plan = replace(SIGNED, silent=seat, silent_after=after)
+            lines = made_game(plan)
+            if sum(b'"turn_timed_out"' in line for line in lines) == 1:
+                found.add(verify(shithead, tmp_path, plan)[1].splitlines()[-1][-58:])
+    assert found
+    for said in found:
+        assert "; 1 move of seat " in said
+        assert said.endswith(" was made for it after a time-out")
+
+
+def test_a_forfeit_of_a_seat_without_a_key_is_listed_in_the_signatures_of_the_report(
+    shithead: Run, tmp_path: Path
+) -> None:
+    plan = Plan(name="given up", forfeit_by=1)
+    lines = made_game(plan)
+    seq = next(seq for seq, line in enumerate(lines) if b'"game_ended"' in line)
+    unproven = f"seq {seq}: the forfeit of seat 1 is unproven"
+    for level in ("L1", "L2"):
+        status, out, _ = verify(shithead, tmp_path, plan, "--level", level)
+        assert status == 0
+        assert f"not signed: {unproven}" in out
+    assert verify(shithead, tmp_path, plan, "--level", "L3")[0] == 2
+    _, out, _ = verify(shithead, tmp_path, plan, "--json")
+    [signatures] = [c for c in json.loads(out)["checks"] if c["check"] == "signatures"]
+    assert signatures["reason"] == f"no seat has a key; {unproven}"
+
+
+def test_l3_does_not_apply_to_a_hand_of_bots(shithead: Run, tmp_path: Path) -> None:
+    status, out, _ = verify(shithead, tmp_path, Plan(name="bots", bots=True), "--level", "L3")
+    assert status == 2
+    assert "for more: L3 does not apply: no human sat at the table" in out

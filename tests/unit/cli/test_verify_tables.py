@@ -1,0 +1,198 @@
+"""`sequence`: what one log shows of its table, and what several logs of it show together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tests.random_games import START, Plan, made_game
+from tests.tamper import Forgery
+from tests.unit.cli.conftest import Said
+
+Run = Callable[..., Said]
+Lines = tuple[bytes, ...]
+OTHER_TABLE = str(UUID(int=77))
+ELSEWHERE = str(UUID(int=78))
+
+
+def plan(name: str, **changes: object) -> Plan:
+    days = {"first": 0, "again": 1, "second": 2, "third": 3}.get(name, 4)
+    return replace(Plan(name=name, start=START + timedelta(days=days)), **changes)  # type: ignore[arg-type] # fields of Plan
+
+
+def game_of(lines: Lines) -> str:
+    return str(json.loads(lines[0])["game"])
+
+
+def dealer_after(lines: Lines) -> int:
+    """Return who deals next: the shithead, after a stalemate the same seat again."""
+    dealt = next(json.loads(line)["data"] for line in lines if b'"cards_dealt"' in line)
+    shithead = json.loads(lines[-2])["data"]["shithead"]
+    return int(dealt["dealer"] if shithead is None else shithead)
+
+
+@cache
+def hands() -> tuple[Lines, Lines]:
+    """Return the first two hands of a table."""
+    first = made_game_of("first")
+    return first, made_game_of("second", hand=2, dealer=dealer_after(first), after=first)
+
+
+def made_game_of(name: str, *, after: Lines | None = None, **changes: object) -> Lines:
+    if after is not None:
+        changes["prev_game"] = game_of(after)
+    return tuple(made_game(plan(name, **changes)))
+
+
+def sequence(run: Run, folder: Path, *games: Lines) -> tuple[int, list[dict[str, object]]]:
+    """Return the exit status for some logs, and the check `sequence` of each."""
+    files = []
+    for number, lines in enumerate(games):
+        files.append(folder / f"{number}.jsonl")
+        files[-1].write_bytes(b"\n".join(lines) + b"\n")
+    status, out, _ = run("verify", "--json", *files)
+    reports = json.loads(out)
+    found = [reports] if len(games) == 1 else reports
+    checks = [c for report in found for c in report["checks"] if c["check"] == "sequence"]
+    return status, checks
+
+
+def fails(run: Run, folder: Path, *games: Lines) -> str:
+    """Return why the sequence of the first game fails, which it has to."""
+    status, [check, *_] = sequence(run, folder, *games)
+    assert (status, check["result"], check["seq"]) == (1, "fail", 0)
+    return str(check["reason"])
+
+
+@pytest.mark.parametrize("prev_game", [None, ELSEWHERE])
+def test_a_chosen_dealer_of_hand_1_fails_whatever_game_is_named_before(
+    shithead: Run, tmp_path: Path, prev_game: str | None
+) -> None:
+    lines = made_game_of("chosen", dealer=1, prev_game=prev_game)
+    assert fails(shithead, tmp_path, lines) == "seat 1 deals the first hand undrawn"
+
+
+def test_a_chosen_dealer_of_a_second_attempt_at_hand_1_fails(shithead: Run, tmp_path: Path) -> None:
+    aborted = made_game_of("again", abort=True)
+    lines = made_game_of("chosen", dealer=1, after=aborted)
+    assert "seat 1 deals the first hand undrawn" in fails(shithead, tmp_path, lines, aborted)
+
+
+def test_a_later_hand_without_a_game_before_it_fails(shithead: Run, tmp_path: Path) -> None:
+    lines = made_game_of("second", hand=2, dealer=1)
+    assert fails(shithead, tmp_path, lines) == "hand 2 follows no other game"
+
+
+@pytest.mark.parametrize(("hand", "why"), [(1, "was it an aborted"), (2, "why was the dealer")])
+def test_what_only_the_game_before_could_show_is_noted_as_missing_and_lowers_no_level(
+    shithead: Run, tmp_path: Path, hand: int, why: str
+) -> None:
+    lines = made_game_of("second", hand=hand, prev_game=ELSEWHERE)
+    status, [check] = sequence(shithead, tmp_path, lines)
+    assert (status, check["result"]) == (0, "missing")
+    assert str(check["reason"]).startswith(f"the log of prev_game, {ELSEWHERE}: {why}")
+    out = shithead("verify", tmp_path / "0.jsonl")[1]
+    assert "sequence     missing  the log of prev_game" in out
+    assert "no evidence of tampering, level L1" in out
+
+
+def test_a_later_hand_with_a_chosen_dealer_says_nothing_alone(
+    shithead: Run, tmp_path: Path
+) -> None:
+    status, [check] = sequence(shithead, tmp_path, hands()[1])
+    assert (status, check["result"]) == (0, "n/a")
+
+
+def test_two_hands_of_a_table_pass_together(shithead: Run, tmp_path: Path) -> None:
+    status, checks = sequence(shithead, tmp_path, *hands())
+    assert (status, [check["result"] for check in checks]) == (0, ["pass", "pass"])
+
+
+def test_a_game_of_another_table_before_it_fails(shithead: Run, tmp_path: Path) -> None:
+    first, _ = hands()
+    lines = made_game_of(
+        "second", hand=2, dealer=dealer_after(first), after=first, table=OTHER_TABLE
+    )
+    assert "a game of another table" in fails(shithead, tmp_path, lines, first)
+
+
+def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: Path) -> None:
+    first, _ = hands()
+    lines = made_game_of("second", hand=2, after=first)
+    due = dealer_after(first)
+    assert f"is drawn, not seat {due}" in fails(shithead, tmp_path, lines, first)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"turn_limit": 1199}, "the turn limit was 1200 in hand 1"),
+        (
+            {"clock": {"turn_seconds": 30, "swap_seconds": 60}},
+            "the clock was none in hand 1",
+        ),
+    ],
+)
+def test_a_changed_turn_limit_or_clock_fails(
+    shithead: Run, tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    first, _ = hands()
+    dealer = dealer_after(first)
+    lines = made_game_of("second", hand=2, dealer=dealer, after=first, **change)
+    assert said in fails(shithead, tmp_path, first, lines)
+    assert said in fails(shithead, tmp_path, lines, first)
+
+
+def test_a_hand_left_out_fails(shithead: Run, tmp_path: Path) -> None:
+    first, second = hands()
+    third = made_game_of("third", hand=3, dealer=dealer_after(second), after=second)
+    assert "a game was left out" in fails(shithead, tmp_path, first, third)
+    skipped = made_game_of("third", hand=3, dealer=dealer_after(first), after=first)
+    assert fails(shithead, tmp_path, first, skipped) == "hand 3 after hand 1, not 2"
+
+
+def test_two_games_after_one_fail_also_at_two_tables(shithead: Run, tmp_path: Path) -> None:
+    first, second = hands()
+    dealer = dealer_after(first)
+    for table in (None, OTHER_TABLE):
+        where = {} if table is None else {"table": table}
+        rival = made_game_of("rival", hand=2, dealer=dealer, after=first, **where)
+        said = f"two games follow {game_of(first)}: "
+        assert said in fails(shithead, tmp_path, second, rival)
+        assert said in fails(shithead, tmp_path, rival, second)
+
+
+@pytest.mark.parametrize("table", [None, OTHER_TABLE])
+def test_a_server_commitment_used_twice_fails_at_whatever_table(
+    shithead: Run, tmp_path: Path, table: str | None
+) -> None:
+    first, second = hands()
+    forgery = Forgery(second)
+    forgery.data(0)["commit"] = json.loads(first[0])["data"]["commit"]
+    if table is not None:
+        forgery.data(0).update(table=table, prev_game=ELSEWHERE)
+    assert "is used twice: " in fails(shithead, tmp_path, first, forgery.lines())
+
+
+def test_aborted_attempts_are_listed_also_where_something_fails(
+    shithead: Run, tmp_path: Path
+) -> None:
+    aborted = made_game_of("first", abort=True)
+    again = made_game_of("again", abort=True, after=aborted)
+    second = made_game_of("second", after=again)
+    listed = [f"aborted: {game_of(one)} (operator)" for one in (aborted, again)]
+    status, [check, *_] = sequence(shithead, tmp_path, second, again, aborted)
+    assert (status, check["result"], check["reason"]) == (0, "pass", "; ".join(listed))
+    wrong = made_game_of("second", after=again, dealer=0)
+    reason = fails(shithead, tmp_path, wrong, again, aborted)
+    assert all(one in reason for one in listed)
+    status, [check, *_] = sequence(shithead, tmp_path, second, again)
+    assert (status, check["result"]) == (0, "missing")
+    assert listed[1] in str(check["reason"])

@@ -1,0 +1,272 @@
+"""`shithead witness` against logs whose key was stolen, malformed answers, and a lost state."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+from uuid import UUID
+
+import pytest
+from werkzeug.serving import make_server
+
+from service.api.app import create_app
+from service.bootstrap import Services, compose
+from service.config import Settings
+from service.keys.reloading import KeyFile
+from service.public_log.sequencer import Sequencer
+from service.shx.tlog.cosignature import cosignatures, parse_cosigner
+from service.shx.tlog.notes import NoteSigner, parse_note
+from tests.malformed import CUT, DEEP, ICY, Malformed, malformed
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
+
+Said = tuple[int, str, str]
+Shithead = Callable[..., Said]
+ORIGIN = "tests.example"
+WORDS = ("--once", "--name", "w.example/1")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class House:
+    """A service in this process, over a key file; a thief can put another log before its own."""
+
+    def __init__(self, keys: Path) -> None:
+        self.log = MemoryLog()
+        store = MemoryStore()
+        self.keys = keys
+        self.services: Services = compose(
+            store=store,
+            directory=MemoryDirectory(store),
+            keyring=KeyFile(keys),
+            origin=ORIGIN,
+            log_store=self.log,
+        )
+        settings = Settings(database_url="postgresql://", rate_limits=False)
+        self._app = create_app(self.services, settings)
+        self._settings = settings
+        self.thief: Any = None
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        stolen = self.thief is not None and environ["PATH_INFO"].startswith("/v1/log/")
+        return (self.thief if stolen else self._app)(environ, start_response)
+
+    @property
+    def signer(self) -> NoteSigner:
+        return NoteSigner(name=ORIGIN, key=self.services.keyring.present.signing_key)
+
+    def grow(self, *numbers: int) -> None:
+        """Let the log have leaves of games that nobody can read."""
+        for number in numbers:
+            self.log.ask(UUID(int=number), 1, bytes(32))
+        self.services.sequencer.run_once()
+
+    def forge(self, signer: NoteSigner, *numbers: int) -> None:
+        """Show a log of other leaves, which a stolen key signs."""
+        log, store = MemoryLog(), MemoryStore()
+        for number in numbers:
+            log.ask(UUID(int=number), 1, bytes(32))
+        Sequencer(
+            store=log,
+            origin=ORIGIN,
+            signers=lambda _now: [signer],
+            now=self.services.world.now,
+        ).run_once()
+        forger = compose(
+            store=store,
+            directory=MemoryDirectory(store),
+            keyring=self.services.keyring.present,
+            origin=ORIGIN,
+            log_store=log,
+        )
+        self.thief = create_app(forger, self._settings)
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    monkeypatch.chdir(tmp_path)
+    return House(tmp_path / "keys.json")
+
+
+@pytest.fixture
+def port(house: House) -> Iterator[int]:
+    server = make_server("127.0.0.1", 0, house, threaded=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+
+
+@pytest.fixture
+def url(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def test_a_key_that_was_retired_gets_no_cosignature_any_more(
+    shithead: Shithead, house: House, url: str
+) -> None:
+    """A thief signs the true tree and three leaves more, a moment after the rotation."""
+    house.grow(1, 2)
+    pinned, stolen = str(house.services.verifier), house.signer
+    words = ("witness", "--log", url, *WORDS, "--log-key", pinned)
+    assert shithead(*words)[0] == 0
+    assert shithead("rotate-keys", "--key-file", house.keys, "--overlap", "0")[0] == 0
+    house.forge(stolen, 1, 2, 97, 98, 99)
+    status, out, err = shithead(*words)
+    assert (status, "— w.example" in out) == (1, False), err
+    assert "signed only by retired keys; saved in" in err
+    house.thief = None
+    house.grow(3)
+    status, out, err = shithead(*words)
+    assert status == 0, err
+    assert "\n3\n" in out
+
+
+def test_the_end_of_a_key_is_remembered_where_the_service_shows_it_no_more(
+    shithead: Shithead, house: House, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.grow(1)
+    pinned, stolen = str(house.services.verifier), house.signer
+    words = ("witness", "--log", url, *WORDS, "--log-key", pinned)
+    assert shithead(*words)[0] == 0
+    shithead("rotate-keys", "--key-file", house.keys, "--overlap", "0")
+    status, _, err = shithead(*words)
+    assert (status, "REFUSED" in err) == (1, False), "the new key has not signed yet"
+    house.grow(2)
+    assert shithead(*words)[0] == 0
+    monkeypatch.setattr(Services, "retirements", lambda _self: [])
+    house.forge(stolen, 1, 2, 98, 99)
+    assert shithead(*words)[0] == 1
+
+
+def test_during_the_overlap_the_old_key_still_counts(
+    shithead: Shithead, house: House, url: str
+) -> None:
+    house.grow(1)
+    old, words = house.signer, ("witness", "--log", url, *WORDS)
+    assert shithead(*words)[0] == 0
+    shithead("rotate-keys", "--key-file", house.keys, "--overlap", "1")
+    house.forge(old, 1, 2)  # as of a process that has the old key alone
+    assert shithead(*words)[0] == 0
+
+
+def test_a_key_whose_state_is_lost_is_refused_without_new(
+    shithead: Shithead, house: House, url: str
+) -> None:
+    words = ("witness", "--log", url, *WORDS)
+    house.grow(1)
+    assert shithead(*words)[0] == 0
+    Path("witness.state").unlink()
+    house.log.__init__()  # type: ignore[misc] # the same log, with another past
+    house.grow(2)
+    status, out, err = shithead(*words)
+    assert (status, out) == (1, "")
+    assert "could cosign a second tree" in err
+    assert not Path("witness.state").exists()
+    assert shithead(*words, "--new")[0] == 0
+    status, _, err = shithead(*words, "--new")
+    assert (status, "already exists" in err) == (1, True)
+
+
+def test_a_state_is_there_before_anything_was_cosigned(
+    shithead: Shithead, house: House, url: str
+) -> None:
+    """A witness that was started on an empty log starts again without --new."""
+    words = ("witness", "--log", url, *WORDS)
+    assert shithead(*words)[0] == 2, "there is no checkpoint yet"
+    assert Path("witness.state").exists()
+    house.grow(1)
+    assert shithead(*words)[0] == 0
+
+
+@pytest.mark.parametrize("answer", [ICY, DEEP, CUT])
+@pytest.mark.parametrize("command", ["witness", "monitor"])
+def test_a_malformed_answer_is_status_2(
+    shithead: Shithead, house: House, command: str, answer: bytes
+) -> None:
+    del house
+    with malformed() as server:
+        server.answer = answer
+        status, out, err = shithead(command, "--log", server.url, "--once")
+    assert (status, out) == (2, "")
+    assert "cannot be read" in err
+
+
+@contextmanager
+def running(*words: str) -> Iterator[Path]:
+    """Run a command line in a process of its own, and give the file of what it logs."""
+    log = Path("logged")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with log.open("w") as file:
+        command = [sys.executable, "-m", "service.cli", *words]
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
+    try:
+        yield log
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(pattern: str, log: Path) -> re.Match[str]:
+    """Return the match of a pattern in what is logged."""
+    for _ in range(300):
+        found = re.search(pattern, log.read_text())
+        if found is not None:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
+
+
+def health(url: str) -> dict[str, Any]:
+    with urlopen(f"{url}/healthz", timeout=5) as answer:
+        found: dict[str, Any] = json.loads(answer.read())
+        return found
+
+
+def spoilt(server: Malformed, log: Path) -> None:
+    """Have the looks meet every kind of malformed answer, several times."""
+    for answer in (ICY, DEEP, CUT):
+        before = server.asked
+        server.answer = answer
+        while server.asked < before + 3:
+            time.sleep(0.05)
+            assert "Traceback" not in log.read_text(), log.read_text()
+    server.answer = None
+
+
+def test_the_looks_of_a_witness_go_on_after_malformed_answers(house: House, port: int) -> None:
+    house.grow(1)
+    words = ("--name", "w.example/1", "--port", "0", "--every", "0.1")
+    with malformed(port) as server, running("witness", "--log", server.url, *words) as log:
+        address = wait_for(r"ready +(http\S+)", log)[1]
+        wait_for("cosigned tests.example at 1 leaves", log)
+        spoilt(server, log)
+        house.grow(2)
+        wait_for("cosigned tests.example at 2 leaves", log)
+        counts = health(address)
+        assert (counts["status"], counts["failed"] >= 6) == ("ok", True)
+        shown = urlopen(f"{address}/{sha256(ORIGIN.encode()).hexdigest()}/checkpoint", timeout=5)
+        key = parse_cosigner(wait_for(r"witness +(\S+)", log)[1])
+        assert len(cosignatures(parse_note(shown.read()), [key])) == 1
+
+
+def test_the_looks_of_a_monitor_go_on_after_malformed_answers(house: House, port: int) -> None:
+    house.grow(1)
+    words = ("--every", "0.1", "--health-port", "0")
+    with malformed(port) as server, running("monitor", "--log", server.url, *words) as log:
+        wait_for("1 leaves, 1 games remembered", log)
+        spoilt(server, log)
+        house.grow(2)
+        wait_for("2 leaves, 2 games remembered", log)
+        address = wait_for(r"health +(http\S+)/healthz", log)[1]
+        assert health(address)["failed"] >= 6

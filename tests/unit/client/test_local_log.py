@@ -1,0 +1,144 @@
+"""Whatever does not fit to what a player has seen is noticed, and what was seen is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from service.client.local_log import Contradicted, Seen, Share
+from service.shx.receipts import check_receipt, issue_receipt
+from service.shx.tlog.notes import NoteSigner
+from tests.random_games import private_key
+from tests.tamper import Forgery, sample_lines
+
+LINES = sample_lines("shithead-keyed")
+FIRST = json.loads(LINES[0])
+GAME = UUID(FIRST["game"])
+SERVER = NoteSigner(name="court.example", key=private_key("server"))
+
+
+@pytest.fixture
+def seen(tmp_path: Path) -> Seen:
+    """Return the first thirty events, as they were seen."""
+    (tmp_path / "receipts").mkdir()
+    made = Seen(GAME, tmp_path)
+    made.add(LINES[:30])
+    return made
+
+
+def forged(change: Callable[[Forgery], None]) -> tuple[bytes, ...]:
+    forgery = Forgery(LINES)
+    change(forgery)
+    return forgery.lines()
+
+
+def later(forgery: Forgery) -> None:
+    forgery.events[20]["at"] = forgery.events[20]["at"][:20] + "999999Z"
+
+
+def test_what_follows_is_taken_and_outlives_the_program(seen: Seen, tmp_path: Path) -> None:
+    seen.add(LINES[30:])
+    again = Seen(GAME, tmp_path)
+    assert again.lines == list(LINES)
+    again.check_whole(LINES)
+    again.check_head(30, seen.heads[29].hex())
+
+
+def test_a_line_that_was_half_written_is_dropped(seen: Seen, tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(path.read_bytes() + LINES[30][:40])
+    again = Seen(GAME, tmp_path)
+    assert again.version == 30
+    again.add(LINES[30:31])
+    assert Seen(GAME, tmp_path).version == 31
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [LINES[31:], LINES[29:], forged(later)[30:], (b"{}",), sample_lines("leeds")[30:]],
+    ids=["a gap", "a repetition", "a changed past", "no event", "another game"],
+)
+def test_events_that_do_not_go_on_are_a_contradiction(seen: Seen, lines: tuple[bytes, ...]) -> None:
+    with pytest.raises(Contradicted):
+        seen.add(lines)
+    assert seen.version == 30
+
+
+def test_another_head_and_another_log_are_contradictions(seen: Seen) -> None:
+    for version, head in ((30, "00" * 32), (31, seen.heads[-1].hex()), (0, "00" * 32)):
+        with pytest.raises(Contradicted):
+            seen.check_head(version, head)
+    seen.add(LINES[30:])
+    for lines in (LINES[:-1], forged(later)):
+        with pytest.raises(Contradicted):
+            seen.check_whole(lines)
+
+
+def test_a_game_that_was_set_back_is_a_contradiction(seen: Seen) -> None:
+    """The head is one of this log: a move signed on it would make a second history."""
+    seen.check_head(20, seen.heads[19].hex())
+    with pytest.raises(Contradicted, match="shows version 20, and has shown 30"):
+        seen.check_not_back(20)
+    seen.check_not_back(30)
+    seen.check_not_back(31)
+
+
+def test_two_receipts_for_one_version_are_both_kept(seen: Seen) -> None:
+    """Together they prove that the server signed two histories, to whoever holds its key."""
+    heads = [seen.heads[29], bytes(32)]
+    for head in (*heads, *heads):
+        note = issue_receipt(SERVER, game=GAME, seq=29, head=head)
+        seen.keep_receipt(note, [SERVER.verifier])
+    kept = [check_receipt(path.read_bytes(), [SERVER.verifier]) for path in seen.receipts()]
+    assert sorted(receipt.head for receipt in kept) == sorted(heads)
+
+
+def test_receipts_are_kept_and_held_against_the_log(seen: Seen) -> None:
+    def note(game: UUID, seq: int, head: bytes) -> bytes:
+        return issue_receipt(SERVER, game=game, seq=seq, head=head)
+
+    keys = [SERVER.verifier]
+    seen.check_receipt(seen.keep_receipt(note(GAME, 29, seen.heads[29]), keys))
+    assert [path.name for path in seen.receipts()] == ["000030.note"]
+    with pytest.raises(Contradicted):
+        seen.check_receipt(seen.keep_receipt(note(GAME, 12, bytes(32)), keys))
+    assert len(seen.receipts()) == 2, "the proof against the server is kept"
+    stranger = NoteSigner(name=SERVER.name, key=private_key("stranger"))
+    for bad, known in (
+        (note(UUID(int=1), 29, seen.heads[29]), keys),
+        (note(GAME, 29, seen.heads[29]), [stranger.verifier]),
+        (b"no note", keys),
+    ):
+        with pytest.raises(Contradicted):
+            seen.keep_receipt(bad, known)
+
+
+def test_own_key_and_entropy_have_to_be_in_the_log(seen: Seen) -> None:
+    """An operator who swaps a seat's key or entropy gets no signature from it."""
+    seats = FIRST["data"]["seats"]
+    seat = next(n for n, setup in enumerate(seats) if setup["entropy"] == "commit")
+    [value] = [e["data"]["value"] for e in seen.of("entropy_revealed") if e["by"] == seat]
+    key, given = seats[seat]["key"], bytes.fromhex(value)
+    share = Share(seat=seat, key=key, entropy="commit", value=given)
+    seen.check_share(share)
+    for other in (
+        Share(seat=seat, key="A" * 43 + "=", entropy="commit", value=given),
+        Share(seat=seat, key=key, entropy="none"),
+        Share(seat=seat, key=key, entropy="commit", value=bytes(32)),
+    ):
+        with pytest.raises(Contradicted):
+            seen.check_share(other)
+
+
+def test_nothing_is_revealed_before_every_commitment_is_in_the_log(tmp_path: Path) -> None:
+    """Whoever reveals early lets the server choose the rest."""
+    last = max(n for n, line in enumerate(LINES) if b'"entropy_committed"' in line)
+    made = Seen(GAME, tmp_path)
+    made.add(LINES[:last])
+    assert not made.all_committed()
+    made.add(LINES[last : last + 1])
+    assert made.all_committed()

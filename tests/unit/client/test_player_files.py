@@ -1,0 +1,52 @@
+"""Secrets of a player are their own: made with mode 0600, and not read where others could."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from service.client.player_files import BadFile, Kept, read_seat_key, read_token, write_private
+from service.shx.tlog.notes import NoteVerifier
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_a_key_is_made_once_and_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "seat.key"
+    made = read_seat_key(path)
+    assert read_seat_key(path).private_bytes_raw() == made.private_bytes_raw()
+    assert (mode(path), mode(path.parent)) == (0o600, 0o700)
+
+
+def test_what_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    assert read_token(path) is None
+    write_private(path, b"secret\n")
+    assert read_token(path) == "secret"
+    path.chmod(0o640)
+    for read in (read_token, read_seat_key):
+        with pytest.raises(BadFile, match="0600"):
+            read(path)
+
+
+def test_what_is_no_key_is_refused_without_showing_it(tmp_path: Path) -> None:
+    write_private(tmp_path / "seat.key", b'{"ed25519":"c2VjcmV0"}')
+    with pytest.raises(BadFile) as told:
+        read_seat_key(tmp_path / "seat.key")
+    assert "c2VjcmV0" not in str(told.value)
+
+
+def test_services_are_kept_apart_and_so_are_games(tmp_path: Path) -> None:
+    here, there = (Kept.at(tmp_path, f"http://{host}/") for host in ("a.example", "b.example:8080"))
+    keys = [NoteVerifier(name="a.example", public=bytes(range(32)))]
+    here.pin(keys)
+    assert (here.pinned(), there.pinned()) == (keys, [])
+    folder = here.game(UUID(int=7))
+    assert {mode(part) for part in (folder, folder.parent, folder / "receipts")} == {0o700}
+    (here.folder / "server.keys").write_text("no keys")
+    with pytest.raises(BadFile):
+        here.pinned()

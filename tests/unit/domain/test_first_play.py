@@ -1,0 +1,147 @@
+"""Who opens, and with what, in cases that no deal of the catalogue brings about."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.cards import Rank
+from service.domain.first_play import may_open, opener_of, qualifying, worst_card
+from service.domain.game import Game, SeatState, new_game
+from service.domain.legal import opens_first_come
+from service.domain.ruleset import Opener, OpeningPlay, OpeningSettings, Ruleset
+from service.domain.timeouts import default_opener
+from tests.changed import replace
+from tests.rules.phrases import play
+from tests.rules.scenario import moves, refused, scenario
+from tests.rules.tables import all_ready, cards, created, dealt, rules, table
+
+MOREHEAD, QUEEN, SHITHEAD = rules("morehead"), rules("covered-queen"), rules("shithead")
+THREES = rules("threes")
+
+
+def holding(ruleset: Ruleset, *hands: str, up: tuple[str, ...] = (), dealer: int = 0) -> Game:
+    """Return a game in which the seats hold these cards and play is to begin."""
+    tables = (*up, *("" for _ in hands[len(up) :]))
+    seats = tuple(
+        SeatState(hand=cards(hand), up=tuple((card,) for card in cards(shown)))
+        for hand, shown in zip(hands, tables, strict=True)
+    )
+    return replace(new_game(created(ruleset, len(hands))), seats=seats, dealer=dealer)
+
+
+def opening_by(ruleset: Ruleset, ranks: str) -> Ruleset:
+    """Return the rules with another list of the ranks that open."""
+    opening = replace(ruleset.opening, ranks=tuple(Rank(r) for r in ranks))
+    return replace(ruleset, opening=opening)
+
+
+def test_who_qualifies_and_by_which_rank() -> None:
+    """M4: a face-up three, else a three in hand, then fours likewise; T3: the hand alone."""
+    on_table = holding(MOREHEAD, "3c", "9c", "9d", up=("", "3d", "3h"))
+    assert qualifying(on_table) == ((1, 2), "3")
+    in_hand = holding(MOREHEAD, "3c", "9c", "9d", up=("", "4d", "4h"))
+    assert qualifying(in_hand) == ((0,), "3")
+    assert qualifying(holding(THREES, "4c", "9c", "4d", up=("", "3d", "3h"))) == ((0, 2), "4")
+
+
+def test_where_nobody_qualifies_everybody_does() -> None:
+    """T3, with jokers or ranks that do not count: the first rank of the list is asked for."""
+    game = holding(opening_by(THREES, "34"), "9c", "9d")
+    assert qualifying(game) == ((0, 1), "3")
+
+
+def test_the_first_that_qualifies_left_of_the_dealer_opens_for_the_silent() -> None:
+    """Time-outs: at a first-come opening."""
+    hands = ("3c", "9c", "3d", "3h")
+    assert [default_opener(holding(THREES, *hands, dealer=d)) for d in range(4)] == [2, 2, 3, 0]
+    assert default_opener(holding(THREES, "3c", "3d", dealer=0)) == 1
+    assert default_opener(holding(THREES, "3c", "3d", dealer=1)) == 0
+
+
+def test_equal_worst_cards_are_judged_by_who_sits_nearest_to_the_dealers_left() -> None:
+    """S3: equal cards of two decks; the dealer is the last."""
+    assert worst_card(holding(QUEEN, "4c", "4c/2", "9c")) == (1, "4c/2")
+    assert worst_card(holding(QUEEN, "4c/2", "9c", "4c", dealer=1)) == (2, "4c")
+    assert worst_card(holding(QUEEN, "9d", "4c/2 4c")) == (1, "4c")
+    assert worst_card(holding(QUEEN, "9d", "4s 4h 4c")) == (1, "4c")
+
+
+def test_a_card_that_does_not_count_is_better_than_all_that_do() -> None:
+    """S3, with jokers or a shorter list: such cards are judged by the place alone."""
+    short = opening_by(QUEEN, "4")
+    assert worst_card(holding(short, "9c", "4s", "9d")) == (1, "4s")
+    for dealer, first in ((0, 1), (1, 2), (2, 0)):
+        assert worst_card(holding(short, "9c", "5c", "6d", dealer=dealer))[0] == first
+    assert worst_card(holding(QUEEN, "X1", "3s")) == (1, "3s")
+
+
+def test_the_opening_play_holds_either_of_two_equal_cards() -> None:
+    """S3: that very card, either of two equal ones in one hand, and not one of another suit."""
+    at = table(hands=["4c 4c/2 4d 9h", "9c"], first_turn=True, decks=2)
+    for laid in ("4c", "4c/2", "4d 4c/2"):
+        scenario(QUEEN, given=at, when=play(0, laid))
+    scenario(QUEEN, given=at, when=play(0, "4d"), then=refused("S3"))
+    second = table(hands=["4c/2 4d 9h", "9c"], first_turn=True, decks=2)
+    scenario(QUEEN, given=second, when=play(0, "4c/2 4d"))
+
+
+def test_where_no_card_counts_the_seat_left_of_the_dealer_opens() -> None:
+    """P5, with a list of ranks that nobody was dealt."""
+    short = opening_by(SHITHEAD, "2")
+    for dealer in range(3):
+        hands, up = ["Kc Qc Jc", "Kd Qd Jd", "Kh Qh Jh"], ["8c 8d 8h", "9c 9d 9h", "6c 6d 6h"]
+        game, _ = dealt(short, seats=3, dealer=dealer, hands=hands, up=up)
+        assert opener_of(game) == (dealer + 1) % 3
+
+
+def test_where_nobody_threw_the_seat_left_of_the_dealer_opens() -> None:
+    """R, without a rank that is thrown."""
+    reverse = rules("reverse")
+    quiet = replace(reverse, deal=replace(reverse.deal, throws=()))
+    game, events = dealt(quiet, seats=3, dealer=1)
+    assert (len(events), opener_of(game)) == (1, 2)
+
+
+def test_only_after_a_deal_can_anybody_open() -> None:
+    """The dealer may be drawn; until then nobody sits left of one."""
+    with pytest.raises(ValueError, match="dealt"):
+        opener_of(replace(holding(rules("leeds"), "3c", "4c"), dealer=None))
+
+
+def test_who_may_open() -> None:
+    """The seat on turn, or at a first-come opening every seat that qualifies."""
+    game = holding(THREES, "3c", "9c", "3d")
+    assert [may_open(game, seat) for seat in range(3)] == [True, False, True]
+    named = replace(game, turn=1)
+    assert [may_open(named, seat) for seat in range(3)] == [False, True, False]
+
+
+def test_first_come_openings_are_known_as_such() -> None:
+    """T3, M4: first come, first served."""
+    first_come = {opener for opener in Opener if opens_first_come(holding(_opened(opener), "3c"))}
+    assert first_come == {Opener.FIRST_COME_HAND, Opener.FIRST_COME_TABLE}
+
+
+def test_with_companions_the_first_cards_laid_are_of_the_rank_that_opens() -> None:
+    """T3 with L17: fives and their companions, where a five lets the seat open."""
+    leeds = rules("leeds")
+    opening = OpeningSettings(
+        opener=Opener.FIRST_COME_HAND, ranks=(Rank("5"),), play=OpeningPlay.THAT_RANK
+    )
+    at = table(hands=["5c 6c 7c", "9c"], turn=None, first_turn=True)
+    fives_open = replace(leeds, opening=opening)
+    scenario(fives_open, given=at, when=play(0, "5c 6c"))
+    scenario(fives_open, given=at, when=play(0, "6c"), then=refused())
+
+
+def _opened(opener: Opener) -> Ruleset:
+    return replace(THREES, opening=replace(THREES.opening, opener=opener))
+
+
+def test_a_run_is_no_opening_of_one_rank() -> None:
+    """T3: the opening play is one or more cards of that rank, also where runs are played."""
+    runs = replace(THREES, turn=replace(THREES.turn, runs=True))
+    game, _ = dealt(runs, seats=2, hands=["3c 4c 3d", "Kd Qd Jd"])
+    game = all_ready(game)
+    assert moves(runs, game) == {"3c", "3d", "3c 3d"}
+    scenario(runs, given=game, when=play(0, "3c 4c"), then=refused("T3"))

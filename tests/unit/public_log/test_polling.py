@@ -1,0 +1,44 @@
+"""The health of a program that looks at a log again and again."""
+
+from __future__ import annotations
+
+import json
+import threading
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from service.public_log.polling import SHORTEST, Poller, health_server
+
+
+def fail() -> None:
+    raise RecursionError("too deep")
+
+
+def test_failures_are_counted_and_a_standstill_is_not_healthy() -> None:
+    time, said = [0.0], list[str]()
+    poller = Poller(every=1, tell=said.append, clock=lambda: time[0])
+    assert poller.run(lambda: None)
+    assert [poller.run(fail) for _ in range(3)] == [False] * 3
+    assert said[-1] == "the log cannot be read: too deep (3 in a row)"
+    well, facts = poller.health()
+    assert (well, facts["looks"], facts["failed"], facts["failed_in_a_row"]) == (True, 4, 3, 3)
+    time[0] = SHORTEST + 1
+    assert not poller.health()[0], "as well where the thread of the looks is gone"
+    assert poller.run(lambda: None)
+    assert poller.health()[0]
+
+
+def test_a_standstill_is_answered_with_503() -> None:
+    time = [0.0]
+    poller = Poller(every=1, tell=lambda _said: None, clock=lambda: time[0])
+    with health_server(poller, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/healthz"
+        with urlopen(url, timeout=5) as answer:
+            assert json.loads(answer.read())["status"] == "ok"
+        time[0] = SHORTEST + 1
+        with pytest.raises(HTTPError, match="503"):
+            urlopen(url, timeout=5)
+        server.shutdown()

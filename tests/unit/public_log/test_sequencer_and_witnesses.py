@@ -1,0 +1,289 @@
+"""The sequencer between its witnesses: faulty, slow, away, and right when they contradict it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.application.signing import verifiers_of
+from service.bootstrap import Services, compose
+from service.keys.keyring import Keyring
+from service.public_log.sequencer import LogBroken, SignedFile
+from service.public_log.witness import Witness, WitnessState, witness_server
+from service.public_log.witness_client import PATIENCE, RemoteWitness, parse_witnesses
+from service.shx.tlog.cosignature import Cosigner
+from tests.malformed import CUT, DEEP, ICY, SEEN_MORE, malformed
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
+from workers.sequencer import LogSequencer
+
+ORIGIN = "tests.example"
+REFUSED = b"HTTP/1.1 422 Unprocessable Entity\r\nContent-Length: 0\r\n\r\n"
+
+
+class Watched:
+    """A log in memory, the sequencer's process over it, and what lasts beyond a restart."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = MemoryLog()
+        self.keyring = Keyring.generate()
+        self.memory: SignedFile | None = SignedFile(folder / "log.checkpoint")
+
+    def services(self, witnesses: tuple[RemoteWitness, ...], quorum: int = 0) -> Services:
+        store = MemoryStore()
+        return compose(
+            store=store,
+            directory=MemoryDirectory(store),
+            keyring=self.keyring,
+            origin=ORIGIN,
+            log_store=self.log,
+            witnesses=witnesses,
+            witness_quorum=quorum,
+            signed=self.memory,
+        )
+
+    def started(self, *witnesses: RemoteWitness, quorum: int = 0) -> LogSequencer:
+        """Return a new process of the sequencer."""
+        return LogSequencer(self.services(witnesses, quorum))
+
+    def asks(self, *games: int) -> None:
+        for game in games:
+            self.log.ask(UUID(int=game), 1, bytes(32))
+
+    def set_back(self, *games: int) -> None:
+        """Put an older copy of the database back, and lose what was remembered of newer ones."""
+        self.log.__init__()  # type: ignore[misc] # the same log, an older copy of it
+        self.memory = SignedFile(self.folder / "another" / "log.checkpoint")
+        (self.folder / "another").mkdir()
+        self.asks(*games)
+
+    @property
+    def signed(self) -> int:
+        found = self.log.published()
+        return 0 if found is None else found.size
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path)
+
+
+class Honest:
+    """A witness of this project, which can be away."""
+
+    def __init__(self, folder: Path, keyring: Keyring, number: int) -> None:
+        cosigner = Cosigner(name=f"w.example/{number}", key=Ed25519PrivateKey.generate())
+        self._witness = Witness(
+            cosigner=cosigner,
+            logs={ORIGIN: [verifiers_of(keyring, ORIGIN)[0]]},
+            state=WitnessState(folder / f"witness-{number}.state"),
+            now=time.time,
+        )
+        self._server = witness_server(self._witness, "127.0.0.1", 0)
+        port = self._server.server_port
+        self._server.server_close()
+        self.remote = RemoteWitness(url=f"http://127.0.0.1:{port}", verifier=cosigner.verifier)
+        self._port = port
+
+    def come(self) -> None:
+        self._server = witness_server(self._witness, "127.0.0.1", self._port)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def go(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def honest(watched: Watched) -> Iterator[Callable[[], Honest]]:
+    with ExitStack() as stack:
+        made: list[Honest] = []
+
+        def make() -> Honest:
+            one = Honest(watched.folder, watched.keyring, len(made))
+            made.append(one)
+            one.come()
+            stack.callback(one.go)
+            return one
+
+        yield make
+
+
+def faulty(url: str) -> RemoteWitness:
+    key = Cosigner(name="faulty.example/1", key=Ed25519PrivateKey.generate())
+    return RemoteWitness(url=url, verifier=key.verifier)
+
+
+@pytest.mark.parametrize("answer", [ICY, CUT, DEEP, SEEN_MORE, REFUSED, b""])
+def test_a_faulty_witness_is_a_fault_of_that_one_alone(
+    watched: Watched, honest: Callable[[], Honest], answer: bytes
+) -> None:
+    """At the start as well as later: the log is signed, and the other witness cosigns."""
+    good = honest()
+    with malformed() as server:
+        server.answer = answer
+        bad = faulty(server.url)
+        for game in (1, 2, 3):
+            watched.asks(game)
+            process = watched.started(bad, good.remote)
+            assert process.one_round() == 1
+            assert watched.signed == game
+            assert process.ask_once(bad) > process.ask_once(good.remote)
+            published = watched.log.published()
+            assert published is not None and len(published.cosignatures) == 1
+        assert server.asked > 0
+
+
+def test_a_witness_that_answers_a_byte_at_a_time_holds_up_nothing(watched: Watched) -> None:
+    watched.asks(1)
+    with malformed() as slow, malformed() as slower:
+        for server in (slow, slower):
+            server.answer = b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 15
+            server.pause = 1.0
+        bad = (faulty(slow.url), faulty(slower.url))
+        assert watched.started().one_round() == 1
+        watched.asks(2)
+        began = time.monotonic()
+        process = watched.started(*bad)
+        assert process.one_round() == 1
+        assert time.monotonic() - began < PATIENCE + 3, "both at once, and each at its deadline"
+    assert watched.signed == 2
+
+
+def test_a_larger_size_with_a_checkpoint_signed_here_stops_the_log(
+    watched: Watched, honest: Callable[[], Honest]
+) -> None:
+    good = honest()
+    watched.asks(1, 2, 3)
+    process = watched.started(good.remote)
+    process.one_round()
+    assert process.ask_once(good.remote) < 5
+    watched.set_back(1, 2)
+    watched.memory = None
+    watched.started().one_round()  # as without any guard
+    assert watched.signed == 2
+    watched.asks(4)
+    process = watched.started(good.remote)
+    assert process.one_round() == 0
+    assert watched.signed == 2
+
+
+def test_a_witness_that_was_down_at_the_start_stops_the_log_later(
+    watched: Watched, honest: Callable[[], Honest]
+) -> None:
+    """The log was set back while its only witness was away; its proof counts when it comes."""
+    good = honest()
+    watched.asks(1, 2, 3)
+    process = watched.started(good.remote)
+    process.one_round()
+    process.ask_once(good.remote)
+    good.go()
+    watched.set_back(1, 2)
+    process = watched.started(good.remote)
+    assert process.one_round() == 2
+    assert watched.signed == 2, "nobody could know"
+    good.come()
+    assert process.ask_once(good.remote) > 5
+    watched.asks(5)
+    process.one_round()
+    assert watched.signed == 2
+    with pytest.raises(LogBroken, match="a witness has shown a checkpoint of 3 leaves"):
+        watched.services((good.remote,)).sequencer.run_once()
+    good.go()
+    process = watched.started(good.remote)
+    process.one_round()
+    assert watched.signed == 2, "also after a restart, and with the witness away again"
+    good.come()
+
+
+def test_the_log_goes_on_once_it_continues_what_the_witness_saw(
+    watched: Watched, honest: Callable[[], Honest]
+) -> None:
+    good = honest()
+    watched.asks(1, 2, 3)
+    process = watched.started(good.remote)
+    process.one_round()
+    process.ask_once(good.remote)
+    newest = watched.log
+    good.go()
+    watched.log = MemoryLog()
+    watched.memory = SignedFile(watched.folder / "log.other")
+    watched.asks(1)
+    process = watched.started()
+    process.one_round()
+    good.come()
+    assert watched.started(good.remote).one_round() == 0
+    watched.log = newest
+    watched.asks(4)
+    assert watched.started(good.remote).one_round() == 1
+    assert watched.signed == 4
+    assert watched.memory.contradiction() is None
+
+
+@pytest.mark.parametrize(("quorum", "up", "signed"), [(0, 0, 2), (2, 1, 1), (2, 2, 2), (3, 2, 1)])
+def test_so_many_witnesses_have_to_agree_before_anything_is_signed(
+    watched: Watched, honest: Callable[[], Honest], quorum: int, up: int, signed: int
+) -> None:
+    three = [honest() for _ in range(3)]
+    remotes = [one.remote for one in three]
+    watched.asks(1)
+    process = watched.started(*remotes)
+    process.one_round()
+    for away in three[up:]:
+        away.go()
+    watched.asks(2)
+    process = watched.started(*remotes, quorum=quorum)
+    process.one_round()
+    assert watched.signed == signed
+    for away in three[up:]:
+        away.come()
+    process.one_round()
+    assert watched.signed == 2, "as soon as they are back"
+
+
+def test_a_lost_database_is_noticed_by_the_witness_of_the_old_one(
+    watched: Watched, honest: Callable[[], Honest]
+) -> None:
+    """A new, empty database under the same name and keys: not even the first leaf is signed."""
+    good = honest()
+    watched.asks(1, 2, 3)
+    process = watched.started(good.remote)
+    process.one_round()
+    process.ask_once(good.remote)
+    watched.set_back(7)
+    process = watched.started(good.remote)
+    assert process.one_round() == 0
+    assert watched.signed == 0
+
+
+def test_a_lost_log_checkpoint_stops_a_log_that_has_been_signed(watched: Watched) -> None:
+    watched.asks(1)
+    assert watched.started().one_round() == 1
+    path = watched.folder / "log.checkpoint"
+    kept = path.read_bytes()
+    path.unlink()
+    watched.asks(2)
+    assert watched.started().one_round() == 0
+    assert (watched.signed, path.exists()) == (1, False)
+    path.write_bytes(kept)
+    process = watched.started()
+    assert process.one_round() == 1
+    path.unlink()
+    watched.asks(3)
+    process.one_round()
+    assert watched.signed == 2, "nor is it lost unnoticed while the process runs"
+
+
+def test_the_setting_may_name_a_monitoring_prefix() -> None:
+    key = str(faulty("").verifier)
+    [one] = parse_witnesses(f"{key} https://w.example/submit/ https://w.example/")
+    assert (one.url, one.monitoring) == ("https://w.example/submit", "https://w.example")

@@ -1,0 +1,66 @@
+"""A page has the general statements that can apply in its ruleset, and none that contradicts it."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.rulesets.applying import APPLIES
+from service.rulesets.catalogue import catalogue, definition
+from service.rulesets.custom import custom_definition
+from service.rulesets.rules_page import as_text, rules_page
+from service.rulesets.statements import model
+
+
+def shared(identity: str) -> set[str]:
+    """Return the ids of the general statements on a page."""
+    return {statement.id for statement in rules_page(definition(identity)).common}
+
+
+def test_what_cannot_apply_is_not_on_the_page() -> None:
+    gone = {"1-first-come", "1-stacks", "1-try", "1-previous", "1-along", "1-duties", "1-windows"}
+    assert gone & shared("leeds") == set()
+    assert "1-pass" in shared("leeds"), "whoever has only fives passes"
+    assert {"1-pass", "1-run", "1-skip"} & shared("shithead") == set()
+    assert "1-try" in shared("egilsson")
+    assert "1-first-come" in shared("threes")
+    assert "1-stacks" in shared("karma-radford")
+    assert "1-previous" in shared("reverse"), "of its second hands"
+    assert "1-duties" in shared("smeghead")
+
+
+def test_a_blind_card_that_is_not_shown_is_seen_by_nobody_on_the_page() -> None:
+    assert "Everyone sees" not in as_text(rules_page(definition("leeds")))
+    assert "Everyone sees" in as_text(rules_page(definition("shithead")))
+
+
+def test_a_page_of_ones_own_follows_its_settings() -> None:
+    changes = {"turn": {"try_stock": "when_unable"}, "burn": {"set_size": 3}}
+    page = rules_page(custom_definition(definition("shithead"), "Own", changes))
+    ids = {statement.id for statement in page.common}
+    assert "1-try" in ids
+    assert "1-set" not in ids, "four or more do not burn here"
+
+
+def test_extensions_of_the_source_are_marked_as_readings() -> None:
+    extended = (("leeds", "L9", "from whatever zone"), ("morehead", "M4", "one rank from the hand"))
+    for identity, rule, words in extended:
+        [found] = [s for s in definition(identity).statements if s.id == rule and words in s.text]
+        assert found.reading
+    assert any("It clears nothing" in s.text for s in definition("threes").statements)
+
+
+def test_every_condition_of_the_model_is_known_and_holds_somewhere_and_not_everywhere() -> None:
+    asked = {statement.applies for statement in model().statements} - {""}
+    assert asked == set(APPLIES)
+    rules = [one.ruleset({}, hand=hand) for one in catalogue().values() for hand in (1, 2)]
+    for name in asked - {"exchange", "set"}:
+        assert {APPLIES[name](rule) for rule in rules} == {True, False}, name
+
+
+@pytest.mark.parametrize("identity", list(catalogue()))
+def test_statements_that_a_ruleset_cites_are_on_its_page(identity: str) -> None:
+    """Where a refusal of the ruleset names a statement, its players find it on the page."""
+    one = definition(identity)
+    on_page = {s.id for s in (*one.statements, *rules_page(one).common)}
+    settings = {rule for name, rule in one.cites.items() if not rule.startswith("1-")}
+    assert settings <= on_page

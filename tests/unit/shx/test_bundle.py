@@ -1,0 +1,302 @@
+"""Evidence bundles: what goes in comes out, and the tricks that a ZIP can play."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.shx import strict_zip
+from service.shx.bundle import read_bundle, read_log, write_bundle
+from service.shx.canonical import RecordError, canonical
+from service.shx.hashing import sha256
+from service.shx.strict_zip import NotABundle, read_zip, write_zip
+
+SAMPLE = Path(__file__).parents[2] / "golden" / "samples" / "shithead-aborted.jsonl"
+LOG = SAMPLE.read_bytes()
+LINES = tuple(LOG.splitlines())
+FILES = {"receipts/000006.note": b"a note\n", "refusals.jsonl": b"{}\n", "dispute/1.json": b"{}"}
+
+
+def manifest(files: Mapping[str, bytes], /, **change: Any) -> bytes:
+    listed = {
+        name: {"sha256": sha256(data).hex(), "size": len(data)} for name, data in files.items()
+    }
+    value = {
+        "v": 1,
+        "game": json.loads(LINES[0])["game"],
+        "profile": "public",
+        "made_at": json.loads(LINES[-1])["at"],
+        "files": listed,
+    }
+    return canonical({**value, **change})
+
+
+def refused(data: bytes, match: str) -> None:
+    with pytest.raises(NotABundle, match=match):
+        read_bundle(data)
+
+
+def zipped(prepare: Callable[[zipfile.ZipFile], None]) -> bytes:
+    """A ZIP with a good log and manifest, and whatever `prepare` puts in beside them."""
+    out = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(out, "w") as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr("events.jsonl", LOG)
+        archive.writestr("manifest.json", manifest({"events.jsonl": LOG}))
+        prepare(archive)
+    return out.getvalue()
+
+
+def test_what_is_written_is_read_again() -> None:
+    bundle = read_log(write_bundle(LINES, profile="seat-12", files=FILES))
+    assert bundle.lines == LINES
+    assert bundle.files == FILES
+    assert bundle.receipts == (b"a note\n",)
+    assert (str(bundle.game), bundle.profile) == (json.loads(LINES[0])["game"], "seat-12")
+    assert bundle.made_at == json.loads(LINES[-1])["at"]
+
+
+def test_equal_content_gives_equal_bytes() -> None:
+    backwards = dict(reversed(FILES.items()))
+    assert write_bundle(LINES, files=FILES) == write_bundle(LINES, files=backwards)
+
+
+def test_the_archive_is_stored_sorted_and_without_a_date() -> None:
+    with zipfile.ZipFile(io.BytesIO(write_bundle(LINES, files=FILES))) as archive:
+        entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    assert names == sorted([*FILES, "events.jsonl", "manifest.json"])
+    assert {entry.compress_type for entry in entries} == {zipfile.ZIP_STORED}
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_a_plain_log_is_read_with_or_without_its_last_newline() -> None:
+    assert read_log(LOG).lines == read_log(LOG.rstrip(b"\n")).lines == LINES
+    assert read_log(LOG).game is None
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"[]", b"PK", b"\x1f\x8b"])
+def test_other_files_are_no_bundles(data: bytes) -> None:
+    with pytest.raises(NotABundle):
+        read_log(data)
+
+
+def test_an_ordinary_zip_of_the_same_files_is_read_as_well() -> None:
+    assert read_bundle(zipped(lambda archive: None)).lines == LINES
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../x",
+        "dispute/../x",
+        "/etc/passwd",
+        "dispute//x",
+        "dispute/./x",
+        "dispute\\x",
+        "c:x",
+        "dispute/",
+        "dispute/.x",
+        "dispute/\u00e9",
+        "dispute/" + "x" * 200,
+    ],
+)
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    refused(zipped(lambda archive: archive.writestr(name, b"")), "not a name|not a plain file")
+    with pytest.raises(RecordError):
+        write_bundle(LINES, files={name: b""})
+
+
+@pytest.mark.parametrize("name", ["extra.txt", "receipts/a.txt", "receipts/a/b.note", "log/x"])
+def test_a_file_that_no_bundle_has_is_refused_even_if_listed(name: str) -> None:
+    files = {"events.jsonl": LOG, name: b"x"}
+    refused(write_zip({**files, "manifest.json": manifest(files)}), "not a file that a bundle may")
+    with pytest.raises(RecordError):
+        write_bundle(LINES, files={name: b"x"})
+
+
+def test_the_log_and_the_manifest_are_not_files_beside() -> None:
+    for name in ("events.jsonl", "manifest.json"):
+        with pytest.raises(RecordError):
+            write_bundle(LINES, files={name: b""})
+
+
+def test_the_same_name_twice_is_refused() -> None:
+    refused(zipped(lambda archive: archive.writestr("events.jsonl", LOG)), "twice")
+
+
+def test_compression_is_refused() -> None:
+    def prepare(archive: zipfile.ZipFile) -> None:
+        archive.writestr("dispute/a", b"a" * 99, compress_type=zipfile.ZIP_DEFLATED)
+
+    refused(zipped(prepare), "compressed")
+
+
+@pytest.mark.parametrize("mode", [stat.S_IFLNK | 0o777, stat.S_IFIFO | 0o644, stat.S_IFDIR | 0o755])
+def test_links_and_other_things_that_are_no_files_are_refused(mode: int) -> None:
+    def prepare(archive: zipfile.ZipFile) -> None:
+        info = zipfile.ZipInfo("dispute/a")
+        info.create_system, info.external_attr = 3, mode << 16
+        archive.writestr(info, b"/etc/passwd")
+
+    refused(zipped(prepare), "not a plain file")
+
+
+def test_a_file_that_is_not_listed_or_listed_and_not_there_is_refused() -> None:
+    refused(zipped(lambda archive: archive.writestr("dispute/a", b"")), "lists other files")
+    only = manifest({"events.jsonl": LOG, "dispute/a": b""})
+    refused(write_zip({"events.jsonl": LOG, "manifest.json": only}), "lists other files")
+
+
+def test_a_file_that_is_not_the_one_listed_is_refused() -> None:
+    other = LOG.replace(b"02:46", b"02:47")
+    listed = manifest({"events.jsonl": LOG})
+    refused(write_zip({"events.jsonl": other, "manifest.json": listed}), "hash differs")
+    refused(write_zip({"events.jsonl": LOG + b"\n", "manifest.json": listed}), "hash differs")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"v": 2}, "unknown version 2"),
+        ({"v": True}, "manifest"),
+        ({"v": "1"}, "version"),
+        ({"profile": "seat-64"}, "profile"),
+        ({"profile": "seat-01"}, "profile"),
+        ({"made_at": "today"}, "made_at"),
+        ({"game": "x"}, "game"),
+        ({"files": []}, "files"),
+        ({"more": 1}, "added"),
+    ],
+)
+def test_a_manifest_of_another_shape_is_refused(change: dict[str, Any], match: str) -> None:
+    files = {"events.jsonl": LOG}
+    refused(write_zip({**files, "manifest.json": manifest(files, **change)}), match)
+
+
+def test_a_manifest_must_be_there_and_canonical_and_an_object() -> None:
+    files = {"events.jsonl": LOG}
+    refused(write_zip(files), "no manifest")
+    refused(write_zip({**files, "manifest.json": manifest(files) + b"\n"}), "canonical")
+    refused(write_zip({**files, "manifest.json": b"[]"}), "not an object")
+    refused(write_zip({"manifest.json": manifest({})}), "no events")
+    refused(write_zip({}), "no manifest")
+
+
+def test_bytes_before_after_or_between_the_entries_are_refused() -> None:
+    good = write_bundle(LINES)
+    for bad in (b"#!/bin/sh\n" + good, good + b"\0", good[:-1], good[:-2] + b"\x01\x00x"):
+        with pytest.raises(NotABundle):
+            read_bundle(bad)
+    end = good.rindex(b"PK\x05\x06")
+    start = struct.unpack_from("<I", good, end + 16)[0]
+    moved = bytearray(good[:start] + b"gap!" + good[start:])
+    struct.pack_into("<I", moved, end + 4 + 16, start + 4)
+    refused(bytes(moved), "between the last entry")
+
+
+def test_a_directory_of_another_size_than_told_is_refused() -> None:
+    good = bytearray(write_bundle(LINES))
+    at = good.rindex(b"PK\x05\x06") + 12
+    struct.pack_into("<I", good, at, struct.unpack_from("<I", good, at)[0] - 1)
+    refused(bytes(good), "with gaps")
+
+
+def test_a_header_that_tells_another_story_than_the_directory_is_refused() -> None:
+    good = write_bundle(LINES)
+    refused(good.replace(b"events.jsonl", b"events.jsonX", 1), "differ")
+    refused(good[:14] + b"\0\0\0\0" + good[18:], "differ")
+
+
+def with_extra(field: bytes) -> bytes:
+    """Return a good archive but for an extra field of its log."""
+    out = io.BytesIO()
+    info = zipfile.ZipInfo("events.jsonl")
+    info.extra = field
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(info, LOG)
+        archive.writestr("manifest.json", manifest({"events.jsonl": LOG}))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", [0x0001, 0x7075, 0x554E], ids=["zip64", "name", "other name"])
+def test_an_extra_field_by_which_some_readers_take_another_name_or_size_is_refused(
+    kind: int,
+) -> None:
+    """Info-ZIP takes the name in field 0x7075 for the file's; this reader would not."""
+    other = b"\x01" + struct.pack("<I", zlib.crc32(b"events.jsonl")) + b"another.jsonl"
+    refused(with_extra(struct.pack("<2H", kind, len(other)) + other), "extra field")
+
+
+@pytest.mark.parametrize("field", [b"UT", b"UT\x05\x00\x01", b"UT\xff\xff\x01\x00\x00\x00\x00"])
+def test_an_extra_field_that_ends_elsewhere_is_refused(field: bytes) -> None:
+    refused(with_extra(field), "extra field")
+
+
+def test_times_and_owners_in_extra_fields_change_nothing() -> None:
+    """What ordinary programs write beside a file."""
+    time = struct.pack("<2HBI", 0x5455, 5, 1, 0)
+    assert read_bundle(with_extra(time)).lines == LINES
+
+
+def test_damage_is_seen() -> None:
+    good = write_bundle(LINES)
+    refused(good.replace(b"no_entropy", b"no_Entropy"), "damaged")
+
+
+def test_two_entries_over_the_same_bytes_are_refused() -> None:
+    good = zipped(lambda archive: archive.writestr("dispute/a", b"abc"))
+    end = good.rindex(b"PK\x05\x06")
+    last = good.rindex(b"PK\x01\x02")
+    forged = bytearray(good)
+    struct.pack_into("<I", forged, last + 42, 0)
+    assert end > last
+    refused(bytes(forged), "does not begin where")
+
+
+def test_cut_or_scrambled_archives_are_refused_and_never_crash() -> None:
+    good = write_bundle(LINES, files=FILES)
+    for end in range(0, len(good), 7):
+        with pytest.raises(NotABundle):
+            read_bundle(good[:end])
+    directory = struct.unpack_from("<I", good, good.rindex(b"PK\x05\x06") + 16)[0]
+    for at in [*range(30), *range(directory, len(good))]:
+        broken = bytearray(good)
+        broken[at] ^= 0xFF
+        try:
+            read_bundle(bytes(broken))
+        except NotABundle:
+            continue
+
+
+def test_too_many_entries_and_too_many_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = write_bundle(LINES, files=FILES)
+    monkeypatch.setattr(strict_zip, "MAX_ENTRIES", 4)
+    refused(good, "more than 4 entries")
+    with pytest.raises(NotABundle):
+        write_bundle(LINES, files=FILES)
+    monkeypatch.setattr(strict_zip, "MAX_TOTAL", 100)
+    with pytest.raises(NotABundle, match="more than 100 bytes"):
+        read_zip(good)
+
+
+def test_too_many_events_are_refused() -> None:
+    with pytest.raises(NotABundle, match="100000 events"):
+        read_log(b"{}\n" * 100_001)
+
+
+def test_a_bundle_has_a_log_and_a_profile() -> None:
+    with pytest.raises(RecordError):
+        write_bundle([])
+    with pytest.raises(RecordError):
+        write_bundle(LINES, profile="seat-x")

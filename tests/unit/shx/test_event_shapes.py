@@ -1,0 +1,270 @@
+"""The closed set of fields: what a valid event must not lose, gain or bend."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from service.shx.canonical import RecordError
+from service.shx.event_shapes import EVENT_TYPES, check_event
+from tests.tamper import LOGS, sample
+
+FREE = {"options", "settings"}
+WRONG: tuple[Any, ...] = (True, 0.0, -7, "", {"a": 1}, [[[]]])
+
+
+def shape(value: Any) -> str:
+    if isinstance(value, dict):
+        return str({key: shape(item) for key, item in sorted(value.items())})
+    if isinstance(value, list):
+        return str([shape(item) for item in value[:1]])
+    return type(value).__name__
+
+
+def specimens() -> list[dict[str, Any]]:
+    """One event of every shape that the samples have, and of the type that they lack."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in LOGS:
+        for line in path.read_text().splitlines():
+            event = json.loads(line)
+            variant = [event["data"].get(name) for name in ("zone", "reason", "cause")]
+            found.setdefault(f"{event['type']} {variant} {shape(event)}", event)
+    passed = next(e for e in found.values() if e["type"] == "seat_ready" and "auth" not in e)
+    data = {"seat": passed["data"]["seat"], "reason": "no_play", "turn": 1}
+    found["turn_passed"] = {**passed, "type": "turn_passed", "data": data}
+    return list(found.values())
+
+
+SPECIMENS = specimens()
+
+
+def objects(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where the closed objects in an event stand."""
+    if isinstance(value, dict):
+        yield path
+        for key, item in value.items():
+            if key not in FREE:
+                yield from objects(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value[:2]):
+            yield from objects(item, (*path, index))
+
+
+def at(event: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        event = event[step]
+    return event
+
+
+def of(kind: str, **want: Any) -> dict[str, Any]:
+    """A copy of a specimen of this type whose data has these values."""
+    for event in SPECIMENS:
+        if event["type"] == kind and want.items() <= event["data"].items():
+            return copy.deepcopy(event)
+    raise AssertionError(kind)
+
+
+def refused(event: Any) -> str:
+    with pytest.raises(RecordError) as caught:
+        check_event(event)
+    return caught.value.code
+
+
+def test_there_is_a_specimen_of_every_type_and_each_passes() -> None:
+    assert {event["type"] for event in SPECIMENS} == EVENT_TYPES
+    for event in SPECIMENS:
+        check_event(event)
+
+
+def test_no_field_may_be_missing() -> None:
+    for event in SPECIMENS:
+        for path in objects(event):
+            for name in at(event, path):
+                if path == () and name == "auth":
+                    continue
+                less = copy.deepcopy(event)
+                del at(less, path)[name]
+                refused(less)
+
+
+def test_no_field_may_be_added() -> None:
+    for event in SPECIMENS:
+        for path in objects(event):
+            more = copy.deepcopy(event)
+            at(more, path)["name"] = None
+            refused(more)
+
+
+def test_no_field_takes_a_value_of_another_kind() -> None:
+    for event in SPECIMENS:
+        for path in objects(event):
+            for name in at(event, path):
+                if name not in FREE:
+                    for wrong in WRONG:
+                        bent = copy.deepcopy(event)
+                        at(bent, path)[name] = wrong
+                        refused(bent)
+
+
+def test_another_version_and_another_type_are_told_apart() -> None:
+    event = of("seat_ready")
+    assert refused({**event, "v": 2}) == "unknown_version"
+    assert refused({**event, "v": 3}) == "unknown_version"
+    assert refused({**event, "v": True}) == "unknown_version"
+    assert refused({**event, "type": "seat_cheated"}) == "unknown_type"
+    assert refused([]) == "bad_field"
+
+
+@pytest.mark.parametrize("name", ["shithead", "shithead-aborted"])
+@pytest.mark.parametrize("v", [1, 2])
+def test_a_seal_has_the_fields_of_its_version_and_of_no_other(name: str, v: int) -> None:
+    """Version 2 names the refused attempts, version 1 does not know them."""
+    second = sample(f"{name.replace('shithead', 'shithead-v2')}").events
+    events = {1: sample(name).events, 2: second}
+    created, seal = events[v][0], events[v][-1]
+    check_event(created)
+    check_event(seal)
+    assert refused({**seal, "v": 3 - v}) == "bad_field"
+    check_event({**created, "v": 3 - v})  # the fields are the same
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("count", -1),
+        ("count", 200 * 64 + 1),
+        ("count", "2"),
+        ("count", None),
+        ("sha256", "af08"),
+        ("sha256", "AF" * 32),
+        ("sha256", None),
+        ("files", 1),
+    ],
+)
+def test_what_a_seal_says_of_refused_attempts_has_its_shape(name: str, value: Any) -> None:
+    seal = sample("shithead-v2").events[-1]
+    seal["data"]["refusals"][name] = value
+    assert refused(seal) == "bad_field"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("seat_ready", "at", "2026-11-21T02:46:00.10Z"),
+        ("seat_ready", "at", "2026-11-21T02:46:00.109447+00:00"),
+        ("seat_ready", "at", "2026-11-31T02:46:00.109447Z"),
+        ("seat_ready", "at", "2026-11-21T02:46:00.109447Z\n"),
+        ("seat_ready", "game", "5B7F90C3-5CCD-4995-9042-3B8B34D9AEF9"),
+        ("seat_ready", "game", "5b7f90c35ccd499590423b8b34d9aef9"),
+        ("seat_ready", "prev", "A" * 64),
+        ("seat_ready", "prev", "a" * 63),
+        ("seat_ready", "prev", "a" * 63 + "\n"),
+        ("seat_ready", "seq", 100_000),
+        ("seat_ready", "data/seat", 64),
+        ("entropy_revealed", "data/value", "00" * 31),
+        ("cards_drawn", "data/count", 0),
+        ("seat_out", "data/place", 0),
+        ("turn_passed", "data/reason", "tired"),
+        ("game_ended", "data/reason", "draw"),
+        ("game_aborted", "data/cause", "bored"),
+        ("cards_played", "data/direction", 0),
+        ("cards_played", "data/cards", []),
+        ("game_sealed", "data/deck", []),
+        ("game_sealed", "data/deck", ["Th", "10h"]),
+        ("game_sealed", "data/deck", ["7c/1"]),
+        ("game_sealed", "data/deck", ["7c/02"]),
+        ("game_sealed", "data/deck", ["X0"]),
+        ("game_sealed", "data/deck", ["X1/2"]),
+        ("game_sealed", "data/deck", ["??"]),
+        ("game_sealed", "data/deck", ["1c"]),
+        ("game_created", "data/hand", 0),
+        ("game_created", "data/turn_limit", 0),
+        ("game_created", "data/seats", []),
+        ("game_created", "data/dealer", 63),
+        ("game_created", "data/engine/name", "x" * 301),
+        ("game_created", "data/ruleset/options", {"a": ["x" * 301]}),
+        ("game_created", "data/ruleset/options", []),
+        ("game_created", "data/ruleset/id", "custom-0123456789abcdef"),
+        ("game_created", "data/deck/partial", ["A", "2"]),
+        ("game_created", "data/deck/partial", ["2", "2"]),
+        ("game_created", "data/deck/partial", ["10"]),
+        ("game_created", "data/deck/decks", 0),
+        ("game_created", "data/deck/decks", 2000),
+        ("game_created", "data/seats/0/key", "AAAA"),
+        ("game_created", "data/seats/0/key", "B" * 43 + "="),
+        ("game_created", "data/seats/0/entropy", "some"),
+        ("game_created", "data/seats/0/kind", "cat"),
+    ],
+)
+def test_a_value_out_of_its_limits_is_refused(kind: str, path: str, value: Any) -> None:
+    event = of(kind)
+    *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
+    at(event, tuple(steps))[last] = value
+    assert refused(event) == "bad_field"
+
+
+@pytest.mark.parametrize("code", ["Th", "7c/2", "Ac/12", "2s", "X1", "X12"])
+def test_codes_of_cards_are_read(code: str) -> None:
+    event = of("game_sealed")
+    event["data"]["deck"] = [code]
+    check_event(event)
+
+
+def test_only_a_card_that_nobody_saw_is_opened() -> None:
+    opening = of("cards_played", zone="down")["data"]["opening"]
+    for zone, change in [
+        ("hand", {"opening": opening}),
+        ("up", {"slot": 0}),
+        ("down", {"opening": None}),
+        ("down", {"slot": None}),
+        ("stock", {"opening": None}),
+        ("stock", {"slot": 1}),
+    ]:
+        event = of("cards_played", zone=zone)
+        event["data"] |= change
+        assert refused(event) == "bad_field"
+
+
+def test_people_have_no_name_here_and_bots_have_one() -> None:
+    event = of("game_created")
+    seats = event["data"]["seats"]
+    seats[0] |= {"kind": "human", "bot": "greedy"}
+    assert refused(event) == "bad_field"
+    seats[0] |= {"kind": "bot", "bot": None}
+    assert refused(event) == "bad_field"
+
+
+def test_a_swap_goes_pair_by_pair() -> None:
+    event = of("cards_swapped")
+    event["data"]["up"] = [*event["data"]["up"], "2c"]
+    assert refused(event) == "bad_field"
+
+
+def test_by_is_the_seat_that_acted_or_null() -> None:
+    ready = of("seat_ready")
+    ready.pop("auth", None)
+    check_event({**ready, "by": None})
+    assert refused({**ready, "by": ready["data"]["seat"] + 1}) == "bad_field"
+    assert refused({**of("game_ended"), "by": 0}) == "bad_field"
+    assert refused({**of("entropy_revealed"), "by": None}) == "bad_field"
+
+
+def test_only_a_players_own_act_is_signed() -> None:
+    signed = next(e for e in SPECIMENS if "auth" in e and e["type"] == "cards_played")
+    auth = signed["auth"]
+    assert refused({**signed, "by": None}) == "bad_field"
+    assert refused({**of("cards_drawn"), "auth": auth}) == "bad_field"
+    assert refused({**of("game_ended", reason="shithead"), "auth": auth}) == "bad_field"
+    assert refused({**of("entropy_revealed"), "auth": auth}) == "bad_field"
+    check_event({**of("game_ended", reason="forfeit"), "auth": auth})
+
+
+def test_the_refusal_says_where() -> None:
+    event = of("game_created")
+    event["data"]["seats"][1]["key"] = "?"
+    with pytest.raises(RecordError, match="/data/seats/1/key: not 32 bytes"):
+        check_event(event)

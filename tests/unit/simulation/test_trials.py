@@ -1,0 +1,73 @@
+"""Trial hands find rulesets that get stuck or never end, within their limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from schemas.settings import full_tree, merged
+from service.domain.events import Event
+from service.domain.evolve import evolve
+from service.domain.game import Game
+from service.rulesets.catalogue import catalogue, definition
+from service.rulesets.custom import custom_definition
+from service.simulation.trials import Limits, play_trials
+from tests.changed import replace
+
+
+@pytest.mark.parametrize("identity", catalogue())
+def test_the_rulesets_of_the_catalogue_pass(identity: str) -> None:
+    report = play_trials(definition(identity).settings({}), 3, Limits(seconds=20))
+    assert report.accepted, report
+    assert report.hands == 3
+
+
+def test_trials_repeat() -> None:
+    settings = definition("shithead").settings({})
+    assert play_trials(settings, 4) == play_trials(settings, 4)
+
+
+def test_an_opening_that_cannot_be_made_is_found() -> None:
+    """Whoever has a face-up three need not have one in the hand."""
+    stuck = merged(definition("morehead").settings({}), {"opening": {"play": "that_rank"}})
+    report = play_trials(full_tree(stuck), 30)
+    assert report.refusal is not None
+    assert "no legal move" in report.refusal or "opening" in report.refusal
+
+
+def test_hands_that_never_end_are_counted_and_refused() -> None:
+    report = play_trials(definition("shithead").settings({}), 4, Limits(actions_per_seat=1))
+    assert (report.hands, report.stalemates) == (4, 4)
+    assert report.refusal == "every trial hand ended in a stalemate"
+
+
+def test_a_trial_takes_no_more_time_than_it_is_given() -> None:
+    clock = iter(range(1000))
+    report = play_trials(
+        definition("shithead").settings({}), 50, Limits(seconds=10), now=lambda: next(clock)
+    )
+    assert report.hands == 0
+    assert report.refusal == "no trial hand ended in the time limit"
+
+
+def test_a_deck_beyond_the_limit_is_refused() -> None:
+    report = play_trials(definition("shithead").settings({}), 1, Limits(cards=51))
+    assert report.refusal == "with 2 players the deck has more than 51 cards"
+
+
+def test_a_lost_card_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def losing(game: Game, event: Event) -> Game:
+        return replace(evolve(game, event), burned=())
+
+    monkeypatch.setattr("service.simulation.play_out.evolve", losing)
+    report = play_trials(definition("shithead").settings({}), 4)
+    assert report.refusal is not None
+    assert "a card is lost or duplicated" in report.refusal
+
+
+def test_stacks_with_companions_are_listed_whole() -> None:
+    """A stack of face-up cards is played whole, also as the companion of a five."""
+    laid_out = {"up": 0, "hand": 6, "exchange": False, "layout": "stacks"}
+    changes = {"players": {"max": 5}, "deal": laid_out}
+    own = custom_definition(definition("leeds"), "Stacked Leeds", changes)
+    report = play_trials(own.settings({}), 20, Limits(seconds=20))
+    assert report.accepted, report

@@ -1,0 +1,148 @@
+"""Work that can be killed: in time, with its caller, with the process that asked for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.fork_server import BrokeOff, HungUp, Killable, OutOfTime
+from tests.running import wait_for
+
+HERE = f"{__name__}:work"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def work(request: bytes) -> bytes:
+    """Do what the request says, in the child."""
+    verb, _, rest = request.partition(b" ")
+    match verb:
+        case b"environment":
+            return repr(sorted(os.environ)).encode()
+        case b"descriptors":
+            return b" ".join(path.name.encode() for path in Path("/dev/fd").iterdir())
+        case b"pid":
+            return str(os.getpid()).encode()
+        case b"burn":
+            Path(rest.decode()).write_text(f"{os.getpid()} {os.getppid()} .", "ascii")
+            while True:
+                sum(range(1000))
+        case b"die":
+            os.kill(os.getpid(), signal.SIGKILL)
+    return request[::-1]
+
+
+@pytest.fixture(scope="module")
+def killable() -> Iterator[Killable]:
+    made = Killable(HERE)
+    yield made
+    made.close()
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process is there and is no zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+
+
+def burning(path: Path) -> tuple[int, int]:
+    """Return the process that burns, once it does, and its parent."""
+    wait_for(lambda: path.exists() and path.read_text("ascii").endswith("."), seconds=20)
+    pid, parent, _ = path.read_text("ascii").split()
+    return int(pid), int(parent)
+
+
+def test_it_answers_however_much_there_is_to_say(killable: Killable) -> None:
+    assert killable.run(b"abc", seconds=20) == b"cba"
+    large = b"x" * 5_000_000 + b"y"
+    assert killable.run(large, seconds=20) == large[::-1]
+    first, second = (killable.run(b"pid ", seconds=20) for _ in range(2))
+    assert first != second
+
+
+def test_it_is_killed_when_its_time_is_over(killable: Killable, tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(OutOfTime):
+        killable.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=0.5)
+    assert time.monotonic() - began < 5
+    pid, _ = burning(tmp_path / "pid")
+    wait_for(lambda: not alive(pid), seconds=10)
+    assert killable.run(b"abc", seconds=20) == b"cba"
+
+
+def test_it_is_killed_when_its_caller_hangs_up(killable: Killable, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        caller, _ = server.accept()
+        client.close()
+        with caller, pytest.raises(HungUp):
+            killable.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=60, callers=[caller])
+    if (tmp_path / "pid").exists():
+        pid, _ = burning(tmp_path / "pid")
+        wait_for(lambda: not alive(pid), seconds=10)
+
+
+def test_a_caller_is_waited_for_while_one_connection_may_be_its_own(killable: Killable) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        there, gone = (socket.create_connection(server.getsockname()) for _ in range(2))
+        callers = [server.accept()[0] for _ in range(2)]
+        gone.close()
+        assert killable.run(b"abc", seconds=20, callers=callers) == b"cba"
+        for connection in (*callers, there):
+            connection.close()
+
+
+def test_a_child_that_dies_is_no_answer(killable: Killable) -> None:
+    with pytest.raises(BrokeOff):
+        killable.run(b"die ", seconds=20)
+    assert killable.run(b"abc", seconds=20) == b"cba"
+
+
+def test_a_fork_server_that_was_killed_is_started_again() -> None:
+    killable = Killable(HERE)
+    assert killable.run(b"abc", seconds=20) == b"cba"
+    assert killable._server is not None
+    killable._server[0].kill()
+    killable._server[0].wait()
+    assert killable.run(b"abc", seconds=20) == b"cba"
+    killable.close()
+
+
+def test_it_knows_no_setting_and_holds_no_connection(
+    killable: Killable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHITHEAD_KEYS", "secret")
+    mine = Killable(HERE)
+    with socket.create_server(("127.0.0.1", 0)):
+        told = mine.run(b"environment ", seconds=20).decode()
+        held = mine.run(b"descriptors ", seconds=20).split()
+    mine.close()
+    assert "SHITHEAD" not in told
+    assert len(held) <= 6, held  # standard streams, its connection, and the folder it lists
+
+
+CALLER = """
+import sys
+from service.fork_server import Killable
+Killable("tests.unit.test_fork_server:work").run(b"burn " + sys.argv[1].encode(), seconds=300)
+"""
+
+
+def test_nothing_is_left_when_the_process_that_asked_is_killed(tmp_path: Path) -> None:
+    asker = subprocess.Popen([sys.executable, "-c", CALLER, str(tmp_path / "pid")], cwd=ROOT)
+    child, server = burning(tmp_path / "pid")
+    assert server != asker.pid
+    asker.kill()
+    asker.wait()
+    wait_for(lambda: not alive(child) and not alive(server), seconds=10)

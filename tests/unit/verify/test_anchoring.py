@@ -1,0 +1,206 @@
+"""What comes from outside: keys with their dates, and evidence that nobody can check."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+import pytest
+
+from service.shx.bundle import Bundle
+from service.shx.chain import head
+from service.shx.keys import ListedKey
+from service.shx.receipts import issue_receipt, receipt_body
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from service.shx.tlog.cosignature import Cosigner, cosign
+from service.shx.tlog.notes import NoteSigner
+from service.shx.tlog.proof import TlogProof
+from service.shx.tlog.tree import inclusion_proof, leaf_hash, root
+from service.verify.evidence import OutsideEvidence
+from service.verify.files import status_of
+from service.verify.finding import Check, Finding, Result
+from service.verify.report import Report
+from service.verify.verify import verify_bundle
+from tests.changed import replace
+from tests.random_games import Plan, made_game, private_key
+from tests.tamper import Forgery, failing, report_on, sample_lines
+
+SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
+THIEF = NoteSigner(name=SERVER.name, key=private_key("thief"))
+WITNESS = Cosigner(name="witness.example/w", key=private_key("witness"))
+LINES = sample_lines("shithead")
+GAME = UUID(json.loads(LINES[0])["game"])
+TIMES = [json.loads(line)["at"] for line in LINES]
+LAST = len(LINES) - 1
+BODY = receipt_body(SERVER.name, GAME, LAST, head(LINES[LAST])).encode()
+LONG_AGO, LATER = "2020-01-01T00:00:00.000000Z", "2099-01-01T00:00:00.000000Z"
+
+
+def receipt(seq: int, signer: NoteSigner = SERVER) -> bytes:
+    return issue_receipt(signer, game=GAME, seq=seq, head=head(LINES[seq]))
+
+
+def proof(seq: int = LAST, *, extra: bool = True) -> bytes:
+    """Return a proof that leads from a leaf of the game to a cosigned checkpoint."""
+    body = receipt_body(SERVER.name, GAME, seq, head(LINES[seq])).encode()
+    leaves = [leaf_hash(b"another"), leaf_hash(body)]
+    checkpoint = Checkpoint(origin=SERVER.name, size=2, root=root(leaves))
+    note = sign_checkpoint(checkpoint, [SERVER])
+    note += cosign(checkpoint.body, WITNESS, timestamp=1_790_000_000).encode()
+    return TlogProof(
+        index=1,
+        hashes=tuple(inclusion_proof(leaves, 1)),
+        checkpoint=note,
+        extra=body if extra else None,
+    ).text
+
+
+def listed(since: str, until: str | None = None) -> ListedKey:
+    return ListedKey(verifier=SERVER.verifier, since=since, until=until, endorsement=None)
+
+
+def report(given: OutsideEvidence, *, bundled: dict[str, bytes] | None = None) -> Report:
+    return verify_bundle(Bundle(lines=LINES, files=bundled or {}), given)
+
+
+def found(given: OutsideEvidence, check: Check = Check.RECEIPTS) -> Finding:
+    return next(one for one in report(given).findings if one.check is check)
+
+
+def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
+    return OutsideEvidence(receipts=(receipt(seq),), server_keys=(SERVER.verifier,), listed=(key,))
+
+
+@pytest.mark.parametrize(
+    ("seq", "key", "said"),
+    [
+        (LAST, listed(LATER), f"begins at {LATER}, after the last event ({TIMES[LAST]})"),
+        (40, listed(TIMES[80]), f"begins at {TIMES[80]}, after seq 41 ({TIMES[41]})"),
+        (40, listed(LONG_AGO, LONG_AGO), f"ended at {LONG_AGO}, before that ({TIMES[40]})"),
+        (40, listed(LONG_AGO, TIMES[20]), f"ended at {TIMES[20]}, before that ({TIMES[40]})"),
+    ],
+)
+def test_a_key_that_signed_out_of_its_time_is_remarked_and_fails_nothing(
+    seq: int, key: ListedKey, said: str
+) -> None:
+    receipts = found(with_dates(seq, key))
+    assert receipts.result is Result.PASS
+    [remark] = receipts.remarks
+    assert remark.startswith(f"key {SERVER.verifier.key_id.hex()}, which signed seq {seq}")
+    assert said in remark
+    assert remark.endswith("so the times prove nothing; the signatures still hold")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        listed(LONG_AGO),
+        listed(LONG_AGO, LATER),
+        listed(TIMES[40], TIMES[40]),
+        listed("not a time", "nor this"),
+    ],
+)
+def test_a_key_in_its_time_is_not_remarked(key: ListedKey) -> None:
+    assert found(with_dates(40, key)).remarks == ()
+
+
+def test_many_receipts_of_one_key_are_remarked_on_in_one_sentence() -> None:
+    key = listed(LATER)
+    seqs = range(0, LAST, 10)
+    given = OutsideEvidence(
+        receipts=tuple(receipt(seq) for seq in seqs),
+        server_keys=(SERVER.verifier,),
+        listed=(key,),
+    )
+    [remark] = found(given).remarks
+    assert remark.count(" begins at ") == 1
+    assert f"; and so for {len(seqs) - 1} more it signed: so the times" in remark
+
+
+def test_the_key_under_the_public_log_is_remarked_as_well() -> None:
+    given = OutsideEvidence(server_keys=(SERVER.verifier,), listed=(listed(LONG_AGO, LONG_AGO),))
+    anchor = found(
+        OutsideEvidence(proof=proof(), server_keys=given.server_keys, listed=given.listed),
+        Check.ANCHOR,
+    )
+    assert anchor.result is Result.PASS
+    assert "ended at" in anchor.remarks[0]
+
+
+def test_while_keys_overlap_one_in_its_time_is_enough() -> None:
+    """A checkpoint of those weeks carries both signatures, of the old key and of the new one."""
+    checkpoint = Checkpoint(origin=SERVER.name, size=1, root=root([leaf_hash(BODY)]))
+    note = sign_checkpoint(checkpoint, [SERVER, THIEF])
+    both = TlogProof(index=0, hashes=(), checkpoint=note, extra=BODY).text
+    young = replace(listed(LATER), verifier=THIEF.verifier)
+    keys = (SERVER.verifier, THIEF.verifier)
+    given = OutsideEvidence(proof=both, server_keys=keys, listed=(listed(LONG_AGO), young))
+    assert found(given, Check.ANCHOR).remarks == ()
+    alone = found(replace(given, listed=(listed(LATER), young)), Check.ANCHOR)
+    assert alone.remarks[0].count("begins at") == 2
+
+
+def test_a_bundle_of_a_seat_that_is_not_there_is_caught() -> None:
+    bundle = Bundle(lines=LINES, profile="seat-9")
+    assert failing(verify_bundle(bundle)) == {Check.CHAIN: 0}
+
+
+def test_an_anchor_of_an_earlier_head_says_how_far_it_reaches() -> None:
+    anchor = found(OutsideEvidence(proof=proof(40), server_keys=(SERVER.verifier,)), Check.ANCHOR)
+    assert (anchor.result, anchor.reason) == (Result.PASS, "the public log has it up to seq 40")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        OutsideEvidence(receipts=(receipt(40),)),
+        OutsideEvidence(proof=proof()),
+        OutsideEvidence(witnessed=True, witness_keys=(WITNESS.verifier,), proof=proof()),
+    ],
+    ids=["receipt", "proof", "witnesses"],
+)
+def test_what_was_brought_and_cannot_be_checked_without_the_servers_key_is_missing(
+    given: OutsideEvidence,
+) -> None:
+    """It was asked for by bringing it: all that passes without it is not all."""
+    assert report(given).result is Result.MISSING
+    assert status_of(report(given)) == 2
+    assert not report(given).witnessed
+
+
+def test_a_bundle_may_bring_along_what_nobody_asked_for() -> None:
+    brought = {"receipts/a.note": receipt(40), "log/proof.tlog-proof": proof()}
+    assert report(OutsideEvidence(), bundled=brought).result is Result.PASS
+
+
+def test_a_receipt_that_contradicts_without_a_key_says_that_nobody_knows_who_signed_it() -> None:
+    other = issue_receipt(THIEF, game=GAME, seq=40, head=bytes(32))
+    reason = found(OutsideEvidence(receipts=(other,))).reason
+    assert reason is not None and "nobody knows who signed it" in reason
+
+
+def test_every_receipt_that_contradicts_is_named() -> None:
+    notes = [issue_receipt(SERVER, game=GAME, seq=seq, head=bytes(32)) for seq in (50, 40, 60)]
+    found_ = found(OutsideEvidence(receipts=(receipt(30), *notes), server_keys=(SERVER.verifier,)))
+    assert (found_.seq, found_.others) == (40, "2 more, at seq 50, 60")
+    assert found_.reason is not None and "they agree up to seq 30" in found_.reason
+
+
+def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> None:
+    """It names the right head; but somebody put the server's name under it."""
+    true = receipt(40).decode()
+    false = true[:-10] + ("A" if true[-10] != "A" else "B") + true[-9:]
+    brought = {"receipts/a.note": false.encode()}
+    given = OutsideEvidence(server_keys=(SERVER.verifier,))
+    assert failing(report(given, bundled=brought)) == {Check.RECEIPTS: None}
+    other = {"receipts/a.note": receipt(40, THIEF)}  # an earlier key, for all that is known
+    assert failing(report(given, bundled=other)) == {}
+
+
+def test_a_named_dealer_who_did_not_deal_is_seen_before_the_seal() -> None:
+    lines = made_game(Plan(name="dealt", dealer=1, hand=2, prev_game=str(GAME), stop=6))
+    assert failing(report_on(lines)) == {}
+    forgery = Forgery(lines)
+    forgery.data(0)["dealer"] = 2
+    dealt = forgery.find("cards_dealt")
+    assert failing(report_on(forgery.lines())) == {Check.SHUFFLE: dealt}

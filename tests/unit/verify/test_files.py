@@ -1,0 +1,164 @@
+"""The command: what it prints, and the status with which it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from service.shx.bundle import write_bundle
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner
+from service.verify.evidence import Keys
+from service.verify.files import VerifyOptions, main_verify
+from service.verify.finding import Check, Finding, Result
+from service.verify.log import Log
+from service.verify.report import NOTHING_FROM_OUTSIDE, report_text
+from tests.changed import replace
+from tests.random_games import private_key
+from tests.tamper import SAMPLES, failing, report_on, sample, sample_lines
+
+SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
+
+
+def run(*paths: Path, asked: VerifyOptions | None = None) -> tuple[int, str, str]:
+    out, errors = io.StringIO(), io.StringIO()
+    status = main_verify(paths, asked, out=out, errors=errors)
+    return status, out.getvalue(), errors.getvalue()
+
+
+def cut_lines(name: str) -> tuple[bytes, ...]:
+    """Return the beginning of a sample, up to the end of a move."""
+    lines = sample_lines(name)
+    return lines[: Log(lines).grouped[0][20].last + 1]
+
+
+def sample_path(name: str) -> Path:
+    return SAMPLES / f"{name}.jsonl"
+
+
+def test_a_good_log_ends_with_0_and_says_so_in_the_last_line() -> None:
+    status, out, _ = run(sample_path("shithead"))
+    assert status == 0
+    assert out.splitlines()[-1] == f"no evidence of tampering, level L1; {NOTHING_FROM_OUTSIDE}"
+    printed = [line.split()[0] for line in out.splitlines()[2:18]]
+    assert printed == [check.value for check in Check]
+    assert "proved" not in out
+
+
+def test_a_bundle_is_read_like_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "game.shx"
+    path.write_bytes(write_bundle(sample_lines("threes")))
+    assert run(path)[0] == 0
+
+
+def test_a_failed_check_ends_with_1_and_names_the_event(tmp_path: Path) -> None:
+    forgery = sample("shithead")
+    seq = forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank")
+    forgery.data(seq)["cause"] = "set"
+    path = tmp_path / "forged.jsonl"
+    path.write_bytes(b"\n".join(forgery.lines()) + b"\n")
+    status, out, _ = run(path)
+    assert status == 1
+    assert f"seq {seq}: cause is set, the rules give rank [P12]" in out
+    said = f"the actions do not hold: legality fails at seq {seq}"
+    assert out.splitlines()[-1] == f"{said}; nothing against the deck or the history"
+
+
+def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes(b"\n".join(cut_lines("threes")) + b"\n")
+    status, out, _ = run(path)
+    assert status == 2
+    said = "no evidence of tampering, level L1 so far"
+    assert out.splitlines()[-1] == f"{said}; {NOTHING_FROM_OUTSIDE}"
+
+
+@pytest.mark.parametrize(
+    "asked", [VerifyOptions(level="L2"), VerifyOptions(level="L3"), VerifyOptions(witnessed=True)]
+)
+def test_evidence_that_was_asked_for_and_is_not_there_ends_with_2(asked: VerifyOptions) -> None:
+    assert run(sample_path("threes"), asked=asked)[0] == 2
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04", b"\x00" * 50])
+def test_what_is_no_bundle_ends_with_3(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    status, out, errors = run(path)
+    assert (status, out) == (3, "")
+    assert errors.startswith("shithead verify: ")
+
+
+def test_a_file_that_is_not_there_ends_with_3(tmp_path: Path) -> None:
+    assert run(tmp_path / "nothing")[0] == 3
+
+
+def test_a_file_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.verify.files.MAX_FILE", 1000)
+    endless = Path("/dev/zero")
+    status, _, errors = run(endless)
+    assert (status, "more than 1000 bytes" in errors) == (3, True)
+    assert run(sample_path("shithead-aborted"), asked=VerifyOptions(receipts=[endless]))[0] == 3
+
+
+def test_receipts_go_to_the_log_of_their_game_and_the_worst_status_counts(tmp_path: Path) -> None:
+    notes = []
+    for name in ("threes", "shithead"):
+        log = Log(sample_lines(name))
+        note = issue_receipt(SERVER, game=log.game, seq=log.end, head=log.heads[-1])
+        notes.append(tmp_path / f"{name}.note")
+        notes[-1].write_bytes(note)
+    asked = VerifyOptions(level="L2", receipts=notes, keys=Keys(server=(SERVER.verifier,)))
+    status, out, _ = run(sample_path("shithead"), sample_path("threes"), asked=asked)
+    assert status == 0
+    assert out.count("no evidence of tampering, level L2\n") == 2
+    assert run(sample_path("shithead"), asked=asked)[0] == 1
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(b"\n".join(cut_lines("leeds")) + b"\n")
+    assert run(sample_path("shithead"), cut)[0] == 2
+
+
+def test_json_is_the_audit_object_of_the_api() -> None:
+    status, out, _ = run(sample_path("leeds"), asked=VerifyOptions(as_json=True))
+    audit = json.loads(out)
+    assert status == 0
+    assert list(audit) == [
+        "game",
+        "version",
+        "sealed",
+        "level",
+        "witnessed",
+        "result",
+        "checks",
+        "entropy",
+        "timed_out",
+        "missing",
+        "wording",
+    ]
+    assert [check["check"] for check in audit["checks"]] == [check.value for check in Check]
+    assert set(audit["checks"][0]) == {"check", "result", "seq", "reason", "rule"}
+    assert (audit["level"], audit["result"], audit["sealed"]) == ("L1", "pass", True)
+
+
+def test_a_second_run_gives_the_same_bytes() -> None:
+    assert run(sample_path("leeds")) == run(sample_path("leeds"))
+
+
+def test_text_from_a_log_cannot_steer_a_terminal() -> None:
+    report = report_on(sample_lines("threes"))
+    nasty = Finding(check=Check.CHAIN, result=Result.FAIL, reason="\x1b[2J\x07red\u202e")
+    text = report_text(replace(report, findings=(nasty,)))
+    assert not any(ord(c) < 32 and c != "\n" for c in text)
+    assert "\u202e" not in text
+
+
+def test_an_exception_within_a_check_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError("by a setting")
+
+    monkeypatch.setattr("service.verify.verify.check_legality", breaks)
+    report = report_on(sample_lines("threes"))
+    assert list(failing(report)) == [Check.LEGALITY]

@@ -1,0 +1,134 @@
+"""The report says in cards what happened where it fails, and whose doing that is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from service.shx.bundle import Bundle
+from service.verify.claims import Claim, told
+from service.verify.html import report_html
+from service.verify.report import Report, report_text
+from service.verify.shuffle import doubt_on_the_seed, entropy_lines
+from service.verify.verify import verify_bundle
+from tests.tamper import LOGS, Forgery, report_on, sample, sample_lines
+
+
+def with_a_false_burn() -> tuple[Forgery, int]:
+    forgery = sample("shithead")
+    seq = forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank")
+    forgery.data(seq)["cause"] = "set"
+    return forgery, seq
+
+
+def with_a_wrong_turn() -> tuple[Forgery, int]:
+    forgery = sample("leeds")
+    seq = forgery.find("pile_picked_up")
+    forgery.data(seq)["turn"] = forgery.data(seq)["seat"]
+    return forgery, seq
+
+
+def accounts(report: Report) -> dict[Claim, str]:
+    return {one.claim: one.said for one in report.accounts}
+
+
+def test_what_the_server_works_out_is_laid_to_no_player() -> None:
+    forgery, seq = with_a_false_burn()
+    report = report_on(forgery.lines())
+    [account] = report.accounts
+    count = forgery.data(seq)["count"]
+    assert account.said.startswith(f"this log says: the pile of {count} ")
+    assert "; the party that produced this file wrote it, or, if this is the server's log" in (
+        account.said
+    )
+    assert ", the server worked this out itself; cause is set" in account.said
+
+
+def test_what_a_player_did_the_server_accepted() -> None:
+    forgery, _ = with_a_wrong_turn()
+    said = accounts(report_on(forgery.lines()))[Claim.ACTIONS]
+    assert " took the pile of " in said
+    assert ", if this is the server's log, the server accepted it; turn is " in said
+
+
+def test_the_text_points_to_the_command_that_shows_the_move() -> None:
+    forgery, seq = with_a_wrong_turn()
+    report = report_on(forgery.lines())
+    text = report_text(report, name="my.shx")
+    assert f"  to see that move: shithead audit my.shx --move {seq}\n" in text
+    assert f"shithead audit FILE --move {seq}<" in report_html([("my.shx", report)])
+
+
+def test_a_log_that_fails_is_not_told_to_bring_a_better_one() -> None:
+    forgery, _ = with_a_false_burn()
+    assert "for more" not in report_text(report_on(forgery.lines()))
+
+
+def test_each_claim_that_fails_has_its_own_account() -> None:
+    forgery, _ = with_a_false_burn()
+    forgery.reseed(b"\x07" * 32, commit=False)
+    lines = forgery.lines()
+    found = accounts(verify_bundle(Bundle(lines=(*lines[:40], *lines[41:]))))
+    broken = "the party that produced this file wrote it: its chain is broken at seq 40"
+    assert all(said.startswith("this log says: ") for said in found.values())
+    assert broken in found[Claim.DECK] and broken in found[Claim.HISTORY]
+    assert not any("the house" in said for said in found.values())
+
+
+def test_a_deal_that_does_not_hold_is_the_houses_if_the_log_is() -> None:
+    forgery = sample("shithead")
+    forgery.reseed(b"\x07" * 32, commit=False)
+    said = accounts(report_on(forgery.lines()))[Claim.DECK]
+    assert "if this is the server's log, the house shuffles and deals, no player does" in said
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_every_event_of_a_game_can_be_told(path: object) -> None:
+    kinds: set[str] = set()
+    for line in sample_lines(getattr(path, "stem", "")):
+        event = json.loads(line)
+        said = told(event)
+        assert said and said != event["type"]
+        kinds.add(event["type"])
+    assert kinds
+
+
+def test_a_move_made_in_a_silent_seats_place_is_the_servers() -> None:
+    events = [json.loads(line) for line in sample_lines("threes-time-outs")]
+    seq = next(seq for seq, event in enumerate(events) if event["type"] == "turn_timed_out")
+    seat = events[seq]["data"]["seat"]
+    assert told(events[seq + 1]).startswith(f"the server, in place of seat {seat}, ")
+
+
+def state(seat: int, mode: str, how_far: str) -> dict[str, object]:
+    return {"seat": seat, "mode": mode, "state": how_far}
+
+
+def test_a_deck_to_which_no_player_added_was_the_houses_choice() -> None:
+    """`none`: safe only if the operator is honest."""
+    states = [state(seat, "none", "none") for seat in range(3)]
+    assert entropy_lines(states) == ["no player added to the shuffle: the house alone chose it"]
+    assert "did not choose a seed it liked" in (doubt_on_the_seed(states) or "")
+
+
+def test_a_value_in_one_step_keeps_out_players_and_not_the_house_with_one_of_them() -> None:
+    """`value`: sent in one step, safe against other players."""
+    states = [state(0, "value", "revealed"), state(1, "none", "none")]
+    assert entropy_lines(states)[0].startswith("seat 0 added a value in one step: no player alone")
+    assert entropy_lines(states)[1] == "seat 1 added nothing to the shuffle"
+    assert "the player who sent last" in (doubt_on_the_seed(states) or "")
+
+
+def test_a_seat_that_was_bound_leaves_nobody_who_could_steer() -> None:
+    """`commit`: nobody, not even the operator together with a player, can steer the deck."""
+    states = [state(0, "commit", "revealed"), state(1, "none", "none")]
+    assert "not even the house together with all others" in entropy_lines(states)[0]
+    assert doubt_on_the_seed(states) is None
+
+
+@pytest.mark.parametrize(("mode", "how_far"), [("commit", "committed"), ("value", "waiting")])
+def test_what_was_not_shown_binds_nobody(mode: str, how_far: str) -> None:
+    states = [state(0, mode, how_far)]
+    assert "did not" in entropy_lines(states)[0]
+    assert doubt_on_the_seed(states) is not None

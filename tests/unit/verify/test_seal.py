@@ -1,0 +1,180 @@
+"""The check `seal`: version 2 names the refused attempts, and nothing else proves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from service.shx.bundle import REFUSALS, Bundle
+from service.shx.canonical import canonical
+from service.shx.hashing import sha256
+from service.shx.refusals import NONE_REFUSED, refusals_file, seal_of
+from service.verify.finding import Check, Finding, Result
+from service.verify.html import report_html
+from service.verify.report import Report, audit_object, report_text
+from service.verify.verify import verify_bundle
+from tests.tamper import Forgery, failing, sample, sample_bundle, sample_lines
+
+Row = dict[str, Any]
+UNPROVEN = "unproven: they rest on the file alone"
+
+
+def rows_of(name: str = "shithead-v2") -> list[Row]:
+    """Return the refused attempts beside a sample."""
+    return [json.loads(line) for line in sample_bundle(name).files[REFUSALS].splitlines()]
+
+
+def report(forgery: Forgery, files: Mapping[str, bytes]) -> Report:
+    """Return the report on a forged log with files beside it."""
+    return verify_bundle(Bundle(lines=forgery.lines(), files=dict(files)))
+
+
+def seal_finding(found: Report) -> Finding:
+    return next(f for f in found.findings if f.check is Check.SEAL)
+
+
+def shown(found: Report) -> list[str]:
+    """Return every form in which a report is shown."""
+    return [
+        report_text(found),
+        report_html([("game", found)]),
+        json.dumps(audit_object(found)),
+    ]
+
+
+@pytest.mark.parametrize("name", ["shithead-v2", "leeds-v2", "shithead-v2-aborted"])
+def test_a_sample_of_version_2_passes_with_what_stands_beside_it(name: str) -> None:
+    found = verify_bundle(sample_bundle(name))
+    assert (failing(found), found.level, seal_finding(found).said) == ({}, "L1", None)
+    assert not any("unproven" in said for said in shown(found))
+
+
+def test_attempts_that_were_deleted_are_noted_and_fail_nothing() -> None:
+    found = verify_bundle(Bundle(lines=sample_lines("shithead-v2")))
+    assert seal_finding(found).result is Result.PASS
+    assert (found.result, found.level) == (Result.PASS, "L1")
+    for said in shown(found):
+        assert "refusals missing: the seal names 2 attempts" in said
+
+
+def changed(change: Callable[[list[Row]], object]) -> bytes:
+    rows = rows_of()
+    change(rows)
+    return refusals_file(rows)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        changed(lambda rows: rows.append({**rows[0], "seat": 0})),
+        changed(lambda rows: rows.pop()),
+        changed(lambda rows: rows[0].update(seat=0)),
+        changed(lambda rows: rows[0].update(rule="P1")),
+        changed(lambda rows: rows[1].update(at="2026-11-21T02:46:24.735646Z")),
+        changed(lambda rows: rows[0]["move"].update(cards=["9c"])),
+        changed(lambda rows: rows.reverse()),
+        changed(lambda rows: rows.clear()),
+        changed(lambda rows: None)[:-1],
+        changed(lambda rows: None) + b"\n",
+        changed(lambda rows: None).replace(b'"at"', b'"at" '),
+    ],
+)
+def test_other_attempts_than_the_seal_names_fail(data: bytes) -> None:
+    found = verify_bundle(Bundle(lines=sample_lines("shithead-v2"), files={REFUSALS: data}))
+    assert failing(found) == {Check.SEAL: 158}
+    assert "what was brought proves nothing" in found.wording, "the log itself is in order"
+    assert "nothing against the deck or the history or the actions" in found.wording
+
+
+def test_a_file_where_the_seal_names_no_attempt_fails() -> None:
+    data = sample_bundle("shithead-v2").files[REFUSALS]
+    for name in ("leeds-v2", "shithead-v2-aborted"):
+        found = verify_bundle(Bundle(lines=sample_lines(name), files={REFUSALS: data}))
+        assert set(failing(found)) == {Check.SEAL}
+
+
+@pytest.mark.parametrize(
+    ("count", "digest"), [(0, sha256(b"x").hex()), (2, NONE_REFUSED.sha256), (1, sha256(b"").hex())]
+)
+def test_a_seal_whose_count_and_hash_contradict_one_another_fails(count: int, digest: str) -> None:
+    forgery = sample("shithead-v2")
+    forgery.events[-1]["data"]["refusals"] = {"count": count, "sha256": digest}
+    assert failing(report(forgery, {})) == {Check.SEAL: 158}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda rows: rows.reverse(), "earlier"),
+        (lambda rows: rows[1].update(seat=3), "seat 3"),
+        (lambda rows: rows[0].update(note="more"), "added"),
+        (lambda rows: rows[0].pop("rule"), "missing"),
+        (lambda rows: rows.__setitem__(slice(None), [rows[0]] * 201), "too many"),
+    ],
+)
+def test_a_sealed_file_of_another_form_fails(
+    change: Callable[[list[Row]], object], why: str
+) -> None:
+    """An operator who seals nonsense shows it to everybody."""
+    data, forgery = changed(change), sample("shithead-v2")
+    forgery.events[-1]["data"]["refusals"] = seal_of(data).as_json()
+    found = report(forgery, {REFUSALS: data})
+    assert failing(found) == {Check.SEAL: 158}
+    assert why in str(seal_finding(found).said)
+
+
+@pytest.mark.parametrize("name", ["shithead", "shithead-aborted", "leeds"])
+def test_refusals_of_version_1_are_shown_as_unproven(name: str) -> None:
+    data = sample_bundle("shithead-v2").files[REFUSALS]
+    found = verify_bundle(Bundle(lines=sample_lines(name), files={REFUSALS: data}))
+    assert failing(found) == {}
+    for said in shown(found):
+        assert UNPROVEN in said
+
+
+def test_refusals_of_a_game_without_a_seal_are_shown_as_unproven() -> None:
+    bundle = sample_bundle("shithead-v2")
+    found = verify_bundle(Bundle(lines=bundle.lines[:40], files=bundle.files))
+    assert seal_finding(found).result is Result.MISSING
+    for said in shown(found):
+        assert UNPROVEN in said
+
+
+@pytest.mark.parametrize("name", ["shithead", "shithead-v2"])
+def test_what_is_said_of_disputes_is_shown_as_unproven(name: str) -> None:
+    bundle = sample_bundle(name)
+    files = {**bundle.files, "dispute/one.json": canonical({"ruling": "cad"})}
+    found = verify_bundle(Bundle(lines=bundle.lines, files=files))
+    assert failing(found) == {}
+    for said in shown(found):
+        assert "what stands under dispute/ (1 file) is unproven" in said
+
+
+def test_a_seal_of_the_other_version_fails() -> None:
+    """Version 2 that is not announced, and announced refusals that nobody sealed."""
+    forgery, other = sample("shithead"), sample("shithead-v2")
+    forgery.events[-1]["v"] = 2
+    forgery.events[-1]["data"]["refusals"] = NONE_REFUSED.as_json()
+    last = len(forgery.events) - 1
+    assert failing(report(forgery, {})) == {Check.ORDER: last}
+    other.events[-1]["v"] = 1
+    del other.events[-1]["data"]["refusals"]
+    found = report(other, sample_bundle("shithead-v2").files)
+    assert failing(found) == {Check.ORDER: 158}
+
+
+@pytest.mark.parametrize("name", ["shithead-v2", "shithead-v2-aborted"])
+def test_a_field_of_the_other_version_is_no_field(name: str) -> None:
+    forgery = sample(name)
+    del forgery.events[-1]["data"]["refusals"]
+    assert Check.BYTES in failing(report(forgery, {}))
+    first = sample(name.replace("-v2", ""))
+    first.events[-1]["data"]["refusals"] = NONE_REFUSED.as_json()
+    assert Check.BYTES in failing(report(first, {}))
+    for v in (0, 2, 3):
+        other = sample(name)
+        other.events[1]["v"] = v
+        assert failing(report(other, {}))[Check.BYTES] == 1

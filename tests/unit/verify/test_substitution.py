@@ -1,0 +1,138 @@
+"""A card played by who does not hold it: which other deal would explain it, and whose doing."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from service.shx.bundle import read_log
+from service.verify import substitution
+from service.verify.claims import Claim
+from service.verify.finding import Check, Result
+from service.verify.html import report_html
+from service.verify.log import Log
+from service.verify.report import Report, audit_object, report_text
+from service.verify.substitution import unheld_of
+from service.verify.verify import verify_bundle
+from tests.attacks.cheating_server import Case, substituted_draw
+from tests.tamper import Forgery, report_on, sample, sample_lines
+
+
+@cache
+def substituted(times: int = 1) -> tuple[Case, Report]:
+    case = substituted_draw(times=times)
+    return case, verify_bundle(read_log(case.bundle))
+
+
+def with_a_card_of_the_stock() -> Forgery:
+    """A seat plays from its hand a card that lies in the stock, and the server lets it."""
+    forgery = sample("shithead")
+    deck = forgery.events[-1]["data"]["deck"]
+    seq = forgery.find("cards_played", lambda e: e["data"]["zone"] == "hand")
+    forgery.data(seq)["cards"] = [deck[-1]]
+    return forgery
+
+
+def reason(report: Report, check: Check = Check.CUSTODY) -> str:
+    return next(found.reason or "" for found in report.findings if found.check is check)
+
+
+def test_the_draw_that_was_substituted_is_named_with_both_cards_and_its_statement() -> None:
+    """P8: after a play the hand is filled up from the stock, from the top."""
+    case, report = substituted()
+    assert report.unheld is not None
+    found = [one for one in report.unheld.substitutions if one.seq == case.seq + 1]
+    assert [(one.kind, one.given, one.rule) for one in found] == [
+        ("cards_drawn", report.unheld.card, "P8")
+    ]
+    deck = Log(read_log(case.bundle).lines).deck
+    assert deck is not None and found[0].due in deck
+    named = f"{found[0].given} in place of {found[0].due} at the draw at seq {case.seq + 1} [P8]"
+    assert named in reason(report)
+    assert "all events after it fit" in reason(report)
+
+
+def test_text_page_and_json_accuse_no_player_alone_of_it() -> None:
+    _, report = substituted()
+    alone = "no player can do this alone, for the server deals and accepts"
+    [custody] = [c for c in audit_object(report)["checks"] if c["check"] == "custody"]
+    for said in (report_text(report), report_html([("game", report)]), custody["reason"]):
+        assert alone in said
+        assert "all events after it fit" in said
+
+
+def test_that_the_cards_were_dealt_as_the_deck_lay_is_called_not_shown() -> None:
+    _, report = substituted()
+    [deck] = [one for one in report.claims if one.claim is Claim.DECK]
+    assert deck.result is Result.MISSING
+    assert "not shown: that the cards were dealt as it lay" in deck.said
+    assert "not shown: that the cards were dealt as the deck lay" in report.wording
+    assert "the deck" not in report.wording.partition("nothing against")[2]
+
+
+def test_two_substitutions_are_explained_by_none_of_them_alone() -> None:
+    _, report = substituted(times=2)
+    assert report.unheld is not None
+    assert (report.unheld.substitutions, report.unheld.whole) == ((), True)
+    assert "no single card given in place of another explains" in reason(report)
+
+
+def test_a_card_that_a_seat_just_took_is_not_explained_away() -> None:
+    """Another deal would have to fit all that follows: it does not where it was no deal."""
+    found = unheld_of(Log(with_a_card_of_the_stock().lines()))
+    assert found is not None and found.unseen
+    assert (found.substitutions, found.whole) == ((), True)
+    assert "it let seat" in found.said and "or dealt it another card" in found.said
+
+
+def test_a_card_that_lies_open_was_not_dealt_in_place_of_another() -> None:
+    forgery = sample("shithead")
+    first, second = (forgery.find("cards_played", n=n) for n in range(2))
+    forgery.data(second)["cards"] = forgery.data(first)["cards"]
+    found = unheld_of(Log(forgery.lines()))
+    assert found is not None
+    assert not found.unseen
+    assert "dealt it another card" not in found.said
+    [deck] = [one for one in report_on(forgery.lines()).claims if one.claim is Claim.DECK]
+    assert "dealt as it lay" not in deck.said
+
+
+def test_a_face_down_card_that_was_kept_hidden_is_tried_as_well() -> None:
+    """L13: it went to the hand unseen, and the house alone knows which card that was."""
+    forgery = sample("leeds")
+    seq = forgery.find("blind_failed")
+    due, given = "3s", "3h"  # what it was, and one that lies face down before another seat
+    names = {due: given, given: due}
+    for event in forgery.events[seq:-1]:
+        if cards := event["data"].get("cards"):
+            event["data"]["cards"] = [names.get(card, card) for card in cards]
+    found = unheld_of(Log(forgery.lines()))
+    assert found is not None
+    assert [(one.seq, one.kind, one.given, one.due) for one in found.substitutions] == [
+        (seq, "blind_failed", given, due)
+    ]
+    assert f"{given} in place of {due} at the turning of a face-down card at seq {seq} [L13]" in (
+        found.said
+    )
+
+
+def test_before_the_seal_nothing_is_tried() -> None:
+    case, _ = substituted()
+    found = unheld_of(Log(read_log(case.bundle).lines[: case.seq + 6]))
+    assert found is None or not found.tried
+
+
+def test_work_that_was_not_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(substitution, "MOST_FOLLOWED", 10)
+    case, _ = substituted()
+    found = unheld_of(Log(read_log(case.bundle).lines))
+    assert found is not None
+    assert (found.substitutions, found.whole) == ((), False)
+    assert "no single card" not in found.said
+    assert "not everything could be tried" in found.said
+
+
+@pytest.mark.parametrize("name", ["shithead", "leeds", "reverse", "shithead-layout"])
+def test_an_honest_game_has_no_such_card(name: str) -> None:
+    assert unheld_of(Log(sample_lines(name))) is None

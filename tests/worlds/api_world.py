@@ -1,0 +1,101 @@
+"""A whole application for tests: its services, a client, and people who play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Flask
+
+from service.api.app import create_app
+from service.bootstrap import Services, services_from
+from service.config import Settings
+from service.keys.keyring import Keyring
+
+PROBLEM = "application/problem+json"
+
+Answer = Any
+"""A response of the test client, whose JSON may be anything."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """A registered player with a client of their own."""
+
+    id: str
+    token: str
+    recovery: str
+    world: World
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def get(self, path: str, **more: Any) -> Answer:
+        return self.call("GET", path, **more)
+
+    def post(self, path: str, json: Any = None, **more: Any) -> Answer:
+        return self.call("POST", path, json={} if json is None else json, **more)
+
+    def call(
+        self, method: str, path: str, *, headers: dict[str, str] | None = None, **more: Any
+    ) -> Answer:
+        both = {**self.headers, **(headers or {})}
+        return self.world.client.open(path, method=method, headers=both, **more)
+
+    def table(self, *others: Any, **more: Any) -> dict[str, Any]:
+        """Open a table where this person sits at seat 0."""
+        seats = ["me", *(others or ({"bot": "lowest"},))]
+        answer = self.post("/v1/tables", {"ruleset": "shithead", "seats": seats, **more})
+        assert answer.status_code == 201, answer.text
+        table: dict[str, Any] = answer.json
+        return table
+
+    def game(self, *others: Any, **more: Any) -> str:
+        """Open a table where this person sits at seat 0, and return the path of its game."""
+        return f"/v1/games/{self.table(*others, **more)['game']}"
+
+
+@dataclass(kw_only=True)
+class World:
+    """An application over a database."""
+
+    services: Services
+    app: Flask
+    people: list[Person] = field(default_factory=list)
+
+    @property
+    def client(self) -> Any:
+        return self.app.test_client()
+
+    def person(self, name: str = "Ada") -> Person:
+        answer = self.client.post("/v1/players", json={"name": name})
+        assert answer.status_code == 201, answer.text
+        told = answer.json
+        return Person(id=told["id"], token=told["token"], recovery=told["recovery"], world=self)
+
+    def get(self, path: str, **more: Any) -> Answer:
+        return self.client.get(path, **more)
+
+
+def make_world(database_url: str, **settings: Any) -> World:
+    """Return an application over a migrated database; without Redis unless one is given."""
+    chosen = Settings(
+        database_url=database_url,
+        origin="tests.example",
+        **{"keys": Keyring.generate().to_text(), "rate_limits": False, **settings},
+    )
+    services = services_from(chosen)
+    return World(services=services, app=create_app(services, chosen))
+
+
+def problem_of(answer: Answer) -> str:
+    """Return the type of a problem, after a look at its form."""
+    assert answer.content_type == PROBLEM, (answer.status_code, answer.text)
+    told = answer.json
+    assert told["status"] == answer.status_code
+    assert told["title"]
+    assert told["detail"]
+    assert told["instance"]
+    kind: str = told["type"]
+    return kind.removeprefix("/problems/")

@@ -1,0 +1,251 @@
+"""A world whose clock and chance a test sets, and the service as several processes in it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from schemas.moves import move_json
+from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.games.cache import GameEntry
+from service.application.ports import Bell
+from service.application.tables.requests import TableRequest
+from service.bootstrap import Services, compose
+from service.domain.dispute import Periods
+from service.domain.events import Clock, Entropy
+from service.domain.legal import legal_moves
+from service.keys.keyring import Keyring
+from service.shx.bundle import Bundle
+from service.shx.canonical import format_time
+from service.store.database import Database
+from service.store.postgres_directory import PostgresDirectory
+from service.store.postgres_events import PostgresStore
+from service.verify.verify import verify_bundle
+from tests.changed import replace
+from tests.memory.public_log import MemoryLog
+
+BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+KEYS = replace(Keyring.generate(), signing_since=format_time(BEGIN - timedelta(days=1)))
+"""One keyring for a test session, as the processes of one service share one."""
+
+
+class SetWorld:
+    """Time stands still until a test lets it pass; chance repeats itself for the same seed."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._seed = seed
+        self._drawn = 0
+        self.time = BEGIN
+
+    def now(self) -> datetime:
+        """Return the time that was set."""
+        return self.time
+
+    def random(self, count: int) -> bytes:
+        """Return the next bytes."""
+        self._drawn += 1
+        return hashlib.shake_256(b"%d %d" % (self._seed, self._drawn)).digest(count)
+
+    def identity(self) -> UUID:
+        """Return the next UUID."""
+        return UUID(bytes=self.random(16), version=4)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.time += timedelta(seconds=seconds)
+
+
+@dataclass(kw_only=True)
+class Wakes:
+    """A bell that remembers what it was asked for."""
+
+    woken: list[tuple[UUID, int]] = field(default_factory=list)
+    told: list[tuple[UUID, int]] = field(default_factory=list)
+
+    def moved(self, game: UUID, version: int, *, wake: bool) -> None:
+        """Remember a version, and whether a worker was asked for."""
+        self.told.append((game, version))
+        if wake:
+            self.wake(game, version)
+
+    def table_moved(self, table: UUID, version: int) -> None:
+        """Remember nothing of tables."""
+
+    def wake(self, game: UUID, version: int) -> None:
+        """Remember what a worker was asked for."""
+        self.woken.append((game, version))
+
+
+@dataclass(kw_only=True)
+class Court:
+    """A service over a database: its processes share nothing but the database and the keys."""
+
+    url: str
+    idle_after: timedelta | None = None
+    record_version: int = 2
+    periods: Periods = Periods(referee_hands=0, referee_account_seconds=0)  # noqa: RUF009 - frozen
+    world: SetWorld = field(default_factory=SetWorld)
+    bell: Wakes = field(default_factory=Wakes)
+    _open: dict[int, Database] = field(default_factory=dict)
+
+    def process(self, *, bell: Bell | None = None) -> Services:
+        """Return the services of one more process."""
+        database = Database(self.url, size=2)
+        services = compose(
+            log_store=MemoryLog(),
+            store=PostgresStore(database),
+            directory=PostgresDirectory(database),
+            keyring=KEYS,
+            origin="tests.example",
+            world=self.world,
+            bell=bell or self.bell,
+            idle_after=self.idle_after,
+            record_version=self.record_version,
+            periods=self.periods,
+            close=database.close,
+        )
+        self._open[id(services)] = database
+        return services
+
+    def end(self, services: Services) -> None:
+        """End one process."""
+        self._open.pop(id(services)).close()
+
+    def close(self) -> None:
+        """End all processes."""
+        for database in self._open.values():
+            database.close()
+
+
+def person(services: Services, name: str = "Ada") -> Player:
+    """Return a registered player."""
+    return Player(id=UUID(services.players.register(name)["id"]), name=name)
+
+
+def open_game(
+    services: Services,
+    host: Player,
+    seats: tuple[Any, ...],
+    *,
+    ruleset: str = "shithead",
+    options: Mapping[str, Any] = MappingProxyType({}),
+    clock: Clock | None = None,
+    window_seconds: int = 3,
+    entropy: Entropy = Entropy.NONE,
+    turn_limit: int | None = None,
+    key: str | None = None,
+    guests: tuple[Player, ...] = (),
+) -> UUID:
+    """Open a public table, let guests take its open seats, and return the game that is dealt."""
+    request = TableRequest(
+        ruleset=ruleset,
+        seats=seats,
+        options=dict(options),
+        clock=clock,
+        window_seconds=window_seconds,
+        public=True,
+        entropy=entropy,
+        key=key,
+        turn_limit=turn_limit,
+        deal=True,
+    )
+    shown = orjson.loads(services.tables.open(host, request).body)
+    for guest in guests:
+        sat = services.tables.sit(
+            guest, UUID(shown["id"]), seat=None, entropy=entropy, key=None, invite=None
+        )
+        shown = orjson.loads(sat.body)
+    return UUID(shown["game"])
+
+
+def entry_of(services: Services, game: UUID) -> GameEntry:
+    """Return a game as it is now."""
+    entry = services.entries.fresh(game)
+    assert entry is not None
+    return entry
+
+
+def version_of(services: Services, game: UUID) -> int:
+    """Return the version of a game."""
+    return entry_of(services, game).record.version
+
+
+def legal(services: Services, game: UUID, seat: int) -> list[dict[str, Any]]:
+    """Return the legal moves of a seat, as they are posted."""
+    return [move_json(move) for move in legal_moves(entry_of(services, game).record.game, seat)]
+
+
+def post(
+    services: Services,
+    player: Player,
+    game: UUID,
+    move: dict[str, Any],
+    *,
+    expected: int | None = None,
+    request: Idempotency | None = None,
+) -> Answered:
+    """Make a move for a player."""
+    return services.moves.move(
+        Caller(player=player.id),
+        game,
+        move,
+        expected=None if expected is None else (expected,),
+        request=request,
+    )
+
+
+class Stopped(BaseException):
+    """A worker that is gone: nothing in the service may catch this."""
+
+
+def stopping_after(commits: int) -> Callable[[], None]:
+    """Return a `step` that stops its worker once it has made so many commits."""
+    left = iter(range(commits))
+
+    def stop() -> None:
+        if next(left, None) is None:
+            raise Stopped
+
+    return stop
+
+
+def one_move(services: Services, game: UUID) -> None:
+    """Let a worker make one move that is due now, if there is one."""
+    with contextlib.suppress(Stopped):
+        services.turns.take(game, version_of(services, game), step=stopping_after(1))
+
+
+def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lambda: None) -> None:
+    """Take turns, and let time pass where nothing else is left to do, until the hand is over."""
+    for _ in range(3000):
+        entry = entry_of(services, game)
+        if entry.record.sealed:
+            return
+        services.turns.take(game, entry.record.version)
+        after()
+    raise AssertionError("the hand does not end")
+
+
+def lines_of(services: Services, game: UUID) -> tuple[bytes, ...]:
+    """Return the log of a game."""
+    return services.entries.lines(game)
+
+
+def types_of(services: Services, game: UUID) -> list[str]:
+    """Return the types of the events of a game."""
+    return [orjson.loads(line)["type"] for line in lines_of(services, game)]
+
+
+def assert_sound(services: Services, game: UUID) -> None:
+    """Assert that the log of a game passes every check that a log alone can pass."""
+    report = verify_bundle(Bundle(lines=lines_of(services, game)))
+    failed = [finding for finding in report.findings if finding.result.value == "fail"]
+    assert not failed, failed
