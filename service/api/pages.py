@@ -14,7 +14,7 @@ from flask import Blueprint, Flask, Response, render_template, request
 from markupsafe import Markup, escape
 
 from service.api.context import services
-from service.api.http import revalidated
+from service.api.http import PAGE_POLICY, revalidated
 from service.application.errors import not_found
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
@@ -27,8 +27,10 @@ _INLINE_CODE = re.compile("`([^`]+)`")
 
 def html_page(template: str, **values: Any) -> Response:
     """Return a page made from a template, or 304 if the caller has it already."""
-    text = render_template(template, **values)
-    return revalidated(Response(text, content_type=HTML))
+    response = Response(render_template(template, **values), content_type=HTML)
+    # Set here, because a 304 has no type by which it could be recognised as a page later.
+    response.headers["Content-Security-Policy"] = PAGE_POLICY
+    return revalidated(response)
 
 
 def inline_code(text: str) -> Markup:

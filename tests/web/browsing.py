@@ -1,0 +1,117 @@
+"""Pages in a real Chromium: find the program, open pages, and note every fault of a page."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
+
+PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+FLAGS: Final = (
+    "--no-sandbox",  # CI runs as root
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+SIZES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
+    {
+        "phone": (360, 740),
+        "phone on its side": (740, 360),
+        "tablet": (1024, 768),
+        "desktop": (1440, 900),
+    }
+)
+"""Width and height in CSS pixels of the four sizes in which every page is looked at."""
+
+
+def chromium_program() -> str | None:
+    """Return the path of Chromium, from SHITHEAD_TEST_CHROMIUM or PATH; None if there is none."""
+    given = os.environ.get("SHITHEAD_TEST_CHROMIUM")
+    found = (shutil.which(name) for name in ((given,) if given else PROGRAMS))
+    return next(filter(None, found), None)
+
+
+@dataclass(kw_only=True)
+class Visits:
+    """
+    The pages that one test opens, and their faults.
+
+    A fault is an error on a page's console, an exception in a script, a request without an
+    answer, or an answer with a status of 400 or more. A test that provokes faults names them
+    with `expect`.
+    """
+
+    browser: Browser
+    address: str  # of the service, without a slash at the end
+    faults: list[str] = field(default_factory=list)
+    _contexts: list[BrowserContext] = field(default_factory=list)
+    _expected: list[str] = field(default_factory=list)
+
+    def visitor(self, size: str = "desktop", **options: Any) -> BrowserContext:
+        """
+        Return a browser context with storage of its own, as another person's browser.
+
+        `size` is a key of SIZES; `options` go to Playwright's `new_context`, for example
+        `color_scheme="dark"`, `reduced_motion="reduce"`, `has_touch=True`.
+        """
+        width, height = SIZES[size]
+        context = self.browser.new_context(
+            base_url=self.address, viewport={"width": width, "height": height}, **options
+        )
+        context.set_default_timeout(20_000)  # milliseconds
+        context.on("console", self._console)
+        context.on("weberror", lambda error: self.faults.append(f"exception: {error.error}"))
+        context.on("requestfailed", self._failed)
+        context.on("response", self._answered)
+        self._contexts.append(context)
+        return context
+
+    def open(self, path: str = "/", size: str = "desktop", **options: Any) -> Page:
+        """Return a new visitor's page at a path of the service, loaded."""
+        page = self.visitor(size, **options).new_page()
+        page.goto(path)
+        return page
+
+    def expect(self, pattern: str) -> None:
+        """Name faults that the test provokes: a regular expression, found anywhere in them."""
+        self._expected.append(pattern)
+
+    def unexpected(self) -> list[str]:
+        """Return the faults so far that no expected pattern matches."""
+        return [
+            fault
+            for fault in self.faults
+            if not any(re.search(pattern, fault) for pattern in self._expected)
+        ]
+
+    def close(self) -> None:
+        """Close all pages."""
+        for context in self._contexts:
+            context.close()
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            where = message.location.get("url", "")
+            self.faults.append(f"console: {message.text} ({where})")
+
+    def _failed(self, request: Request) -> None:
+        reason = request.failure or ""
+        if "net::ERR_ABORTED" in reason:
+            return  # the page itself gave it up: left, or cancelled a stream
+        self.faults.append(f"no answer: {request.method} {request.url} ({reason})")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            request = response.request
+            self.faults.append(f"status {response.status}: {request.method} {request.url}")

@@ -1,0 +1,58 @@
+"""The running service, a Chromium, and a fixture that opens pages and fails on their faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.running import Running, running
+from tests.servers import DatabaseServer
+from tests.web.browsing import FLAGS, Visits, chromium_program
+
+NO_BROWSER = "no Chromium: the browser tests are left out (apt-get install chromium)"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return a headless Chromium; a test that needs it is skipped where there is none."""
+    program = chromium_program()
+    if program is None:
+        pytest.skip(NO_BROWSER)  # .ci/run installs it, so CI never skips
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def service(
+    database_server: DatabaseServer,
+    migrated_template: str,
+    redis_server: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Running]:
+    """Return the whole running service, with one worker, for the tests of one module."""
+    with redis.Redis.from_url(redis_server) as client:
+        client.flushdb()
+    url = database_server.create(template=migrated_template)
+    with running(url, redis_server, tmp_path_factory.mktemp("logs"), rate_limits=False) as started:
+        yield started
+    database_server.drop(url)
+
+
+@pytest.fixture
+def visits(browser: Browser, service: Running) -> Iterator[Visits]:
+    """
+    Return what opens pages of the service; at the end no page may have had a fault.
+
+        def test_a_page(visits):
+            page = visits.open("/rules", size="phone", color_scheme="dark")
+            assert page.title()
+    """
+    opened = Visits(browser=browser, address=f"http://127.0.0.1:{service.port}")
+    yield opened
+    opened.close()
+    assert opened.unexpected() == []

@@ -1,0 +1,52 @@
+"""The pages in a browser: all load without a fault, and the fixture sees every kind of fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.browsing import SIZES, Visits
+
+pytestmark = pytest.mark.heavy
+
+PAGES = ("/", "/rules", "/rules/leeds", "/checks", "/docs")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_loads_without_a_fault_and_fits_every_size(visits: Visits, path: str) -> None:
+    page = visits.open(path)
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, (path, width)
+
+
+def test_every_kind_of_fault_is_noted(visits: Visits) -> None:
+    """The fixture would be worthless if a broken page passed."""
+    page = visits.open("/rules")
+    page.goto("/no-such-page")
+    page.goto("/rules")
+    page.evaluate("console.error('broken')")
+    page.evaluate("setTimeout(() => { throw new Error('thrown') })")
+    page.evaluate("fetch('http://127.0.0.1:9/').catch(() => {})")  # the policy forbids it
+    page.wait_for_timeout(300)
+    found = "\n".join(visits.unexpected())
+    faults = ("status 404: GET", "console: broken", "exception: thrown", "console: Connecting to")
+    for fault in faults:
+        assert fault in found, found
+    visits.expect("")
+    assert visits.unexpected() == []
+
+
+def test_a_page_that_the_browser_has_already_keeps_its_style(visits: Visits) -> None:
+    """A 304 replaces the policy of the stored page: it has to be that of a page."""
+    page = visits.open("/rules")
+    green = "getComputedStyle(document.querySelector('.bar')).backgroundColor"
+    before = page.evaluate(green)
+    page.goto("/rules")
+    assert page.evaluate(green) == before != "rgba(0, 0, 0, 0)"
+
+
+def test_two_visitors_share_nothing(visits: Visits) -> None:
+    one, two = visits.open("/rules"), visits.open("/rules")
+    one.evaluate("localStorage.setItem('name', 'Ada')")
+    assert two.evaluate("localStorage.getItem('name')") is None
