@@ -130,9 +130,9 @@ class Service:
         if viewer is not None:
             sent["Authorization"] = f"Bearer {self.tokens[viewer]}"
         answer = self.client.open(path, method=method, headers=sent, json=json)
-        told = " ".join((method, path, str(json or ""), str(headers or "")))
+        result = " ".join((method, path, str(json or ""), str(headers or "")))
         return Said(
-            to=told,
+            to=result,
             status=answer.status_code,
             headers=tuple(answer.headers.items()),
             body=answer.get_data(),

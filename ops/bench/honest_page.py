@@ -41,8 +41,8 @@ Made by `python -m ops.bench.honest --games {games}`: the hands of
 def _alarms(rows: Sequence[Row]) -> Iterator[str]:
     measures = list(_measures(rows))
     outside = [one for one in measures if not one.low <= one.statistic <= one.high]
-    told = [(one.p, one) for one in measures if one.p is not None]
-    smallest, figure = min(told, key=lambda one: one[0])
+    answer = [(one.p, one) for one in measures if one.p is not None]
+    smallest, figure = min(answer, key=lambda one: one[0])
     players = _players(rows)
     reached = sum(highest >= THRESHOLD for _, highest in players.values())
     choices = sum(count for count, _ in players.values())

@@ -112,8 +112,8 @@ def tell(
     print(f"| nothing else going on | {quiet:.2f} s |")
     print(f"| {POSTS} trials in the queue of the bots, as before | {before:.2f} s |")
     print(f"| {POSTS} rulesets posted, trials in a queue of their own | {now:.2f} s |\n")
-    told = ", ".join(f"{count} times {status}" for status, count in sorted(statuses.items()))
-    print(f"The {POSTS} posts were answered {told}; those refused at once after at most")
+    result = ", ".join(f"{count} times {status}" for status, count in sorted(statuses.items()))
+    print(f"The {POSTS} posts were answered {result}; those refused at once after at most")
     print(f"{max(refused, default=0):.2f} s. Trials left in their queue at the end: {left}.")
 
 

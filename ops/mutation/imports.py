@@ -56,21 +56,21 @@ def _failing(words: list[str]) -> str:
     failed = _FirstFailure()
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         code = pytest.main(words, plugins=[failed])
-    return "" if code == pytest.ExitCode.OK else failed.told or f"pytest: {code!r}"
+    return "" if code == pytest.ExitCode.OK else failed.reason or f"pytest: {code!r}"
 
 
 class _FirstFailure:
-    """A pytest plugin: what failed first."""
+    """A pytest plugin: remembers the first failure."""
 
-    told = ""
+    reason = ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self.told = self.told or report.nodeid
+            self.reason = self.reason or report.nodeid
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self.told = self.told or f"cannot be loaded: {report.nodeid}"
+            self.reason = self.reason or f"cannot be loaded: {report.nodeid}"
 
 
 class _Finder(MetaPathFinder):

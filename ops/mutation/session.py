@@ -137,10 +137,10 @@ def in_children(
         child, status = os.wait()
         mistake, read = running.pop(child)
         with os.fdopen(read) as pipe:
-            told = pipe.read()
+            answer = pipe.read()
         if os.WIFSIGNALED(status):
-            told = "it never ends" if os.WTERMSIG(status) == signal.SIGPROF else "it crashes"
-        report(mistake, told or None)
+            answer = "it never ends" if os.WTERMSIG(status) == signal.SIGPROF else "it crashes"
+        report(mistake, answer or None)
 
     for mistake in mistakes:
         if len(running) >= jobs:
@@ -158,10 +158,10 @@ def in_children(
 
 def _tell(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
     try:
-        told = attempt(mistake)
+        answer = attempt(mistake)
     except BaseException as problem:  # noqa: BLE001 -- a test sees any failure
-        told = f"{type(problem).__name__}: {problem}"
-    os.write(write, told.encode())
+        answer = f"{type(problem).__name__}: {problem}"
+    os.write(write, answer.encode())
     os._exit(0)
 
 

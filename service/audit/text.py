@@ -84,9 +84,9 @@ def knowledge_text(found: Json, *, unknown: str | None = None) -> str:
         for line in found["cards"]
     ]
     unseen = " ".join(found["unseen"]) or "none"
-    told = wrap(unseen, WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
+    answer = wrap(unseen, WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
     title = "unseen" if unknown is None else "unseen, or not known to have been seen"
-    return _text((*lines, *_columns(rows), "", f"{title} ({len(found['unseen'])})", *told))
+    return _text((*lines, *_columns(rows), "", f"{title} ({len(found['unseen'])})", *answer))
 
 
 def move_text(move: Json) -> str:

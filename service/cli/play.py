@@ -186,7 +186,7 @@ class Person:
 
     def refused(self, refused: Refused) -> None:
         """Print the reason, with the statement of the rules."""
-        self.console.print(f"refused: {printable(refused.told)}", style="yellow", markup=False)
+        self.console.print(f"refused: {printable(refused.text)}", style="yellow", markup=False)
 
 
 def print_report(hand: Hand, report: Report) -> bool:
@@ -320,7 +320,7 @@ def play(where: str | None, url: str, **given: Any) -> int:
     except BadFile as error:
         raise click.UsageError(str(error)) from None
     except Refused as refused:
-        click.echo(printable(f"refused: {refused.told}"), err=True)
+        click.echo(printable(f"refused: {refused.text}"), err=True)
     except (NotAnswered, NotSeated) as error:
         click.echo(printable(str(error)), err=True)
     return UNFINISHED

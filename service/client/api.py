@@ -37,7 +37,7 @@ class Refused(Exception):
         return str(self.problem.get("type", "")).removeprefix("/problems/")
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """Return why, with the statement that decides it where there is one."""
         rule, text = self.problem.get("rule"), self.problem.get("rule_text")
         said = str(self.problem.get("detail"))

@@ -40,12 +40,12 @@ class Player:
         self.api.token = read_token(token_file)
         if self.api.token is not None:
             return False
-        told = self.api.post("/players", {"name": name}, once=True)
-        write_private(token_file, f"{told['token']}\n".encode())
+        answer = self.api.post("/players", {"name": name}, once=True)
+        write_private(token_file, f"{answer['token']}\n".encode())
         write_private(
-            token_file.with_name(f"{token_file.name}.recovery"), f"{told['recovery']}\n".encode()
+            token_file.with_name(f"{token_file.name}.recovery"), f"{answer['recovery']}\n".encode()
         )
-        self.api.token = told["token"]
+        self.api.token = answer["token"]
         return True
 
     def server_keys(self) -> list[NoteVerifier]:

@@ -228,7 +228,7 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         seq = first.seq or 0
         rule = f" [{first.rule}]" if first.rule else ""
         event = log.events[seq] if seq < len(log.events) else None
-        stated = None if event is None else told(event)
+        stated = None if event is None else describe(event)
         happened = stated
         if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
             happened = f"this log says: {stated}"
@@ -264,11 +264,11 @@ def _by_server(claim: Claim, event: Data | None) -> str:
             assert_never(claim)
 
 
-def told(event: Data) -> str:
+def describe(event: Data) -> str:
     """
     Return in words what an event states: which seat did what, with which cards.
 
-    >>> told({"type": "pile_burned", "by": None, "data": {
+    >>> describe({"type": "pile_burned", "by": None, "data": {
     ...     "seat": 1, "cause": "rank", "count": 5, "cleared_by": 1}})
     'the pile of 5 cards burned by its top card'
     """

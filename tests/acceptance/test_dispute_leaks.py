@@ -59,7 +59,7 @@ def judged(service: Service, viewer: Viewer) -> Iterator[Said]:
     yield service.ask("GET", "/v1/statistics/shuffles", viewer)
 
 
-def told(service: Service, steps: Sequence[Step], viewer: Viewer) -> list[Said]:
+def everything_shown(service: Service, steps: Sequence[Step], viewer: Viewer) -> list[Said]:
     """Make the steps, with disputes on the way; return all that a viewer is told."""
     said = []
     for number, step in enumerate(steps):
@@ -95,9 +95,9 @@ def test_two_decks_alike_to_a_viewer_give_the_same_disputes(ruleset: str) -> Non
         if twin is None:
             continue
         with dealt(ruleset, people, deck) as service:
-            first = told(service, steps, viewer)
+            first = everything_shown(service, steps, viewer)
         with dealt(ruleset, people, twin) as service:
-            second = told(service, steps, viewer)
+            second = everything_shown(service, steps, viewer)
         assert len(first) == len(second) > 0
         for one, other in zip(first, second, strict=True):
             if one.body.startswith(b"PK"):

@@ -69,12 +69,12 @@ def test_a_saved_transcript_shows_what_is_against_it_at_its_head_and_at_the_even
     case = reneged_pick_up()
     _, log, *_ = written(case, tmp_path)
     status, out, _ = shithead("replay", log, "--text")
-    head, _, told = joined(out).partition("\n\n")
+    head, _, answer = joined(out).partition("\n\n")
     assert status == 1
     assert head.startswith("!     the actions do not hold")
     why = "not allowed: a seat that can play must play; seat 1 could have played As [L10]"
     assert f"legality  seq {case.seq}: {why}" in head
-    lines = told.splitlines()
+    lines = answer.splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith(f"{case.seq:>4}  Seat 1 takes"))
     assert lines[at + 1] == f"!     legality: {why}"
     assert sum(line.startswith("!") for line in lines) == 1
@@ -117,8 +117,8 @@ def test_a_log_that_its_deck_contradicts_is_told_to_its_end(shithead: Run, tmp_p
     public = shithead("replay", log, "--text", "--as", "public")[1]
     assert "From seq" not in public, "who never saw the deck misses nothing"
     for view in ("public", "0", "1", "all"):
-        told = shithead("replay", log, "--text", "--as", view)[1]
-        assert len(re.findall(r"^ *\d+  ", told, re.MULTILINE)) == len(events)
+        answer = shithead("replay", log, "--text", "--as", view)[1]
+        assert len(re.findall(r"^ *\d+  ", answer, re.MULTILINE)) == len(events)
 
 
 def test_every_question_about_such_a_log_is_answered_as_far_as_it_can_be(
@@ -228,12 +228,12 @@ def test_who_kept_the_events_can_show_what_was_played(shithead: Run, tmp_path: P
     status, out, _ = shithead("verify", kept, *evidence)
     assert (status, failed(out)) == (2, {}), "it is not over, and nothing speaks against it"
     assert re.search(r"^receipts +pass", out, re.MULTILINE)
-    status, told, _ = shithead("replay", kept, "--text", *evidence)
+    status, answer, _ = shithead("replay", kept, "--text", *evidence)
     assert status == 0
-    assert "\n!" not in told
+    assert "\n!" not in answer
     last = [json.loads(line) for line in case.seen][case.seq :]
     mine = next(event for event in last if event["by"] == 0 and event["type"] == "cards_played")
-    assert f"\n{mine['seq']:>4}  Seat 0 plays {mine['data']['cards'][0]}" in told
+    assert f"\n{mine['seq']:>4}  Seat 0 plays {mine['data']['cards'][0]}" in answer
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])

@@ -125,11 +125,11 @@ def test_two_keyed_people_who_gave_each_other_their_keys_reach_l3(
     ada, bob = (player(service, home) for home in homes)
     table = ada.open_table("shithead", ["open"], window_seconds=0)
     where = f"{address(service)}/v1/tables/{table['id']}"
-    told = {}
+    result = {}
 
     def run(seat: int, other: Player) -> None:
         words = ("--keyed", "--auto", "lowest", "--seat-key", f"{1 - seat}={other.public}", where)
-        told[seat] = play(service, homes[seat], *words)
+        result[seat] = play(service, homes[seat], *words)
 
     bob.sit(UUID(table["id"]))
     threads = [threading.Thread(target=run, args=args) for args in ((0, bob), (1, ada))]
@@ -137,7 +137,7 @@ def test_two_keyed_people_who_gave_each_other_their_keys_reach_l3(
         thread.start()
     for thread in threads:
         thread.join()
-    for answer in told.values():
+    for answer in result.values():
         assert answer.returncode == 0, (answer.stdout, answer.stderr)
         assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
 

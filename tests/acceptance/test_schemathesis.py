@@ -154,10 +154,10 @@ def _fits(case: Any, part: str) -> bool:
 def _refused_by_the_game(answer: Any) -> bool:
     if not answer.headers.get("content-type", [""])[0].startswith("application/problem+json"):
         return False
-    told = answer.json()
-    kind = told["type"].removeprefix("/problems/")
+    result = answer.json()
+    kind = result["type"].removeprefix("/problems/")
     if kind in ("invalid-body", "malformed"):
-        errors = told.get("errors", [{"at": "", "message": told["detail"]}])
+        errors = result.get("errors", [{"at": "", "message": result["detail"]}])
         # Headers are generated outside their pattern and still counted as valid: If-Match: 0.
         return all(
             error["at"].startswith(("/options/", "/accused", "/seq", "If-Match"))

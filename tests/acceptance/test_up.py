@@ -120,12 +120,12 @@ def check_metrics(up: Up) -> None:
     address = lines["metrics"]
     assert address.startswith("http://127.0.0.1:")
     assert not address.startswith(lines["ready"])
-    told = {}
+    result = {}
     for where in (address, f"{lines['ready']}/metrics"):
         with urllib.request.urlopen(where, timeout=10) as answer:
-            told[where] = answer.read().decode()
-    assert "shithead_http_requests_total" in told[address]
-    assert "shithead_http_requests" not in told[f"{lines['ready']}/metrics"]
+            result[where] = answer.read().decode()
+    assert "shithead_http_requests_total" in result[address]
+    assert "shithead_http_requests" not in result[f"{lines['ready']}/metrics"]
 
 
 @pytest.fixture

@@ -31,14 +31,14 @@ class Scene:
     def set_up(self) -> Scene:
         """Seat three people at a table of the host's, and have a dispute of theirs judged."""
         for name in (*PLAYERS, "third seat", *_REFEREES[1:]):
-            told = self.done("POST", "/v1/players", {"name": name}, by=None)
-            self.tokens[name], self.ids[name] = told["token"], told["id"]
+            answer = self.done("POST", "/v1/players", {"name": name}, by=None)
+            self.tokens[name], self.ids[name] = answer["token"], answer["id"]
         wanted = {"ruleset": "shithead", "seats": ["open"] * 3, "visibility": self.table}
         opened = self.done("POST", "/v1/tables", wanted, by="host")
         table, self.invite = opened["id"], opened.get("invite", NOBODY)
         for name in ("seat", "other seat", "third seat"):
-            told = self.done("POST", f"/v1/tables/{table}/seats", {}, by=name)
-        self.ids |= {"table_id": table, "game_id": told["game"], "player_id": self.ids["seat"]}
+            answer = self.done("POST", f"/v1/tables/{table}/seats", {}, by=name)
+        self.ids |= {"table_id": table, "game_id": answer["game"], "player_id": self.ids["seat"]}
         self.ids["accused"] = self.ids["other seat"]
         self._accuse()
         if self.hand != "running":
@@ -69,20 +69,20 @@ class Scene:
         headers = {"Shithead-Invite": self.invite}
         if by is not None:
             headers["Authorization"] = f"Bearer {self.tokens[by]}"
-        status, told = self._ask(method, path, body, headers, whole=True)
-        assert status in (200, 201, 204), (method, path, by, status, told)
-        return json.loads(told) if told else None
+        status, answer = self._ask(method, path, body, headers, whole=True)
+        assert status in (200, 201, 204), (method, path, by, status, answer)
+        return json.loads(answer) if answer else None
 
     def _accuse(self) -> None:
         game = self.done("GET", self._game(""), None, by="other seat")
         swap = next(move for move in game["moves"] if move["type"] == "swap")
-        told = self.done("POST", self._game("/moves"), swap, by="other seat")
-        seq = told["events"][0]["seq"]
+        answer = self.done("POST", self._game("/moves"), swap, by="other seat")
+        seq = answer["events"][0]["seq"]
         accusation = {**ACCUSATION, "accused": 1, "seq": seq, "charge": "other"}
-        told = self.done("POST", self._game("/disputes"), accusation, by="seat")
-        self.ids["dispute_id"] = told["id"]
+        answer = self.done("POST", self._game("/disputes"), accusation, by="seat")
+        self.ids["dispute_id"] = answer["id"]
         for name in _REFEREES:
-            self.done("POST", f"/v1/disputes/{told['id']}/referees", {}, by=name)
+            self.done("POST", f"/v1/disputes/{answer['id']}/referees", {}, by=name)
 
     def _rule(self) -> None:
         votes, identity = f"/v1/disputes/{self.ids['dispute_id']}/votes", self.ids["dispute_id"]

@@ -25,14 +25,14 @@ def test_refused_moves_and_readings_are_kept_in_order(stores: Stores) -> None:
     assert list(directory.refusals(game)) == kept[::-1]
     assert not directory.refusals(uuid4())
     for one in (game, other):
-        assert told(directory.readings(one).items) == [
+        assert entries(directory.readings(one).items) == [
             (times[1], reader, "hand of 2"),
             (times[0], reader, "hand of 1"),
         ]
     assert not directory.readings(uuid4()).items
 
 
-def told(readings: Iterable[Reading]) -> list[tuple[datetime, UUID | None, str]]:
+def entries(readings: Iterable[Reading]) -> list[tuple[datetime, UUID | None, str]]:
     return [(reading.at, reading.reader, reading.what) for reading in readings]
 
 

@@ -33,7 +33,7 @@ def check(world: World, template: str, answer: Any, *, method: str = "get") -> N
 def test_every_call_under_v1_is_in_the_document(world: World) -> None:
     document = world.get("/v1/openapi.json").json
     assert document["openapi"] == "3.1.0"
-    told = {
+    answer = {
         (path, method.upper())
         for path, calls in document["paths"].items()
         for method in calls
@@ -45,7 +45,7 @@ def test_every_call_under_v1_is_in_the_document(world: World) -> None:
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
         if rule.rule.startswith("/v1/") and rule.rule != "/v1/openapi.json"
     }
-    assert told == routed
+    assert answer == routed
 
 
 def test_calls_have_names_of_their_own_and_words(world: World) -> None:
@@ -104,8 +104,8 @@ def _opened(world: World, ada: Person) -> dict[str, Any]:
     answer = ada.post("/v1/tables", body)
     check(world, "/v1/tables", answer, method="post")
     assert answer.json["invite"]
-    told: dict[str, Any] = answer.json
-    return told
+    result: dict[str, Any] = answer.json
+    return result
 
 
 def _check_game(world: World, ada: Person, game: str) -> None:

@@ -61,11 +61,11 @@ def test_it_is_given_up_after_the_seconds_of_the_settings(
         for _ in range(2):
             began = time.monotonic()
             answer = send(service, costly()).getresponse()
-            told = json.loads(answer.read())
+            result = json.loads(answer.read())
             assert time.monotonic() - began < 15
-            assert (answer.status, told["type"]) == (503, "/problems/unavailable")
+            assert (answer.status, result["type"]) == (503, "/problems/unavailable")
             assert answer.headers["Retry-After"]
-            assert "1 second" in told["detail"]
+            assert "1 second" in result["detail"]
         wait_for(lambda: not children_of(service), seconds=10)
         answer = send(service, costly_log(1)).getresponse()
         found = {check["check"]: check["result"] for check in json.loads(answer.read())["checks"]}

@@ -47,11 +47,11 @@ def half_sent(port: int, count: int, call: str, framing: str) -> Iterator[list[s
 
 def answered_to_the_end(client: socket.socket) -> bytes:
     """Return all that the server sends until it ends the connection."""
-    told = b""
+    answer = b""
     with contextlib.suppress(ConnectionError):
         while part := client.recv(65536):
-            told += part
-    return told
+            answer += part
+    return answer
 
 
 def test_half_sent_bodies_of_one_address_stop_nobody(service: Running) -> None:
@@ -80,9 +80,9 @@ def test_a_body_has_a_deadline(database_url: str, redis_url: str, tmp_path: Path
                         time.sleep(0.1)
                 answers = [answered_to_the_end(client) for client in opened]
                 assert time.monotonic() - began < 8
-            for told in answers if call in CALLS[:2] else []:
-                head, _, body = told.partition(b"\r\n\r\n")
-                assert head.startswith(b"HTTP/1.1 503"), told
+            for answer in answers if call in CALLS[:2] else []:
+                head, _, body = answer.partition(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 503"), answer
                 assert b"/problems/unavailable" in body
 
 

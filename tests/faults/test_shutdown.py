@@ -63,12 +63,12 @@ def test_a_stream_ends_in_good_order(service: Running) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     connection.request("GET", f"/v1/games/{game}/stream")
     stream = connection.getresponse()
-    told = b""
-    while told.count(b"\nid: ") < version:
-        told += stream.read1(65536)
+    answer = b""
+    while answer.count(b"\nid: ") < version:
+        answer += stream.read1(65536)
     stop_api(service)
-    told += stream.read()  # an IncompleteRead where the connection was cut in the middle
-    assert b"event: end" not in told
+    answer += stream.read()  # an IncompleteRead where the connection was cut in the middle
+    assert b"event: end" not in answer
     service.start("API")
 
 

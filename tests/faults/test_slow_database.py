@@ -117,10 +117,10 @@ def test_requests_are_refused_while_the_trouble_lasts_and_moves_go_on_after_it(
         if trouble is not locked:  # under a lock the database still answers other statements
             assert looker.call("GET", "/readyz").status == 503
         for answer in answers:
-            told = answer.result(timeout=60)
-            assert told.status == 503, told.body
-            assert told.json["type"] == "/problems/unavailable"
-            assert int(told.headers["retry-after"]) > 0
+            result = answer.result(timeout=60)
+            assert result.status == 503, result.body
+            assert result.json["type"] == "/problems/unavailable"
+            assert int(result.headers["retry-after"]) > 0
     wait_for(lambda: looker.call("GET", "/readyz").status == 200, seconds=30)
     assert ada.get(f"/v1/games/{game}")["version"] >= before
     assert play_on([ada, bob], game, random.Random(2))["status"] == "ended"

@@ -163,9 +163,9 @@ def test_the_relay_tells_the_newest_version_of_each_game_once(
     games = [open_game(services, ada, BOTS) for _ in range(2)]
     for _ in range(3):
         one_move(services, games[0])
-    court.bell.told = []
+    court.bell.announced = []
     assert relay.pass_on() == 5
-    assert sorted(court.bell.told) == sorted((g, version_of(services, g)) for g in games)
+    assert sorted(court.bell.announced) == sorted((g, version_of(services, g)) for g in games)
     assert relay.pass_on() == 0
 
 

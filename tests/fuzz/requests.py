@@ -100,14 +100,14 @@ class Requests:
             headers=self._headers(chance),
             **self._body(operation, chance),
         )
-        told = f"{method} {answer.request.full_path}: {answer.status_code} {answer.data[:300]!r}"
+        result = f"{method} {answer.request.full_path}: {answer.status_code} {answer.data[:300]!r}"
         busy = answer.status_code == 503 and operation == "POST /v1/rulesets"  # no worker is here
-        assert answer.status_code < 500 or busy, told
-        assert len(answer.data) < LARGEST, told[:300]
-        assert answer.headers["X-Request-ID"], told
+        assert answer.status_code < 500 or busy, result
+        assert len(answer.data) < LARGEST, result[:300]
+        assert answer.headers["X-Request-ID"], result
         if answer.status_code >= 400 and answer.request.method != "HEAD":
-            assert answer.content_type == PROBLEM, told
-            assert answer.json["status"] == answer.status_code, told
+            assert answer.content_type == PROBLEM, result
+            assert answer.json["status"] == answer.status_code, result
         elif answer.content_type == "application/json" and answer.data:
             json.loads(answer.data)
 

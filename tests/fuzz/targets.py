@@ -88,11 +88,11 @@ def tiles(chance: random.Random) -> None:
     if tile is not None:
         assert tile.path == f"tile/{level}/{rest.decode('latin-1')}"
     width = chance.choice((1, 2, 256))
-    told = Tile(level=None, index=0, width=width)
+    answer = Tile(level=None, index=0, width=width)
     entries = changed_bytes(write_entries([b"abc"] * width), chance)
-    read = _refused_or(read_entries, entries, told)
+    read = _refused_or(read_entries, entries, answer)
     assert read is None or write_entries(read) == entries
-    _refused_or(hashes_of, entries, told)
+    _refused_or(hashes_of, entries, answer)
 
 
 def archives(chance: random.Random) -> None:

@@ -76,8 +76,8 @@ def game(
 
 def _played(service: Running) -> tuple[list[Client], dict[str, str], UUID]:
     """Play some moves at a private table, with refusals, and return all that must stay secret."""
-    told = {name: _registered(service, name) for name in PEOPLE}
-    people = [Client(port=service.port, token=account["token"]) for account in told.values()]
+    answer = {name: _registered(service, name) for name in PEOPLE}
+    people = [Client(port=service.port, token=account["token"]) for account in answer.values()]
     table = people[0].post(
         "/v1/tables",
         {
@@ -93,7 +93,7 @@ def _played(service: Running) -> tuple[list[Client], dict[str, str], UUID]:
     play_on(people, sat["game"], random.Random(3), moves=9)
     _refused(people, sat["game"])
     tokens = {"invite": table["invite"]}
-    for name, account in told.items():
+    for name, account in answer.items():
         tokens |= {f"token of {name}": account["token"], f"code of {name}": account["recovery"]}
     return people, tokens, UUID(sat["game"])
 

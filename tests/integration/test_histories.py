@@ -22,7 +22,7 @@ def court(database_url: str) -> Iterator[Court]:
     made.close()
 
 
-def told(services: Services, callers: list[Caller], game: UUID) -> list[object]:
+def all_readings(services: Services, callers: list[Caller], game: UUID) -> list[object]:
     """Return all that readings of the past say of a game to these callers."""
     version = entry_of(services, game).record.version
     found: list[object] = []
@@ -59,12 +59,12 @@ def test_a_process_that_went_along_answers_like_a_new_one(court: Court, ruleset:
                 break
         if round_ % 9 == 5:
             new = court.process()
-            assert told(along, callers, game) == told(new, callers, game)
+            assert all_readings(along, callers, game) == all_readings(new, callers, game)
             court.end(new)
     if not entry_of(along, game).record.sealed:
         post(along, ada, game, {"type": "forfeit"})
     new = court.process()
-    assert told(along, callers, game) == told(new, callers, game)
+    assert all_readings(along, callers, game) == all_readings(new, callers, game)
     assert len(lines_of(along, game)) == entry_of(along, game).record.version
 
 

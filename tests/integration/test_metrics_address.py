@@ -28,11 +28,11 @@ def answer(port: int, path: str) -> tuple[int, str]:
 def counted(port: int) -> int:
     """Return how often the bots were asked for, as the measures have it."""
     try:
-        _, told = answer(port, "/metrics")
+        _, result = answer(port, "/metrics")
     except OSError:
         return -1
     line = re.search(
-        r'^shithead_http_requests_total{call="bots.list_bots".*} ([0-9.]+)$', told, re.MULTILINE
+        r'^shithead_http_requests_total{call="bots.list_bots".*} ([0-9.]+)$', result, re.MULTILINE
     )
     return int(float(line[1])) if line else 0
 
@@ -46,8 +46,8 @@ def test_one_address_tells_the_sum_of_all_processes_also_after_an_end(
     with running(
         database_url, redis_url, tmp_path, workers=0, metrics_port=port, metrics_host="127.0.0.1"
     ) as service:
-        status, told = answer(service.port, "/metrics")
-        assert (status, "shithead_http_requests" in told) == (200, False)
+        status, result = answer(service.port, "/metrics")
+        assert (status, "shithead_http_requests" in result) == (200, False)
         for _ in range(ASKED):
             assert answer(service.port, "/v1/bots")[0] == 200
         assert counted(port) == ASKED

@@ -36,12 +36,16 @@ def test_a_session_leaves_no_secret_in_any_log(
 
 def _session(port: int) -> dict[str, str]:
     """Do what has to do with secrets, and return them."""
-    told = Client(port=port).call("POST", "/v1/players", {"name": "Ada Lovelace"}).json
-    ada, bob = Client(port=port, token=told["token"]), register(port, "Bob")
-    secrets = {"first token": told["token"], "recovery": told["recovery"], "name": "Ada Lovelace"}
+    player = Client(port=port).call("POST", "/v1/players", {"name": "Ada Lovelace"}).json
+    ada, bob = Client(port=port, token=player["token"]), register(port, "Bob")
+    secrets = {
+        "first token": player["token"],
+        "recovery": player["recovery"],
+        "name": "Ada Lovelace",
+    }
     ada.token = ada.call("POST", "/v1/players/me/token", {}).json["token"]
     secrets["second token"] = str(ada.token)
-    again = Client(port=port).call("POST", "/v1/players/recover", {"recovery": told["recovery"]})
+    again = Client(port=port).call("POST", "/v1/players/recover", {"recovery": player["recovery"]})
     ada.token = again.json["token"]
     secrets |= {"third token": str(ada.token), "other token": str(bob.token)}
     table, game = _game(ada, bob)

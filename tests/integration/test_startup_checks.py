@@ -256,10 +256,10 @@ def test_a_protected_redis_is_no_warning(url: str | None) -> None:
 
 def test_a_process_logs_the_warning_when_it_starts(settings: Settings) -> None:
     """Without a worker's queue it ends at once; it has logged before."""
-    told = replace(settings, redis_url="redis://127.0.0.1:1/0", key_file=settings.key_file)
+    answer = replace(settings, redis_url="redis://127.0.0.1:1/0", key_file=settings.key_file)
     started = subprocess.Popen(
         [sys.executable, "-m", "workers.main", "worker"],
-        env=environment_of(told),
+        env=environment_of(answer),
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -219,8 +219,8 @@ def test_once_the_database_is_slow_most_of_those_who_come_are_refused_at_once(
             failed = list(islice(as_completed(first), 5))
             assert {str(one.exception()) for one in failed} == {"no connection to the database"}
             late = [pool.submit(store.read, stream) for _ in range(6)]
-            told = [str(one.exception()) for one in as_completed(late)]
-            assert told.count("too many wait for the database") == 5, told
+            answer = [str(one.exception()) for one in as_completed(late)]
+            assert answer.count("too many wait for the database") == 5, answer
         assert [one.exception() for one in first].count(None) == 1
     assert lines_of(store, stream) == (b"a",)
     database.close()

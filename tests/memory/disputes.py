@@ -167,7 +167,7 @@ class MemoryDisputes:
     def keep_facts(self, facts: Facts) -> None:
         """Keep what statistics need of a game, once, and take its row off the outbox."""
         self._facts.setdefault(facts.game, facts)
-        self._store.told(facts.game, "statistics")
+        self._store.take_off_outbox(facts.game, "statistics")
 
     def shuffled_decks(
         self,

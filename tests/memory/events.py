@@ -127,7 +127,7 @@ class MemoryStore:
         with self._lock:
             return min((at for row, at in self._outbox.items() if row.topic == topic), default=None)
 
-    def told(self, stream: UUID, topic: str) -> None:
+    def take_off_outbox(self, stream: UUID, topic: str) -> None:
         """Take a stream's rows of a topic off the outbox."""
         with self._lock:
             for row in [r for r in self._outbox if r.stream == stream and r.topic == topic]:

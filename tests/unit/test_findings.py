@@ -88,10 +88,9 @@ def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str)
     history = History(log, sealed_deck(log), cites=catalogue()[name_of(lines)].cites)
     plays = [d for d in history.moves if d.command is not None and not d.timed_out]
     for move in plays[:: max(1, len(plays) // 8)]:
-        told = decision(history, move.first)
-        [rules] = [item["rules"] for item in told["legal"] if alike(item["move"], told["did"])] or [
-            None
-        ]
+        shown = decision(history, move.first)
+        same = [item["rules"] for item in shown["legal"] if alike(item["move"], shown["did"])]
+        [rules] = same or [None]
         if rules is None:
             continue  # a forfeit is never listed
         for seq in (move.first, move.last):

@@ -125,10 +125,10 @@ def test_it_knows_no_setting_and_holds_no_connection(
     monkeypatch.setenv("SHITHEAD_KEYS", "secret")
     mine = Killable(HERE)
     with socket.create_server(("127.0.0.1", 0)):
-        told = mine.run(b"environment ", seconds=20).decode()
+        answer = mine.run(b"environment ", seconds=20).decode()
         held = mine.run(b"descriptors ", seconds=20).split()
     mine.close()
-    assert "SHITHEAD" not in told
+    assert "SHITHEAD" not in answer
     assert len(held) <= 6, held  # standard streams, its connection, and the folder it lists
 
 

@@ -71,8 +71,8 @@ class World:
     def person(self, name: str = "Ada") -> Person:
         answer = self.client.post("/v1/players", json={"name": name})
         assert answer.status_code == 201, answer.text
-        told = answer.json
-        return Person(id=told["id"], token=told["token"], recovery=told["recovery"], world=self)
+        made = answer.json
+        return Person(id=made["id"], token=made["token"], recovery=made["recovery"], world=self)
 
     def get(self, path: str, **more: Any) -> Answer:
         return self.client.get(path, **more)
@@ -92,10 +92,10 @@ def make_world(database_url: str, **settings: Any) -> World:
 def problem_of(answer: Answer) -> str:
     """Return the type of a problem, after a look at its form."""
     assert answer.content_type == PROBLEM, (answer.status_code, answer.text)
-    told = answer.json
-    assert told["status"] == answer.status_code
-    assert told["title"]
-    assert told["detail"]
-    assert told["instance"]
-    kind: str = told["type"]
+    result = answer.json
+    assert result["status"] == answer.status_code
+    assert result["title"]
+    assert result["detail"]
+    assert result["instance"]
+    kind: str = result["type"]
     return kind.removeprefix("/problems/")

@@ -68,11 +68,11 @@ class Wakes:
     """A bell that remembers what it was asked for."""
 
     woken: list[tuple[UUID, int]] = field(default_factory=list)
-    told: list[tuple[UUID, int]] = field(default_factory=list)
+    announced: list[tuple[UUID, int]] = field(default_factory=list)
 
     def moved(self, game: UUID, version: int, *, wake: bool) -> None:
         """Remember a version, and whether a worker was asked for."""
-        self.told.append((game, version))
+        self.announced.append((game, version))
         if wake:
             self.wake(game, version)
 

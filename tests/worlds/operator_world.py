@@ -62,8 +62,8 @@ class Operator:
         ]
 
 
-def told(world: World, game: UUID) -> None:
-    """Do what sequencer, sweeper and relay do about a game that is over."""
+def process_outbox(world: World, game: UUID) -> None:
+    """Process the outbox rows of a finished game, as sequencer, sweeper and relay do."""
     services = world.services
     services.sequencer.run_once()
     services.statistics.count(game)

@@ -177,9 +177,9 @@ def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked:
         if asked.status == 201:
             note = json.loads(asked.body)["receipt"].encode()
             receipts.setdefault(asked.game, []).append(note)
-    for told in notes.games:
-        if UUID(told) not in logs:
-            checked.wrong.append(f"lost: the acknowledged game {told}")
+    for answer in notes.games:
+        if UUID(answer) not in logs:
+            checked.wrong.append(f"lost: the acknowledged game {answer}")
     for game, lines in logs.items():
         checked.counts["games that reached their end"] += 1
         last = parse(lines[-1])["type"]

@@ -155,15 +155,15 @@ class Court:
         assert nursery.stdout is not None
         for line in nursery.stdout:
             with contextlib.suppress(ValueError), self._lock:
-                told = json.loads(line)
-                if "born" in told:
-                    self._born[told["pid"]] = told["born"]
+                answer = json.loads(line)
+                if "born" in answer:
+                    self._born[answer["pid"]] = answer["born"]
                     while len(self._born) > 40:
                         del self._born[next(iter(self._born))]
                 else:
-                    self._born.pop(told["pid"], None)
-                    self.fell[told["fell"]] += 1
-                    self.places.add(f"{told['fell']} {told['at']}")
+                    self._born.pop(answer["pid"], None)
+                    self.fell[answer["fell"]] += 1
+                    self.places.add(f"{answer['fell']} {answer['at']}")
 
 
 def below(root: int) -> list[tuple[int, str]]:

@@ -198,8 +198,8 @@ class _Run:
 
     def _count(self) -> int:
         """Put together what was done so far, and return how many faults that is."""
-        told = self._court.fell.copy().items()
-        fell = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in told}
+        answer = self._court.fell.copy().items()
+        fell = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in answer}
         with self._counting, self._done.notes.lock:
             self._done.faults = self._faults + Counter(fell) + self._done.notes.hung_up
         self._done.places = set(self._court.places)

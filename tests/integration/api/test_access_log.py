@@ -190,10 +190,10 @@ def test_whatever_somebody_else_reads_of_a_private_game_is_noted(
         answer = private.get(reader, call)
         _ = answer.data
         noted = private.noted()[before:]
-        told = answer.status_code == 200 and private.names["game"] in _whole(call, answer, private)
-        assert [reading.reader for reading in noted] == [private.who(reader)] * told, call
+        shown = answer.status_code == 200 and private.names["game"] in _whole(call, answer, private)
+        assert [reading.reader for reading in noted] == [private.who(reader)] * shown, call
         assert all(reading.what == call.format(**private.names) for reading in noted), call
-        answered += told
+        answered += shown
     assert answered > 15
 
 

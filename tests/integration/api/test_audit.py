@@ -28,16 +28,16 @@ def test_only_the_seat_is_told_what_it_saw_before_the_seal(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
-    told = ada.get(f"{game}/audit/moves/{seq}")
-    assert told.headers["Cache-Control"] == "private, no-store"
-    assert told.json["did"] == {"type": "ready"}
-    assert told.json["saw"]["seats"][0]["hand"]["cards"] == own_hand(ada, game)
-    assert told.json["refused"] == []
+    answer = ada.get(f"{game}/audit/moves/{seq}")
+    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert answer.json["did"] == {"type": "ready"}
+    assert answer.json["saw"]["seats"][0]["hand"]["cards"] == own_hand(ada, game)
+    assert answer.json["refused"] == []
     for other in (bob.get(f"{game}/audit/moves/{seq}"), world.get(f"{game}/audit/moves/{seq}")):
         assert [other.json[name] for name in ("saw", "legal", "not_legal", "refused")] == [None] * 4
-        assert other.json["effects"] == told.json["effects"]
+        assert other.json["effects"] == answer.json["effects"]
     ada.post(f"{game}/moves", {"type": "forfeit"})
-    assert world.get(f"{game}/audit/moves/{seq}").json["saw"] == told.json["saw"]
+    assert world.get(f"{game}/audit/moves/{seq}").json["saw"] == answer.json["saw"]
 
 
 def test_a_refused_move_is_shown_to_its_player_and_after_the_seal_to_all(

@@ -91,11 +91,11 @@ def test_a_stream_tells_the_stored_bytes_and_ends_after_the_seal(ada: Person) ->
     lines = ada.get(f"{game}/events", headers={"Accept": "application/x-ndjson"}).data.splitlines()
     answer = ada.get(f"{game}/stream", headers={"Last-Event-ID": "0"})
     assert answer.mimetype == "text/event-stream"
-    told = answer.data.split(b"\n\n")
-    data = [part.partition(b"data: ")[2] for part in told if part.startswith(b"id: ")]
+    parts = answer.data.split(b"\n\n")
+    data = [part.partition(b"data: ")[2] for part in parts if part.startswith(b"id: ")]
     assert data == lines[1:]
-    assert told[1].startswith(b"id: 1\nevent: ")
-    assert told[-2].startswith(b"event: end")
+    assert parts[1].startswith(b"id: 1\nevent: ")
+    assert parts[-2].startswith(b"event: end")
 
 
 def test_a_stream_goes_on_when_something_happens(ada: Person) -> None:
@@ -207,16 +207,16 @@ def test_metrics_count_requests_at_the_port_of_the_operator(world: World) -> Non
 def test_the_public_metrics_are_gauges_that_tell_nothing_of_calls(ada: Person) -> None:
     """Nobody learns there that a move was refused, or how long a single call took."""
 
-    def told() -> dict[str, str]:
+    def metrics() -> dict[str, str]:
         answer = ada.get("/metrics")
         assert answer.status_code == 200
         assert set(re.findall(r"^# TYPE \S+ (\S+)$", answer.text, re.MULTILINE)) == {"gauge"}
         lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
         return dict(line.rsplit(" ", 1) for line in lines)
 
-    game, before = ada.game(), told()
+    game, before = ada.game(), metrics()
     assert ada.post(f"{game}/moves", {"type": "pass"}).status_code in (409, 422)
-    after = told()
+    after = metrics()
     assert {name for name in after if before.get(name) != after[name]} <= {
         *("process_virtual_memory_bytes", "process_resident_memory_bytes", "process_open_fds")
     }
@@ -230,10 +230,10 @@ def test_the_log_of_requests_holds_no_secret(ada: Person) -> None:
     with structlog.testing.capture_logs() as lines:
         ada.get("/v1/tables?cursor=SECRET")
         ada.get("/v1/players/me", headers={"Shithead-Invite": "SECRET"})
-    told = json.dumps(lines, default=str)
-    assert ada.token not in told
-    assert "SECRET" not in told
-    assert '"path": "/v1/tables"' in told
+    written = json.dumps(lines, default=str)
+    assert ada.token not in written
+    assert "SECRET" not in written
+    assert '"path": "/v1/tables"' in written
 
 
 class Contented:

@@ -91,7 +91,7 @@ def test_an_answer_without_a_body_suits_everybody(ada: Person, accept: str) -> N
 def test_the_lines_of_a_log_have_their_type_and_no_other_word(ada: Person) -> None:
     """JSON, and so lines of it, is UTF-8 and nothing else: its types know no charset."""
     game = ada.game()
-    for accept, told in (
+    for accept, result in (
         ("application/x-ndjson", "application/x-ndjson"),
         ("application/json;q=0.4, application/x-ndjson;q=0.5", "application/x-ndjson"),
         ("application/json;q=0.5, application/x-ndjson;q=0.4", "application/json"),
@@ -100,7 +100,7 @@ def test_the_lines_of_a_log_have_their_type_and_no_other_word(ada: Person) -> No
         ("application/json; charset=utf-8; q=0.1, application/*;q=0.05", "application/json"),
     ):
         answer = ada.get(f"{game}/events", headers={"Accept": accept})
-        assert answer.headers["Content-Type"] == told, accept
+        assert answer.headers["Content-Type"] == result, accept
         assert "Accept" in answer.headers["Vary"]
 
 

@@ -103,12 +103,12 @@ def test_the_first_lines_on_the_page_are_shell_that_means_what_it_says() -> None
     """Run with a curl of our own, which prints what it is asked for."""
     curl = 'curl() { if [ "$2" = http://x/v1/players ]; then echo \'{"token": "abc"}\'; else '
     curl += 'printf "%s|" "$@"; fi; }\n'
-    told = subprocess.run(
+    answer = subprocess.run(
         ["/bin/sh", "-c", curl + start_line("http://x")], capture_output=True, text=True, check=True
     ).stdout
-    assert "|Authorization: Bearer abc|" in told
+    assert "|Authorization: Bearer abc|" in answer
     assert (
-        '|{"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}, {"bot": "lowest"}]}|' in told
+        '|{"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}, {"bot": "lowest"}]}|' in answer
     )
 
 

@@ -66,10 +66,10 @@ def test_each_finished_game_is_counted_once(world: World, ada: Person) -> None:
     assert count(world) == 3
     assert count(world) == 0
     for _ in range(2):
-        told = world.get(SHUFFLES).json
-        assert not ShufflesSchema().validate(told)
-        assert told["n"] == 3
-        [places] = [m for m in told["measures"] if m["name"] == "position of each card"]
+        answer = world.get(SHUFFLES).json
+        assert not ShufflesSchema().validate(answer)
+        assert answer["n"] == 3
+        [places] = [m for m in answer["measures"] if m["name"] == "position of each card"]
         assert places["ruleset"] == "shithead"
         assert (places["df"], places["n"], places["p"]) == (51 * 51, 3, None)
     forfeited(ada)
@@ -95,10 +95,10 @@ def test_a_private_hand_is_counted_from_the_next_day_on(
 def test_a_running_game_is_in_no_statistics(world: World, ada: Person) -> None:
     ada.game()
     assert count(world) == 0
-    told = world.get(SHUFFLES).json
-    assert told["n"] == 0
-    assert told["measures"] == []
-    assert "do not show" in told["cannot_tell"]
+    answer = world.get(SHUFFLES).json
+    assert answer["n"] == 0
+    assert answer["measures"] == []
+    assert "do not show" in answer["cannot_tell"]
 
 
 def test_what_is_counted_is_what_the_log_says(world: World, ada: Person) -> None:
@@ -126,13 +126,13 @@ def test_blind_choices_are_counted_and_prove_nothing_alone(world: World, ada: Pe
         assert (line["type"] == "cards_played") is choice.fitted
         assert 1 <= choice.slots <= 3
         assert 0 <= choice.playable <= choice.slots
-    told = ada.get(CHOICES).json
-    assert not BlindChoicesSchema().validate(told)
-    assert told["player"] == ada.id
-    assert told["threshold"] == THRESHOLD == 1 / told["false_alarm"]
-    assert 0 < told["e_value"] < THRESHOLD
-    assert told["n"] == sum(0 < c.playable < c.slots for c in chosen)
-    assert ada.get(f"{CHOICES}?player={ada.id}").json == told
+    answer = ada.get(CHOICES).json
+    assert not BlindChoicesSchema().validate(answer)
+    assert answer["player"] == ada.id
+    assert answer["threshold"] == THRESHOLD == 1 / answer["false_alarm"]
+    assert 0 < answer["e_value"] < THRESHOLD
+    assert answer["n"] == sum(0 < c.playable < c.slots for c in chosen)
+    assert ada.get(f"{CHOICES}?player={ada.id}").json == answer
 
 
 @pytest.mark.parametrize("settings", [{"referee_hands": 0, "referee_account_seconds": 0}])

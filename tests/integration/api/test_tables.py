@@ -26,8 +26,8 @@ def test_whoever_holds_the_invite_is_told_what_they_may_not_do(
     path = f"/v1/tables/{table['id']}{below}"
     invite = {"Shithead-Invite": table["invite"]}
     assert problem_of(bob.call(method, path, json={})) == "not-found"
-    told = bob.call(method, path, json={}, headers=invite)
-    assert (problem_of(told), told.status_code) == (refusal, 403)
+    answer = bob.call(method, path, json={}, headers=invite)
+    assert (problem_of(answer), answer.status_code) == (refusal, 403)
 
 
 def test_a_hand_dealt_at_once_is_in_the_answer(ada: Person) -> None:

@@ -202,11 +202,11 @@ def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None
     some_moves((ada, bob), f"/v1/games/{game}", 6)
     events = [json.loads(line) for line in world.services.entries.lines(game)]
     seq = next(event["seq"] for event in events if event["by"] == 1)
-    told = ada.post(
+    answer = ada.post(
         f"/v1/games/{game}/disputes",
         {"accused": 1, "seq": seq, "charge": "other", "statement": "It was not so."},
     )
-    assert told.status_code == 201, told.text
+    assert answer.status_code == 201, answer.text
     world.services.close()
     database = Database(database_url, size=2)
     assert found(checked(database, deep=True)) == set()
@@ -375,6 +375,6 @@ def test_the_command_ends_with_1_where_something_does_not_fit(kept: Kept, tmp_pa
     assert not state.exists(), "a check that is done begins anew"
     as_superuser(kept.url, _the_row(kept.running))
     status, printed = run("--json", "--deep")
-    told = json.loads(printed)
-    assert (status, told["streams"], told["signatures"]) == (1, 4, False)
-    assert [fault["check"] for fault in told["faults"]] == ["row"]
+    answer = json.loads(printed)
+    assert (status, answer["streams"], answer["signatures"]) == (1, 4, False)
+    assert [fault["check"] for fault in answer["faults"]] == ["row"]

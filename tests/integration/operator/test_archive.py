@@ -21,7 +21,7 @@ from service.store.database import query
 from service.store.operator import Owner
 from tests.running import wait_for
 from tests.worlds.api_world import Person, World, problem_of
-from tests.worlds.operator_world import Operator, some_moves, told, two_seats
+from tests.worlds.operator_world import Operator, process_outbox, some_moves, two_seats
 
 NOT_COMPARED = {"Date", "X-Request-ID"}
 FORMS = ("application/json", "application/x-ndjson")
@@ -48,7 +48,7 @@ def played(world: World, ada: Person, bob: Person, visibility: str) -> Played:
     accusation = {"accused": None, "seq": 3, "charge": "wrong_deal", "statement": "It was not so."}
     assert ada.post(f"{game}/disputes", accusation).status_code == 201
     assert bob.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
-    told(world, UUID(table["game"]))
+    process_outbox(world, UUID(table["game"]))
     invite = {"Shithead-Invite": table["invite"]} if "invite" in table else {}
     return UUID(table["game"]), invite
 
@@ -221,7 +221,7 @@ def test_stopped_anywhere_a_second_run_goes_on(
     for _ in range(2):
         game = UUID(two_seats(ada, bob)["game"])
         bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
-        told(world, game)
+        process_outbox(world, game)
         games.append(game)
     lines = [world.services.entries.lines(game) for game in games]
 
@@ -313,7 +313,7 @@ def test_two_runs_at_once_both_go_on_to_the_end(
     for _ in range(3):
         game = UUID(two_seats(ada, bob)["game"])
         bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
-        told(world, game)
+        process_outbox(world, game)
         games.append(game)
     keep = Bundles.keep
     second: list[subprocess.Popen[str]] = []
@@ -361,7 +361,7 @@ def test_a_game_that_runs_or_is_still_to_be_told_of_stays(
         assert (status, outcome in err) == (1, True), err
         assert count(operator, "archived", game) == 0
         bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
-    told(world, game)
+    process_outbox(world, game)
     operator.done("archive", "--game", game, "--to", operator.archive)
     assert operator.admin("archive", "--game", game, "--to", operator.archive)[0] == 1
     assert [outcome for act, _, outcome in operator.trail() if act == "archive"] == [
@@ -374,7 +374,7 @@ def test_only_games_that_are_old_enough_leave(
 ) -> None:
     game = UUID(two_seats(ada, bob)["game"])
     bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
-    told(world, game)
+    process_outbox(world, game)
     out = operator.done("archive", "--older-than", "1", "--to", operator.archive)
     assert "0 of 0" in out
     assert count(operator, "archived", game) == 0
@@ -395,7 +395,7 @@ def test_a_game_with_a_part_of_its_refused_attempts_stays(
     for _ in range(2):
         ada.post(f"{path}/moves", {"type": "swap", "up": cards[:1], "hand": cards[1:]})
     assert bob.post(f"{path}/moves", {"type": "forfeit"}).status_code == 201
-    told(world, game)
+    process_outbox(world, game)
     with psycopg.connect(operator.database_url) as owner:
         owner.execute("DELETE FROM refusals WHERE game_id = %s AND arrival = 1", (game,))
     status, _, said = operator.admin("archive", "--game", game, "--to", operator.archive)

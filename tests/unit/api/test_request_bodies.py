@@ -49,10 +49,10 @@ def app(slots: BodySlots) -> Flask:
 
 def send(app: Flask, body: Any, address: str = "10.0.0.1", **more: Any) -> tuple[str, str, bytes]:
     """Return status, Content-Length and body of the answer that a server would be given."""
-    told: list[Any] = []
+    result: list[Any] = []
 
     def start(status: str, headers: list[tuple[str, str]], _fault: Any = None, /) -> Any:
-        told.extend((status, dict(headers).get("Content-Length")))
+        result.extend((status, dict(headers).get("Content-Length")))
 
     environ = {
         "REQUEST_METHOD": "POST",
@@ -66,7 +66,7 @@ def send(app: Flask, body: Any, address: str = "10.0.0.1", **more: Any) -> tuple
         **more,
     }
     answer: Iterable[bytes] = app(environ, start)
-    return told[0], told[1], b"".join(answer)
+    return result[0], result[1], b"".join(answer)
 
 
 @pytest.mark.parametrize("size", [1, 65536, 300_000])

@@ -112,14 +112,14 @@ def test_nobody_is_erased_during_a_hand(services: Services, ada: Player, silent:
 def test_who_is_erased_is_a_name_nowhere_and_every_log_stands(
     house: House, services: Services, ada: Player
 ) -> None:
-    told = services.players.register("Grace")
-    grace = Player(id=UUID(told["id"]), name="Grace")
+    answer = services.players.register("Grace")
+    grace = Player(id=UUID(answer["id"]), name="Grace")
     game = open_game(services, ada, ("me", "open"), guests=(grace,))
     post(services, grace, game, {"type": "forfeit"})
     before = lines_of(services, game)
     services.players.erase(grace)
     for process in (services, house.process()):
-        assert process.players.by_token(told["token"]) is None
+        assert process.players.by_token(answer["token"]) is None
         assert lines_of(process, game) == before
         view = orjson.loads(process.games.view(Caller(player=ada.id), game)[0])
         assert view["seats"][1]["name"] is None
@@ -132,10 +132,10 @@ def test_who_is_erased_is_a_name_nowhere_and_every_log_stands(
 
 
 def test_a_recovery_code_ends_with_its_person(services: Services) -> None:
-    told = services.players.register("Grace")
-    services.players.erase(Player(id=UUID(told["id"]), name="Grace"))
+    answer = services.players.register("Grace")
+    services.players.erase(Player(id=UUID(answer["id"]), name="Grace"))
     with pytest.raises(Refusal) as refused:
-        services.players.recover(told["recovery"])
+        services.players.recover(answer["recovery"])
     assert refused.value.code == "unauthorized"
 
 

@@ -12,10 +12,10 @@ from service.rulesets.catalogue import catalogue, definition
 def test_every_statement_that_can_be_cited_is_among_its_statements(identity: str) -> None:
     """A client that was refused by a rule finds that rule where it found the ruleset."""
     ruleset = definition(identity)
-    told = {statement["id"] for statement in described(ruleset)["statements"]}
+    answer = {statement["id"] for statement in described(ruleset)["statements"]}
     cited = {rule for rule in ruleset.cites.values() if ruleset.text_of(rule)}
-    assert cited <= told
-    assert "1-source-zone" in told
+    assert cited <= answer
+    assert "1-source-zone" in answer
 
 
 @pytest.mark.parametrize("identity", catalogue())

@@ -48,9 +48,9 @@ def check(history: History, card: str) -> None:
             seers = {
                 viewer for viewer in range(len(game.seats)) if sees(seen_by(game, viewer), card)
             }
-            told = part["seen_by"]
+            answer = part["seen_by"]
             if part["zone"] != "stock":  # starters put under it are seen, and in no view
-                assert seers == set(range(len(game.seats)) if told == "all" else told)
+                assert seers == set(range(len(game.seats)) if answer == "all" else answer)
 
 
 def sees(game: Game, card: str) -> bool:
@@ -79,12 +79,12 @@ def test_without_a_deck_only_public_stretches_are_told() -> None:
     whole = sample("leeds")
     history = History(whole.log[:-2])
     for card in codes(whole):
-        told = custody(history, card, viewer=None)["path"]
+        answer = custody(history, card, viewer=None)["path"]
         public = [p for p in custody(whole, card)["path"] if p["seen_by"] == "all"]
         last = history.end
         clipped = [{**p, "to_seq": min(p["to_seq"], last)} for p in public]
-        assert told == [p for p in clipped if p["from_seq"] <= last]
-        assert HIDDEN not in str(told)
+        assert answer == [p for p in clipped if p["from_seq"] <= last]
+        assert HIDDEN not in str(answer)
 
 
 def test_a_seat_is_told_its_own_hand_and_no_other() -> None:

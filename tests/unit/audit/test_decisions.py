@@ -48,15 +48,15 @@ def check_choice(history: History, found: Json) -> None:
     assert found["saw"]["as"] == seat
     assert found["saw"]["version"] == found["first"]
     named = {card for move in moves for card in cards_in(move)}
-    told = [line["card"] for line in found["not_legal"]]
-    assert len(set(told)) == len(told)
+    answer = [line["card"] for line in found["not_legal"]]
+    assert len(set(answer)) == len(answer)
     assert all(line["text"] for line in found["not_legal"])
     laying = game.status is Status.SWAPPING and game.ruleset.deal.layout is not Layout.NONE
     if not laying:
         # Cards that could be laid out instead are no less legal than those listed.
-        assert set(source_cards(game.seats[seat])) <= named | set(told)
+        assert set(source_cards(game.seats[seat])) <= named | set(answer)
     used = [move for move in moves if move["type"] in ("play", "swap", "lay")]
-    assert not {card for move in used for card in cards_in(move)} & set(told)
+    assert not {card for move in used for card in cards_in(move)} & set(answer)
 
 
 def cards_in(move: Json) -> Iterator[str]:
@@ -138,8 +138,8 @@ def test_a_refused_attempt_stands_before_the_next_move_of_its_seat() -> None:
     at = history.log[moves[1].first].at
     attempt = {"at": at, "seat": 1, "move": {"type": "try_stock"}, "rule": "P9"}
     other = {**attempt, "seat": 0}
-    told = [decision(history, d.first, refused=[attempt, other])["refused"] for d in moves]
-    assert told == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
+    answer = [decision(history, d.first, refused=[attempt, other])["refused"] for d in moves]
+    assert answer == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
 
 
 def test_a_card_that_does_not_fit_says_which_card_asks_for_more() -> None:
@@ -160,7 +160,7 @@ def test_a_ruleset_of_ones_own_cites_what_it_is_told_with() -> None:
     known = definition("leeds")
     game = play(replace(known.ruleset({}), cites={}), 3, 8, turn_limit=60)
     lines = history_of(game).log
-    alone, told = History(lines, game.deck), History(lines, game.deck, cites=known.cites)
+    alone, answer = History(lines, game.deck), History(lines, game.deck, cites=known.cites)
     rules = [
         {
             rule
@@ -168,7 +168,7 @@ def test_a_ruleset_of_ones_own_cites_what_it_is_told_with() -> None:
             for line in found["effects"]
             for rule in line["rules"]
         }
-        for history in (alone, told)
+        for history in (alone, answer)
     ]
     assert all(rule.startswith("1-") and known.text_of(rule) for rule in rules[0])
     assert {"L4", "L9"} <= rules[1]

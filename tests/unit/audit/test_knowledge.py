@@ -93,10 +93,10 @@ def test_a_pile_taken_is_known_in_the_hand_of_whoever_took_it() -> None:
     assert isinstance(taken.event, PilePickedUp)
     pile = history.games[taken.seq - 1].pile
     other = (taken.event.taker + 1) % len(history.games[0].seats)
-    told = {line["card"]: line for line in knowledge(history, other, taken.seq + 1)["cards"]}
+    answer = {line["card"]: line for line in knowledge(history, other, taken.seq + 1)["cards"]}
     assert pile
-    assert all(told[card]["zone"] == "hand" for card in pile)
-    assert all(told[card]["seat"] == taken.event.taker for card in pile)
+    assert all(answer[card]["zone"] == "hand" for card in pile)
+    assert all(answer[card]["seat"] == taken.event.taker for card in pile)
 
 
 def test_the_seal_adds_nothing() -> None:

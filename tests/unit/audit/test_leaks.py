@@ -36,13 +36,13 @@ def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) 
     """Return all that the audit ever tells `viewer` of a running game, as a seat asks for it."""
     log = [line(seq, event) for seq, event in enumerate(game.events[:version])]
     history = History(log, deck_for(game.events[:version], deck, viewer))
-    told: list[object] = [
+    answer: list[object] = [
         decision(history, move.first, viewer=viewer, refused=REFUSED) for move in history.moves
     ]
-    told += [custody(history, card, viewer=viewer) for card in sorted(deck)[::3]]
+    answer += [custody(history, card, viewer=viewer) for card in sorted(deck)[::3]]
     if isinstance(viewer, int):
-        told += [knowledge(history, viewer, at) for at in (1, version // 2 + 1, version)]
-    return orjson.dumps(told)
+        answer += [knowledge(history, viewer, at) for at in (1, version // 2 + 1, version)]
+    return orjson.dumps(answer)
 
 
 @pytest.mark.parametrize("identity", RULESETS)

@@ -40,10 +40,10 @@ def test_events_that_are_no_longer_chained_are_shown_and_marked(
     changed.write_bytes(b"\n".join([*LINES[:21], second, *LINES[22:]]) + b"\n")
     status, out, _ = shithead("replay", changed, "--as", "public")
     assert status == 1
-    told = out.partition("\n\n")[2].splitlines()
-    assert [line for line in told if not line.startswith("!")] == whole(None).splitlines()
-    chained = [n for n, line in enumerate(told) if line.startswith("!     chain")]
-    assert "22" in [told[n - 1].split()[0] for n in chained], "the event after it tells"
+    answer = out.partition("\n\n")[2].splitlines()
+    assert [line for line in answer if not line.startswith("!")] == whole(None).splitlines()
+    chained = [n for n, line in enumerate(answer) if line.startswith("!     chain")]
+    assert "22" in [answer[n - 1].split()[0] for n in chained], "the event after it tells"
 
 
 def no_seat(forgery: Forgery) -> None:

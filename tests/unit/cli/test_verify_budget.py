@@ -38,11 +38,11 @@ def test_what_is_not_checked_in_time_is_missing(shithead: Shithead, costly: Path
 def test_the_object_says_so_too(shithead: Shithead, costly: Path) -> None:
     status, out, _ = shithead("verify", costly, "--budget", "0.5", "--json")
     assert status == 2
-    told = json.loads(out)
-    late = [check["check"] for check in told["checks"] if check["reason"] == "budget"]
+    answer = json.loads(out)
+    late = [check["check"] for check in answer["checks"] if check["reason"] == "budget"]
     assert {"legality", "sequence"} <= set(late)
-    assert told["result"] == "missing"
-    assert told["level"] in (None, "L0")
+    assert answer["result"] == "missing"
+    assert answer["level"] in (None, "L0")
 
 
 def test_no_time_at_all_is_no_crash(shithead: Shithead) -> None:

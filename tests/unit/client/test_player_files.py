@@ -35,9 +35,9 @@ def test_what_others_can_read_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_no_key_is_refused_without_showing_it(tmp_path: Path) -> None:
     write_private(tmp_path / "seat.key", b'{"ed25519":"c2VjcmV0"}')
-    with pytest.raises(BadFile) as told:
+    with pytest.raises(BadFile) as answer:
         read_seat_key(tmp_path / "seat.key")
-    assert "c2VjcmV0" not in str(told.value)
+    assert "c2VjcmV0" not in str(answer.value)
 
 
 def test_services_are_kept_apart_and_so_are_games(tmp_path: Path) -> None:

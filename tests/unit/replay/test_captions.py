@@ -47,7 +47,7 @@ def table(identity: str = "leeds", *, hand: str = "9h", pile: str = "6c") -> Gam
     return replace(game, seats=(mine, other), stock=(3, 4, 5), pile=cards(pile), turn=0)
 
 
-def told(event: Event, game: Game | None = None, viewer: Viewer = None) -> str:
+def sentence(event: Event, game: Game | None = None, viewer: Viewer = None) -> str:
     """Return the caption of `event` for a viewer."""
     before = table() if game is None else game
     after = evolve(before, event)
@@ -74,23 +74,23 @@ def played(
 
 
 def test_a_play_names_cards_zone_and_the_next_seat() -> None:
-    assert told(played("9h")) == "Seat 0 plays 9h from its hand; seat 1 is next."
+    assert sentence(played("9h")) == "Seat 0 plays 9h from its hand; seat 1 is next."
 
 
 def test_a_play_that_keeps_the_turn_or_ends_the_hand_says_so() -> None:
-    assert told(played("9h", turn=0)) == "Seat 0 plays 9h from its hand; it acts again."
-    assert told(played("9h", turn=None)) == "Seat 0 plays 9h from its hand."
+    assert sentence(played("9h", turn=0)) == "Seat 0 plays 9h from its hand; it acts again."
+    assert sentence(played("9h", turn=None)) == "Seat 0 plays 9h from its hand."
 
 
 def test_a_play_that_reverses_says_so() -> None:
     text = "Seat 0 plays 9h from its hand, turning the direction; seat 1 is next."
-    assert told(played("9h", direction=-1)) == text
+    assert sentence(played("9h", direction=-1)) == text
 
 
 def test_a_blind_play_and_a_try_name_where_the_card_lay() -> None:
-    blind = told(played("7c", zone=Zone.DOWN))
+    blind = sentence(played("7c", zone=Zone.DOWN))
     assert blind == "Seat 0 turns 7c in slot 0, and it is played; seat 1 is next."
-    tried = told(played("4d", zone=Zone.STOCK))
+    tried = sentence(played("4d", zone=Zone.STOCK))
     assert tried == "Seat 0 tries the stock, turns 4d, and it is played; seat 1 is next."
 
 
@@ -98,14 +98,14 @@ def test_a_follow_up_is_told_apart_from_a_play() -> None:
     """S4: cards of the rank just played that turn up in refilling."""
     last = LastPlay(seat=0, cards=cards("9c"), drawn=cards("9h"), direction=1)
     game = replace(table("covered-queen"), last_play=last, turn=1)
-    assert told(played("9h"), game) == "Seat 0 goes on with 9h that it drew; seat 1 is next."
+    assert sentence(played("9h"), game) == "Seat 0 goes on with 9h that it drew; seat 1 is next."
 
 
 def test_drawn_cards_are_named_to_their_seat_alone() -> None:
     drawn = CardsDrawn(seat=0, count=2)
-    assert told(drawn) == told(drawn, viewer=1) == "Seat 0 draws 2 cards."
-    assert told(drawn, viewer=0) == "Seat 0 draws 2 cards: 4d and 8s."
-    assert told(drawn, viewer="all") == "Seat 0 draws 2 cards: 4d and 8s."
+    assert sentence(drawn) == sentence(drawn, viewer=1) == "Seat 0 draws 2 cards."
+    assert sentence(drawn, viewer=0) == "Seat 0 draws 2 cards: 4d and 8s."
+    assert sentence(drawn, viewer="all") == "Seat 0 draws 2 cards: 4d and 8s."
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_drawn_cards_are_named_to_their_seat_alone() -> None:
 def test_a_hidden_blind_card_is_named_to_its_seat_alone(viewer: Viewer, card: str) -> None:
     """L13: the others do not get to see it."""
     failed = BlindFailed(seat=0, taker=0, slot=0, opening=None, count=1, turn=1, direction=1)
-    assert told(failed, viewer=viewer) == (
+    assert sentence(failed, viewer=viewer) == (
         f"Seat 0 turns {card} in slot 0, which does not fit, and takes it "
         "with the pile of 1 card; seat 1 is next."
     )
@@ -124,27 +124,27 @@ def test_a_blind_card_that_fails_on_an_empty_pile_is_taken_alone() -> None:
     opening = Opening(p=1, card=cards("7c")[0])
     failed = BlindFailed(seat=0, taker=0, slot=0, opening=opening, count=0, turn=1, direction=1)
     text = "Seat 0 turns 7c in slot 0, which does not fit, and takes it; seat 1 is next."
-    assert told(failed, table(pile="")) == text
+    assert sentence(failed, table(pile="")) == text
 
 
 def test_where_the_previous_player_takes_the_pile_both_are_named() -> None:
     """R, second hand."""
     picked = PilePickedUp(seat=0, taker=1, count=1, along=(), turn=0, direction=1)
     text = "Seat 0 cannot play, and seat 1 takes the pile of 1 card; it acts again."
-    assert told(picked) == text
+    assert sentence(picked) == text
 
 
 def test_a_pick_up_names_what_goes_along() -> None:
     game = table()
     game = game.with_seat(0, replace(game.seats[0], hand=(), up=(cards("Kc"), ())))
     picked = PilePickedUp(seat=0, taker=0, count=1, along=cards("Kc"), turn=1, direction=1)
-    assert told(picked, game) == "Seat 0 takes the pile of 1 card with Kc; seat 1 is next."
+    assert sentence(picked, game) == "Seat 0 takes the pile of 1 card with Kc; seat 1 is next."
 
 
 def test_a_failed_try_is_seen_by_all() -> None:
     opening = Opening(p=3, card=cards("4d")[0])
     failed = StockFailed(seat=0, taker=0, opening=opening, count=1, turn=1, direction=1)
-    assert told(failed) == (
+    assert sentence(failed) == (
         "Seat 0 tries the stock and turns 4d, which does not fit, and takes it "
         "with the pile of 1 card; seat 1 is next."
     )
@@ -152,9 +152,9 @@ def test_a_failed_try_is_seen_by_all() -> None:
 
 def test_a_burn_names_its_cause_and_who_clears() -> None:
     burn = PileBurned(seat=0, cause=BurnCause.SET, count=4, cleared_by=0)
-    assert told(burn) == "The pile of 4 cards burns by a set of one rank."
+    assert sentence(burn) == "The pile of 4 cards burns by a set of one rank."
     burn = PileBurned(seat=0, cause=BurnCause.RANK, count=1, cleared_by=1)
-    assert told(burn) == "The pile of 1 card burns by its top card; seat 1 clears it."
+    assert sentence(burn) == "The pile of 1 card burns by its top card; seat 1 clears it."
 
 
 def test_the_deal_tells_counts_the_starter_and_what_went_under_the_stock() -> None:
@@ -177,36 +177,36 @@ def test_the_deal_tells_counts_the_starter_and_what_went_under_the_stock() -> No
 
 def test_throwing_laying_and_swapping_name_the_cards() -> None:
     thrown = CardsThrown(seat=0, cards=cards("9h"), count=1)
-    assert told(thrown) == "Seat 0 throws 9h onto the pile and draws 1 card."
-    assert told(thrown, viewer=0) == "Seat 0 throws 9h onto the pile and draws 1 card: 4d."
+    assert sentence(thrown) == "Seat 0 throws 9h onto the pile and draws 1 card."
+    assert sentence(thrown, viewer=0) == "Seat 0 throws 9h onto the pile and draws 1 card: 4d."
     laid = TableLaid(seat=0, stacks=(cards("9h"), ()), count=0)
-    assert told(laid) == "Seat 0 lays 9h face up."
+    assert sentence(laid) == "Seat 0 lays 9h face up."
     swapped = CardsSwapped(seat=0, up=cards("9h"), hand=cards("Kc"))
     game = table()
     game = game.with_seat(0, replace(game.seats[0], up=(cards("Kc"), ())))
-    assert told(swapped, game) == "Seat 0 lays 9h face up and takes Kc for it."
+    assert sentence(swapped, game) == "Seat 0 lays 9h face up and takes Kc for it."
 
 
 def test_small_steps_have_their_sentences() -> None:
-    assert told(PlayStarted(turn=1)) == "Play begins: seat 1 opens."
+    assert sentence(PlayStarted(turn=1)) == "Play begins: seat 1 opens."
     first_come = "Play begins: the first to come with the right card opens."
-    assert told(PlayStarted(turn=None)) == first_come
-    passed = told(TurnPassed(seat=0, turn=1))
+    assert sentence(PlayStarted(turn=None)) == first_come
+    passed = sentence(TurnPassed(seat=0, turn=1))
     assert passed == "Seat 0 cannot play on the empty pile and passes; seat 1 is next."
-    timed_out = told(TurnTimedOut(seat=0))
+    timed_out = sentence(TurnTimedOut(seat=0))
     assert timed_out == "The time of seat 0 is up; what follows is done for it."
 
 
 def test_every_way_to_end_has_its_sentence() -> None:
     def ended(reason: EndReason, shithead: Seat | None) -> str:
-        return told(GameEnded(reason=reason, shithead=shithead, places=(1, 0)))
+        return sentence(GameEnded(reason=reason, shithead=shithead, places=(1, 0)))
 
     assert ended(EndReason.SHITHEAD, 0) == "The hand is over: seat 0 is the shithead."
     assert ended(EndReason.WINNER, None) == "The hand is over: seat 1 wins."
     assert ended(EndReason.STALEMATE, None) == ("The hand ends as a stalemate, without a shithead.")
     assert ended(EndReason.FORFEIT, 0) == "Seat 0 gives up the hand and is its shithead."
     for cause in AbortCause:
-        text = told(GameAborted(cause=cause, seat=0))
+        text = sentence(GameAborted(cause=cause, seat=0))
         assert text.startswith("The game is given up unfinished: ")
 
 

@@ -41,15 +41,15 @@ def test_a_rule_is_that_of_the_second_ruleset() -> None:
 
 
 def test_what_only_second_hands_do_is_told_apart() -> None:
-    told = {d.setting for d in differs_from_base(definition("reverse"))}
-    assert "second_hand.order.low_to_high" in told
-    assert "order.low_to_high" not in told
-    assert "second_hand.deal.hand" not in told  # the same change as in first hands
+    answer = {d.setting for d in differs_from_base(definition("reverse"))}
+    assert "second_hand.order.low_to_high" in answer
+    assert "order.low_to_high" not in answer
+    assert "second_hand.deal.hand" not in answer  # the same change as in first hands
 
 
 def test_options_stand_at_their_defaults() -> None:
-    told = {d.setting for d in differs_from_base(definition("guarducci"))}
-    assert {"turn.runs", "deck.jokers", "ranks.7.asks"} <= told
+    answer = {d.setting for d in differs_from_base(definition("guarducci"))}
+    assert {"turn.runs", "deck.jokers", "ranks.7.asks"} <= answer
 
 
 def test_a_base_has_no_differences_from_its_base() -> None:

@@ -122,8 +122,8 @@ def test_a_variant_hides_what_no_longer_holds(identity: str, gone: set[str]) -> 
 
 
 def test_a_part_of_a_statement_can_be_replaced() -> None:
-    told = [s.section for s in definition("shithead-six").statements if s.id == "P1"]
-    assert told == ["play"]
+    answer = [s.section for s in definition("shithead-six").statements if s.id == "P1"]
+    assert answer == ["play"]
 
 
 def test_ids_of_the_model_in_the_code_exist() -> None:

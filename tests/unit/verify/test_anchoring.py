@@ -169,8 +169,8 @@ def test_what_was_brought_and_cannot_be_checked_without_the_servers_key_is_missi
 
 
 def test_a_bundle_may_bring_along_what_nobody_asked_for() -> None:
-    brought = {"receipts/a.note": receipt(40), "log/proof.tlog-proof": proof()}
-    assert report(OutsideEvidence(), bundled=brought).result is Result.PASS
+    evidence = {"receipts/a.note": receipt(40), "log/proof.tlog-proof": proof()}
+    assert report(OutsideEvidence(), bundled=evidence).result is Result.PASS
 
 
 def test_a_receipt_that_contradicts_without_a_key_says_that_nobody_knows_who_signed_it() -> None:
@@ -190,9 +190,9 @@ def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> No
     """It names the right head; but somebody put the server's name under it."""
     true = receipt(40).decode()
     false = true[:-10] + ("A" if true[-10] != "A" else "B") + true[-9:]
-    brought = {"receipts/a.note": false.encode()}
+    evidence = {"receipts/a.note": false.encode()}
     given = OutsideEvidence(server_keys=(SERVER.verifier,))
-    assert failing(report(given, bundled=brought)) == {Check.RECEIPTS: None}
+    assert failing(report(given, bundled=evidence)) == {Check.RECEIPTS: None}
     other = {"receipts/a.note": receipt(40, THIEF)}  # an earlier key, for all that is known
     assert failing(report(given, bundled=other)) == {}
 

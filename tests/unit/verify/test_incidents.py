@@ -7,7 +7,7 @@ import json
 import pytest
 
 from service.shx.bundle import Bundle
-from service.verify.claims import Claim, told
+from service.verify.claims import Claim, describe
 from service.verify.html import report_html
 from service.verify.report import Report, report_text
 from service.verify.shuffle import doubt_on_the_seed, entropy_lines
@@ -88,7 +88,7 @@ def test_every_event_of_a_game_can_be_told(path: object) -> None:
     kinds: set[str] = set()
     for line in sample_lines(getattr(path, "stem", "")):
         event = json.loads(line)
-        said = told(event)
+        said = describe(event)
         assert said and said != event["type"]
         kinds.add(event["type"])
     assert kinds
@@ -98,7 +98,7 @@ def test_a_move_made_in_a_silent_seats_place_is_the_servers() -> None:
     events = [json.loads(line) for line in sample_lines("threes-time-outs")]
     seq = next(seq for seq, event in enumerate(events) if event["type"] == "turn_timed_out")
     seat = events[seq]["data"]["seat"]
-    assert told(events[seq + 1]).startswith(f"the server, in place of seat {seat}, ")
+    assert describe(events[seq + 1]).startswith(f"the server, in place of seat {seat}, ")
 
 
 def state(seat: int, mode: str, how_far: str) -> dict[str, object]:

@@ -36,9 +36,9 @@ def given(*notes: bytes, keys: bool = True) -> OutsideEvidence:
     return OutsideEvidence(receipts=notes, files=names, server_keys=server)
 
 
-def report(brought: OutsideEvidence, **files: bytes) -> Report:
+def report(evidence: OutsideEvidence, **files: bytes) -> Report:
     bundled = {f"receipts/{name}": data for name, data in files.items()}
-    return verify_bundle(Bundle(lines=LINES, files=bundled), brought)
+    return verify_bundle(Bundle(lines=LINES, files=bundled), evidence)
 
 
 def receipts(of: Report) -> Finding:
@@ -109,16 +109,16 @@ def test_where_one_key_signed_both_histories_only_the_house_can_have_made_them()
     both = "and this one at seq 60: only the holder of its key, the house, can have made both"
     contradicting = given(note(40, changed=True))
     assert both in (receipts(report(given(note(60), note(40, changed=True)))).reason or "")
-    brought = report(contradicting, **{"a.note": note(60)})
-    assert both in (receipts(brought).reason or ""), "a bundle's note counts by its signature"
+    evidence = report(contradicting, **{"a.note": note(60)})
+    assert both in (receipts(evidence).reason or ""), "a bundle's note counts by its signature"
     stranger = report(contradicting, **{"a.note": note(60, THIEF)})
     assert both not in (receipts(stranger).reason or "")
 
 
 def test_a_receipt_of_an_event_after_an_open_log_is_no_second_history() -> None:
     """An earlier copy of a log that went on ends before the receipt: nobody made two."""
-    brought = given(note(59), note(80))
-    found = verify_bundle(Bundle(lines=LINES[:60]), brought)
+    evidence = given(note(59), note(80))
+    found = verify_bundle(Bundle(lines=LINES[:60]), evidence)
     reason = receipts(found).reason or ""
     assert reason.startswith("1.note names seq 80, and the log ends before it. The signature on it")
     assert reason.endswith("the game went on, and this log was cut short or is an earlier copy")
@@ -137,8 +137,8 @@ def test_a_note_of_the_bundle_that_contradicts_is_named() -> None:
 
 
 def test_remarks_on_keys_are_lines_of_their_own_also_where_a_receipt_contradicts() -> None:
-    brought = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
-    found = report(brought)
+    evidence = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
+    found = report(evidence)
     [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
     assert line.endswith("so the times prove nothing; the signatures still hold")
     assert "begins at" not in (receipts(found).reason or "")
