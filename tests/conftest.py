@@ -59,7 +59,7 @@ def redis_server(server_folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def migrated_template(database_server: DatabaseServer) -> Iterator[str]:
-    """Return the name of a database that has been migrated and that nobody is in."""
+    """Return the name of a migrated database without connections, to copy from."""
     from service.store.migrate import migrate
 
     url = database_server.create()

@@ -56,7 +56,7 @@ class Somebody:
 
 
 class HonestTable:
-    """A table at which everything is drawn from a seed and nobody cheats."""
+    """A table whose choices all come from a seed and at which no seat cheats."""
 
     def __init__(self, seed: int, ruleset: str | None = None) -> None:
         self.chance = random.Random(seed)

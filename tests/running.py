@@ -121,7 +121,7 @@ def _narrowest(owner_url: str) -> str:
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
+    """Return a free port of this machine."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 

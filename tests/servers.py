@@ -47,7 +47,7 @@ class DatabaseServer:
         return url_with_database(self.url, name)
 
     def drop(self, url: str) -> None:
-        """Remove the database at `url`, cutting off whoever is still in it."""
+        """Drop the database at `url` and end its connections."""
         statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(
             sql.Identifier(database_name(url))
         )

@@ -99,7 +99,7 @@ def live(service: Service, viewer: Viewer, version: int) -> Said:
         answer = service.client.get(path, headers=headers, buffered=False)
         pieces = list(islice(answer.iter_encoded(), 1 + version + COMMENTS))
         answer.close()
-    # With the length of each piece: what is told at once stands in one.
+    # With the length of each piece: the stream sends what is ready in one piece.
     body = b"".join(b"%d %b" % (len(piece), piece) for piece in pieces)
     return Said(
         to=f"GET {path}",
@@ -110,7 +110,7 @@ def live(service: Service, viewer: Viewer, version: int) -> Said:
 
 
 def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterator[Said]:
-    """Give what a seat is told when it tries what it may not: cards that lie elsewhere."""
+    """Return the refusals of a seat that tries cards it does not hold."""
     path = f"{game}/moves"
     tries = list(attempts(service, viewer, version))
     for move in tries:

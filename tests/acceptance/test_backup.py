@@ -101,7 +101,7 @@ def root_of(port: int, size: int, of: int) -> bytes:
 
 
 class Load:
-    """People who play one game after another against a bot until they are told to stop."""
+    """Players who play game after game against a bot until the test stops them."""
 
     def __init__(self, port: int) -> None:
         self._port = port

@@ -1,4 +1,4 @@
-"""A dispute in a running game tells nobody what they could not know without it."""
+"""A dispute in a running game reveals no hidden information to any viewer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = 18
 
 
 def judged(service: Service, viewer: Viewer) -> Iterator[Said]:
-    """Accuse whoever acted last, have the machine look at it, and read all there is to read."""
+    """Accuse the last seat that acted, request findings, and read the whole dispute."""
     game = f"/v1/games/{service.game}"
     events = json_of(service.ask("GET", f"{game}/events", None))["items"]
     acted = [event for event in events if event["by"] is not None]
@@ -60,7 +60,7 @@ def judged(service: Service, viewer: Viewer) -> Iterator[Said]:
 
 
 def everything_shown(service: Service, steps: Sequence[Step], viewer: Viewer) -> list[Said]:
-    """Make the steps, with disputes on the way; return all that a viewer is told."""
+    """Make the steps, with disputes on the way; return every answer that a viewer gets."""
     said = []
     for number, step in enumerate(steps):
         assert service.make(step).status == 201

@@ -22,7 +22,7 @@ SHARES = 12
 OTHER_ORDER = ("turned round", "first moved to the end")
 EXPLAINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("cards_played cards", OTHER_ORDER, "a seat may name the cards of its play in any order"),
-    ("cards_swapped up", OTHER_ORDER, "a seat may lay its cards on other slots: nobody signed"),
+    ("cards_swapped up", OTHER_ORDER, "a seat may lay its cards on other slots: no seat signed"),
     ("cards_swapped hand", OTHER_ORDER, "a seat may take its cards from other slots"),
     ("table_laid stacks", OTHER_ORDER, "a seat may lay its stacks on other slots"),
     ("table_laid stacks.*", OTHER_ORDER, "a seat may lay the cards of a stack in any order"),

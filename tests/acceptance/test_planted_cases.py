@@ -53,7 +53,7 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
     shown = f"shithead audit {tmp_path / 'game.shx'} --move {case.seq}\n"
     assert f"to see that move, given the same receipts and keys: {shown}" in out
     status, out, err = shithead("audit", tmp_path / "game.shx", "--move", case.seq)
-    assert status == 1  # shown, and what is wrong with the log is told
+    assert status == 1  # the replay is shown, with the faults of the log
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
     said = out.partition("\ndid       pick up\n\n")[2]
     assert said.startswith("against it\n  legality  L10  not allowed")
@@ -99,7 +99,7 @@ def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
 
 
 def test_a_log_that_its_deck_contradicts_is_told_to_its_end(shithead: Run, tmp_path: Path) -> None:
-    """Events state outcomes: whoever lost the deck can follow what all could see."""
+    """Events state outcomes, so a reader without the deck can follow the public part."""
     case = substituted_draw()
     _, log, *_ = written(case, tmp_path)
     events = read_log(case.bundle).lines
@@ -154,7 +154,7 @@ def joined(text: str) -> str:
 
 
 def python_words(text: str) -> bool:
-    """Return whether somebody who reads this would have to know Python."""
+    """Return whether a text contains Python syntax or exception names."""
     return bool(re.search(r"Error:? |Traceback|list\.|zip\(|NoneType|not in list", text))
 
 
@@ -178,7 +178,7 @@ def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
 def test_who_looks_into_a_log_is_told_what_the_receipts_say_of_it(
     words: tuple[str, ...], shithead: Run, tmp_path: Path
 ) -> None:
-    """The log alone is in order: whoever has receipts gives them to each command."""
+    """The log alone is valid: every command takes the receipts as evidence."""
     case = deleted_play()
     _, _, *evidence = written(case, tmp_path)
     command, *asked = words

@@ -58,7 +58,7 @@ NAMES_NOTHING = (
     "is not a verifier key",
     "is not SEAT=KEY",
 )
-"""What is said of values that a schema cannot know, or cannot compare."""
+"""Error messages about values that a schema cannot know or compare."""
 
 
 class Playground:
@@ -70,7 +70,7 @@ class Playground:
         self._hosts: list[Person] = []
 
     def caller(self, path: str) -> Person:
-        """Return who calls; whoever may be erased or lose their token is somebody new."""
+        """Return the caller; calls that erase a player or end a token get a new player."""
         if "/players/" in path or not self._hosts or self._chance.random() < 0.1:
             self._hosts.append(self.world.person())
         return self._hosts[-1]

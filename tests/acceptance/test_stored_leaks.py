@@ -48,7 +48,7 @@ Stored = dict[str, list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """What a game leaves behind for whoever runs the server, its public log apart."""
+    """Data that a game leaves on the server besides its public log."""
 
     stored: Stored
     counted: dict[str, float]

@@ -1,4 +1,4 @@
-"""Keys of seats from hand to hand: whoever swaps one in without the old one's word is told of."""
+"""Seat keys from hand to hand: a key that the old key did not endorse is reported."""
 
 from __future__ import annotations
 

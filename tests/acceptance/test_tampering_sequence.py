@@ -82,7 +82,7 @@ def test_a_wrong_next_dealer_is_caught() -> None:
         (Plan(name="one"), "shithead", "P2"),
         (Plan(name="one", options={"next_dealer": "rotate"}), "rotates", "P2"),
         (Plan(name="won", ruleset="shithead-winner"), "rotates", "P22"),
-        # Nobody lost, so the deal rotates all the same.
+        # No seat lost, so the deal rotates.
         (
             Plan(name="won", ruleset="shithead-winner", options={"next_dealer": "loser"}),
             "rotates",
@@ -185,7 +185,7 @@ def test_where_several_histories_part_the_log_in_question_is_told_first() -> Non
 
 
 def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:
-    """A table keeps both: whoever reads of another has to ask whether it is the same table."""
+    """Two tables: a `prev_game` that names the other table fails."""
     first, aborted, _ = table()
     dealer = json.loads(first[-2])["data"]["shithead"]
     limit = json.loads(first[0])["data"]["turn_limit"]

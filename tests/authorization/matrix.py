@@ -15,8 +15,8 @@ HANDS = ("running", "sealed", "open", "ruled")
 USUAL = ("running", "sealed")
 """The hands that `any` stands for; the other two are situations of single calls."""
 
-NOBODY = "0" * 43
-"""A token, an invite or a code that fits and that nobody was given."""
+NEVER_ISSUED = "0" * 43
+"""A well-formed token, invite or code that was never issued."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ ACCUSATION = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "
 BODIES: dict[str, Any] = {
     "POST /v1/players": {"name": "Eve"},
     "POST /v1/players/me/token": {},
-    "POST /v1/players/recover": {"recovery": NOBODY},
+    "POST /v1/players/recover": {"recovery": NEVER_ISSUED},
     "POST /v1/rulesets": {"name": "x", "base": "leeds", "changes": {"no_such_setting": 1}},
     "POST /v1/tables": {"ruleset": "shithead", "seats": ["me", "open"]},
     "POST /v1/tables/{table_id}/seats": {},

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from service.shx.receipts import vote_commitment
-from tests.authorization.matrix import ACCUSATION, ANYWHERE, ASKED, BODIES, NOBODY, Cell
+from tests.authorization.matrix import ACCUSATION, ANYWHERE, ASKED, BODIES, NEVER_ISSUED, Cell
 
 PLAYERS = ("outsider", "guest", "seat", "other seat", "host", "referee")
 _REFEREES = ("referee", "second referee", "third referee")
@@ -26,7 +26,7 @@ class Scene:
     hand: str
     tokens: dict[str, str] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
-    invite: str = NOBODY
+    invite: str = NEVER_ISSUED
 
     def set_up(self) -> Scene:
         """Seat three people at a table of the host's, and have a dispute of theirs judged."""
@@ -35,7 +35,7 @@ class Scene:
             self.tokens[name], self.ids[name] = answer["token"], answer["id"]
         wanted = {"ruleset": "shithead", "seats": ["open"] * 3, "visibility": self.table}
         opened = self.done("POST", "/v1/tables", wanted, by="host")
-        table, self.invite = opened["id"], opened.get("invite", NOBODY)
+        table, self.invite = opened["id"], opened.get("invite", NEVER_ISSUED)
         for name in ("seat", "other seat", "third seat"):
             answer = self.done("POST", f"/v1/tables/{table}/seats", {}, by=name)
         self.ids |= {"table_id": table, "game_id": answer["game"], "player_id": self.ids["seat"]}
@@ -58,7 +58,7 @@ class Scene:
         if cell.caller in ("invited", "guest"):
             headers["Shithead-Invite"] = self.invite
         if cell.caller == "dead token":
-            headers["Authorization"] = f"Bearer {NOBODY}"
+            headers["Authorization"] = f"Bearer {NEVER_ISSUED}"
         elif cell.caller in self.tokens:
             headers["Authorization"] = f"Bearer {self.tokens[cell.caller]}"
         body = BODIES.get(cell.operation)

@@ -62,6 +62,6 @@ def test_every_caller_is_answered_as_the_page_says(
         if status != cell.status:
             wrong.append(f"{cell.operation}?{cell.query} by {cell.caller}: {status}")
         if status < 300 and cell.operation not in ELSEWHERE and cell.operation[:4] != "GET ":
-            # It happened: whoever asks next finds everything as it was.
+            # The call had an effect: restore the state for the next one.
             scene = Scene(port=port, table=table, hand=hand).set_up()
     assert wrong == []

@@ -25,7 +25,7 @@ def test_the_page_has_every_call_and_no_other(database_url: str) -> None:
 
 
 def test_the_page_asks_everybody_in_every_situation() -> None:
-    """A caller that a table leaves out, or a hand, would be a door that nobody has tried."""
+    """Each table must list every caller: one left out would never be tested."""
     asked: dict[str, set[tuple[str, str, str]]] = {}
     for cell in cells():
         asked.setdefault(cell.operation, set()).add((cell.table, cell.hand, cell.caller))

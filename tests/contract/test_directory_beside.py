@@ -51,7 +51,7 @@ def test_readings_come_in_pages(directory: Directory) -> None:
 
 
 def test_the_same_look_again_within_a_minute_is_one_reading(stores: Stores) -> None:
-    """Whoever polls sees nothing new until the game moves on, and fills no disk."""
+    """Repeated polls of an unchanged game add one record only."""
     directory, reader = stores.directory, uuid4()
     game, minute = new_game(stores.store), READ_AGAIN
 

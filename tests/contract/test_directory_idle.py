@@ -50,7 +50,7 @@ def test_the_version_comes_along_and_the_oldest_first(stores: Stores) -> None:
 
 
 def test_a_look_goes_on_after_the_last_game_seen(stores: Stores) -> None:
-    """Games of one moment are told apart by their ids, so that none is passed over."""
+    """Games of the same time are ordered by id, so that a page skips none."""
     games = {entered(stores) for _ in range(3)} | {entered(stores, created_at=LIMIT)}
     seen: list[UUID] = []
     after = None

@@ -86,7 +86,7 @@ def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None
 
 
 def test_who_has_been_erased_does_nothing_any_more(stores: Stores) -> None:
-    """Whoever is erased while a request of theirs is on its way is told so, not let down later."""
+    """A request of a player who is erased meanwhile fails at once with a clear error."""
     directory, store = stores.directory, stores.store
     ann, bob = register(directory, "Ann"), register(directory, "Bob")
     own = new_table(store, host=ann, seats=[person(0, ann), bot(1)])

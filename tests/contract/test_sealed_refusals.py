@@ -71,7 +71,7 @@ def test_attempts_are_counted_with_a_seal_alone(stores: Stores) -> None:
 def test_what_is_recorded_while_a_game_is_sealed_is_counted_or_not_recorded(
     stores: Stores,
 ) -> None:
-    """Whoever is answered that the attempt was recorded finds it under the seal."""
+    """An attempt that was answered as recorded is counted by the seal."""
     store, directory = stores.store, stores.directory
     for _ in range(8):
         game, start = new_game(store), threading.Barrier(5)

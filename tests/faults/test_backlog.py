@@ -1,4 +1,4 @@
-"""Whoever is gone or stands still cannot say so; the measures of the others do."""
+"""The backlog metrics of the running processes show that a process is gone or stuck."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ REPEAT = Idempotency(key="once", path="/moves", body_hash=hashlib.sha256(b"ready
 def test_the_same_request_at_many_processes_at_once_is_carried_out_once(
     court: Court, services: Services, ada: Player
 ) -> None:
-    """All are given the first answer, whoever comes when."""
+    """All requests get the first answer, in whatever order they arrive."""
     for number in range(5):
         game = open_game(services, ada, ("me", {"bot": "lowest"}))
         request = Idempotency(key=f"k{number}", path="/moves", body_hash=REPEAT.body_hash)
@@ -60,7 +60,7 @@ def test_the_same_request_at_many_processes_at_once_is_carried_out_once(
 def test_a_request_whose_twin_came_first_gets_its_answer_not_a_refusal(
     services: Services, ada: Player
 ) -> None:
-    """Whoever looked for an answer before the twin wrote it, finds it afterwards."""
+    """A request that looked for a stored answer too early finds it after the conflict."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     first = post(services, ada, game, READY, request=REPEAT)
     second = post(services, ada, game, READY, request=REPEAT)

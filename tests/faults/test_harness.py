@@ -85,7 +85,7 @@ def test_two_answers_for_one_move_are_found(seen: Seen) -> None:
 
 
 def test_a_move_that_was_carried_out_twice_is_found(seen: Seen) -> None:
-    """Whoever asked once, with a key or knowing the answer, has moved once."""
+    """A move sent once, with a key or a known answer, is in the log once."""
     seen.notes.asked[-1].status = 409
     assert any("moved" in one for one in seen.wrong(seen.lines))
 

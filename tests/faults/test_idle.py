@@ -1,4 +1,4 @@
-"""Games that nobody touches: when they are closed, by whom, and what is left of them."""
+"""Idle games: when the service closes them, and what remains of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IDLE = timedelta(days=30)
 
 @pytest.fixture
 def court(court: Court) -> Court:
-    """Return a service that closes games which nobody has touched for 30 days."""
+    """Return a service that closes games after 30 days without an event."""
     court.idle_after = IDLE
     return court
 
@@ -93,7 +93,7 @@ def test_a_move_begins_the_time_anew(
 def test_the_table_is_free_and_deals_the_same_hand_again(
     court: Court, services: Services, ada: Player, game: UUID
 ) -> None:
-    """An aborted hand counts for nobody and does not use up its number, like one that was left."""
+    """An aborted hand changes no tally and does not use up its number."""
     court.world.wait(IDLE.total_seconds())
     sweep(services, game)
     shown = table_of(services, game)
@@ -121,7 +121,7 @@ def test_at_a_first_come_opening_nobody_is_named(
 def test_a_table_with_a_clock_goes_on_by_itself(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
-    """Rules, Time-outs: silent seats are played for; nobody has to close their game."""
+    """Rules, Time-outs: the server plays for silent seats, so such a game is not idle."""
     clock = Clock(turn_seconds=60, swap_seconds=60)
     game = open_game(services, ada, ("me", "open"), clock=clock, guests=(bob,))
     court.world.wait(IDLE.total_seconds())

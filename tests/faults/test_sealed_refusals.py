@@ -153,7 +153,7 @@ def test_an_aborted_set_up_is_sealed_with_no_attempt(
 def test_moves_out_of_turn_are_not_in_what_is_sealed(
     services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    """They are recorded alike, so that nobody sees which rule refused whom; no seal has them."""
+    """All are recorded alike, so the record does not show which rule refused a seat."""
     for player in (ada, bob):
         post(services, player, game, {"type": "ready"})
     waiting = (bob, ada)[entry_of(services, game).record.game.turn or 0]

@@ -1,4 +1,4 @@
-"""Told to stop, the service finishes what it has begun: answers, long polls, streams."""
+"""After SIGTERM the service finishes running answers, long polls and streams."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ Trouble = Callable[[EmbeddedPostgres], contextlib.AbstractContextManager[None]]
 def test_requests_are_refused_while_the_trouble_lasts_and_moves_go_on_after_it(
     service: Running, database: EmbeddedPostgres, trouble: Trouble
 ) -> None:
-    """Three times as many callers as threads: each is told to come back, none waits for the end."""
+    """Three times as many callers as threads: each gets a 503 in time."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     play_on([ada, bob], game, random.Random(1), moves=4)

@@ -148,7 +148,7 @@ class Deaf:
         return getattr(self._store, name)
 
     def commit(self, commit: Commit) -> None:
-        """Commit, and tell nobody."""
+        """Commit without a wake-up."""
         self._store.commit(commit)
         raise StoreUnavailable("the answer is lost")
 
@@ -169,7 +169,7 @@ def test_a_commit_whose_answer_was_lost_is_not_made_again(court: Court, ada: Pla
 def test_a_person_and_a_bot_that_act_at_once_both_get_their_turn(
     court: Court, services: Services, ada: Player
 ) -> None:
-    """In the exchange phase both may act: whoever comes second decides again."""
+    """In the exchange phase both may act: the second one decides again after the conflict."""
     game = open_game(services, ada, ("me", {"bot": "greedy"}))
     version = version_of(services, game)
     worker = court.process()

@@ -111,7 +111,7 @@ def test_the_view_tells_everybody_until_when_bots_wait(
 
 
 def test_the_window_depends_on_public_facts_only(services: Services, followed: GameEntry) -> None:
-    """Whether the card that was drawn would fit, nobody learns from how long a bot waits."""
+    """The wait of a bot does not reveal whether the card drawn would fit."""
     record = followed.record
     last = record.game.last_play
     assert last is not None

@@ -1,4 +1,4 @@
-"""How a worker process waits for a Redis that is down, and what it does when it is told to stop."""
+"""A worker process: waiting for Redis, and stopping on SIGTERM."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def changed_logs(chance: random.Random) -> None:
     try:
         lines = forgery.lines()
     except (RecordError, ValueError, TypeError, KeyError, AttributeError):
-        return  # nobody could write this
+        return  # not a value that the writer can produce
     verified(Bundle(lines=lines))
 
 

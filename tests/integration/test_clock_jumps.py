@@ -1,4 +1,4 @@
-"""A clock that jumps ahead in a running process erases nobody and closes no game."""
+"""A clock that jumps ahead in a running process erases no player and closes no game."""
 
 from __future__ import annotations
 

@@ -106,12 +106,12 @@ def _registered(service: Running, name: str) -> dict[str, Any]:
 
 
 def _refused(people: list[Client], game: str) -> None:
-    """Let whoever is on turn try cards that do not go together, or that another holds."""
+    """Let the seat on turn try cards of two ranks, or cards of another seat."""
     for _ in range(100):  # until it is not a bot's turn
         if _tried(people, game):
             return
         time.sleep(0.1)
-    raise AssertionError("nobody is refused anything")
+    raise AssertionError("no move was refused")
 
 
 def _tried(people: list[Client], game: str) -> int:

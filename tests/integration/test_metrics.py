@@ -1,4 +1,4 @@
-"""Measures of several processes are told as one, by whichever of them is asked."""
+"""Metrics of several processes are summed by the process that is asked."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_one_address_tells_the_sum_of_all_processes_also_after_an_end(
         for _ in range(ASKED):
             assert answer(service.port, "/v1/bots")[0] == 200
         assert counted(port) == ASKED
-        # Whoever told them ends; those that are started in its place go on.
+        # The process that served them ends; its successor goes on.
         service.kill("API")
         service.start("API")
         wait_for(lambda: counted(port) == ASKED, seconds=60)

@@ -1,4 +1,4 @@
-"""Keys are changed under running processes: nobody restarts, and nothing gets lost."""
+"""Key rotation under running processes, without a restart or a lost event."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_list_of_keys_is_asked_for_anew_and_has_the_new_key_at_once(
 def test_an_end_counts_only_if_a_later_key_has_signed_it(
     database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever has a stolen old key ends no newer one, and moves no end."""
+    """A stolen old key can end no newer key and move no end."""
     world = process(database_url, path)
     stolen = load(path).signing_key
     for _ in range(2):

@@ -74,7 +74,7 @@ def test_a_database_that_is_away_does_not_keep_a_process_from_starting(tmp_path:
 def test_no_new_keys_are_made_where_games_need_those_that_are_not_there(
     settings: Settings,
 ) -> None:
-    """A worker started again while the file is away would sign with keys nobody knows."""
+    """A worker restarted without the key file would sign with unknown keys."""
     assert settings.key_file is not None
     settings.key_file.unlink()
     with pytest.raises(CannotStart, match="does not exist, and 1 games were made with its keys"):

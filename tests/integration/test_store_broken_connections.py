@@ -191,7 +191,7 @@ def test_a_database_that_comes_back_is_found_again(
 
 
 def test_a_statement_that_takes_too_long_is_given_up_and_writes_nothing(database_url: str) -> None:
-    """The server is told that nobody waits any more: what was given up does not happen late."""
+    """An abandoned statement is cancelled on the server, so it does not run late."""
     database = Database(address_of_service(database_url), size=2, longest=0.3)
     store, stream = PostgresStore(database), uuid4()
     store.commit(commit(append(stream, b"a")))

@@ -1,4 +1,4 @@
-"""Trials of rulesets: one a player, a few in all, and an outcome for whoever asks again."""
+"""Trials of rulesets: one per player, few in all, and a result for a repeated request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workers import jobs
 
 
 def body(size: int) -> dict[str, Any]:
-    """Return rules that nobody has made yet."""
+    """Return settings that no ruleset has yet."""
     return {"name": f"To {size}", "base": "shithead", "changes": {"refill": {"size": size}}}
 
 

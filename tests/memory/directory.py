@@ -116,7 +116,7 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         return Page[GameRow].of([game for game in older if listed(game)], limit)
 
     def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
-        """Return the newest games of a table, whoever asks."""
+        """Return the newest games of a table, whatever the caller may see."""
         which = GameFilter(table=table)
         return self.list_games(which, viewer=None, everything=True, limit=limit).items
 

@@ -157,7 +157,7 @@ class MemoryDisputes:
         )
 
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
-        """Return the streams of which something is to be told; the rows stay."""
+        """Return the streams with outbox rows of a topic; the rows stay."""
         return [row.stream for row in self._store.waiting(topic)][:limit]
 
     def outbox_since(self, *, topic: str) -> datetime | None:

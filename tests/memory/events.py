@@ -158,7 +158,7 @@ class MemoryStore:
 
     @contextmanager
     def summaries(self, kind: StreamKind) -> Iterator[dict[UUID, dict[str, Any]]]:
-        """Give the summary rows of a kind, for the directory, with nobody else at them."""
+        """Give the summary rows of a kind to the directory, under the lock."""
         with self._lock:
             yield self._summaries[kind]
 

@@ -71,7 +71,7 @@ class People:
             return True
 
     def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
-        """Give whoever kept the recovery code a new token; return who that is."""
+        """Replace the token of the player with this recovery code; return the player."""
         with self._people_lock:
             for player, person in self._people.items():
                 if person.recovery_hash == recovery_hash:

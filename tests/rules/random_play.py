@@ -77,7 +77,7 @@ def random_deal(
 
 
 def random_steps(game: Game, chance: random.Random) -> Iterator[Step]:
-    """Yield the moves of a random game until it is over, or nobody may act."""
+    """Yield the moves of a random game until it is over, or no seat may act."""
     while not game.over:
         moves = [m for s in range(len(game.seats)) for m in legal_moves(game, s)]
         if not moves:

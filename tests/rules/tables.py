@@ -104,7 +104,7 @@ def table(
 def created(ruleset: Ruleset, seats: int, *, decks: int = 0, turn_limit: int = 1000) -> GameCreated:
     """Return the event that creates a game of this many bots."""
     whole, jokers, partial = deck_of(ruleset, seats)
-    nobody = SeatSetup(kind="bot", bot="random", key=None, entropy=Entropy.NONE)
+    no_player = SeatSetup(kind="bot", bot="random", key=None, entropy=Entropy.NONE)
     return GameCreated(
         table="00000000-0000-4000-8000-000000000001",
         hand=1,
@@ -112,7 +112,7 @@ def created(ruleset: Ruleset, seats: int, *, decks: int = 0, turn_limit: int = 1
         decks=decks or whole,
         jokers=jokers,
         partial=partial,
-        seats=(nobody,) * seats,
+        seats=(no_player,) * seats,
         dealer=None,
         prev_game=None,
         commit="",

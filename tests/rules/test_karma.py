@@ -166,5 +166,5 @@ def test_p31_without_a_previous_player_the_next_seat_plays() -> None:
     """Previous player: where it is out, the seat next after the one that picked up."""
     gone = table(pile="9c", hands=["4c", "5d", ""], out=[2], last=2)
     scenario(KARMA, given=gone, when=take(0), then=[took(0, 1, turn=1)])
-    nobody = table(pile="9c", hands=["4c", "5d", "6d"], direction=-1)
-    scenario(KARMA, given=nobody, when=take(0), then=[took(0, 1, turn=2, direction=-1)])
+    after = table(pile="9c", hands=["4c", "5d", "6d"], direction=-1)
+    scenario(KARMA, given=after, when=take(0), then=[took(0, 1, turn=2, direction=-1)])

@@ -71,7 +71,7 @@ def test_every_card_is_in_exactly_one_zone_and_every_game_ends(times: int) -> No
             for event in step.events:
                 game = evolve(game, event)
                 check_custody(game)
-        assert game.over, f"nobody may act: {game}"
+        assert game.over, f"no seat may act: {game}"
         assert game.actions <= game.setup.turn_limit
 
     holds(prove, times)

@@ -95,7 +95,7 @@ def test_it_is_on_disk_before_it_goes_by_its_name_and_the_name_after_that(
 def test_it_is_its_owner_s_alone_unless_it_is_for_all(
     path: Path, umask: int, mode: int | None, expected: int
 ) -> None:
-    """From the first moment: nobody reads the draft of a key either."""
+    """The permissions hold from the first moment, also for the temporary file of a key."""
     path.touch(mode=0o666)
     before = os.umask(umask)
     try:

@@ -82,7 +82,7 @@ def test_before_the_seal_a_finding_on_a_move_is_what_the_seal_confirms(name: str
 
 @pytest.mark.parametrize("name", ["shithead", "leeds", "threes-time-outs", "shithead-layout"])
 def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str) -> None:
-    """Not those that say what follows from it, such as who is next."""
+    """Not the statements about its effects, such as the next seat."""
     lines = log_of(name)
     log = decode_log(lines)
     history = History(log, sealed_deck(log), cites=catalogue()[name_of(lines)].cites)

@@ -39,7 +39,7 @@ class Clock:
 
 
 class Stopped(BaseException):
-    """The process ends here, as by kill -9: nobody catches it."""
+    """The process ends here, as by kill -9: no handler catches it."""
 
 
 def stopping_at(wanted: str) -> Step:
@@ -84,7 +84,7 @@ def answering(witness: Witness) -> Iterator[RemoteWitness]:
 
 class Reader:
     """
-    Somebody who reads the log from outside and remembers every checkpoint.
+    A reader of the log from outside that remembers every checkpoint.
 
     Each one must be signed, be made by the entries, and have all earlier ones as its
     beginning: the reader fails where the log ever shows two trees.

@@ -80,7 +80,7 @@ def two_seats(ada: Person, bob: Person, **more: Any) -> dict[str, Any]:
 
 
 def some_moves(people: tuple[Person, Person], game: str, count: int) -> None:
-    """Make a few moves, each the first of those listed, by whoever has one."""
+    """Make a few moves, each the first listed move of the seat on turn."""
     for person in people:
         assert person.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     for _ in range(count):

@@ -24,7 +24,7 @@ SHARED = (
     *(f"{GAME}/disputes", DISPUTE, TABLE, f"{TABLE}/keys", LISTED),
     *("/v1/tables?mine=true", "/v1/games"),
 )
-"""What seat 1 reads as its own, or as one of those who share it; nobody else does."""
+"""Calls in which seat 1 reads its own data, or data that few callers share."""
 
 AFTER_THE_SEAL = (
     *(f"{GAME}/openings", f"{GAME}/events", f"{GAME}/stream", f"{GAME}/evidence?profile=public"),

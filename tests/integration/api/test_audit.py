@@ -1,4 +1,4 @@
-"""The audit of moves, cards and seats over HTTP: what is told, to whom, and what is noted."""
+"""Audits of moves, cards and seats over HTTP: content, access, access log."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.worlds.api_world import Person, World, problem_of
 
-NOBODY = UUID("00000000-0000-4000-8000-000000000000")
+UNKNOWN = UUID("00000000-0000-4000-8000-000000000000")
 JSON = "application/json"
 
 NOT_JSON = [
@@ -113,9 +113,9 @@ def test_an_answer_in_another_form_is_not_acceptable(world: World) -> None:
         "/v1/nothing",
         "/v1/games/7",
         "/v1/games/%00",
-        f"/v1/games/{NOBODY}",
-        f"/v1/tables/{NOBODY}",
-        f"/v1/players/{NOBODY}",
+        f"/v1/games/{UNKNOWN}",
+        f"/v1/tables/{UNKNOWN}",
+        f"/v1/players/{UNKNOWN}",
         "/v1/rulesets/none",
         "/v1/rulesets/%00",
         "/v1//games",
@@ -181,7 +181,7 @@ def test_a_fault_of_ours_tells_nothing_of_itself(
         raise RuntimeError("password=hunter2")
 
     monkeypatch.setattr(type(world.services.players), "public", broken)
-    answer = world.get(f"/v1/players/{NOBODY}")
+    answer = world.get(f"/v1/players/{UNKNOWN}")
     assert answer.status_code == 500
     assert answer.json["type"] == "about:blank"
     assert "hunter2" not in answer.text

@@ -205,7 +205,7 @@ def test_metrics_count_requests_at_the_port_of_the_operator(world: World) -> Non
 
 
 def test_the_public_metrics_are_gauges_that_tell_nothing_of_calls(ada: Person) -> None:
-    """Nobody learns there that a move was refused, or how long a single call took."""
+    """The public metrics show neither refused moves nor the time of a single call."""
 
     def metrics() -> dict[str, str]:
         answer = ada.get("/metrics")

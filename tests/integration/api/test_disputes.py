@@ -116,7 +116,7 @@ def settle(judges: list[Person], dispute: dict[str, Any], *votes: str) -> dict[s
 
 
 def cad(world: World, person: Person) -> bool:
-    """Return whether anybody is told that a person is a cad."""
+    """Return whether any page or list shows a player as a cad."""
     said = world.get(f"/v1/players/{person.id}").json["cad"]
     assert person.get("/v1/players/me").json["cad"] is said
     return said is True
@@ -129,7 +129,7 @@ def test_a_dispute_from_the_accusation_to_the_appeal(
     assert (dispute["by"], dispute["accused"], dispute["state"]) == (0, 1, "open")
     ruled = settle(judges, dispute, "cheated", "cheated", "cheated")
     assert ruled["state"] == "ruled"
-    assert ruled["ruling"] is None, "nobody is a cad before the dispute is final"
+    assert ruled["ruling"] is None, "no player is a cad before the dispute is final"
     assert ruled["deadline"] is not None
     assert [vote["vote"] for vote in ruled["votes"]] == ["cheated"] * 3
     assert cad(world, bob) is False
@@ -379,7 +379,7 @@ def test_evidence_is_frozen_and_lies_in_the_bundle(world: World, ada: Person, ga
 def test_copies_of_evidence_leave_room_for_the_game(
     ada: Person, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever opens one dispute after another must not make a bundle that no reader takes."""
+    """Many disputes must not make a bundle too large to be read."""
     first, second = (open_at(ada, game, charge=charge)["id"] for charge in ("other", "time"))
     monkeypatch.setattr(files, "MOST_COPIED", 1)
     bundle = read_log(ada.get(f"{game}/evidence?profile=public").data)

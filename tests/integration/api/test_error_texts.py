@@ -1,4 +1,4 @@
-"""What is wrong with a body is told in a sentence that a person can act on."""
+"""Error texts about bodies: one sentence that says what to change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.worlds.api_world import Person, World, problem_of
 
 TYPES = "play, play_blind, pick_up, try_stock, pass, swap, lay, ready, forfeit"
 SWITCHES = "1, 2, 3, 4, 5, 6"
-NOBODY = UUID("00000000-0000-4000-8000-000000000000")
+UNKNOWN = UUID("00000000-0000-4000-8000-000000000000")
 TABLE = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]}
 
 
@@ -49,9 +49,9 @@ def test_a_long_name_is_not_repeated_whole(world: World) -> None:
         ("/v1/tables", {"ruleset": 1, "seats": {}, "options": [], "clock": {}, "visibility": "x"}),
         ("/v1/tables", {**TABLE, "turn_limit": 0, "window_seconds": "a", "deal": 1, "key": "x"}),
         ("/v1/rulesets", {"name": "x" * 81, "base": "", "changes": 5}),
-        (f"/v1/games/{NOBODY}/entropy", {"commit": "x", "more": 1}),
-        (f"/v1/games/{NOBODY}/moves", {"type": "play", "cards": []}),
-        (f"/v1/games/{NOBODY}/moves", {"type": "swap", "up": ["7c"], "hand": 1}),
+        (f"/v1/games/{UNKNOWN}/entropy", {"commit": "x", "more": 1}),
+        (f"/v1/games/{UNKNOWN}/moves", {"type": "play", "cards": []}),
+        (f"/v1/games/{UNKNOWN}/moves", {"type": "swap", "up": ["7c"], "hand": 1}),
     ],
 )
 def test_faults_are_told_in_one_style(ada: Person, path: str, body: Any) -> None:
@@ -62,7 +62,7 @@ def test_faults_are_told_in_one_style(ada: Person, path: str, body: Any) -> None
 
 @pytest.mark.parametrize("body", [{"type": "none"}, {"type": 7}, {}, {"cards": ["7c"]}])
 def test_a_move_of_no_type_is_told_the_types(ada: Person, body: Any) -> None:
-    answer = ada.post(f"/v1/games/{NOBODY}/moves", body)
+    answer = ada.post(f"/v1/games/{UNKNOWN}/moves", body)
     assert errors_of(answer) == {"/type": f"is not one of {TYPES}"}
 
 

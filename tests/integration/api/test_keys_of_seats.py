@@ -102,7 +102,7 @@ def test_the_verifier_takes_keys_of_seats(world: World, ada: Person) -> None:
 def test_a_table_shows_the_changes_of_keys_that_were_signed(
     world: World, ada: Person, bob: Person
 ) -> None:
-    """What the old key signed reaches whoever verifies later hands, and nothing else does."""
+    """A verifier of later hands gets what the old key signed, and nothing else."""
     old, new = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     table = ada.table("open", key=text(old.public_key().public_bytes_raw()), deal=False)
     path = f"/v1/tables/{table['id']}"

@@ -46,7 +46,7 @@ def test_a_token_is_counted_wherever_it_comes_from(database_url: str) -> None:
 
 
 def test_a_made_up_token_is_counted_by_its_address_alone(database_url: str) -> None:
-    """Else whoever makes up tokens makes up counters."""
+    """Invented tokens must not create counters."""
     with limited(database_url, calls_per_token=1, calls_per_address=5) as world:
         made_up = {"Authorization": "Bearer " + "0" * 43}
         assert calls(world, 3, path="/v1/tables", headers=made_up) == [401] * 3
@@ -86,7 +86,7 @@ def test_what_is_dear_is_limited_by_the_same_address(database_url: str) -> None:
 
 
 def test_of_ipv6_the_network_is_counted(database_url: str) -> None:
-    """Whoever has one address of a /64 has all of them."""
+    """A client with one address of an IPv6 /64 has all of them."""
     with limited(database_url, calls_per_address=3) as world:
         here = [
             calls(world, 1, environ_base={"REMOTE_ADDR": f"2001:db8::{n:x}"})[0] for n in range(4)

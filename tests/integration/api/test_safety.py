@@ -99,7 +99,7 @@ def test_a_body_above_the_limit_is_refused(ada: Person) -> None:
 
 
 def test_over_https_browsers_are_told_to_stay_there(database_url: str) -> None:
-    """The proxy says how the caller came; without one to trust nobody else's word counts."""
+    """Only a trusted proxy may state scheme and address of the caller."""
     https = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7"}
     for trusted, answer in ((1, True), (0, False)):
         world = make_world(database_url, trusted_proxies=trusted)

@@ -1,4 +1,4 @@
-"""Statistics over HTTP: made of games that are over, told to whom they concern."""
+"""Statistics over HTTP: made from finished games, shown to the players concerned."""
 
 from __future__ import annotations
 

@@ -128,10 +128,10 @@ def player_of(house: House, who: str) -> str:
 
 
 def test_a_table_that_is_not_to_be_seen_is_like_one_that_is_not_there(house: House) -> None:
-    nobody = "00000000-0000-4000-8000-000000000000"
+    unknown = "00000000-0000-4000-8000-000000000000"
     for path in ("/v1/tables/{}", "/v1/games?table={}", "/v1/games?table={}&cursor="):
         one = house.ask("outsider", path.format(house.table))
-        other = house.ask("outsider", path.format(nobody))
+        other = house.ask("outsider", path.format(unknown))
         assert (one.status_code, one.json["detail"]) == (other.status_code, other.json["detail"])
 
 

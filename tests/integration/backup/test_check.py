@@ -69,7 +69,7 @@ def found(progress: Progress) -> set[tuple[str, str]]:
 
 
 def as_superuser(url: str, *statements: str) -> None:
-    """Do what no trigger can refuse to whoever owns the machine."""
+    """Change rows with triggers switched off, as the owner of the machine can."""
     with psycopg.connect(url) as connection:
         tables = ("events", "streams", "log_leaves", "log_hashes", "log_heads", "archived")
         for table in tables:
@@ -229,7 +229,7 @@ def test_an_end_that_was_cut_off_is_missed_by_the_stream_and_by_the_log(
 def test_a_game_that_was_replaced_is_missed_by_the_log(
     kept: Kept, database: Database, sealed: UUID
 ) -> None:
-    """Whoever has the database can make all rows of a game fit one another."""
+    """The owner of the database can make all rows of a game agree with one another."""
     as_superuser(
         kept.url,
         f"UPDATE streams SET head = sha256('\\x00'::bytea || 'x'::bytea), version = 1 "

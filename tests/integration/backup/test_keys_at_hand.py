@@ -127,7 +127,7 @@ def test_keys_that_do_not_open_the_running_games_are_not_put_in_their_place(
 
 
 def test_an_operator_s_commands_take_the_same_keys(kept: Kept, tmp_path: Path, run: Run) -> None:
-    """A game whose key is not at hand is told as stuck for good, so it matters which they are."""
+    """A game whose key is missing can never go on, so the report names each."""
     words = ("admin", "--database-url", kept.url, "--data", tmp_path / "data", "stuck")
     assert f"needs key {OWN.current}" not in run(*words, keys=OWN)[1]
     status, out, _ = run(*words, keys=LATER)

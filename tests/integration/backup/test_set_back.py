@@ -65,7 +65,7 @@ def test_what_was_signed_last_is_remembered_before_it_is_published(
 
 
 def test_the_memory_never_goes_back(kept: Kept, memory: SignedFile) -> None:
-    """Whoever restores with an old checkpoint must not make the service forget a newer one."""
+    """A restore with an old checkpoint must not replace a newer one."""
     old = kept.checkpoint()
     kept.play_another()
     memory.keep(kept.checkpoint())
@@ -121,7 +121,7 @@ def test_what_cannot_be_remembered_is_not_signed(kept: Kept, tmp_path: Path) -> 
 def test_on_a_new_machine_the_witnesses_know(
     kept: Kept, older: PostgresLog, tmp_path: Path
 ) -> None:
-    """Nothing but the backup was left: whoever saw the log says so before it signs again."""
+    """Only the backup was left: a witness of the newer log reports it before the next signature."""
     witness = Witness(
         cosigner=WITNESS,
         logs={ORIGIN: [SIGNER.verifier]},
@@ -133,4 +133,4 @@ def test_on_a_new_machine_the_witnesses_know(
         sequencer_of(kept.log, witnesses=[here]).confirm()
         with pytest.raises(LogBroken, match="it has seen"):
             sequencer_of(older, witnesses=[here]).confirm()
-    sequencer_of(older, witnesses=[here]).confirm()  # it is away: nobody waits for it
+    sequencer_of(older, witnesses=[here]).confirm()  # the witness is away: signing goes on

@@ -139,7 +139,7 @@ def test_a_server_that_cannot_start_says_why(
 def test_root_becomes_nobody_where_namespaces_are_refused_and_others_stay_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody cannot enter the test's private folder, so the data goes where it can."""
+    """The user nobody cannot enter the private folder, so the data lies elsewhere."""
     if os.getuid() != 0:
         assert Identity.current().method is not Method.SETUID
         return

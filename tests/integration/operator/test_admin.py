@@ -133,7 +133,7 @@ def test_a_game_whose_seed_is_gone_is_said_to_be_stuck_and_does_not_end_without_
 def test_games_whose_time_is_long_past_are_stuck(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
-    """No worker runs here: the bot never moves, nobody gives the set-up up."""
+    """No worker runs here: the bot never moves, and the set-up stays open."""
     bot_game = ada.table({"bot": "lowest"}, window_seconds=0)["game"]
     ada.post(f"/v1/games/{bot_game}/moves", {"type": "ready"})
     silent = two_seats(ada, bob, entropy="value")["game"]
@@ -166,7 +166,7 @@ def test_what_is_not_there_is_refused_and_noted(operator: Operator) -> None:
 def test_an_act_and_its_line_are_written_together_or_not_at_all(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
-    """Whoever cannot add to the trail can do nothing."""
+    """An operator who cannot write the operator log can do nothing."""
     table = two_seats(ada, bob)
     with psycopg.connect(operator.database_url) as owner:
         owner.execute("ALTER TABLE trail ADD CONSTRAINT trail_is_full CHECK (act = '') NOT VALID")

@@ -38,7 +38,7 @@ def visibility() -> str:
 
 @pytest.fixture
 def played(world: World, ada: Person, bob: Person, visibility: str) -> Played:
-    """Return a game between ada and bob with all there can be: it is over and has been told."""
+    """Return a finished game between ada and bob with every kind of data, outbox processed."""
     table = two_seats(ada, bob, visibility=visibility)
     game = f"/v1/games/{table['game']}"
     cards = [own_hand(bob, game)[0], own_hand(ada, game)[0]]
@@ -125,7 +125,7 @@ def test_every_read_of_an_archived_game_answers_to_the_byte_as_before(
     entry = world.services.entries.fresh(game)
     assert entry is not None
     reads = reads_of(world, game, entry.record.version)
-    if invite:  # who reads of a private game is noted, so this list grows by being read
+    if invite:  # every read of a private game is recorded, so this list grows when read
         reads = [read for read in reads if not read.endswith("/readings")]
     before = answers(world, [ada, bob], played, reads)
     assert {status for status, _, _ in before.values()} <= {200, 401, 403, 404}
@@ -269,7 +269,7 @@ def test_a_full_disk_leaves_the_game_where_it_is_and_no_half_of_a_file(
 
 
 def test_the_files_are_for_those_to_whom_the_folder_belongs(tmp_path: Path) -> None:
-    """Root may archive what a user without power serves; nobody else may read it."""
+    """Root may archive for an unprivileged service; other users cannot read the archive."""
     tmp_path.chmod(0o750)
     if os.geteuid() == 0:
         os.chown(tmp_path, 12345, 12345)

@@ -44,7 +44,7 @@ def store(database: Database) -> PostgresLog:
 
 @pytest.fixture
 def reader(store: PostgresLog) -> Reader:
-    """Return somebody who reads the log from outside."""
+    """Return a reader of the log from outside."""
     return Reader(PublicLog(store))
 
 

@@ -110,7 +110,7 @@ def waiting_rows(store: PostgresLog) -> int:
 def test_a_batch_that_was_made_for_another_tree_is_not_added(
     database: Database, store: PostgresLog, reader: Reader
 ) -> None:
-    """Two sequencers read the same tree; whoever comes second reads again."""
+    """Two sequencers read the same tree; the second one reads again."""
     add_games(database, 2)
 
     def other(name: str) -> None:
@@ -158,7 +158,7 @@ def test_a_note_of_another_tree_is_not_kept(store: PostgresLog) -> None:
 def test_a_tree_whose_tiles_were_tampered_with_is_not_signed(
     database: Database, store: PostgresLog, database_url: str
 ) -> None:
-    """Whoever can switch triggers off can change rows; the sequencer signs none of it."""
+    """Rows changed with triggers switched off are not signed by the sequencer."""
     add_games(database, 3)
     sequencer_of(store).run_once()
     with psycopg.connect(database_url, autocommit=True) as owner:

@@ -31,7 +31,7 @@ def test_many_at_once_make_one_tree(
         try:
             while not done.is_set():
                 sequencer_of(PostgresLog(own), signed=memory).run_once()
-        except BaseException as fault:  # noqa: BLE001 - told to the test below
+        except BaseException as fault:  # noqa: BLE001 - the test below reports it
             faults.append(fault)
         finally:
             own.close()

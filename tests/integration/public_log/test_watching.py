@@ -172,7 +172,7 @@ def test_a_forked_log_is_reported_with_the_proof(
     liar.lies["/v1/log/checkpoint"] = forged(world, 2)
     assert watch.look() == ["fork"]
     assert watch.kept == [forged(world, 2)]
-    assert watch.look() == [], "told once"
+    assert watch.look() == [], "reported once"
     liar.lies.clear()
     assert watch.look() == []
     assert watch.state.edge.size == 2
@@ -255,7 +255,7 @@ def test_a_key_that_the_old_one_did_not_sign_is_not_taken(
 def test_a_game_whose_events_are_others_than_the_log_says_is_a_fork(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
-    """Split view of one game: the log was told one head, readers get another history."""
+    """Split view of one game: the log holds one head, readers get another history."""
     [one], [two] = play(ada), play(ada)
     world.services.sequencer.run_once()
     plain = {"Accept": "application/x-ndjson"}

@@ -123,7 +123,7 @@ def test_a_refusal_cites_the_rules_as_the_table_chose_them(
 
 
 def test_what_no_rule_refused_is_not_kept(services: Services, ada: Player, game: UUID) -> None:
-    """A card that is not in the deck, and a move that nobody waits for."""
+    """A card that is not in the deck, and a move out of turn."""
     unknown = {"type": "swap", "up": ["X1"], "hand": ["X1"]}
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, unknown)

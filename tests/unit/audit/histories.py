@@ -33,7 +33,7 @@ def line(seq: int, event: Event) -> RecordedEvent:
 
 @lru_cache(maxsize=8)
 def sample(name: str) -> History:
-    """Return a sample log, told with its deck."""
+    """Return the history of a sample log, with its deck."""
     log = decode_log(sample_lines(name))
     return History(log, sealed_deck(log))
 

@@ -1,4 +1,4 @@
-"""Custody: every card is in one place at every moment, and who sees it there is told truly."""
+"""Custody: every card is in one place at every time, with the seats that see it."""
 
 from __future__ import annotations
 

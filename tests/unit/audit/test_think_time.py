@@ -60,7 +60,7 @@ def test_a_turn_after_a_burn_counts_from_the_burn() -> None:
         if own.seat == following.seat:
             assert taken(history, following.first) == between(history, burned, following.first)
             return
-    pytest.fail("nobody played again after a burn")
+    pytest.fail("no seat played again after a burn")
 
 
 def test_a_play_counts_from_the_play_before_it() -> None:

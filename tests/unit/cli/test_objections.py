@@ -78,7 +78,7 @@ def test_an_event_has_what_every_check_says_of_it_in_the_order_of_the_checks() -
 
 
 def test_what_proves_nothing_is_said_against_no_event() -> None:
-    """A checkpoint that nobody known signed is told by its check, not under an innocent event."""
+    """A checkpoint without a known signature is reported by its check, not at an event."""
     idle = Finding(
         check=Check.ANCHOR, result=Result.FAIL, seq=4, reason="unsigned", weight=Weight.NOTHING
     )

@@ -1,4 +1,4 @@
-"""`shithead play`: what a player sees fits in 80 columns, and what is wrong is told."""
+"""`shithead play`: output fits in 80 columns, and faults are reported."""
 
 from __future__ import annotations
 

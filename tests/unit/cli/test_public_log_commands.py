@@ -73,7 +73,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def grow(log: MemoryLog, services: Services, number: int) -> None:
-    """Let the log have a leaf of a game that nobody can read."""
+    """Add a leaf of a game that does not exist."""
     log.ask(UUID(int=number), 1, bytes(32))
     services.sequencer.run_once()
 
@@ -174,7 +174,7 @@ def test_a_key_file_that_is_missing_is_reported(asked: Shithead) -> None:
 
 
 def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(asked: Shithead) -> None:
-    """A note has a hundred lines at most: with one more nobody could read the log."""
+    """A note has at most 100 signature lines; readers refuse a longer one."""
     path = Path("keys.json").absolute()
     keyring.load_or_create(path)
     words = ("rotate-keys", "--key-file", path, "--only", "signing")

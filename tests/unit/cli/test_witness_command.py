@@ -67,7 +67,7 @@ class House:
         return NoteSigner(name=ORIGIN, key=self.services.keyring.present.signing_key)
 
     def grow(self, *numbers: int) -> None:
-        """Let the log have leaves of games that nobody can read."""
+        """Add leaves of games that do not exist."""
         for number in numbers:
             self.log.ask(UUID(int=number), 1, bytes(32))
         self.services.sequencer.run_once()

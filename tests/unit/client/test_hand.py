@@ -38,7 +38,7 @@ class Server:
 
 
 def test_a_server_that_goes_back_is_believed_no_more(tmp_path: Path) -> None:
-    """Every head it shows is right; but whoever plays on would sign a second history."""
+    """Every head is right, but a further move would sign a second history."""
     server: Any = Server()
     hand = Hand(Player(api=server, kept=Kept(tmp_path)), GAME)
     for server.version in (20, 20, 30):

@@ -88,7 +88,7 @@ def test_a_game_that_was_set_back_is_a_contradiction(seen: Seen) -> None:
 
 
 def test_two_receipts_for_one_version_are_both_kept(seen: Seen) -> None:
-    """Together they prove that the server signed two histories, to whoever holds its key."""
+    """Together they prove, with the server's key, that the server signed two histories."""
     heads = [seen.heads[29], bytes(32)]
     for head in (*heads, *heads):
         note = issue_receipt(SERVER, game=GAME, seq=29, head=head)
@@ -135,7 +135,7 @@ def test_own_key_and_entropy_have_to_be_in_the_log(seen: Seen) -> None:
 
 
 def test_nothing_is_revealed_before_every_commitment_is_in_the_log(tmp_path: Path) -> None:
-    """Whoever reveals early lets the server choose the rest."""
+    """An early reveal would let the server choose the rest of the entropy."""
     last = max(n for n, line in enumerate(LINES) if b'"entropy_committed"' in line)
     made = Seen(GAME, tmp_path)
     made.add(LINES[:last])

@@ -86,7 +86,7 @@ def test_the_opening_play_holds_either_of_two_equal_cards() -> None:
 
 
 def test_where_no_card_counts_the_seat_left_of_the_dealer_opens() -> None:
-    """P5, with a list of ranks that nobody was dealt."""
+    """P5, with a list of ranks that no seat was dealt."""
     short = opening_by(SHITHEAD, "2")
     for dealer in range(3):
         hands, up = ["Kc Qc Jc", "Kd Qd Jd", "Kh Qh Jh"], ["8c 8d 8h", "9c 9d 9h", "6c 6d 6h"]
@@ -103,7 +103,7 @@ def test_where_nobody_threw_the_seat_left_of_the_dealer_opens() -> None:
 
 
 def test_only_after_a_deal_can_anybody_open() -> None:
-    """The dealer may be drawn; until then nobody sits left of one."""
+    """The dealer may be drawn; until then there is no seat left of the dealer."""
     with pytest.raises(ValueError, match="dealt"):
         opener_of(replace(holding(rules("leeds"), "3c", "4c"), dealer=None))
 

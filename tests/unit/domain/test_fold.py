@@ -118,7 +118,7 @@ def test_a_swap_and_a_laying_that_do_not_match_cannot_be_followed() -> None:
 
 
 def test_a_card_leaves_a_hand_that_is_not_seen_as_a_hidden_one() -> None:
-    """Whoever does not see a hand learns what was in it when it is played."""
+    """A viewer who does not see a hand learns its cards when they are played."""
     assert without((HIDDEN, Card("9c"), HIDDEN), cards("9c 4d")) == (HIDDEN,)
     with pytest.raises(ValueError, match="not among"):
         without(cards("9c"), cards("4d"))

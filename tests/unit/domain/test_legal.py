@@ -193,7 +193,7 @@ def test_without_stacks_nothing_is_added_to_a_laid_table() -> None:
 def test_nothing_is_followed_up_but_the_last_play_in_anothers_turn() -> None:
     """S4: cards drawn may be added until the next player plays; a burn or a cover is one's own."""
     at = table(hands=["5c 9d Jd", "5d", "6h"], stock="Jc Js")
-    assert may_be_followed_up(game_of(QUEEN, at)) is False  # nobody has played
+    assert may_be_followed_up(game_of(QUEEN, at)) is False  # no play yet
     assert may_be_followed_up(scenario(QUEEN, given=at, when=play(0, "5c"))) is True
     assert may_be_followed_up(scenario(SHITHEAD, given=at, when=play(0, "5c"))) is False
     full = replace(at, hands=("5c 9d Jd 4c", "5d", "6h"))

@@ -131,7 +131,7 @@ def test_an_aborted_hand_uses_up_neither_its_number_nor_the_dealer() -> None:
     assert (after.next_hand, after.next_dealer) == (2, before.next_dealer)
     assert (after.status, after.game) == (TableStatus.BETWEEN, None)
     assert after.last_game == "game 2", "the next first event points at it all the same"
-    assert after.seats == before.seats, "nobody has lost anything"
+    assert after.seats == before.seats, "the tally is unchanged"
     again = evolve_table(after, HandDealt(game="game 2b", hand=2))
     assert (again.hand, again.repeat) == (2, False)
     done = evolve_table(again, replace(finished(hand=2, dealer=2), game="game 2b"))

@@ -37,7 +37,7 @@ OPENED = TableOpened(host="a", conditions=CONDITIONS, seats=SEATS)
 
 @pytest.mark.parametrize("seat", range(4))
 def test_only_the_named_seat_changes(seat: int) -> None:
-    """Whoever leaves, sits down or takes another key."""
+    """Changes of seats: leaving, sitting down, another key."""
     events: list[tuple[TableEvent, TableSeat]] = [
         (SeatLeft(seat=seat), TableSeat()),
         (

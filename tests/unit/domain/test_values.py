@@ -125,14 +125,14 @@ def test_who_cites_differently_plays_by_the_same_rules() -> None:
 
 
 def test_a_new_game_is_one_in_which_nothing_has_happened() -> None:
-    """Nothing dealt, nobody on turn, clockwise, and the first play still to come."""
+    """Nothing dealt, no seat on turn, clockwise, and the first play still to come."""
     begun = created(rules("shithead"), 2)
     state = new_game(begun)
     nothing = (state.deck, state.stock, state.pile, state.burned)
     assert nothing == ((), (), (), ())
     assert (state.version, state.status, state.direction) == (1, Status.SHUFFLING, 1)
-    nobody = (state.dealer, state.turn, state.thrower, state.flusher, state.timed_out)
-    assert nobody == (None,) * 5
+    unset = (state.dealer, state.turn, state.thrower, state.flusher, state.timed_out)
+    assert unset == (None,) * 5
     assert (state.last_play, state.result) == (None, None)
     assert (state.first_turn, state.covering, state.passes, state.actions) == (True, False, 0, 0)
     seat = SeatState()
@@ -175,6 +175,6 @@ def test_what_is_left_unsaid_in_a_command() -> None:
 
 
 def test_a_game_is_aborted_for_one_of_four_causes() -> None:
-    """Entropy that never came, a player who left, nobody who plays, the operator."""
+    """Causes of an abort: missing entropy, a player who left, an idle game, the operator."""
     causes = [cause.value for cause in events.AbortCause]
     assert causes == ["no_entropy", "left", "idle", "operator"]

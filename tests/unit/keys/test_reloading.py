@@ -54,7 +54,7 @@ def test_a_new_signing_key_signs_at_once(path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["another server's", "no keys", "gone", "open to others"])
 def test_a_file_that_does_not_lead_on_is_not_taken(path: Path, fault: str) -> None:
-    """A mistake with the file must not end the running games; it is told all the same."""
+    """A mistake in the file must not end the running games; it is logged."""
     keys = KeyFile(path)
     good, sealed = path.read_text(), keys.seal(b"secret", GAME)
     match fault:

@@ -137,7 +137,7 @@ def test_findings_are_kept_up_to_a_number_and_that_there_were_more_is_too(tmp_pa
     watching.look()
     assert (len(state.findings), state.more) == (MOST_FINDINGS, False)
     watching.look()
-    assert not state.more, "what was told before is nothing new"
+    assert not state.more, "a finding is reported once"
     state.findings[-1] = "something else"
     watching.look()
     assert (len(state.findings), state.more) == (MOST_FINDINGS, True)

@@ -190,7 +190,7 @@ def test_a_witness_that_was_down_at_the_start_stops_the_log_later(
     watched.set_back(1, 2)
     process = watched.started(good.remote)
     assert process.one_round() == 2
-    assert watched.signed == 2, "nobody could know"
+    assert watched.signed == 2, "no witness had seen the newer log yet"
     good.come()
     assert process.ask_once(good.remote) > 5
     watched.asks(5)

@@ -116,7 +116,7 @@ def test_another_tree_of_the_same_size_is_refused_and_kept_as_evidence(
 
 @pytest.mark.parametrize("size", [8, 9, 40])
 def test_a_changed_past_is_refused(witness: Witness, size: int) -> None:
-    """Split view: whichever proof is brought, that of the forged tree or of the true one."""
+    """Split view: refused with the proof of the forged tree and with that of the true one."""
     assert asked(witness, 0, 7).status == 200
     for leaves in (FORGED, LEAVES):
         proof = consistency_proof(leaves[:size], 7)

@@ -81,5 +81,5 @@ def test_a_swap_tells_both_sides() -> None:
     ids=lambda event: type(event).__name__,
 )
 def test_what_only_follows_from_a_move_is_none_itself(event: Event) -> None:
-    """Nobody asks for a draw, a burn or the end."""
+    """No move leads to a draw, a burn or the end by itself."""
     assert move_behind(event) is None

@@ -28,7 +28,7 @@ def test_a_log_that_holds_gives_what_its_fold_gives() -> None:
 
 
 def test_where_the_deck_contradicts_an_event_the_public_story_goes_on() -> None:
-    """A card is played that by the deck lies in the stock: what all could see is told on."""
+    """A card is played that by the deck lies in the stock: the public part goes on."""
     seq = played_from_hand(GAME.events)
     game = fold(GAME.events[:seq], GAME.deck)
     event = GAME.events[seq]
@@ -43,7 +43,7 @@ def test_where_the_deck_contradicts_an_event_the_public_story_goes_on() -> None:
 
 
 def test_where_even_that_cannot_go_on_the_game_stays_as_it_was() -> None:
-    """Nobody can draw a hundred cards: the events after it are named, and no more."""
+    """After a draw of a hundred cards the events are listed without a state."""
     seq = played_from_hand(GAME.events)
     impossible = CardsDrawn(seat=0, count=100)
     before = fold(GAME.events[:seq], GAME.deck)

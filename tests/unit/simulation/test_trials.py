@@ -27,7 +27,7 @@ def test_trials_repeat() -> None:
 
 
 def test_an_opening_that_cannot_be_made_is_found() -> None:
-    """Whoever has a face-up three need not have one in the hand."""
+    """A seat with a face-up three need not have one in the hand."""
     stuck = merged(definition("morehead").settings({}), {"opening": {"play": "that_rank"}})
     report = play_trials(full_tree(stuck), 30)
     assert report.refusal is not None

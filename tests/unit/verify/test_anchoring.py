@@ -1,4 +1,4 @@
-"""What comes from outside: keys with their dates, and evidence that nobody can check."""
+"""Evidence from outside: keys with their dates, and notes without a known key."""
 
 from __future__ import annotations
 

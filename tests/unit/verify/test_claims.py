@@ -1,4 +1,4 @@
-"""Deck, history and actions are told apart, and every event that fails a check is named."""
+"""Deck, history and actions are separate claims; every event that fails is named."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_good_log_has_no_further_failures(name: str) -> None:
 
 
 def test_a_line_that_cannot_be_read_makes_no_rule_broken() -> None:
-    """The rest of a move stands in that line: that it is missing is nobody's fault."""
+    """The rest of a move stands in the unreadable line: its absence is no fault of a seat."""
     lines = sample_lines("shithead")
     for kind in ("cards_drawn", "pile_burned", "play_started", "game_sealed"):
         seq = sample("shithead").find(kind)

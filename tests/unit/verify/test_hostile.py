@@ -94,7 +94,7 @@ def test_moved_dropped_and_doubled_events_are_always_caught(data: st.DataObject)
     """
     Events of a finished game in another order, one missing or one twice: never all passes.
 
-    A game that ends with a forfeit nobody signed is left out: the server can
+    A game that ends with an unsigned forfeit is left out: the server can
     claim one after any move, and the report says that it is unproven.
     """
     name = data.draw(st.sampled_from(("threes", "shithead-keyed", "reverse", "covered-queen")))

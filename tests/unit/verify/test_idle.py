@@ -1,4 +1,4 @@
-"""What the verifier says of games that were closed because nobody went on."""
+"""The verifier's findings on games closed as idle."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_a_value_in_one_step_keeps_out_players_and_not_the_house_with_one_of_the
 
 
 def test_a_seat_that_was_bound_leaves_nobody_who_could_steer() -> None:
-    """`commit`: nobody, not even the operator together with a player, can steer the deck."""
+    """`commit`: not even the operator together with a player can steer the deck."""
     states = [state(0, "commit", "revealed"), state(1, "none", "none")]
     assert "not even the house together with all others" in entropy_lines(states)[0]
     assert doubt_on_the_seed(states) is None

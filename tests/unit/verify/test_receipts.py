@@ -1,4 +1,4 @@
-"""Receipts: which agree, which contradict and who signed them; what proves nothing is told so."""
+"""Receipts: those that agree, those that contradict, and those that prove nothing."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_how_many_agree_is_told_beside_the_one_that_contradicts() -> None:
 
 
 def test_a_log_that_nobody_signed_leaves_open_who_changed_it() -> None:
-    """Whoever has the file could have written it anew: one good note is one good history."""
+    """The holder of a file can rewrite it, so one good note proves one good history."""
     reason = receipts(report(given(note(10), note(40, changed=True)))).reason or ""
     assert "can have made both" not in reason
     assert "If the house gave out this log" in reason
@@ -116,7 +116,7 @@ def test_where_one_key_signed_both_histories_only_the_house_can_have_made_them()
 
 
 def test_a_receipt_of_an_event_after_an_open_log_is_no_second_history() -> None:
-    """An earlier copy of a log that went on ends before the receipt: nobody made two."""
+    """An earlier copy ends before the receipt: it is not a second history."""
     evidence = given(note(59), note(80))
     found = verify_bundle(Bundle(lines=LINES[:60]), evidence)
     reason = receipts(found).reason or ""

@@ -84,7 +84,7 @@ def test_a_time_out_that_comes_too_early_is_not_right() -> None:
 
 
 def test_a_stand_in_need_not_wait_until_the_seat_acts_itself() -> None:
-    """From the second right time-out in a row on a bot plays at once; before it, nobody does."""
+    """From the second time-out in a row on, a bot plays at once; not before."""
     lines = made_game(Plan(name="stand-in 2", clock=CLOCK, silent=1))
     third, second = Forgery(lines), Forgery(lines)
     timed_out = [i for i, e in enumerate(third.events) if e["type"] == "turn_timed_out"]

@@ -154,7 +154,7 @@ def test_what_is_said_of_disputes_is_shown_as_unproven(name: str) -> None:
 
 
 def test_a_seal_of_the_other_version_fails() -> None:
-    """Version 2 that is not announced, and announced refusals that nobody sealed."""
+    """Version 2 that is not announced, and announced refusals without a seal."""
     forgery, other = sample("shithead"), sample("shithead-v2")
     forgery.events[-1]["v"] = 2
     forgery.events[-1]["data"]["refusals"] = NONE_REFUSED.as_json()

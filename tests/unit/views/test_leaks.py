@@ -75,7 +75,7 @@ def test_every_ruleset_shows_a_viewer_the_same_whatever_it_cannot_know(identity:
 @examples(30)
 @given(stop=stops())
 def test_moves_and_bots_depend_only_on_what_a_seat_knows(stop: tuple[Played, int, int]) -> None:
-    """But at the opening: who qualifies is told there (rules.md, Windows)."""
+    """Except at the opening, where the qualifying seats are shown (rules.md, Windows)."""
     game, version, seed = stop
     full = fold(game.events[:version], game.deck)
     if full.first_turn:
