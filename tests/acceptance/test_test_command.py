@@ -1,0 +1,81 @@
+"""Repetition of failed tests by `ops/test`: which run again, and what a run reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+BESIDE_OTHERS = 'assert "PYTEST_XDIST_WORKER" not in os.environ'
+"""Fails in a process of pytest-xdist, passes in a run with `-n 0`."""
+
+ALWAYS = "assert False"
+
+
+@pytest.fixture(scope="module")
+def command() -> Any:
+    """Return `ops/test` as a module."""
+    sys.path.insert(0, str(ROOT / "ops"))
+    try:
+        loader = SourceFileLoader("ops_test_command", str(ROOT / "ops" / "test"))
+        spec = spec_from_loader(loader.name, loader)
+        assert spec is not None
+        module = module_from_spec(spec)
+        loader.exec_module(module)
+    finally:
+        sys.path.remove(str(ROOT / "ops"))
+    return module
+
+
+def run_of(command: Any, folder: Path, *bodies: str) -> Any:
+    """Return a finished run of one test for each of `bodies`, beside others at first."""
+    tests = [f"def test_{n}() -> None:\n    {body}\n" for n, body in enumerate(bodies)]
+    (folder / "test_it.py").write_text("\n".join(["import os", *tests]))
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    few = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    run = command.Run(python=sys.executable, environment=inherited | few, folder=folder)
+    run.all_tests(folder / "cache", "-q", "-n", "1")
+    return run
+
+
+def test_a_test_that_fails_beside_others_only_is_named_and_the_run_passes(
+    command: Any, tmp_path: Path
+) -> None:
+    """A test that an earlier run noted as failed plays no part."""
+    earlier = tmp_path / "cache" / "v" / "cache" / "lastfailed"
+    earlier.parent.mkdir(parents=True)
+    earlier.write_text(json.dumps({f"test_gone.py::test_{n}": True for n in range(9)}))
+    run = run_of(command, tmp_path, "pass", BESIDE_OTHERS)
+    assert run.failed == []
+    assert run.notes == ["failed beside other tests, passed alone: test_it.py::test_1"]
+
+
+def test_a_test_that_fails_alone_as_well_fails_the_run(command: Any, tmp_path: Path) -> None:
+    run = run_of(command, tmp_path, BESIDE_OTHERS, ALWAYS)
+    assert run.failed == ["pytest"]
+    (note,) = run.notes
+    assert note.endswith("not all passed alone: test_it.py::test_0, test_it.py::test_1")
+
+
+def test_more_than_five_failed_tests_fail_the_run_at_once(command: Any, tmp_path: Path) -> None:
+    run = run_of(command, tmp_path, *[BESIDE_OTHERS] * 6)
+    assert run.failed == ["pytest"]
+    assert run.notes == []
+
+
+def test_a_run_that_cannot_collect_its_tests_does_not_pass(command: Any, tmp_path: Path) -> None:
+    """The tests of a module that cannot be imported did not run at all."""
+    (tmp_path / "test_broken.py").write_text(
+        f"import os\n{BESIDE_OTHERS}\ndef test_of_it() -> None: pass\n"
+    )
+    run = run_of(command, tmp_path, "pass")
+    assert run.failed == ["pytest"]
+    assert run.notes == []
