@@ -12,6 +12,7 @@ from schemas.strict_fields import (
     Truth,
     Whole,
     card_field,
+    described,
     page_of,
     time_field,
 )
@@ -21,8 +22,8 @@ from service.shx.validators import MAX_SEATS
 ZONES = ("stock", "pile", "burned", "hand", "up", "down")
 
 
-def _seat(**more: bool) -> Whole:
-    return Whole(required=True, high=MAX_SEATS - 1, **more)
+def _seat(text: str, *, allow_none: bool = False) -> Whole:
+    return Whole(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
 
 
 def _rules() -> fields.List[str]:
@@ -36,51 +37,75 @@ def _rules() -> fields.List[str]:
 class LegalSchema(Closed):
     """A move that was legal, with the statements that allow it."""
 
-    move = fields.Nested(MoveSchema, required=True)
+    move = fields.Nested(MoveSchema, **described("the move"))
     rules = _rules()
 
 
 class NotLegalSchema(Closed):
     """A card of the zone played from that no legal move uses, and why."""
 
-    card = card_field(required=True)
+    card = card_field(**described("the card"))
     rules = _rules()
-    text = fields.String(required=True)
+    text = fields.String(**described("why it cannot be played"))
 
 
 class EffectSchema(Closed):
     """An event of a move, with the statements that decide it."""
 
-    seq = Whole(required=True)
-    type = fields.String(required=True)
+    seq = Whole(**described("the seq of the event"))
+    type = fields.String(**described("the type of the event"))
     rules = _rules()
-    text = fields.String(required=True)
+    text = fields.String(**described("what the event does, in a sentence"))
 
 
 class RefusedSchema(Closed):
     """A move that was refused, and by which statement."""
 
-    at = time_field(required=True)
-    move = fields.Nested(MoveSchema, required=True)
-    rule = fields.String(required=True)
+    at = time_field(**described("the time of the attempt"))
+    move = fields.Nested(MoveSchema, **described("the move that was attempted"))
+    rule = fields.String(**described("the statement that forbids it"))
 
 
 class DecisionSchema(Closed):
     """What a seat could see and do at one moment, what it did, what followed."""
 
-    game = fields.UUID(required=True)
-    first = Whole(required=True)
-    last = Whole(required=True)
-    at = time_field(required=True)
-    seat = _seat(allow_none=True)
-    timed_out = Truth(required=True)
-    saw = fields.Nested(GameViewSchema, required=True, allow_none=True)
-    legal = fields.List(fields.Nested(LegalSchema), required=True, allow_none=True)
-    not_legal = fields.List(fields.Nested(NotLegalSchema), required=True, allow_none=True)
-    did = fields.Nested(MoveSchema, required=True, allow_none=True)
-    effects = fields.List(fields.Nested(EffectSchema), required=True)
-    milliseconds = Whole(required=True, allow_none=True)
-    refused = fields.List(fields.Nested(RefusedSchema), required=True, allow_none=True)
+    game = fields.UUID(**described("the id of the game"))
+    first = Whole(**described("the seq of the first event of the move"))
+    last = Whole(**described("the seq of its last event"))
+    at = time_field(**described("the time of the move"))
+    seat = _seat("the seat that decided; null for the server", allow_none=True)
+    timed_out = Truth(**described("whether the move was made for the seat after a time-out"))
+    saw = fields.Nested(
+        GameViewSchema,
+        allow_none=True,
+        **described(
+            "the view of the seat before the move; null before the seal, except for the seat itself"
+        ),
+    )
+    legal = fields.List(
+        fields.Nested(LegalSchema),
+        allow_none=True,
+        **described("the moves that were legal; null where `saw` is"),
+    )
+    not_legal = fields.List(
+        fields.Nested(NotLegalSchema),
+        allow_none=True,
+        **described("the cards that no legal move used; null where `saw` is"),
+    )
+    did = fields.Nested(
+        MoveSchema,
+        allow_none=True,
+        **described("the move that was made; null for a decision of the server"),
+    )
+    effects = fields.List(fields.Nested(EffectSchema), **described("the events of the move"))
+    milliseconds = Whole(
+        allow_none=True, **described("how long the seat took; null if the log does not show it")
+    )
+    refused = fields.List(
+        fields.Nested(RefusedSchema),
+        allow_none=True,
+        **described("refused attempts since the decision before; null where `saw` is"),
+    )
     unproven = fields.String(
         metadata={
             "description": "there only where `refused` has items that no seal names (before the"
@@ -102,18 +127,19 @@ class SeenByField(fields.Field[object]):
 class StretchSchema(Closed):
     """From which event to which a card lay at one place."""
 
-    from_seq = Whole(required=True)
-    to_seq = Whole(required=True)
-    zone = Chosen(*ZONES, required=True)
-    seat = _seat(allow_none=True)
-    slot = Whole(required=True, allow_none=True)
+    from_seq = Whole(**described("the event with which the card came there"))
+    to_seq = Whole(**described("the last event at which it lay there"))
+    zone = Chosen(*ZONES, **described("the zone"))
+    seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
+    slot = Whole(allow_none=True, **described("the slot of a table card; null elsewhere"))
     seen_by = SeenByField(
         required=True,
         metadata={
+            "description": "the seats that could see the card there, or `all`",
             "oneOf": [
                 {"type": "string", "enum": ["all"]},
                 {"type": "array", "items": {"type": "integer", "minimum": 0}},
-            ]
+            ],
         },
     )
 
@@ -121,9 +147,12 @@ class StretchSchema(Closed):
 class CustodySchema(Closed):
     """The path of a card; before the seal the stretches that were public, or the caller's own."""
 
-    card = card_field(required=True)
-    p = Whole(required=True, allow_none=True)
-    path = fields.List(fields.Nested(StretchSchema), required=True)
+    card = card_field(**described("the card"))
+    p = Whole(
+        allow_none=True,
+        **described("its position in the deck; null before the seal unless the caller may know it"),
+    )
+    path = fields.List(fields.Nested(StretchSchema), **described("where it lay, in order"))
 
 
 class KnowledgeQuery(Closed):
@@ -142,32 +171,36 @@ class KnowledgeQuery(Closed):
 class KnownCardSchema(Closed):
     """A card that a seat could know, since which event and from what."""
 
-    card = card_field(required=True)
-    zone = Chosen(*ZONES, required=True)
-    seat = _seat(allow_none=True)
-    since_seq = Whole(required=True)
-    by = Chosen("own", "table", "pile", "shown", "drawn", required=True)
+    card = card_field(**described("the card"))
+    zone = Chosen(*ZONES, **described("the zone in which it lies"))
+    seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
+    since_seq = Whole(**described("the event since which the seat could know it"))
+    by = Chosen("own", "table", "pile", "shown", "drawn", **described("how the seat could know it"))
 
 
 class KnowledgeSchema(Closed):
     """What a seat could know; the cards that it could not place are `unseen`."""
 
-    seat = _seat()
-    version = Whole(required=True, low=1)
-    cards = fields.List(fields.Nested(KnownCardSchema), required=True)
-    unseen = fields.List(card_field(required=True), required=True)
+    seat = _seat("the number of the seat")
+    version = Whole(low=1, **described("the version that the answer is about"))
+    cards = fields.List(
+        fields.Nested(KnownCardSchema), **described("the cards that the seat could place")
+    )
+    unseen = fields.List(
+        card_field(required=True), **described("the cards that it could not place")
+    )
 
 
 class ReadingSchema(Closed):
     """Somebody read of a game what is neither public nor theirs."""
 
-    at = time_field(required=True)
+    at = time_field(**described("the time of the read"))
     reader = fields.UUID(
         required=True,
         allow_none=True,
         metadata={"description": "null for a caller with an invite and without a token"},
     )
-    what = fields.String(required=True)
+    what = fields.String(**described("what was read"))
 
 
 ReadingPageSchema = page_of(ReadingSchema)

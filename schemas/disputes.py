@@ -14,6 +14,7 @@ from schemas.strict_fields import (
     OneOf,
     Text,
     Whole,
+    described,
     hex_digits,
     page_of,
     time_field,
@@ -42,15 +43,15 @@ class AccusationSchema(Closed):
             "description": "a seat; null for the server, with `wrong_deal` or `altered_log` only"
         },
     )
-    seq = Whole(required=True, high=MOST_EVENTS)
-    charge = Chosen(*CHARGES, required=True)
-    statement = Text(required=True, shortest=1, longest=LONGEST_STATEMENT)
+    seq = Whole(high=MOST_EVENTS, **described("the seq of an event of the disputed move"))
+    charge = Chosen(*CHARGES, **described("the kind of cheating"))
+    statement = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement"))
 
 
 class DisputeWordsSchema(Closed):
     """A statement of the accuser or the accused."""
 
-    text = Text(required=True, shortest=1, longest=LONGEST_STATEMENT)
+    text = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the statement"))
 
 
 class RefereeRequestSchema(Closed):
@@ -58,26 +59,30 @@ class RefereeRequestSchema(Closed):
 
     may_be_missing = True
 
-    refuse = Whole(high=MOST_REFEREES, load_default=None)
+    refuse = Whole(
+        high=MOST_REFEREES,
+        load_default=None,
+        metadata={"description": "the number of a referee; omitted to offer oneself"},
+    )
 
 
 class SealedVoteSchema(Closed):
     """A sealed vote: TH("shx/1/vote", dispute, referee, vote, salt)."""
 
-    commit = hex_digits(64, required=True)
+    commit = hex_digits(64, **described("the commitment, in hex"))
 
 
 class OpenVoteSchema(Closed):
     """A revealed vote, with the salt of its commitment."""
 
-    vote = Chosen(*VOTES, required=True)
-    salt = hex_digits(64, required=True)
+    vote = Chosen(*VOTES, **described("the vote"))
+    salt = hex_digits(64, **described("the salt of the commitment: 32 bytes in hex"))
 
 
 class PlainVoteSchema(Closed):
     """A vote that the server seals with its own salt, and reveals when all have committed."""
 
-    vote = Chosen(*VOTES, required=True)
+    vote = Chosen(*VOTES, **described("the vote"))
 
 
 class VoteRequestSchema(OneOf):
@@ -97,19 +102,24 @@ class VoteRequestSchema(OneOf):
 class FindingSchema(Closed):
     """A finding of the machine, with the statement of the ruleset that decides it."""
 
-    check = fields.String(required=True)
-    result = Chosen("pass", "fail", "missing", "n/a", required=True)
-    seq = Whole(required=True, allow_none=True)
-    text = fields.String(required=True)
-    rule = fields.String(required=True, allow_none=True)
+    check = fields.String(**described("the name of the check"))
+    result = Chosen("pass", "fail", "missing", "n/a", **described("how the check ended"))
+    seq = Whole(allow_none=True, **described("the event that the finding is about, or null"))
+    text = fields.String(**described("the finding in a sentence"))
+    rule = fields.String(
+        allow_none=True, **described("the statement of the ruleset that decides it, or null")
+    )
 
 
 class DisputeStatementSchema(Closed):
     """A statement; its text is null for others than sides and referees, and once erased."""
 
-    by = Chosen(*(side.value for side in Side), required=True)
-    at = time_field(required=True)
-    text = fields.String(required=True, allow_none=True)
+    by = Chosen(*(side.value for side in Side), **described("the side that made the statement"))
+    at = time_field(**described("the time of the statement"))
+    text = fields.String(
+        allow_none=True,
+        **described("the text; null for others than sides and referees, and once erased"),
+    )
 
 
 class RefereeSchema(Closed):
@@ -120,17 +130,26 @@ class RefereeSchema(Closed):
     the salt of the vote, null before the vote.
     """
 
-    referee = Whole(required=True, high=MOST_REFEREES)
-    player = fields.UUID(required=True, allow_none=True)
-    state = Chosen(*(state.value for state in RefereeState), required=True)
-    sealed_by = Chosen(*(by.value for by in SealedBy), required=True, allow_none=True)
+    referee = Whole(high=MOST_REFEREES, **described("the number of the referee in the dispute"))
+    player = fields.UUID(
+        allow_none=True, **described("the player's id; null for others than sides and referees")
+    )
+    state = Chosen(
+        *(state.value for state in RefereeState),
+        **described("`recused` after a refusal or a missed deadline"),
+    )
+    sealed_by = Chosen(
+        *(by.value for by in SealedBy),
+        allow_none=True,
+        **described("which party drew the salt of the vote; null before the vote"),
+    )
 
 
 class VoteSchema(Closed):
     """The revealed vote of a referee."""
 
-    referee = Whole(required=True, high=MOST_REFEREES)
-    vote = Chosen(*VOTES, required=True)
+    referee = Whole(high=MOST_REFEREES, **described("the number of the referee"))
+    vote = Chosen(*VOTES, **described("the vote"))
 
 
 class RulingSchema(Closed):
@@ -141,12 +160,12 @@ class RulingSchema(Closed):
     `cleared`: not against the accused.
     """
 
-    verdict = Chosen(*(verdict.value for verdict in Verdict), required=True)
-    at = time_field(required=True)
+    verdict = Chosen(*(verdict.value for verdict in Verdict), **described("the verdict"))
+    at = time_field(**described("the time of the ruling"))
     superseded_by = fields.Nested(
         lambda: RulingSchema(),  # noqa: PLW0108 - the class is not defined yet
-        required=True,
         allow_none=True,
+        **described("the ruling after an appeal, or null"),
     )
 
 
@@ -159,22 +178,42 @@ class DisputeSchema(Closed):
     are added within seconds; `votes` are shown once all are revealed.
     """
 
-    id = fields.UUID(required=True)
-    game = fields.UUID(required=True)
-    by = Whole(required=True, high=MAX_SEATS - 1)
-    accused = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
-    seq = Whole(required=True)
-    charge = Chosen(*CHARGES, required=True)
-    state = Chosen(*(state.value for state in DisputeState), required=True)
-    opened_at = time_field(required=True)
-    voting_from = time_field(required=True, allow_none=True)
-    deadline = time_field(required=True, allow_none=True)
-    bundle_sha256 = hex_digits(64, required=True)
-    findings = fields.List(fields.Nested(FindingSchema), required=True)
-    statements = fields.List(fields.Nested(DisputeStatementSchema), required=True)
-    referees = fields.List(fields.Nested(RefereeSchema), required=True)
-    votes = fields.List(fields.Nested(VoteSchema), required=True)
-    ruling = fields.Nested(RulingSchema, required=True, allow_none=True)
+    id = fields.UUID(**described("the id of the dispute"))
+    game = fields.UUID(**described("the id of the game"))
+    by = Whole(high=MAX_SEATS - 1, **described("the seat that accuses"))
+    accused = Whole(
+        allow_none=True, high=MAX_SEATS - 1, **described("the accused seat; null for the server")
+    )
+    seq = Whole(**described("the seq of an event of the disputed move"))
+    charge = Chosen(*CHARGES, **described("the kind of cheating"))
+    state = Chosen(
+        *(state.value for state in DisputeState), **described("the state of the dispute")
+    )
+    opened_at = time_field(**described("the time of the accusation"))
+    voting_from = time_field(
+        allow_none=True,
+        **described("when the voting opens or opened for the present panel, or null"),
+    )
+    deadline = time_field(
+        allow_none=True, **described("when the present state ends by itself, or null")
+    )
+    bundle_sha256 = hex_digits(
+        64, **described("SHA-256 of the evidence, frozen when the dispute was opened")
+    )
+    findings = fields.List(
+        fields.Nested(FindingSchema), **described("the findings of the verifier")
+    )
+    statements = fields.List(
+        fields.Nested(DisputeStatementSchema),
+        **described("the statements of both sides, oldest first"),
+    )
+    referees = fields.List(
+        fields.Nested(RefereeSchema), **described("the referees, in order of their numbers")
+    )
+    votes = fields.List(
+        fields.Nested(VoteSchema), **described("the votes; empty until all are revealed")
+    )
+    ruling = fields.Nested(RulingSchema, allow_none=True, **described("the ruling, or null"))
 
 
 DisputePageSchema: type[Schema] = page_of(DisputeSchema)

@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import fields
 
 from schemas.moves import MoveSchema
-from schemas.strict_fields import Closed, Whole
+from schemas.strict_fields import Closed, Whole, described
 
 _WHOLE = "_schema"
 _MESSAGES = tuple(
@@ -77,17 +77,20 @@ class FaultSchema(Closed):
             "description": "a JSON pointer into the body, or the name of a parameter or header"
         },
     )
-    message = fields.String(required=True)
+    message = fields.String(**described("what is wrong with the value"))
 
 
 class ProblemSchema(Closed):
     """A problem (RFC 9457): why a request was refused or failed."""
 
-    type = fields.String(required=True, metadata={"format": "uri-reference"})
-    title = fields.String(required=True)
-    status = Whole(required=True, low=400, high=599)
-    detail = fields.String(required=True)
-    instance = fields.String(required=True)
+    type = fields.String(
+        required=True,
+        metadata={"description": "the address of the problem type", "format": "uri-reference"},
+    )
+    title = fields.String(**described("the problem type in words"))
+    status = Whole(low=400, high=599, **described("the HTTP status"))
+    detail = fields.String(**described("why this request was refused, and what would be right"))
+    instance = fields.String(**described("the path of the request"))
     errors = fields.List(
         fields.Nested(FaultSchema),
         metadata={

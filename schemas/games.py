@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, fields
 
+from schemas.event_fields import EventSchema, OpeningSchema
 from schemas.strict_fields import (
     Chosen,
     Closed,
@@ -16,6 +17,7 @@ from schemas.strict_fields import (
     Shaped,
     Truth,
     Whole,
+    described,
     hex_digits,
     name_field,
     page_of,
@@ -56,41 +58,73 @@ class GameQuery(WaitQuery):
 class GamesQuery(PageQuery):
     """Filters of the list of games."""
 
-    table = fields.UUID(load_default=None, allow_none=False)
+    table = fields.UUID(
+        load_default=None, allow_none=False, metadata={"description": "games of this table only"}
+    )
     player = Shaped(
-        r"^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
+        "^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
         "is neither me nor the id of a player",
         load_default=None,
+        metadata={"description": "games of this player only, by id, or `me`"},
     )
-    ruleset = name_field("ruleset", load_default=None)
-    status = Chosen(*(status.value for status in Status), load_default=None)
+    ruleset = name_field(
+        "ruleset", load_default=None, metadata={"description": "games with this ruleset only"}
+    )
+    status = Chosen(
+        *(status.value for status in Status),
+        load_default=None,
+        metadata={"description": "games in this state only"},
+    )
 
 
 class EventsQuery(Closed):
     """The first seq, and the maximum number of events."""
 
-    after = QueryWhole(load_default=0)
-    limit = QueryWhole(low=1, high=1000, load_default=None)
+    after = QueryWhole(
+        load_default=0,
+        metadata={
+            "description": "the first seq; with the version that a client has, what it lacks"
+        },
+    )
+    limit = QueryWhole(
+        low=1,
+        high=1000,
+        load_default=None,
+        metadata={"description": "the most events in the answer"},
+    )
 
 
 class StreamQuery(Closed):
     """The first seq."""
 
-    after = QueryWhole(load_default=0)
+    after = QueryWhole(
+        load_default=0, metadata={"description": "the first seq, unless `Last-Event-ID` is sent"}
+    )
 
 
 class ReplayQuery(Closed):
     """Whose view, and the versions of the first and the last frame."""
 
     as_ = _viewer()
-    from_ = QueryWhole(low=1, load_default=1, data_key="from")
-    to = QueryWhole(low=1, load_default=None)
+    from_ = QueryWhole(
+        low=1,
+        load_default=1,
+        data_key="from",
+        metadata={"description": "the version of the first frame"},
+    )
+    to = QueryWhole(
+        low=1,
+        load_default=None,
+        metadata={
+            "description": "the version of the last frame, inclusive; by default the present one"
+        },
+    )
 
 
 class LogProofQuery(Closed):
     """The game whose leaf is to be proved."""
 
-    game = fields.UUID(required=True, allow_none=False)
+    game = fields.UUID(allow_none=False, **described("the id of the game"))
 
 
 class AsQuery(Closed):
@@ -102,19 +136,28 @@ class AsQuery(Closed):
 class ProfileQuery(Closed):
     """The content of a bundle: what is public, or what the caller's seat can see."""
 
-    profile = Chosen("public", "seat", load_default="public")
+    profile = Chosen(
+        "public",
+        "seat",
+        load_default="public",
+        metadata={
+            "description": "`seat` adds the openings that the caller's seat can see before the seal"
+        },
+    )
 
 
 class CommitSchema(Closed):
     """A commitment to entropy that is revealed later."""
 
-    commit = hex_digits(64, required=True)
+    commit = hex_digits(64, **described("C_i of SHX/1, section 3, in hex"))
 
 
 class ValueSchema(Closed):
     """The entropy itself: 32 random bytes of the client."""
 
-    value = hex_digits(64, required=True)
+    value = hex_digits(
+        64, **described("32 random bytes in hex, which must match an earlier commitment")
+    )
 
 
 class EntropyRequestSchema(OneOf):
@@ -131,90 +174,59 @@ class EntropyRequestSchema(OneOf):
         return ValueSchema if "value" in data else None
 
 
-class IntentEchoSchema(Closed):
-    """A signed intent and its signature, as its player sent them."""
-
-    intent = fields.Dict(keys=fields.String(), required=True)
-    sig = fields.String(required=True)
-
-
-class EventSchema(Closed):
-    """One event of a game's public log (SHX/1, section 2)."""
-
-    v = fields.Integer(
-        required=True,
-        strict=True,
-        validate=validate.OneOf([1, 2]),
-        metadata={
-            "description": "1; 2 for `game_created` and the seal of a game whose seal names the"
-            " refused attempts"
-        },
-    )
-    game = fields.UUID(required=True)
-    seq = Whole(required=True)
-    prev = hex_digits(64, required=True)
-    at = time_field(required=True)
-    by = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
-    type = fields.String(required=True)
-    data = fields.Dict(keys=fields.String(), required=True)
-    auth = fields.Nested(IntentEchoSchema)
-
-
 class MovedSchema(Closed):
     """The effect of a move: the new events, a receipt for the new head, the view after it."""
 
-    version = Whole(required=True, low=1)
-    events = fields.List(fields.Nested(EventSchema), required=True)
-    receipt = fields.String(required=True)
-    game = fields.Nested(GameViewSchema, required=True)
+    version = Whole(low=1, **described("the version after the move"))
+    events = fields.List(fields.Nested(EventSchema), **described("the new events"))
+    receipt = fields.String(**described("a signed note of the new head (SHX/1, section 6)"))
+    game = fields.Nested(
+        GameViewSchema, **described("the view of the caller's seat after the move")
+    )
 
 
 class EventPageSchema(Closed):
     """A page of the public log; `next` is the next `after`, null at the end."""
 
-    items = fields.List(fields.Nested(EventSchema), required=True)
-    version = Whole(required=True, low=1)
-    next = Whole(required=True, allow_none=True)
-
-
-class OpeningSchema(Closed):
-    """The opening of a card's commitment: position in the deck, card and salt."""
-
-    p = Whole(required=True)
-    card = fields.String(required=True)
-    salt = hex_digits(64, required=True)
+    items = fields.List(fields.Nested(EventSchema), **described("the events, in order of `seq`"))
+    version = Whole(low=1, **described("the present version of the game"))
+    next = Whole(allow_none=True, **described("the next `after`; null at the end"))
 
 
 class OpeningsSchema(Closed):
     """The openings that the caller can see, in order of `p`; `next` is always null."""
 
-    items = fields.List(fields.Nested(OpeningSchema), required=True)
-    next = fields.String(required=True, allow_none=True)
+    items = fields.List(fields.Nested(OpeningSchema), **described("the openings, in order of `p`"))
+    next = fields.String(allow_none=True, **described("always null"))
 
 
 class GameSeatSchema(Closed):
     """The player or bot at a seat of a game."""
 
-    seat = Whole(required=True, high=MAX_SEATS - 1)
-    name = fields.String(required=True, allow_none=True)
-    kind = Chosen("human", "bot", required=True)
-    player = fields.UUID(required=True, allow_none=True)
+    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    name = fields.String(allow_none=True, **described("the player's name; null for bots"))
+    kind = Chosen("human", "bot", **described("whether a player or a bot has the seat"))
+    player = fields.UUID(allow_none=True, **described("the player's id; null for bots"))
 
 
 class GameItemSchema(Closed):
     """A game in a list; `your_turn` is true if the caller is to act."""
 
-    id = fields.UUID(required=True)
-    table = fields.UUID(required=True)
-    hand = Whole(required=True, low=1)
-    ruleset = fields.Nested(RulesetRefSchema, required=True)
-    status = Chosen(*(status.value for status in Status), required=True)
-    version = Whole(required=True, low=1)
-    created_at = time_field(required=True)
-    ended_at = time_field(required=True, allow_none=True)
-    seats = fields.List(fields.Nested(GameSeatSchema), required=True)
-    result = fields.Nested(ResultSchema, required=True, allow_none=True)
-    your_turn = Truth(required=True)
+    id = fields.UUID(**described("the id of the game"))
+    table = fields.UUID(**described("the id of its table"))
+    hand = Whole(low=1, **described("the number of the hand at the table, from 1"))
+    ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset with the table's options"))
+    status = Chosen(*(status.value for status in Status), **described("the state of the game"))
+    version = Whole(low=1, **described("the number of events in the log"))
+    created_at = time_field(**described("the time of the first event"))
+    ended_at = time_field(allow_none=True, **described("the time of the seal; null before"))
+    seats = fields.List(
+        fields.Nested(GameSeatSchema), **described("the seats, in order of their numbers")
+    )
+    result = fields.Nested(
+        ResultSchema, allow_none=True, **described("the result; null until the hand has ended")
+    )
+    your_turn = Truth(**described("whether the game waits for the caller's seat"))
 
 
 GamePageSchema: type[Schema] = page_of(GameItemSchema)
@@ -223,5 +235,5 @@ GamePageSchema: type[Schema] = page_of(GameItemSchema)
 class ReplaySchema(Closed):
     """Frames of a replay; `next` is the version of the next frame, null at the end."""
 
-    items = fields.List(fields.Nested(FrameSchema), required=True)
-    next = Whole(required=True, allow_none=True)
+    items = fields.List(fields.Nested(FrameSchema), **described("the frames, oldest first"))
+    next = Whole(allow_none=True, **described("the version of the next frame; null at the end"))

@@ -7,7 +7,16 @@ from typing import Any, assert_never
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
-from schemas.strict_fields import Closed, OneOf, Text, Whole, hex_digits, signature_field
+from schemas.strict_fields import (
+    Chosen,
+    Closed,
+    OneOf,
+    Text,
+    Whole,
+    described,
+    hex_digits,
+    signature_field,
+)
 from service.domain.cards import Card
 from service.domain.commands import (
     Forfeit,
@@ -90,29 +99,31 @@ def _codes(*, least: int = 0, **more: Any) -> fields.List[Any]:
     return fields.List(card, validate=size, **more)
 
 
-def _named(name: str) -> fields.String:
-    return fields.String(required=True, validate=validate.OneOf([name]))
+def _named(name: str) -> Chosen:
+    return Chosen(name, **described("the type of the move"))
 
 
 class PlayIntent(Closed):
     """Play these cards."""
 
     type = _named("play")
-    cards = _codes(required=True, least=1)
+    cards = _codes(
+        least=1, **described("cards of the zone played from, in the order in which they are laid")
+    )
 
 
 class PlayBlindIntent(Closed):
     """Play the face-down card of a slot."""
 
     type = _named("play_blind")
-    slot = Whole(required=True, high=MOST_CARDS)
+    slot = Whole(high=MOST_CARDS, **described("the slot of a face-down card, from 0"))
 
 
 class PickUpIntent(Closed):
     """Pick up the pile, and these face-up cards with it."""
 
     type = _named("pick_up")
-    with_ = _codes(required=True, data_key="with")
+    with_ = _codes(data_key="with", **described("face-up cards that go along with the pile"))
 
 
 class TryStockIntent(Closed):
@@ -131,8 +142,8 @@ class SwapIntent(Closed):
     """Exchange the hand cards `up` for the face-up cards `hand`, pair by pair."""
 
     type = _named("swap")
-    up = _codes(required=True, least=1)
-    hand = _codes(required=True, least=1)
+    up = _codes(least=1, **described("hand cards that are laid face-up"))
+    hand = _codes(least=1, **described("face-up cards taken for them, in the same order"))
 
     @validates_schema
     def check_pairs(self, data: Mapping[str, Any], **_more: Any) -> None:
@@ -145,7 +156,11 @@ class LayIntent(Closed):
     """Lay hand cards face up: for each slot the cards that are added to it."""
 
     type = _named("lay")
-    stacks = fields.List(_codes(), required=True, validate=validate.Length(min=1, max=MAX_SEATS))
+    stacks = fields.List(
+        _codes(),
+        validate=validate.Length(min=1, max=MAX_SEATS),
+        **described("for each slot the cards added, in order"),
+    )
 
 
 class ReadyIntent(Closed):
@@ -188,30 +203,41 @@ class SignedMove(OneOf):
         """Return the schema of the move's type."""
         return _of_type(INTENTS, data)
 
+    @classmethod
+    def by_value(cls) -> Mapping[str, type[Schema]]:
+        """Return the schema of each type."""
+        return INTENTS
+
 
 class SeenSchema(Closed):
     """The latest event that the player has seen."""
 
-    seq = Whole(required=True)
-    head = hex_digits(64, required=True)
+    seq = Whole(**described("the seq of that event"))
+    head = hex_digits(64, **described("the head after it"))
 
 
 class IntentSchema(Closed):
     """A move with its context, which the player signs."""
 
-    v = fields.Integer(required=True, strict=True, validate=validate.OneOf([1]))
-    game = fields.String(required=True, metadata={"format": "uuid"})
-    seat = Whole(required=True, high=MAX_SEATS - 1)
-    seen = fields.Nested(SeenSchema, required=True)
-    move = fields.Nested(SignedMove, required=True)
-    nonce = hex_digits(32, required=True)
+    v = fields.Integer(
+        strict=True, validate=validate.OneOf([1]), **described("the version of the format")
+    )
+    game = fields.String(
+        required=True, metadata={"description": "the id of the game", "format": "uuid"}
+    )
+    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seen = fields.Nested(SeenSchema, **described("the latest event that the player has seen"))
+    move = fields.Nested(SignedMove, **described("the move as it is posted"))
+    nonce = hex_digits(32, **described("16 random bytes in hex, new for each move"))
 
 
 class AuthSchema(Closed):
     """A signed intent: the signature is made with the seat's key."""
 
-    intent = fields.Nested(IntentSchema, required=True)
-    sig = signature_field(required=True)
+    intent = fields.Nested(IntentSchema, **described("the signed intent"))
+    sig = signature_field(
+        **described("the signature of the seat's key, in base64 (SHX/1, section 5)")
+    )
 
 
 class _Move(Closed):
@@ -226,7 +252,10 @@ def _move_schema(name: str, intent: type[Schema]) -> type[Schema]:
     """Return the schema of a move as it is listed and posted: `auth` and `with` are optional."""
     more: dict[str, Any] = {"__doc__": intent.__doc__}
     if name == "pick_up":
-        more["with_"] = _codes(data_key="with")
+        more["with_"] = _codes(
+            data_key="with",
+            metadata={"description": "face-up cards that go along; may be left out if none do"},
+        )
     return type(intent.__name__.removesuffix("Intent") + "MoveSchema", (intent, _Move), more)
 
 
@@ -247,6 +276,11 @@ class MoveSchema(OneOf):
     def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
         """Return the schema of the move's type."""
         return _of_type(MOVES, data)
+
+    @classmethod
+    def by_value(cls) -> Mapping[str, type[Schema]]:
+        """Return the schema of each type."""
+        return MOVES
 
 
 def _of_type(schemas: Mapping[str, type[Schema]], data: Mapping[str, Any]) -> type[Schema] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from schemas.strict_fields import Closed, Name, Shaped, Truth, Whole, time_field
+from schemas.strict_fields import Closed, Name, Shaped, Truth, Whole, described, time_field
 
 
 class RegistrationSchema(Closed):
@@ -19,7 +19,11 @@ class RegistrationSchema(Closed):
 class RecoverySchema(Closed):
     """The recovery code, which was shown once, at registration."""
 
-    recovery = Shaped(r"^[\x21-\x7e]{1,200}$", "is not a recovery code", required=True)
+    recovery = Shaped(
+        "^[\\x21-\\x7e]{1,200}$",
+        "is not a recovery code",
+        **described("the recovery code from the registration"),
+    )
 
 
 class NothingSchema(Closed):
@@ -31,23 +35,23 @@ class NothingSchema(Closed):
 class RegisteredSchema(Closed):
     """A new player; `token` and `recovery` are shown only in this answer."""
 
-    id = fields.UUID(required=True)
-    name = fields.String(required=True)
-    token = fields.String(required=True)
-    recovery = fields.String(required=True)
+    id = fields.UUID(**described("the id of the player"))
+    name = fields.String(**described("the name, in normal form NFC"))
+    token = fields.String(**described("the bearer token, stored only as a hash"))
+    recovery = fields.String(**described("the code that replaces a lost token, shown only now"))
 
 
 class TokenSchema(Closed):
     """A new token; the previous one has expired."""
 
-    token = fields.String(required=True)
+    token = fields.String(**described("the new bearer token"))
 
 
 class AccusationsSchema(Closed):
     """How many disputes a player has opened, and how many were upheld."""
 
-    made = Whole(required=True)
-    upheld = Whole(required=True)
+    made = Whole(**described("disputes that the player opened"))
+    upheld = Whole(**described("those of them whose final ruling is against the accused"))
 
 
 class PlayerSchema(Closed):
@@ -57,16 +61,18 @@ class PlayerSchema(Closed):
     `games` and `shithead` count hands of public tables; final rulings count everywhere.
     """
 
-    id = fields.UUID(required=True)
-    name = fields.String(required=True, allow_none=True)
-    created_at = time_field(required=True)
-    games = Whole(required=True)
-    shithead = Whole(required=True)
-    cad = Truth(required=True)
-    accusations = fields.Nested(AccusationsSchema, required=True)
+    id = fields.UUID(**described("the id of the player"))
+    name = fields.String(allow_none=True, **described("the name; null once the player is erased"))
+    created_at = time_field(**described("the time of registration"))
+    games = Whole(**described("finished hands"))
+    shithead = Whole(**described("hands (in `reverse`, matches) that the player lost"))
+    cad = Truth(**described("whether a final ruling found that the player cheated"))
+    accusations = fields.Nested(
+        AccusationsSchema, **described("the disputes that the player opened")
+    )
 
 
 class OwnPlayerSchema(PlayerSchema):
     """The caller's own profile, which counts all hands; `tables` are those with their seats."""
 
-    tables = fields.List(fields.UUID(), required=True)
+    tables = fields.List(fields.UUID(), **described("the tables at which the player has a seat"))

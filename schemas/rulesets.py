@@ -10,6 +10,7 @@ from schemas.strict_fields import (
     Name,
     Truth,
     Whole,
+    described,
     hex_digits,
     name_field,
     page_of,
@@ -19,41 +20,56 @@ from schemas.strict_fields import (
 class SourceSchema(Closed):
     """The source of a ruleset."""
 
-    file = fields.String(required=True, allow_none=True)
-    title = fields.String(required=True, allow_none=True)
+    file = fields.String(allow_none=True, **described("the file name of the source document"))
+    title = fields.String(allow_none=True, **described("the title of the source document"))
 
 
 class SeatsSchema(Closed):
     """The minimum and maximum number of seats."""
 
-    min = Whole(required=True)
-    max = Whole(required=True)
+    min = Whole(**described("the fewest seats"))
+    max = Whole(**described("the most seats"))
 
 
 class OptionSchema(Closed):
     """An option that a table can choose within a ruleset."""
 
-    values = fields.List(fields.Raw(), required=True)
-    default = fields.Raw(required=True, allow_none=True)
+    values = fields.List(fields.Raw(), **described("the values that a table may choose"))
+    default = fields.Raw(allow_none=True, **described("the value if the table chooses none"))
 
 
 class StatementSchema(Closed):
     """A statement of the rules; `reading` marks a decision where the source is silent."""
 
-    id = fields.String(required=True)
-    section = Chosen("deal", "opening", "play", "special", "end", required=True)
-    text = fields.String(required=True)
-    reading = Truth(required=True)
+    id = fields.String(**described("the id by which rulings and refusals cite the statement"))
+    section = Chosen(
+        "deal",
+        "opening",
+        "play",
+        "special",
+        "end",
+        **described("the part of the game that the statement is about"),
+    )
+    text = fields.String(**described("the rule in a sentence or two"))
+    reading = Truth(
+        **described(
+            "whether the statement is a decision where the source is silent or contradicts itself"
+        )
+    )
 
 
 class DifferenceSchema(Closed):
     """A setting in which two rulesets differ, with the statement about it."""
 
-    setting = fields.String(required=True)
-    from_ = fields.Raw(required=True, allow_none=True, data_key="from")
-    to = fields.Raw(required=True, allow_none=True)
-    rule = fields.String(required=True, allow_none=True)
-    text = fields.String(required=True, allow_none=True)
+    setting = fields.String(**described("the path of the setting, such as `ranks.7.asks`"))
+    from_ = fields.Raw(
+        allow_none=True,
+        data_key="from",
+        **described("the value in the ruleset that is compared with; null if it has none"),
+    )
+    to = fields.Raw(allow_none=True, **described("the value in this ruleset; null if it has none"))
+    rule = fields.String(allow_none=True, **described("the id of the statement about the setting"))
+    text = fields.String(allow_none=True, **described("the text of that statement"))
 
 
 class RulesetSchema(Closed):
@@ -64,18 +80,52 @@ class RulesetSchema(Closed):
     is null for a ruleset known by name only.
     """
 
-    id = fields.String(required=True)
-    name = fields.String(required=True)
-    base = fields.String(required=True, allow_none=True)
-    hash = hex_digits(64, required=True, allow_none=True)
-    source = fields.Nested(SourceSchema, required=True, allow_none=True)
-    reconstruction = Truth(required=True)
-    playable = Truth(required=True)
-    seats = fields.Nested(SeatsSchema, required=True, allow_none=True)
-    options = fields.Dict(keys=fields.String(), values=fields.Nested(OptionSchema), required=True)
-    settings = fields.Dict(keys=fields.String(), required=True, allow_none=True)
-    statements = fields.List(fields.Nested(StatementSchema), required=True)
-    differs = fields.List(fields.Nested(DifferenceSchema), required=True)
+    id = fields.String(**described("the id, which tables name"))
+    name = fields.String(**described("the name for people"))
+    base = fields.String(
+        allow_none=True,
+        **described(
+            "the id of the ruleset that this one changes; null for a ruleset without a base"
+        ),
+    )
+    hash = hex_digits(
+        64,
+        allow_none=True,
+        **described("the ruleset hash without options; null if it cannot be played"),
+    )
+    source = fields.Nested(
+        SourceSchema,
+        allow_none=True,
+        **described("the document that the rules come from; null for a custom ruleset"),
+    )
+    reconstruction = Truth(
+        **described("whether the source names the game without describing its rules")
+    )
+    playable = Truth(**described("whether a table can play it; false if it is known by name only"))
+    seats = fields.Nested(
+        SeatsSchema,
+        allow_none=True,
+        **described("the number of seats; null if it cannot be played"),
+    )
+    options = fields.Dict(
+        keys=fields.String(),
+        values=fields.Nested(OptionSchema),
+        **described("the options of a table, by name"),
+    )
+    settings = fields.Dict(
+        keys=fields.String(),
+        allow_none=True,
+        **described(
+            "all settings, as `/v1/rulesets/schema` describes them; null if it cannot be played"
+        ),
+    )
+    statements = fields.List(
+        fields.Nested(StatementSchema), **described("the statements, in the order of a hand")
+    )
+    differs = fields.List(
+        fields.Nested(DifferenceSchema),
+        **described("the settings in which the ruleset differs from its base"),
+    )
 
 
 RulesetPageSchema: type[Schema] = page_of(RulesetSchema)
@@ -84,7 +134,9 @@ RulesetPageSchema: type[Schema] = page_of(RulesetSchema)
 class DifferencesQuery(Closed):
     """The ruleset to compare with."""
 
-    from_ = name_field("ruleset", required=True, data_key="from")
+    from_ = name_field(
+        "ruleset", data_key="from", **described("the id of the ruleset to compare with")
+    )
 
 
 DifferencePageSchema: type[Schema] = page_of(DifferenceSchema)
@@ -93,8 +145,8 @@ DifferencePageSchema: type[Schema] = page_of(DifferenceSchema)
 class RulesetRequestSchema(Closed):
     """A custom ruleset: a base, and changes of its settings."""
 
-    name = Name(required=True, longest=80)
-    base = name_field("ruleset", required=True)
+    name = Name(longest=80, **described("1 to 80 characters"))
+    base = name_field("ruleset", **described("the id of the ruleset that is changed"))
     changes = fields.Dict(
         keys=fields.String(),
         required=True,
@@ -105,9 +157,9 @@ class RulesetRequestSchema(Closed):
 class BotSchema(Closed):
     """A bot that can take a seat; `strength` rises from 1 to 5."""
 
-    name = fields.String(required=True)
-    description = fields.String(required=True)
-    strength = Whole(required=True, low=1, high=5)
+    name = fields.String(**described("the name, as a table's `seats` takes it"))
+    description = fields.String(**described("how the bot plays"))
+    strength = Whole(low=1, high=5, **described("the strength, from 1 (weakest) to 5"))
 
 
 BotPageSchema: type[Schema] = page_of(BotSchema)

@@ -30,6 +30,11 @@ class Closed(Schema):
         unknown = RAISE
 
 
+def described(text: str) -> dict[str, Any]:
+    """Return the arguments of a required field with its description in the document."""
+    return {"required": True, "metadata": {"description": text}}
+
+
 class Whole(fields.Integer):
     """A JSON integer; `true` and `"1"` are refused."""
 
@@ -161,6 +166,7 @@ def signature_field(**more: Any) -> Shaped:
 
 def time_field(**more: Any) -> Shaped:
     """Return a field of a time as SHX/1 writes it."""
+    more["metadata"] = {"format": "date-time", **more.get("metadata", {})}
     return Shaped(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$", "is not a time", **more)
 
 
@@ -189,6 +195,11 @@ class OneOf(Closed):
         schema().load(data)
         return dict(data)
 
+    @classmethod
+    def by_value(cls) -> Mapping[str, type[Schema]]:
+        """Return the variants by the value of `discriminator`, empty if there is none."""
+        return {}
+
     none_fits = "matches none of the permitted forms"
     discriminator = "_schema"
     """The field by which the variants are chosen, if there is one."""
@@ -199,7 +210,7 @@ CARD_PATTERN = r"^(?:[2-9TJQKA][cdhs](?:/(?:[2-9]|[1-9][0-9]))?|X[1-9][0-9]?)$"
 
 def card_field(**more: Any) -> Shaped:
     """Return a field of a card code, such as `Th`, `Th/2` (of the second deck) or `X1`."""
-    more.setdefault("metadata", {"example": "Th"})
+    more["metadata"] = {"example": "Th", **more.get("metadata", {})}
     return Shaped(CARD_PATTERN, "is not a card code", **more)
 
 
@@ -214,7 +225,9 @@ CURSOR = r"^[A-Za-z0-9_=.:-]{1,200}$"
 class PageQuery(Closed):
     """Pagination: page size and cursor."""
 
-    limit = QueryWhole(low=1, high=200, load_default=50)
+    limit = QueryWhole(
+        low=1, high=200, load_default=50, metadata={"description": "the most items in the answer"}
+    )
     cursor = Shaped(
         CURSOR,
         "is not a cursor that a list gave",
@@ -227,8 +240,10 @@ def page_of(item: type[Schema], **more: Any) -> type[Schema]:
     """Return the schema of a page of items."""
     members: dict[str, Any] = {
         "__doc__": f"A page of items like {item.__name__.removesuffix('Schema')}.",
-        "items": fields.List(fields.Nested(item), required=True),
-        "next": fields.String(required=True, allow_none=True),
+        "items": fields.List(fields.Nested(item), **described("the items, newest first")),
+        "next": fields.String(
+            allow_none=True, **described("the `cursor` of the next page; null at the end")
+        ),
         **more,
     }
     return type(f"{item.__name__.removesuffix('Schema')}PageSchema", (Closed,), members)

@@ -16,6 +16,7 @@ from schemas.strict_fields import (
     Text,
     Truth,
     Whole,
+    described,
     key_field,
     name_field,
     page_of,
@@ -38,14 +39,16 @@ INVITE = 200
 class ClockRequestSchema(Closed):
     """Seconds for a turn and for the exchange phase."""
 
-    turn_seconds = Whole(required=True, low=1, high=LONGEST_TURN)
-    swap_seconds = Whole(required=True, low=1, high=LONGEST_TURN)
+    turn_seconds = Whole(low=1, high=LONGEST_TURN, **described("seconds for a turn"))
+    swap_seconds = Whole(
+        low=1, high=LONGEST_TURN, **described("seconds for set-up and exchange phase")
+    )
 
 
 class BotSeatSchema(Closed):
     """A seat for a bot."""
 
-    bot = name_field("bot", required=True)
+    bot = name_field("bot", **described("the name of a bot, from `/v1/bots`"))
 
 
 class SeatRequestField(fields.Field[Any]):
@@ -62,52 +65,134 @@ class SeatRequestField(fields.Field[Any]):
 class TableRequestSchema(Closed):
     """A new table; only `ruleset` and `seats` are required."""
 
-    ruleset = name_field("ruleset", required=True, metadata={"example": "leeds"})
+    ruleset = name_field(
+        "ruleset",
+        required=True,
+        metadata={"description": "the id of a ruleset, from `/v1/rulesets`", "example": "leeds"},
+    )
     seats = fields.List(
         SeatRequestField(),
         required=True,
         validate=validate.Length(min=2, max=MAX_SEATS),
-        metadata={"example": ["me", "open", {"bot": "greedy"}]},
+        metadata={
+            "description": 'the seats from 0: `"me"` once at most, `"open"`, or `{"bot": name}`',
+            "example": ["me", "open", {"bot": "greedy"}],
+        },
     )
-    options = fields.Dict(keys=fields.String(), load_default=dict)
-    clock = fields.Nested(ClockRequestSchema, allow_none=True, load_default=None)
-    window_seconds = Whole(low=0, high=60, load_default=3)
-    visibility = Chosen("public", "private", load_default="public")
-    entropy = Chosen(*ENTROPY, load_default="none")
-    key = key_field(allow_none=True, load_default=None)
-    turn_limit = Whole(low=1, high=MAX_TURN_LIMIT)
-    deal = Truth(load_default=True)
+    options = fields.Dict(
+        keys=fields.String(),
+        load_default=dict,
+        metadata={"description": "options of the ruleset, by name"},
+    )
+    clock = fields.Nested(
+        ClockRequestSchema,
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "time limits; null for none"},
+    )
+    window_seconds = Whole(
+        low=0,
+        high=60,
+        load_default=3,
+        metadata={"description": "seconds that a bot waits while another seat could still react"},
+    )
+    visibility = Chosen(
+        "public",
+        "private",
+        load_default="public",
+        metadata={"description": "`private` hides the table from all without seat or invite"},
+    )
+    entropy = Chosen(
+        *ENTROPY,
+        load_default="none",
+        metadata={"description": "how the caller's own seat contributes to the shuffle"},
+    )
+    key = key_field(
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "the Ed25519 public key of the caller's own seat, in base64"},
+    )
+    turn_limit = Whole(
+        low=1,
+        high=MAX_TURN_LIMIT,
+        metadata={
+            "description": "actions after which a hand ends as a stalemate; by default 400 a seat"
+        },
+    )
+    deal = Truth(
+        load_default=True,
+        metadata={"description": "whether the first hand is dealt as soon as all seats are taken"},
+    )
 
 
 class SitSchema(Closed):
     """The seat that the caller takes, by default any open one, with entropy and key."""
 
-    seat = Whole(low=0, high=MAX_SEATS - 1, allow_none=True, load_default=None)
-    entropy = Chosen(*ENTROPY, load_default="none")
-    key = key_field(allow_none=True, load_default=None)
-    invite = Text(longest=INVITE, allow_none=True, load_default=None)
+    seat = Whole(
+        low=0,
+        high=MAX_SEATS - 1,
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "the number of an open seat; null for any"},
+    )
+    entropy = Chosen(
+        *ENTROPY,
+        load_default="none",
+        metadata={"description": "how the seat contributes to the shuffle"},
+    )
+    key = key_field(
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "the Ed25519 public key of the seat, in base64"},
+    )
+    invite = Text(
+        longest=INVITE,
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "the invite of a private table"},
+    )
 
 
 class SeatChangeSchema(Closed):
     """Changes of the caller's seat for future hands; omitted fields stay as they are."""
 
-    entropy = Chosen(*ENTROPY)
-    key = key_field(allow_none=True)
-    sig = signature_field(allow_none=True)
+    entropy = Chosen(*ENTROPY, metadata={"description": "how the seat contributes to the shuffle"})
+    key = key_field(
+        allow_none=True,
+        metadata={"description": "the new Ed25519 public key in base64; null for none"},
+    )
+    sig = signature_field(
+        allow_none=True,
+        metadata={"description": "the signature of the old key over the change (SHX/1, section 5)"},
+    )
 
 
 class TablesQuery(PageQuery):
     """Filters of the list of tables."""
 
-    status = Chosen(*(status.value for status in TableStatus), load_default=None)
-    ruleset = name_field("ruleset", load_default=None)
-    mine = QueryTruth(load_default=False)
+    status = Chosen(
+        *(status.value for status in TableStatus),
+        load_default=None,
+        metadata={"description": "tables in this state only"},
+    )
+    ruleset = name_field(
+        "ruleset", load_default=None, metadata={"description": "tables with this ruleset only"}
+    )
+    mine = QueryTruth(
+        load_default=False,
+        metadata={"description": "`true` for tables at which the caller has a seat"},
+    )
 
 
 class WaitQuery(Closed):
     """Long poll: how long to wait for a version greater than `after`."""
 
-    after = QueryWhole(load_default=None)
+    after = QueryWhole(
+        load_default=None,
+        metadata={
+            "description": "with `wait`: the version that the caller has, until a greater one"
+        },
+    )
     wait = QueryWhole(
         high=30, load_default=0, metadata={"description": "seconds to wait, at most 30"}
     )
@@ -116,26 +201,42 @@ class WaitQuery(Closed):
 class TableSeatSchema(Closed):
     """A seat of a table, with its number of hands and of losses."""
 
-    seat = Whole(required=True, high=MAX_SEATS - 1)
-    kind = Chosen(*(kind.value for kind in SeatKind), required=True)
-    name = fields.String(required=True, allow_none=True)
-    player = fields.UUID(required=True, allow_none=True)
-    bot = fields.String(required=True, allow_none=True)
-    entropy = Chosen(*ENTROPY, required=True)
-    key = fields.String(required=True, allow_none=True)
-    hands = Whole(required=True)
-    shithead = Whole(required=True)
-    bag = Truth(required=True)
+    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    kind = Chosen(
+        *(kind.value for kind in SeatKind),
+        **described("whether a player or a bot has the seat, or it is open"),
+    )
+    name = fields.String(
+        allow_none=True, **described("the player's name; null for bots and open seats")
+    )
+    player = fields.UUID(
+        allow_none=True, **described("the player's id; null for bots and open seats")
+    )
+    bot = fields.String(allow_none=True, **described("the name of the bot; null for others"))
+    entropy = Chosen(*ENTROPY, **described("how the seat contributes to the shuffle"))
+    key = fields.String(
+        allow_none=True,
+        **described("the Ed25519 public key of the seat in base64; null without one"),
+    )
+    hands = Whole(**described("finished hands of this player at this seat"))
+    shithead = Whole(**described("how many of them (in `reverse`, matches) the seat lost"))
+    bag = Truth(**described("whether the seat wears the paper bag (M14)"))
 
 
 class TableGameSchema(Closed):
     """One of a table's newest hands."""
 
-    id = fields.UUID(required=True)
-    hand = Whole(required=True, low=1)
-    status = Chosen(*(status.value for status in Status), required=True)
-    shithead = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
-    dealer = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
+    id = fields.UUID(**described("the id of the game"))
+    hand = Whole(low=1, **described("the number of the hand, from 1"))
+    status = Chosen(*(status.value for status in Status), **described("the state of the game"))
+    shithead = Whole(
+        allow_none=True,
+        high=MAX_SEATS - 1,
+        **described("the seat that lost; null if none did, or not yet"),
+    )
+    dealer = Whole(
+        allow_none=True, high=MAX_SEATS - 1, **described("the dealer; null until one is drawn")
+    )
 
 
 class TableClockSchema(ClockRequestSchema):
@@ -145,51 +246,85 @@ class TableClockSchema(ClockRequestSchema):
 class TableSchema(Closed):
     """A table as the caller sees it; `as` is the caller's seat, null without one."""
 
-    id = fields.UUID(required=True)
-    host = fields.UUID(required=True, allow_none=True)
-    version = Whole(required=True, low=1)
-    status = Chosen(*(status.value for status in TableStatus), required=True)
-    visibility = Chosen("public", "private", required=True)
-    ruleset = fields.Nested(RulesetRefSchema, required=True)
-    turn_limit = Whole(required=True, low=1, high=MAX_TURN_LIMIT)
-    clock = fields.Nested(TableClockSchema, required=True, allow_none=True)
-    window_seconds = Whole(required=True, high=60)
-    seats = fields.List(fields.Nested(TableSeatSchema), required=True)
-    hand = Whole(required=True)
-    game = fields.UUID(required=True, allow_none=True)
-    games = fields.List(
-        fields.Nested(TableGameSchema), required=True, validate=validate.Length(max=20)
+    id = fields.UUID(**described("the id of the table"))
+    host = fields.UUID(
+        allow_none=True, **described("the player who opened the table; null once erased")
     )
-    next_dealer = Whole(required=True, allow_none=True, high=MAX_SEATS - 1)
-    as_ = Whole(required=True, allow_none=True, high=MAX_SEATS - 1, data_key="as")
+    version = Whole(low=1, **described("the number of changes, which is also in the ETag"))
+    status = Chosen(
+        *(status.value for status in TableStatus),
+        **described("`between` hands, `playing` one, `open` while seats are free, or `closed`"),
+    )
+    visibility = Chosen(
+        "public",
+        "private",
+        **described("`private` tables are visible to seats, host and holders of the invite"),
+    )
+    ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset with the table's options"))
+    turn_limit = Whole(
+        low=1,
+        high=MAX_TURN_LIMIT,
+        **described("the action that reaches it ends a hand as a stalemate"),
+    )
+    clock = fields.Nested(
+        TableClockSchema, allow_none=True, **described("the time limits; null for none")
+    )
+    window_seconds = Whole(
+        high=60, **described("seconds that a bot waits while another seat could still react")
+    )
+    seats = fields.List(
+        fields.Nested(TableSeatSchema), **described("the seats, in order of their numbers")
+    )
+    hand = Whole(**described("the number of the last hand; 0 before the first"))
+    game = fields.UUID(allow_none=True, **described("the id of the hand being played, or null"))
+    games = fields.List(
+        fields.Nested(TableGameSchema),
+        validate=validate.Length(max=20),
+        **described("the newest 20 hands, newest first"),
+    )
+    next_dealer = Whole(
+        allow_none=True,
+        high=MAX_SEATS - 1,
+        **described("the seat that deals the next hand; null if it is drawn"),
+    )
+    as_ = Whole(
+        allow_none=True,
+        high=MAX_SEATS - 1,
+        data_key="as",
+        **described("the caller's seat, or null"),
+    )
 
 
 class OpenedTableSchema(TableSchema):
     """A new table; a private one has an `invite`, which is shown only in this answer."""
 
-    invite = fields.String()
+    invite = fields.String(
+        metadata={"description": "the invite of a private table, shown only in this answer"}
+    )
 
 
 class DealtSchema(Closed):
     """The next hand, as the caller sees it."""
 
-    game = fields.Nested(GameViewSchema, required=True)
+    game = fields.Nested(GameViewSchema, **described("the hand as the caller sees it"))
 
 
 class ChangeOfKeySchema(Closed):
     """The signed content of a key change: the new key of a seat."""
 
-    v = Whole(required=True, low=1, high=1)
-    table = fields.UUID(required=True)
-    seat = Whole(required=True, high=MAX_SEATS - 1)
-    key = key_field(required=True)
+    v = Whole(low=1, high=1, **described("the version of the format"))
+    table = fields.UUID(**described("the id of the table"))
+    seat = Whole(high=MAX_SEATS - 1, **described("the seat whose key changes"))
+    key = key_field(**described("the new Ed25519 public key, in base64"))
 
 
 class KeyChangeSchema(Closed):
     """A change of a seat's key between hands, signed with the previous key."""
 
-    change = fields.Nested(ChangeOfKeySchema, required=True)
-    sig = signature_field(required=True)
+    change = fields.Nested(ChangeOfKeySchema, **described("the signed content"))
+    sig = signature_field(
+        **described("the signature of the previous key, in base64 (SHX/1, section 5)")
+    )
 
 
 TablePageSchema: type[Schema] = page_of(TableSchema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from schemas.strict_fields import Chosen, Closed, Truth, Whole
+from schemas.strict_fields import Chosen, Closed, Truth, Whole, described
 from schemas.tables import ENTROPY
 from service.shx.validators import MAX_SEATS
 
@@ -12,46 +12,80 @@ from service.shx.validators import MAX_SEATS
 class CheckSchema(Closed):
     """One check of SHX/1, section 8, with the first event that fails it."""
 
-    check = fields.String(required=True)
-    result = Chosen("pass", "fail", "missing", "n/a", required=True)
-    seq = Whole(required=True, allow_none=True)
-    reason = fields.String(required=True, allow_none=True)
-    rule = fields.String(required=True, allow_none=True)
+    check = fields.String(**described("the name of the check"))
+    result = Chosen(
+        "pass",
+        "fail",
+        "missing",
+        "n/a",
+        **described("`missing` if the evidence for it is not there, `n/a` if it does not apply"),
+    )
+    seq = Whole(allow_none=True, **described("the first event that fails; null if none is named"))
+    reason = fields.String(
+        allow_none=True,
+        **described("why the check has this result; null if there is nothing to say"),
+    )
+    rule = fields.String(
+        allow_none=True, **described("the statement of the ruleset that decides it, or null")
+    )
 
 
 class SeatEntropySchema(Closed):
     """What a seat gave to the shuffle."""
 
-    seat = Whole(required=True, high=MAX_SEATS - 1)
-    mode = Chosen(*ENTROPY, required=True)
-    state = fields.String(required=True)
+    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    mode = Chosen(*ENTROPY, **described("how the seat contributes to the shuffle"))
+    state = fields.String(**described("how far the contribution has come"))
 
 
 class AuditSchema(Closed):
     """What was checked of a game, and what could not be."""
 
-    game = fields.UUID(required=True, allow_none=True)
-    version = Whole(required=True, allow_none=True)
-    sealed = Truth(required=True)
-    level = fields.String(required=True, allow_none=True)
-    witnessed = Truth(required=True, allow_none=True)
-    result = Chosen("pass", "fail", "missing", required=True)
-    checks = fields.List(fields.Nested(CheckSchema), required=True)
-    entropy = fields.List(fields.Nested(SeatEntropySchema), required=True)
-    timed_out = fields.List(Whole(), required=True)
-    missing = fields.List(fields.String(), required=True)
-    wording = fields.String(required=True)
+    game = fields.UUID(
+        allow_none=True, **described("the id of the game; null if the log cannot be read")
+    )
+    version = Whole(
+        allow_none=True, **described("the number of events; null if the log cannot be read")
+    )
+    sealed = Truth(**described("whether the log ends with a seal"))
+    level = fields.String(
+        allow_none=True, **described("the level reached (SHX/1, section 8); null if a check failed")
+    )
+    witnessed = Truth(
+        allow_none=True,
+        **described("whether witnesses cosigned as the policy asks; null without a policy"),
+    )
+    result = Chosen(
+        "pass",
+        "fail",
+        "missing",
+        **described("`missing` if evidence is missing for what was asked"),
+    )
+    checks = fields.List(
+        fields.Nested(CheckSchema), **described("all checks, in the order of SHX/1, section 8")
+    )
+    entropy = fields.List(
+        fields.Nested(SeatEntropySchema), **described("what each seat contributed to the shuffle")
+    )
+    timed_out = fields.List(Whole(), **described("the seq of each `turn_timed_out`"))
+    missing = fields.List(fields.String(), **described("what the next level would need"))
+    wording = fields.String(**described("the result in a sentence"))
 
 
 class ServerKeySchema(Closed):
     """A key of the server's, and when it was in use."""
 
-    id = fields.String(required=True)
-    name = fields.String(required=True)
-    public = fields.String(required=True)
-    from_ = fields.String(required=True, allow_none=True, data_key="from")
-    to = fields.String(required=True, allow_none=True)
-    signed_by_previous = fields.String(required=True, allow_none=True)
+    id = fields.String(**described("the key id: the first 4 bytes of a hash, in hex"))
+    name = fields.String(**described("the name of the key, which is the server's origin"))
+    public = fields.String(**described("the Ed25519 public key, in base64"))
+    from_ = fields.String(allow_none=True, data_key="from", **described("since when the key signs"))
+    to = fields.String(
+        allow_none=True, **described("until when it signed; null for the present key")
+    )
+    signed_by_previous = fields.String(
+        allow_none=True,
+        **described("the signature of the key before it, in base64; null for the first"),
+    )
 
 
 class RetirementSchema(Closed):
@@ -81,10 +115,10 @@ class RetirementSchema(Closed):
 class ServerKeysSchema(Closed):
     """The server's keys, newest first."""
 
-    items = fields.List(fields.Nested(ServerKeySchema), required=True)
+    items = fields.List(fields.Nested(ServerKeySchema), **described("the keys, newest first"))
     retirements = fields.List(
         fields.Nested(RetirementSchema),
         required=True,
         metadata={"description": "The signed ends of retired keys, newest first."},
     )
-    next = fields.String(required=True, allow_none=True)
+    next = fields.String(allow_none=True, **described("always null"))

@@ -6,24 +6,30 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validate
 
+from schemas.event_fields import EventSchema
 from schemas.moves import MoveSchema
-from schemas.strict_fields import Chosen, Closed, Truth, Whole, card_list, hex_digits, time_field
+from schemas.strict_fields import (
+    Chosen,
+    Closed,
+    Truth,
+    Whole,
+    card_list,
+    described,
+    hex_digits,
+    time_field,
+)
 from service.domain.events import EndReason, Entropy
 from service.domain.game import EntropyState, Status
 from service.domain.ruleset import ALL_RANKS, Asks
 from service.shx.validators import MAX_SEATS
 
 
-def _described(text: str) -> dict[str, Any]:
-    return {"required": True, "metadata": {"description": text}}
-
-
 def _seat(text: str, *, allow_none: bool = False) -> Whole:
-    return Whole(high=MAX_SEATS - 1, allow_none=allow_none, **_described(text))
+    return Whole(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
 
 
 def _rank(text: str, *, allow_none: bool = False) -> Chosen:
-    return Chosen(*(str(rank) for rank in ALL_RANKS), allow_none=allow_none, **_described(text))
+    return Chosen(*(str(rank) for rank in ALL_RANKS), allow_none=allow_none, **described(text))
 
 
 def _check_viewer(value: Any) -> None:
@@ -36,16 +42,16 @@ def _check_viewer(value: Any) -> None:
 class RulesetRefSchema(Closed):
     """The ruleset of a game or table."""
 
-    id = fields.String(**_described("the id of the ruleset, as in /v1/rulesets/{id}"))
-    hash = hex_digits(64, **_described("the ruleset hash with these options"))
-    options = fields.Dict(keys=fields.String(), **_described("the options that the table chose"))
+    id = fields.String(**described("the id of the ruleset, as in /v1/rulesets/{id}"))
+    hash = hex_digits(64, **described("the ruleset hash with these options"))
+    options = fields.Dict(keys=fields.String(), **described("the options that the table chose"))
 
 
 class ClockSchema(Closed):
     """The time limits of a game."""
 
-    turn_seconds = Whole(**_described("seconds for a turn"))
-    swap_seconds = Whole(**_described("seconds for the exchange phase"))
+    turn_seconds = Whole(**described("seconds for a turn"))
+    swap_seconds = Whole(**described("seconds for the exchange phase"))
 
 
 class SetupSeatSchema(Closed):
@@ -54,11 +60,11 @@ class SetupSeatSchema(Closed):
     seat = _seat("the seat")
     entropy = Chosen(
         *(mode.value for mode in Entropy),
-        **_described("none, a value, or a commitment that is revealed later"),
+        **described("none, a value, or a commitment that is revealed later"),
     )
     state = Chosen(
         *(state.value for state in EntropyState),
-        **_described("waiting, committed, revealed, or none for a seat without entropy"),
+        **described("waiting, committed, revealed, or none for a seat without entropy"),
     )
 
 
@@ -67,16 +73,16 @@ class DemandSchema(Closed):
 
     kind = Chosen(
         *(asks.value for asks in Asks if asks is not Asks.TRANSPARENT),
-        **_described("the kind of demand"),
+        **described("the kind of demand"),
     )
     rank = _rank("the rank that the demand refers to, null for `anything`", allow_none=True)
-    ranks = fields.List(_rank("a rank"), **_described("the ranks that satisfy the demand"))
+    ranks = fields.List(_rank("a rank"), **described("the ranks that satisfy the demand"))
 
 
 class HandSchema(Closed):
     """The hand of a seat."""
 
-    count = Whole(**_described("the number of cards"))
+    count = Whole(**described("the number of cards"))
     cards = card_list(
         allow_none=True,
         metadata={"description": "the cards, in code order; null if the viewer cannot see them"},
@@ -89,47 +95,47 @@ class SeatViewSchema(Closed):
 
     seat = _seat("the number of the seat")
     name = fields.String(
-        allow_none=True, **_described("the player's name; null for bots, and in past views")
+        allow_none=True, **described("the player's name; null for bots, and in past views")
     )
-    kind = Chosen("human", "bot", **_described("whether a player or a bot has the seat"))
-    bot = fields.String(allow_none=True, **_described("the name of the bot, null for a player"))
-    stand_in = Truth(**_described("whether a bot plays for the player at present"))
-    key = Truth(**_described("whether the seat signs its moves"))
+    kind = Chosen("human", "bot", **described("whether a player or a bot has the seat"))
+    bot = fields.String(allow_none=True, **described("the name of the bot, null for a player"))
+    stand_in = Truth(**described("whether a bot plays for the player at present"))
+    key = Truth(**described("whether the seat signs its moves"))
     entropy = Chosen(
-        *(mode.value for mode in Entropy), **_described("how the seat contributes to the shuffle")
+        *(mode.value for mode in Entropy), **described("how the seat contributes to the shuffle")
     )
-    ready = Truth(**_described("whether the seat has finished the exchange phase"))
+    ready = Truth(**described("whether the seat has finished the exchange phase"))
     out = Whole(
-        low=1, allow_none=True, **_described("the place if the seat has no cards left, else null")
+        low=1, allow_none=True, **described("the place if the seat has no cards left, else null")
     )
-    hand = fields.Nested(HandSchema, **_described("the hand"))
-    up = fields.List(card_list(), **_described("the face-up cards of each slot"))
+    hand = fields.Nested(HandSchema, **described("the hand"))
+    up = fields.List(card_list(), **described("the face-up cards of each slot"))
     down = fields.List(
-        fields.Boolean(required=True), **_described("whether each slot has a face-down card")
+        fields.Boolean(required=True), **described("whether each slot has a face-down card")
     )
 
 
 class ResultSchema(Closed):
     """The result of a hand."""
 
-    reason = Chosen(*(reason.value for reason in EndReason), **_described("how the hand ended"))
+    reason = Chosen(*(reason.value for reason in EndReason), **described("how the hand ended"))
     shithead = _seat("the seat that lost, null if none did", allow_none=True)
-    places = fields.List(_seat("a seat"), **_described("the seats that went out, in order"))
+    places = fields.List(_seat("a seat"), **described("the seats that went out, in order"))
 
 
 class GameViewSchema(Closed):
     """A game as one seat or the public sees it."""
 
-    id = fields.UUID(**_described("the id of the game"))
-    table = fields.UUID(**_described("the id of its table"))
-    hand = Whole(low=1, **_described("the number of the hand at the table, from 1"))
-    ruleset = fields.Nested(RulesetRefSchema, **_described("the ruleset"))
+    id = fields.UUID(**described("the id of the game"))
+    table = fields.UUID(**described("the id of its table"))
+    hand = Whole(low=1, **described("the number of the hand at the table, from 1"))
+    ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset"))
     status = Chosen(
         *(status.value for status in Status),
-        **_described("`shuffling` is the set-up, `swapping` the exchange phase"),
+        **described("`shuffling` is the set-up, `swapping` the exchange phase"),
     )
-    version = Whole(**_described("the number of events in the log"))
-    head = hex_digits(64, **_described("the hash of the last event"))
+    version = Whole(**described("the number of events in the log"))
+    head = hex_digits(64, **described("the hash of the last event"))
     as_ = fields.Raw(
         required=True,
         data_key="as",
@@ -147,42 +153,42 @@ class GameViewSchema(Closed):
     direction = fields.Integer(
         strict=True,
         validate=validate.OneOf([1, -1]),
-        **_described("the direction of play: 1 to rising seat numbers, -1 to falling ones"),
+        **described("the direction of play: 1 to rising seat numbers, -1 to falling ones"),
     )
     deadline = time_field(
-        allow_none=True, **_described("when a default move is made; null without a clock")
+        allow_none=True, **described("when a default move is made; null without a clock")
     )
     window_until = time_field(
-        allow_none=True, **_described("until when every seat has time to react; null outside")
+        allow_none=True, **described("until when every seat has time to react; null outside")
     )
-    clock = fields.Nested(ClockSchema, allow_none=True, **_described("the time limits, or null"))
-    commit = hex_digits(64, **_described("the server's commitment to its seed"))
-    prev_game = fields.UUID(allow_none=True, **_described("the previous game of the table"))
+    clock = fields.Nested(ClockSchema, allow_none=True, **described("the time limits, or null"))
+    commit = hex_digits(64, **described("the server's commitment to its seed"))
+    prev_game = fields.UUID(allow_none=True, **described("the previous game of the table"))
     setup = fields.List(
         fields.Nested(SetupSeatSchema),
         allow_none=True,
-        **_described("the progress of the shuffle; null once the deck is fixed"),
+        **described("the progress of the shuffle; null once the deck is fixed"),
     )
-    stock = Whole(**_described("the number of cards in the stock"))
+    stock = Whole(**described("the number of cards in the stock"))
     pile = card_list(metadata={"description": "the pile, bottom card first"})
-    demand = fields.Nested(DemandSchema, **_described("what the pile demands of the next play"))
+    demand = fields.Nested(DemandSchema, **described("what the pile demands of the next play"))
     burned = card_list(metadata={"description": "the burned cards"})
-    seats = fields.List(fields.Nested(SeatViewSchema), **_described("the seats, in order"))
+    seats = fields.List(fields.Nested(SeatViewSchema), **described("the seats, in order"))
     moves = fields.List(
         fields.Nested(MoveSchema),
-        **_described("the legal moves of the caller, ready to be posted, up to the order of cards"),
+        **described("the legal moves of the caller, ready to be posted, up to the order of cards"),
     )
     result = fields.Nested(
-        ResultSchema, allow_none=True, **_described("the result; null until the hand has ended")
+        ResultSchema, allow_none=True, **described("the result; null until the hand has ended")
     )
 
 
 class FrameSchema(Closed):
     """One step of a replay."""
 
-    version = Whole(**_described("the version after the event"))
-    seq = Whole(**_described("the seq of the event"))
-    at = time_field(**_described("the time of the event"))
-    caption = fields.String(**_described("the event as a sentence"))
-    event = fields.Dict(keys=fields.String(), **_described("the event, as in /events"))
-    view = fields.Nested(GameViewSchema, **_described("the view after the event"))
+    version = Whole(**described("the version after the event"))
+    seq = Whole(**described("the seq of the event"))
+    at = time_field(**described("the time of the event"))
+    caption = fields.String(**described("the event as a sentence"))
+    event = fields.Nested(EventSchema, **described("the event, as in /events"))
+    view = fields.Nested(GameViewSchema, **described("the view after the event"))

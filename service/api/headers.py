@@ -5,7 +5,7 @@ from __future__ import annotations
 from marshmallow import Schema, fields, validate
 
 from service.api.auth import INVITE_HEADER
-from service.api.http import IDEMPOTENCY_KEY, PRECONDITION
+from service.api.http import EVENT_ID, IDEMPOTENCY_KEY, PRECONDITION
 
 
 class MatchHeaders(Schema):
@@ -40,6 +40,20 @@ class RepeatHeaders(Schema):
         metadata={
             "description": "1 to 255 visible ASCII characters; a repeated request with the same "
             "key and body gets the first answer again, for at least a day"
+        },
+    )
+
+
+class ResumeHeaders(Schema):
+    """Where a stream continues after a lost connection."""
+
+    last_event_id = fields.String(
+        data_key="Last-Event-ID",
+        validate=validate.Regexp(EVENT_ID),
+        metadata={
+            "description": "the `id` of the last event that the client has; browsers send it when "
+            "they reconnect, and it takes precedence over `after`",
+            "example": "41",
         },
     )
 

@@ -50,6 +50,8 @@ _VERSION_TAG = re.compile(r'(?<!W/)"v(0|[1-9][0-9]{0,8})"')
 """A strong ETag of a version: If-Match uses strong comparison."""
 
 IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
+EVENT_ID = r"^[0-9]{1,9}$"
+"""What a client sends in Last-Event-ID: the seq of an event."""
 
 CORS_EXPOSED = (
     *("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"),

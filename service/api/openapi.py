@@ -38,7 +38,7 @@ class Converter(OpenAPIConverter):
         """Return the JSON Schema of a marshmallow schema."""
         kind = _class_of(schema)
         if issubclass(kind, OneOf):
-            return {**_description(kind), **_one_of(self, kind.variants)}
+            return {**_description(kind), **_one_of(self, kind.variants), **_by_name(self, kind)}
         plain: Any = super()
         described: dict[str, Any] = plain.schema2jsonschema(schema)
         return {**described, **_description(kind)}
@@ -136,6 +136,17 @@ def _description(schema: type[Schema]) -> dict[str, str]:
 
 def _one_of(converter: Any, schemas: Iterable[type[Schema]]) -> dict[str, Any]:
     return {"oneOf": [converter.resolve_nested_schema(one) for one in schemas]}
+
+
+def _by_name(converter: Any, kind: type[OneOf]) -> dict[str, Any]:
+    """Return the discriminator of a schema whose variants are told apart by one field."""
+    values = kind.by_value()
+    if not values:
+        return {}
+    mapping = {
+        value: converter.resolve_nested_schema(schema)["$ref"] for value, schema in values.items()
+    }
+    return {"discriminator": {"propertyName": kind.discriminator, "mapping": mapping}}
 
 
 def _seat(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -147,7 +148,7 @@ def operation(
 
         name = f"{blueprint.name}.{view.__name__}"
         documented = blueprint.doc(operationId=name, **described)(answer_request)
-        blueprint.route(rule, methods=[method])(documented)
+        blueprint.route(rule, methods=[method], parameters=_path_parameters(rule))(documented)
         return view
 
     return decorate
@@ -265,9 +266,31 @@ def _refusals(
     }
 
 
+def _path_parameters(rule: str) -> list[dict[str, str]]:
+    """Return the descriptions of the parameters in a path."""
+    return [
+        {"in": "path", "name": name, "description": _IN_PATHS[name]}
+        for name in _PARAMETER.findall(rule)
+    ]
+
+
 def _may_be_missing(schema: type[Schema]) -> bool:
     return bool(getattr(schema, "may_be_missing", False))
 
+
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+_IN_PATHS: Mapping[str, str] = {
+    "player_id": "the id of a player",
+    "ruleset_id": "the id of a ruleset",
+    "table_id": "the id of a table",
+    "game_id": "the id of a game",
+    "dispute_id": "the id of a dispute",
+    "seq": "the seq of any event of the move",
+    "card": "the code of a card; the `/` of a further deck is not escaped, as in `7c/2`",
+    "level": "the level of the tile, from 0, or `entries`",
+    "rest": "the index of the tile, and the width of a partial one (C2SP tlog-tiles)",
+}
+"""Every parameter of a path, with its description in the document."""
 
 _SECURITY: Mapping[Token, list[dict[str, list[str]]]] = {
     Token.NEEDED: [{"bearer": []}],

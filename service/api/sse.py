@@ -11,8 +11,8 @@ from flask import Response, current_app, request
 
 from schemas.games import StreamQuery
 from service.api.context import Context, context
-from service.api.headers import InviteHeaders
-from service.api.http import EVENT_STREAM, private
+from service.api.headers import InviteHeaders, ResumeHeaders
+from service.api.http import EVENT_ID, EVENT_STREAM, private
 from service.api.limits import caller_address
 from service.api.operation import Call, blueprint, operation
 from service.api.parsing import malformed
@@ -25,9 +25,6 @@ COMMENT_SECONDS = 15.0
 BATCH = 500
 """Events that are read from the store at once."""
 
-_LAST_EVENT_ID = re.compile(r"[0-9]{1,9}")
-
-
 @operation(
     stream,
     "GET",
@@ -36,7 +33,7 @@ _LAST_EVENT_ID = re.compile(r"[0-9]{1,9}")
     answer=None,
     produces=(EVENT_STREAM,),
     refuses=("not-found",),
-    headers=(InviteHeaders,),
+    headers=(InviteHeaders, ResumeHeaders),
 )
 def follow(call: Call, game_id: UUID) -> Response:
     """
@@ -123,7 +120,7 @@ def _first_seq(after: int) -> int:
     known = request.headers.get("Last-Event-ID", "")
     if not known:  # a browser sends none before the first event
         return after
-    if not _LAST_EVENT_ID.fullmatch(known):
+    if not re.fullmatch(EVENT_ID, known):
         raise malformed("is no seq of an event", "Last-Event-ID")
     return int(known) + 1
 

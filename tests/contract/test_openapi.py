@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import jsonschema_rs
 import pytest
 
+from schemas.event_fields import EventSchema
+from schemas.moves import INTENTS
 from service.api.problems import PROBLEMS
+from service.shx import event_shapes
+from service.shx.event_shapes import EVENT_TYPES
 from tests.worlds.api_world import Person, World, make_world
+
+SAMPLES = Path(__file__).parents[1] / "golden/samples"
+LOGS = [log for log in sorted(SAMPLES.glob("*.jsonl")) if not log.stem.endswith(".refusals")]
+EVENT = {"$ref": "#/components/schemas/Event"}
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    """Return the document, which needs no database."""
+    made = make_world("postgresql://nobody@127.0.0.1:1/none")
+    found: dict[str, Any] = made.get("/v1/openapi.json").json
+    made.services.close()
+    return found
 
 
 @pytest.fixture
@@ -59,6 +78,96 @@ def test_calls_have_names_of_their_own_and_words(world: World) -> None:
     names = [call["operationId"] for call in calls]
     assert len(set(names)) == len(names)
     assert all(call["summary"] for call in calls)
+
+
+def properties(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and schema of every field of every schema."""
+    for name, schema in document["components"]["schemas"].items():
+        for field, described in schema.get("properties", {}).items():
+            yield f"{name}.{field}", described
+
+
+def test_every_field_and_parameter_is_described(document: dict[str, Any]) -> None:
+    bare = [name for name, schema in properties(document) if not schema.get("description")]
+    assert bare == []
+    for path, calls in document["paths"].items():
+        for parameter in [p for call in calls.values() for p in _parameters(call)]:
+            assert parameter.get("description"), (path, parameter["name"])
+
+
+def _parameters(call: Any) -> list[dict[str, Any]]:
+    """Return the parameters of a call, or those that a path's calls share."""
+    found: list[dict[str, Any]] = call if isinstance(call, list) else call.get("parameters", [])
+    return found
+
+
+def test_times_have_the_format_of_times(document: dict[str, Any]) -> None:
+    times = [(n, s) for n, s in properties(document) if r"T\d\d:" in s.get("pattern", "")]
+    assert {name for name, _ in times} >= {
+        "CardsPlayedEvent.at",
+        "GameView.deadline",
+        "Player.created_at",
+    }
+    assert all(schema["format"] == "date-time" for _, schema in times)
+
+
+def test_events_are_told_apart_by_their_type(document: dict[str, Any]) -> None:
+    """Each of the 22 types of SHX/1, section 2, has a schema with exactly its fields."""
+    schemas = document["components"]["schemas"]
+    by_type = schemas["Event"]["discriminator"]
+    assert by_type["propertyName"] == "type"
+    assert by_type["mapping"].keys() == EVENT_TYPES
+    assert len(EVENT_TYPES) == 22
+    assert schemas["Event"]["oneOf"] == [{"$ref": ref} for ref in by_type["mapping"].values()]
+    for kind, ref in by_type["mapping"].items():
+        whole = schemas[ref.rpartition("/")[2]]
+        data = schemas[whole["properties"]["data"]["$ref"].rpartition("/")[2]]
+        fields = {name for v in (1, 2) for name in _DATA_OF.get((kind, v), ())}
+        assert data["properties"].keys() == fields, kind
+        assert set(data["required"]) == set(_DATA_OF[kind, 1]), kind
+
+
+_DATA_OF = {(kind, 1): fields for kind, fields in event_shapes._DATA.items()} | {
+    (kind, 2): fields for kind, fields in event_shapes._DATA_OF_VERSION_2.items()
+}
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.stem)
+def test_the_events_of_every_sample_fit_the_document(log: Path, document: dict[str, Any]) -> None:
+    whole = {**EVENT, "components": document["components"]}
+    validator = jsonschema_rs.validator_for(whole, validate_formats=True)
+    for line in log.read_bytes().splitlines():
+        event = json.loads(line)
+        validator.validate(event)
+        EventSchema().load(event)
+
+
+def test_an_event_with_a_field_too_many_or_too_few_does_not_fit(document: dict[str, Any]) -> None:
+    whole = {**EVENT, "components": document["components"]}
+    validator = jsonschema_rs.validator_for(whole, validate_formats=True)
+    event = json.loads((SAMPLES / "leeds.jsonl").read_bytes().splitlines()[-1])
+    assert validator.is_valid(event)
+    assert not validator.is_valid({**event, "more": 1})
+    assert not validator.is_valid({**event, "type": "seat_out"})
+    assert not validator.is_valid({k: v for k, v in event.items() if k != "at"})
+
+
+def test_a_listed_move_and_a_posted_one_are_one_schema(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    posted = document["paths"]["/v1/games/{game_id}/moves"]["post"]["requestBody"]["content"]
+    move = {"$ref": "#/components/schemas/Move"}
+    assert posted["application/json"]["schema"] == move
+    assert schemas["GameView"]["properties"]["moves"]["items"] == move
+    assert schemas["Problem"]["properties"]["legal"]["items"] == move
+    pick_up = schemas["PickUpMove"]
+    assert pick_up["properties"]["auth"]["writeOnly"]
+    assert pick_up["required"] == ["type"]
+    assert schemas["Move"]["discriminator"]["mapping"].keys() == INTENTS.keys()
+
+
+def test_a_stream_resumes_by_a_header(document: dict[str, Any]) -> None:
+    call = document["paths"]["/v1/games/{game_id}/stream"]["get"]
+    assert "Last-Event-ID" in {one["name"] for one in call["parameters"] if one["in"] == "header"}
 
 
 def test_every_problem_has_a_page_at_its_address(world: World) -> None:
