@@ -291,9 +291,7 @@ def _played(d: Mapping[str, Any]) -> CardsPlayed:
 
 def _burned(d: Mapping[str, Any]) -> PileBurned:
     cause = BurnCause(d["cause"])
-    return PileBurned(
-        seat=d["seat"], cause=cause, count=d["count"], cleared_by=d["cleared_by"]
-    )
+    return PileBurned(seat=d["seat"], cause=cause, count=d["count"], cleared_by=d["cleared_by"])
 
 
 def _takes(d: Mapping[str, Any]) -> Data:

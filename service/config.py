@@ -257,9 +257,7 @@ def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
         faults.append(f"{variable('key_file')} is not set: the path of the key file")
     named = len([one for one in found.get("witnesses", "").split(",") if one.strip()])
     if found.get("witness_quorum", 0) > named:
-        faults.append(
-            f"{variable('witness_quorum')} is greater than the {named} witnesses"
-        )
+        faults.append(f"{variable('witness_quorum')} is greater than the {named} witnesses")
     faults += _unknown(environment)
     if faults:
         raise ConfigError("\n".join(faults))

@@ -17,7 +17,7 @@ PACKAGES = ("service", "schemas", "workers")
 
 LINES = (
     ({"domain"},),
-    ({"shx", "config", "version", "atomic_files", "metrics", "fork_server"},),
+    ({"shx", "config", "version", "atomic_files", "metrics", "fork_server", "slots"},),
     ({"schemas", "keys"},),
     ({"rulesets"},),
     ({"replay"}, {"verify", "audit", "bots"}),

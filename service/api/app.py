@@ -24,12 +24,12 @@ from service.api.public_log import log
 from service.api.replay import replay
 from service.api.request_bodies import BodySlots, RequestBodies
 from service.api.rulesets import bots, rulesets
-from service.api.slots import Slots
 from service.api.sse import stream
 from service.api.statistics import statistics
 from service.api.tables import tables
 from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
+from service.slots import Slots
 from service.startup_checks import check_start, warn_of_redis
 from service.telemetry import configure_logs
 
@@ -143,8 +143,8 @@ def create_stream_app() -> Flask:
 def _wrap(app: Flask, settings: Settings, shares: ThreadShares) -> None:
     """Add the WSGI middleware: bodies with a deadline, and the headers of trusted proxies."""
     slots = BodySlots(
-        arriving=Slots(shares.bodies, per_address=shares.bodies * 5 // 7),
-        slow=Slots(shares.slow_bodies),
+        arriving=Slots("bodies", shares.bodies, per_address=shares.bodies * 5 // 7),
+        slow=Slots("slow bodies", shares.slow_bodies),
     )
     app.wsgi_app = RequestBodies(  # type: ignore[method-assign] # as Flask's own manual has it
         app.wsgi_app, slots, seconds=settings.body_seconds
@@ -163,7 +163,7 @@ def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Cont
         services=services,
         settings=settings,
         waiting=Waiting(shares.waiting, listener),
-        uploads=Slots(UPLOADS),
+        uploads=Slots("verifications", UPLOADS),
         long_games=LongGames(limits.caller_address, rate_limits),
         rate_limits=rate_limits,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from flask import request
 
@@ -52,5 +51,4 @@ def caller_of(player: Player | None) -> Caller:
     invite = request.headers.get(INVITE_HEADER)
     what = request.full_path.rstrip("?")[:LOGGED_PATH]
     identity = player.id if player else None
-    work = partial(context().long_games.work, identity)
-    return Caller(player=identity, invite=invite, what=what, work=work)
+    return Caller(player=identity, invite=invite, what=what)

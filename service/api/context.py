@@ -10,9 +10,9 @@ from flask import Flask, current_app
 from service.api.limits import RateLimits
 from service.api.long_games import LongGames
 from service.api.long_poll import Waiting
-from service.api.slots import Slots
 from service.bootstrap import Services
 from service.config import Settings
+from service.slots import Slots
 
 _NAME = "shithead"
 

@@ -31,9 +31,9 @@ from service.api.http import (
 from service.api.limits import caller_address
 from service.api.operation import Call, Token, blueprint, operation
 from service.api.parsing import check_encoding, copy_body, malformed
-from service.api.slots import Slots
 from service.application.errors import Refusal, invalid
 from service.application.games.uploads import Upload
+from service.slots import Slots
 
 evidence = blueprint(
     "evidence", __name__, "Verification of games: checks, evidence bundles and server keys."

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from service.api.limits import RateLimits
-from service.api.slots import Slots
 from service.application.errors import Refusal
+from service.slots import Slots
 
 LONG = 1500
-"""Events of a game that count as ordinary work: about 250 ms of processor time."""
+"""Events that a request may process as ordinary work: at most 250 ms of processor time."""
 
 EVENTS_A_MINUTE = 150_000
-"""Events of longer games that are processed for one address, and for one player."""
+"""Events beyond that which are processed for one address, and for one player."""
 
 SLOTS = 4
-"""Very long games that a process works on at the same time, two for one address."""
+"""Requests of a process that process so many events at the same time, two for one address."""
 
 
 class LongGames:
@@ -28,26 +28,27 @@ class LongGames:
     """
 
     def __init__(self, address: Callable[[], str], rate_limits: RateLimits) -> None:
+        self.slots = Slots("long games", SLOTS)
         self._address = address
         self._rate_limits = rate_limits
-        self._slots = Slots(SLOTS)
+
+    def request(self, player: UUID | None) -> RequestWork:
+        """Return the limit for one request of a player or an anonymous caller."""
+        return RequestWork(self, player)
 
     @contextmanager
-    def work(self, player: UUID | None, events: int) -> Iterator[None]:
+    def slot(self, player: UUID | None, events: int) -> Iterator[None]:
         """
-        Hold a slot while `events` events are processed.
+        Hold a slot while so many events are processed.
 
         Raises `rate-limited` above the limit of the address or the player, and
         `unavailable` if no slot is free.
         """
-        if events < LONG:
-            yield
-            return
         address = self._address()
         self._count(address, events)
         if player is not None:
             self._count(str(player), events)
-        with self._slots.slot(address) as free:
+        with self.slots.slot(address) as free:
             if not free:
                 detail = "too many very long games are being processed at the same time"
                 raise Refusal("unavailable", detail, retry_after=2)
@@ -56,3 +57,33 @@ class LongGames:
     def _count(self, key: str, events: int) -> None:
         detail = "too many events of very long games were requested"
         self._rate_limits.count_work(key, EVENTS_A_MINUTE, events, detail)
+
+
+class RequestWork:
+    """
+    The work of one request: a `Limit` of `service/application/work.py`.
+
+    The events of all its steps are added up, because a list may fold many short games. Once
+    they are more than ordinary work, each further step needs a slot; a step within a step
+    shares its slot.
+    """
+
+    def __init__(self, games: LongGames, player: UUID | None) -> None:
+        self._games = games
+        self._player = player
+        self._events = 0
+        self._in_slot = False
+
+    @contextmanager
+    def __call__(self, events: int) -> Iterator[None]:
+        """Hold a slot if needed; raises the refusals of `LongGames.slot`."""
+        self._events += events
+        if self._in_slot or self._events < LONG:
+            yield
+            return
+        with self._games.slot(self._player, events):
+            self._in_slot = True
+            try:
+                yield
+            finally:
+                self._in_slot = False

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import redis
 
-from service.api.slots import Slots
 from service.job_queue import connect
+from service.slots import Slots
 
 POLL_SECONDS = 0.25
 """Interval of reads from the store without notifications."""
@@ -54,7 +54,7 @@ class Waiting:
     """
 
     def __init__(self, slots: int, listener: Listener | None = None) -> None:
-        self.slots = Slots(slots)
+        self.slots = Slots("waiting", slots)
         self._listener: Listener = listener or Pause()
         self._ended = False
 

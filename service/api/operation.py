@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
@@ -18,7 +19,7 @@ from schemas.errors import ProblemSchema, pointers
 from schemas.strict_fields import Closed
 from service.api import problems
 from service.api.auth import caller_of, player_of_request, required
-from service.api.context import services
+from service.api.context import context, services
 from service.api.headers import RepeatHeaders, VersionHeaders
 from service.api.http import (
     EVENT_STREAM,
@@ -36,6 +37,7 @@ from service.api.http import (
 from service.api.parsing import json_body, query_values
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.errors import Refusal, misfit
+from service.application.work import limited_by
 
 F = TypeVar("F", bound=Callable[..., Response])
 
@@ -133,18 +135,19 @@ def operation(
             empty = status == HTTPStatus.NO_CONTENT
             media_type = produces[0] if empty else negotiated_type(produces)
             player, repeat = _authenticated(token), _idempotency(repeats)
-            stored = _stored_answer(player, repeat)
-            if stored is not None:
-                return with_location(change_response(stored, status), location)
-            call = Call(
-                player=player,
-                caller=caller_of(player),
-                repeat=repeat,
-                query=_query(query_schema),
-                body=None if body_schema is None else _body(body_schema),
-                media_type=media_type,
-            )
-            return with_location(_answer(view, call, path), location)
+            with _limited_work(player):
+                stored = _stored_answer(player, repeat)
+                if stored is not None:
+                    return with_location(change_response(stored, status), location)
+                call = Call(
+                    player=player,
+                    caller=caller_of(player),
+                    repeat=repeat,
+                    query=_query(query_schema),
+                    body=None if body_schema is None else _body(body_schema),
+                    media_type=media_type,
+                )
+                return with_location(_answer(view, call, path), location)
 
         name = f"{blueprint.name}.{view.__name__}"
         documented = blueprint.doc(operationId=name, **described)(answer_request)
@@ -164,6 +167,11 @@ def in_query(errors: Iterable[Mapping[str, str]]) -> Refusal:
 def _authenticated(token: Token) -> Player | None:
     player = None if token is Token.IGNORED else player_of_request()
     return required(player) if token is Token.NEEDED else player
+
+
+def _limited_work(player: Player | None) -> AbstractContextManager[None]:
+    """Return a context manager that limits the work of the request."""
+    return limited_by(context().long_games.request(player.id if player else None))
 
 
 def _idempotency(repeats: Repeats) -> Idempotency | None:

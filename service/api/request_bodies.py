@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from service.api.limits import caller_address
-from service.api.slots import Slots
 from service.application.errors import Refusal
+from service.slots import Slots
 
 GRACE = 0.5
 """Seconds after which a body needs one of the slots for slow bodies."""

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import UUID
-
-Work = Callable[[int], AbstractContextManager[None]]
-"""Limits expensive reads: a context manager for processing so many events, or a refusal."""
-
-
-def unlimited(_events: int) -> AbstractContextManager[None]:
-    """Return a context manager without a limit, for the service's own work and for tests."""
-    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +23,6 @@ class Caller:
     player: UUID | None = None
     invite: str | None = None
     what: str = "the game"  # the data requested, for the access log
-    work: Work = field(default=unlimited, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 
 from schemas.moves import move_json
-from service.application.callers import Answered, Caller, Idempotency
+from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.application.games.cache import Entries
 from service.application.games.histories import Histories
@@ -46,7 +46,7 @@ def with_hand(body: bytes, entries: Entries, histories: Histories) -> bytes:
     entry = entries.fresh(game)
     if entry is None:
         return body
-    past = histories.whole(entry, Caller()).games[version - 1]
+    past = histories.whole(entry).games[version - 1]
     view["moves"] = [move_json(move) for move in legal_moves(past, seat)]
     view["seats"][seat]["hand"]["cards"] = list(in_code_order(past.seats[seat].hand))
     return orjson.dumps(answer)

@@ -139,11 +139,11 @@ def test_a_log_shorter_than_the_one_known_is_read_anew(
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     known = entry_of(services, game)
     other = court.process()
-    other.entries._kept[game] = known
+    other.entries.keep(known)
     longer = post(services, ada, game, READY)
     assert longer.version == known.record.version + 1
     after = entry_of(services, game)
-    other.entries._kept[game] = after
+    other.entries.keep(after)
     other.entries._store = Restored(other.store, known.record.version)
     assert version_of(other, game) == known.record.version
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 from uuid import UUID
 
 import orjson
 import pytest
 
-from service.application.callers import Caller
+from service.application.callers import Caller, Idempotency
 from service.application.errors import Refusal
+from service.application.work import limited_by
 from service.bootstrap import Services
 from tests.worlds.fake_world import Court, entry_of, legal, lines_of, open_game, person, post
 
@@ -75,30 +78,26 @@ def test_what_is_kept_is_not_gone_through_again(court: Court) -> None:
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
     charged: list[int] = []
 
-    def work(events: int) -> Slot:
+    def counted(events: int) -> AbstractContextManager[None]:
         charged.append(events)
-        return Slot()
+        return nullcontext()
 
-    caller = Caller(player=ada.id, work=work)
+    caller = Caller(player=ada.id)
     version = entry_of(services, game).record.version
-    services.games.view_at(caller, game, version, None)
-    assert charged == [version]
-    for at in range(1, version + 1):
-        services.games.view_at(caller, game, at, None)
-    assert charged == [version]
-    post(services, ada, game, {"type": "ready"})
-    services.games.view_at(caller, game, version + 1, None)
-    assert charged == [version, 1]
+    with limited_by(counted):
+        services.games.view_at(caller, game, version, None)
+        assert charged == [version]
+        for at in range(1, version + 1):
+            services.games.view_at(caller, game, at, None)
+        assert charged == [version]
+        post(services, ada, game, {"type": "ready"})
+        services.games.view_at(caller, game, version + 1, None)
+        assert charged == [version, 1]
 
 
-class Slot:
-    """A slot that is always free."""
-
-    def __enter__(self) -> None:
-        """Take it."""
-
-    def __exit__(self, *_fault: object) -> None:
-        """Give it back."""
+def too_much(events: int) -> AbstractContextManager[None]:
+    """Refuse all work, as if no slot were free."""
+    raise Refusal("unavailable", f"{events} events are too much")
 
 
 def test_a_caller_who_has_had_enough_is_refused_before_anything_is_folded(court: Court) -> None:
@@ -106,10 +105,8 @@ def test_a_caller_who_has_had_enough_is_refused_before_anything_is_folded(court:
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
 
-    def work(events: int) -> Slot:
-        raise Refusal("rate-limited", f"{events} events are too much")
-
-    caller = Caller(player=ada.id, work=work)
+    caller = Caller(player=ada.id)
+    entry_of(services, game)
     for ask in (
         lambda: services.games.view_at(caller, game, 1, None),
         lambda: services.games.transcript(caller, game, None),
@@ -118,6 +115,61 @@ def test_a_caller_who_has_had_enough_is_refused_before_anything_is_folded(court:
         lambda: services.auditing.move(caller, game, 1),
         lambda: services.verifying.audit(caller, game),
     ):
-        with pytest.raises(Refusal, match="too much"):
+        with pytest.raises(Refusal, match="too much"), limited_by(too_much):
             ask()
-    assert orjson.loads(services.games.view(caller, game)[0])["version"]
+    with limited_by(too_much):
+        assert orjson.loads(services.games.view(caller, game)[0])["version"]
+
+
+def test_the_first_read_of_a_stream_in_a_process_is_work_of_the_request(court: Court) -> None:
+    """A process that has not read a log yet folds it: for a move, a list, a repeated request."""
+    services = court.process()
+    ada, bob = person(services, "Ada"), person(services, "Bob")
+    game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
+    caller = Caller(player=ada.id)
+    ready, request = {"type": "ready"}, Idempotency(key="1", path="/", body_hash=b"1")
+    services.moves.move(caller, game, ready, request=request)
+    table = entry_of(services, game).table
+    page: dict[str, Any] = {"limit": 50, "cursor": None, "ruleset": None}
+    calls: dict[str, Callable[[Services], object]] = {
+        "view": lambda new: new.games.view(caller, game),
+        "move": lambda new: new.moves.move(caller, game, {"type": "forfeit"}),
+        "repetition": lambda new: new.answers.kept(ada.id, request),
+        "events": lambda new: new.games.lines(caller, game, after=0, limit=1),
+        "bundle": lambda new: new.evidence.bundle(caller, game, "public"),
+        "list": lambda new: new.lists.games(caller, table=None, player=ada.id, status=None, **page),
+        "table": lambda new: new.tables.view(caller, table),
+        "tables": lambda new: new.lists.tables(caller, status=None, mine=True, **page),
+    }
+    for name, call in calls.items():
+        new = court.process()
+        with pytest.raises(Refusal, match="too much"), limited_by(too_much):
+            call(new)
+            pytest.fail(f"{name}: folded without being counted")
+        court.end(new)
+
+
+def test_a_table_that_was_read_before_is_folded_from_there(court: Court) -> None:
+    services = court.process()
+    ada, bob = person(services, "Ada"), person(services, "Bob")
+    game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
+    table = entry_of(services, game).table
+    other = court.process()
+    before = other.entries.table(table)
+    post(services, ada, game, {"type": "forfeit"})
+    charged: list[int] = []
+
+    def counted(events: int) -> AbstractContextManager[None]:
+        charged.append(events)
+        return nullcontext()
+
+    with limited_by(counted):
+        after = other.entries.table(table)
+        assert other.entries.table(table) == after
+    assert before is not None
+    assert after is not None
+    assert charged == [after.version - before.version]
+    new = court.process()
+    assert new.entries.table(table) == after
+    court.end(new)
+    court.end(other)

@@ -13,6 +13,7 @@ from service.application.disputes.view import dispute_json
 from service.application.games.cache import Entries, GameEntry
 from service.application.games.moves import Refusals
 from service.application.ports import World
+from service.application.work import work
 from service.domain.dispute_rules import Outside
 from service.keys.reloading import Keys
 from service.shx.bundle import write_bundle
@@ -58,7 +59,8 @@ class DisputeFiles:
         found = self._store.read(identity)
         if found is None or found.kind is not StreamKind.DISPUTE:
             return None
-        return self.with_outside(DISPUTES.load(identity, found.events))
+        with work(len(found.events)):
+            return self.with_outside(DISPUTES.load(identity, found.events))
 
     def with_outside(self, record: DisputeRecord) -> DisputeRecord:
         """Return a dispute with the facts outside its stream: the seal, the sealed votes."""

@@ -12,6 +12,7 @@ from service.application.games.cache import GameEntry
 from service.application.games.histories import Histories
 from service.application.games.moves import Refusals, unproven
 from service.application.games.queries import Games, cursor_of
+from service.application.work import work
 from service.audit.custody import custody, gone_through
 from service.audit.decision import decision
 from service.audit.knowledge import followed_for, knowledge
@@ -67,7 +68,7 @@ class Auditing:
         entry = self._games.entry(caller, game)
         history, viewer = self._history(entry, caller)
         try:
-            with caller.work(len(history.log) - gone_through(history)):
+            with work(len(history.log) - gone_through(history)):
                 found = custody(history, card, viewer=viewer)
         except UnknownCard as error:
             raise Refusal("unknown-card", str(error)) from None
@@ -99,7 +100,7 @@ class Auditing:
             raise Refusal("sealed", "the knowledge of another seat is shown after the seal")
         history, _ = self._history(entry, caller)
         self._readings.note(entry, caller, asked)
-        with caller.work(version - followed_for(history, asked)):
+        with work(version - followed_for(history, asked)):
             return knowledge(history, asked, version)
 
     def readings(
@@ -130,4 +131,4 @@ class Auditing:
 
     def _history(self, entry: GameEntry, caller: Caller) -> tuple[History, Viewer]:
         viewer: Viewer = ALL if entry.record.sealed else entry.seat_of(caller.player)
-        return self._histories.of(entry, caller, viewer), viewer
+        return self._histories.of(entry, viewer), viewer

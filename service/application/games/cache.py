@@ -1,10 +1,11 @@
-"""Cache of folded games: loaded once, then updated with the new events only."""
+"""Cache of folded games and tables: loaded once, then updated with the new events only."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
@@ -13,6 +14,7 @@ from service.application.callers import Caller
 from service.application.games.record import GameRecord, follow, load, with_cites
 from service.application.rulebook import Rulebook
 from service.application.tables.record import TABLES, TableRecord
+from service.application.work import work
 from service.domain.commands import Seat
 from service.keys.reloading import Keys
 from service.store.directory import Directory
@@ -44,12 +46,56 @@ class GameEntry:
         return self.players.index(player)
 
 
+class Versioned(Protocol):
+    """A folded stream."""
+
+    @property
+    def version(self) -> int:
+        """Return the number of events."""
+
+
+_Folded = TypeVar("_Folded", bound=Versioned)
+
+
+class Newest(Generic[_Folded]):
+    """Cache of the newest version of each stream; the least recently used are removed first."""
+
+    def __init__(self, size: int) -> None:
+        self._kept: OrderedDict[UUID, _Folded] = OrderedDict()
+        self._size = size
+        self._lock = threading.Lock()
+
+    def get(self, stream: UUID) -> _Folded | None:
+        """Return the version last cached, None if there is none."""
+        with self._lock:
+            found = self._kept.get(stream)
+            if found is not None:
+                self._kept.move_to_end(stream)
+        return found
+
+    def keep(self, stream: UUID, folded: _Folded) -> None:
+        """Cache a version, unless a later one is cached already."""
+        with self._lock:
+            known = self._kept.get(stream)
+            if known is None or known.version <= folded.version:
+                self._kept[stream] = folded
+            self._kept.move_to_end(stream)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+    def forget(self, stream: UUID) -> None:
+        """Remove a stream from the cache."""
+        with self._lock:
+            self._kept.pop(stream, None)
+
+
 class Entries:
     """
     The games and tables of the store, folded.
 
-    A game stays in memory at the version last read; `fresh` returns the present version and
-    reads only the new events. Entries are immutable, so threads share them without locks.
+    A stream stays in memory at the version last read; a read of the present version folds
+    only the new events. Entries are immutable, so threads share them without locks. Folding
+    is work of the request (`service/application/work.py`).
     """
 
     def __init__(
@@ -65,59 +111,54 @@ class Entries:
         self._directory = directory
         self._keyring = keyring
         self._rulebook = rulebook
-        self._kept: OrderedDict[UUID, GameEntry] = OrderedDict()
-        self._size = size
-        self._lock = threading.Lock()
+        self._games = Newest[GameEntry](size)
+        self._tables = Newest[TableRecord](size)
 
     def cached(self, game: UUID) -> GameEntry | None:
         """Return a game at the version last read; None if it does not exist."""
-        with self._lock:
-            entry = self._kept.get(game)
-            if entry is not None:
-                self._kept.move_to_end(game)
-        return entry or self.fresh(game)
+        return self._games.get(game) or self.fresh(game)
 
     def fresh(self, game: UUID) -> GameEntry | None:
         """Return the present version of a game; None if it does not exist."""
-        with self._lock:
-            entry = self._kept.get(game)
+        entry = self._games.get(game)
         after = entry.record.version if entry else 0
         found = self._store.read(game, after=after)
         if found is None or found.kind is not StreamKind.GAME:
             return None
         if found.version < after:
             # The store has fewer events than the cache: it was restored from a backup.
-            self._forget(game)
+            self._games.forget(game)
             return self.fresh(game)
-        if entry is None:
-            entry = self._loaded(game, found.events)
-        elif found.events:
-            entry = replace(entry, record=follow(entry.record, found.events))
+        with work(len(found.events)):
+            if entry is None:
+                entry = self._loaded(game, found.events)
+            elif found.events:
+                entry = replace(entry, record=follow(entry.record, found.events))
         entry = self._with_back(entry)
         self.keep(entry)
         return entry
 
     def keep(self, entry: GameEntry) -> None:
         """Put an entry into the cache, unless it has a later version already."""
-        game = entry.record.identity
-        with self._lock:
-            known = self._kept.get(game)
-            if known is None or known.record.version <= entry.record.version:
-                self._kept[game] = entry
-            self._kept.move_to_end(game)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
-
-    def _forget(self, game: UUID) -> None:
-        with self._lock:
-            self._kept.pop(game, None)
+        self._games.keep(entry.record.identity, entry)
 
     def table(self, identity: UUID) -> TableRecord | None:
         """Return the present version of a table; None if it does not exist."""
-        found = self._store.read(identity)
+        known = self._tables.get(identity)
+        after = known.version if known else 0
+        found = self._store.read(identity, after=after)
         if found is None or found.kind is not StreamKind.TABLE:
             return None
-        return TABLES.load(identity, found.events)
+        if found.version < after:
+            self._tables.forget(identity)  # restored from a backup, as in `fresh`
+            return self.table(identity)
+        with work(len(found.events)):
+            if known is None:
+                record = TABLES.load(identity, found.events)
+            else:
+                record = TABLES.follow(known, found.events)
+        self._tables.keep(identity, record)
+        return record
 
     def sits_or_judges(self, entry: GameEntry, caller: Caller) -> bool:
         """Return whether a caller sits at a game's table now, or judges a dispute about it."""

@@ -16,6 +16,7 @@ from service.application.games.cache import Entries, GameEntry
 from service.application.games.moves import Refusals
 from service.application.games.queries import Games
 from service.application.games.uploads import Upload, answer, audit_of, request_of
+from service.application.work import work
 from service.domain.view import ALL
 from service.public_log.log import PublicLog
 from service.shx.bundle import OPENINGS, PROOF, Bundle, write_bundle
@@ -63,7 +64,7 @@ class Evidence:
             if seat is None:
                 raise Refusal("not-seated", "you do not sit in this game")
             if not entry.record.sealed:
-                files[OPENINGS] = canonical(self._games.seat_openings(entry, caller, seat))
+                files[OPENINGS] = canonical(self._games.seat_openings(entry, seat))
         self._readings.note(entry, caller, ALL if entry.record.sealed else None)
         named = "public" if seat is None else f"seat-{seat}"
         return f"{game}.shx", write_bundle(lines, profile=named, files=files)
@@ -136,7 +137,7 @@ class Verifying:
         kept = self._audits.of(game, made_of)
         if kept is not None:
             return kept
-        with caller.work(version):
+        with work(version):
             lines = self._entries.lines(game, limit=version)
             own = OutsideEvidence(server_keys=keys, witness_keys=self._witnesses)
             found = audit_object(verify_bundle(Bundle(lines=lines, files=files), own))

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from enum import Enum
 from uuid import UUID
 
-from service.application.callers import Caller
 from service.application.games.cache import Entries, GameEntry
+from service.application.work import work
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.view import ALL, Viewer
@@ -43,31 +43,31 @@ class Histories:
         self._histories: OrderedDict[tuple[UUID, Viewer | Whole], History] = OrderedDict()
         self._lock = threading.Lock()
 
-    def whole(self, entry: GameEntry, caller: Caller) -> History:
+    def whole(self, entry: GameEntry) -> History:
         """Return the history with all cards that the service knows; mask what is shown."""
-        return self._history(entry, caller, Whole.HIHISTORY)
+        return self._history(entry, Whole.HIHISTORY)
 
-    def of(self, entry: GameEntry, caller: Caller, viewer: Viewer) -> History:
+    def of(self, entry: GameEntry, viewer: Viewer) -> History:
         """Return the history as far as a viewer may know it, with its ruleset's statements."""
-        return self._history(entry, caller, viewer)
+        return self._history(entry, viewer)
 
-    def openings(self, entry: GameEntry, caller: Caller, seat: Seat) -> tuple[int, ...]:
+    def openings(self, entry: GameEntry, seat: Seat) -> tuple[int, ...]:
         """Return the deck positions that a seat may open, in order (SHX/1, section 7)."""
-        history = self.whole(entry, caller)  # only the positions are used
+        history = self.whole(entry)  # only the positions are used
         key = ("openings", seat)
-        with caller.work(0 if history.is_cached(key) else len(history.log) // OPENINGS):
+        with work(0 if history.is_cached(key) else len(history.log) // OPENINGS):
             steps = zip(history.games, (record.event for record in history.log[1:]), strict=False)
             return history.cached(key, lambda: openings_of(steps, seat))
 
-    def _history(self, entry: GameEntry, caller: Caller, viewer: Viewer | Whole) -> History:
+    def _history(self, entry: GameEntry, viewer: Viewer | Whole) -> History:
         identity, version = entry.record.identity, entry.record.version
         kept = self._kept(identity, viewer)
         if kept is not None and _same_log(kept, entry):
             return kept
         begun = kept if kept is not None and _goes_on(kept, entry) else None
         known = 0 if begun is None else len(begun.log)
-        deck = self._deck(entry, caller, viewer)
-        with caller.work(version - known):
+        deck = self._deck(entry, viewer)
+        with work(version - known):
             log = self._log(entry, begun)
             if begun is None or not _same_deck(begun.deck, deck, viewer):
                 cites = None if viewer is Whole.HIHISTORY else entry.record.game.ruleset.cites
@@ -77,16 +77,14 @@ class Histories:
         self._keep(identity, viewer, history)
         return history
 
-    def _deck(
-        self, entry: GameEntry, caller: Caller, viewer: Viewer | Whole
-    ) -> tuple[Card, ...] | None:
+    def _deck(self, entry: GameEntry, viewer: Viewer | Whole) -> tuple[Card, ...] | None:
         """Return the deck as far as a viewer may know it; None if no card of it."""
         deck = entry.record.game.deck
         if viewer in (Whole.HIHISTORY, ALL):
             return deck or (deck if viewer is Whole.HIHISTORY else None)
         if not deck or not isinstance(viewer, int):
             return None
-        return masked_deck(deck, self.openings(entry, caller, viewer))
+        return masked_deck(deck, self.openings(entry, viewer))
 
     def _log(self, entry: GameEntry, begun: History | None) -> tuple[RecordedEvent, ...]:
         """Return the events up to the entry's version; reads only those in no history."""

@@ -19,6 +19,7 @@ from service.application.games.view import shown
 from service.application.names import Names
 from service.application.signing import Receipts
 from service.application.tables.view import ruleset_json, table_json
+from service.application.work import work
 from service.domain.commands import Seat
 from service.domain.legal import may_act
 from service.domain.view import ALL, Viewer, seen_by
@@ -101,7 +102,7 @@ class Games:
         self.check_range(entry, at, at)
         as_ = self.viewer(entry, caller, viewer)
         self._readings.note(entry, caller, as_)
-        history = self._histories.whole(entry, caller)
+        history = self._histories.whole(entry)
         return orjson.dumps(past_view(history.log, seen_by(history.games[at - 1], as_), as_))
 
     def lines(
@@ -134,14 +135,14 @@ class Games:
         seat = entry.seat_of(caller.player)
         if seat is None:
             return []
-        return self.seat_openings(entry, caller, seat)
+        return self.seat_openings(entry, seat)
 
-    def seat_openings(self, entry: GameEntry, caller: Caller, seat: Seat) -> list[dict[str, Any]]:
+    def seat_openings(self, entry: GameEntry, seat: Seat) -> list[dict[str, Any]]:
         """Return the openings of the cards dealt to or drawn by a seat (SHX/1, section 7)."""
         shuffle = entry.record.shuffle
         if shuffle is None:
             return []
-        return [shuffle.opening(p) for p in self._histories.openings(entry, caller, seat)]
+        return [shuffle.opening(p) for p in self._histories.openings(entry, seat)]
 
     def receipt(self, caller: Caller, game: UUID) -> bytes:
         """Return a receipt for the present head."""
@@ -157,9 +158,9 @@ class Games:
         self.check_range(entry, first, wanted, named=("/from", "/to"))
         as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MOST_FRAMES - 1)
         self._readings.note(entry, caller, as_)
-        history = self._histories.whole(entry, caller)
+        history = self._histories.whole(entry)
         start = max(first - 1, 1)
-        with caller.work(FRAME * (end - first)):
+        with work(FRAME * (end - first)):
             frames = frames_of(_steps(history, start, end), viewer=as_, first=first)
             items = items_of(history.log, frames, as_)
         return items, end + 1 if end < wanted else None
@@ -169,8 +170,8 @@ class Games:
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
         self._readings.note(entry, caller, as_)
-        history, key = self._histories.whole(entry, caller), ("transcript", as_)
-        with caller.work(0 if history.is_cached(key) else len(history.log)):
+        history, key = self._histories.whole(entry), ("transcript", as_)
+        with work(0 if history.is_cached(key) else len(history.log)):
             frames = frames_of(_steps(history, 1, len(history.log)), viewer=as_)
             return history.cached(key, lambda: transcript_of(frames))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.api.slots import Slots
 from service.application import quotas
+from service.slots import Slots
 from tests.worlds.api_world import Person, World, problem_of
 
 OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}

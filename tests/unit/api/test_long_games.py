@@ -32,21 +32,21 @@ def test_ordinary_games_are_neither_counted_nor_given_slots() -> None:
     games = LongGames(Address(), limits(enabled=True))
     with ExitStack() as stack:
         for _ in range(2 * EVENTS_A_MINUTE // LONG):
-            stack.enter_context(games.work(None, LONG - 1))
+            stack.enter_context(games.request(None)(LONG - 1))
 
 
 def test_an_address_and_a_player_may_have_so_much_a_minute() -> None:
     address, player = Address(), uuid4()
     games = LongGames(address, limits(enabled=True))
-    with games.work(player, EVENTS_A_MINUTE):
+    with games.request(player)(EVENTS_A_MINUTE):
         pass
-    with pytest.raises(Refusal) as refused, games.work(None, LONG):
+    with pytest.raises(Refusal) as refused, games.request(None)(LONG):
         pass
     assert (refused.value.code, refused.value.extra["retry_after"] > 0) == ("rate-limited", True)
     address.now = "10.0.0.2"
-    with pytest.raises(Refusal, match="too many"), games.work(player, LONG):
+    with pytest.raises(Refusal, match="too many"), games.request(player)(LONG):
         pass
-    with games.work(uuid4(), LONG):
+    with games.request(uuid4())(LONG):
         pass
 
 
@@ -56,9 +56,38 @@ def test_only_so_many_are_gone_through_at_a_time_and_half_for_one_address() -> N
     with ExitStack() as stack:
         for number in range(SLOTS):
             address.now = f"10.0.0.{number // 2}"
-            stack.enter_context(games.work(None, LONG))
-        with pytest.raises(Refusal) as refused, games.work(None, LONG):
+            stack.enter_context(games.request(None)(LONG))
+        with pytest.raises(Refusal) as refused, games.request(None)(LONG):
             pass
         assert refused.value.code == "unavailable"
-    with games.work(None, LONG):
+    with games.request(None)(LONG):
+        pass
+
+
+def test_a_request_that_folds_many_short_games_needs_a_slot_as_well() -> None:
+    games = LongGames(Address(), limits(enabled=False))
+    request, others = games.request(None), ExitStack()
+    for _ in range(SLOTS // 2):
+        others.enter_context(games.request(None)(LONG))
+    with others:
+        for _ in range(10):
+            with request(LONG // 10 - 1):
+                pass
+        with pytest.raises(Refusal) as refused, request(LONG // 10):
+            pass
+        assert refused.value.code == "unavailable"
+    with request(LONG // 10):
+        pass
+
+
+def test_work_within_work_shares_its_slot() -> None:
+    games = LongGames(Address(), limits(enabled=False))
+    requests = [games.request(None) for _ in range(SLOTS // 2)]
+    with ExitStack() as stack:
+        for request in requests:
+            stack.enter_context(request(LONG))
+            stack.enter_context(request(LONG))
+        with pytest.raises(Refusal), games.request(None)(LONG):
+            pass
+    with games.request(None)(LONG), games.request(None)(LONG):
         pass

@@ -12,8 +12,8 @@ import pytest
 from flask import Flask, Response, request
 
 from service.api.request_bodies import BodySlots, RequestBodies
-from service.api.slots import Slots
 from service.application.errors import Refusal
+from service.slots import Slots
 
 
 class Stalled(io.RawIOBase):
@@ -31,7 +31,7 @@ class Stalled(io.RawIOBase):
 @pytest.fixture
 def slots() -> BodySlots:
     """Return slots for six bodies, two of them slow, one of each address."""
-    return BodySlots(arriving=Slots(6), slow=Slots(2))
+    return BodySlots(arriving=Slots("bodies", 6), slow=Slots("slow bodies", 2))
 
 
 @pytest.fixture

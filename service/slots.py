@@ -1,4 +1,4 @@
-"""Semaphores for expensive work: a number of slots, half of them for one address."""
+"""Semaphores for waits and expensive work: named slots, a part of them for one address."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ class Slots:
     A semaphore that never blocks: `acquire` returns false at once if no slot is free.
 
     One address has at most `per_address` slots, by default half of them, so that a single
-    client cannot occupy all.
+    client cannot occupy all. `name` says what the slots are for; `size` is their number.
     """
 
-    def __init__(self, slots: int, *, per_address: int | None = None) -> None:
-        self._free = max(1, slots)
-        self._per_address = max(1, slots // 2 if per_address is None else per_address)
+    def __init__(self, name: str, slots: int, *, per_address: int | None = None) -> None:
+        self.name = name
+        self.size = max(1, slots)
+        self._free = self.size
+        self.per_address = max(1, slots // 2 if per_address is None else per_address)
         self._held = Counter[str]()
         self._lock = threading.Lock()
 
@@ -35,7 +37,7 @@ class Slots:
     def acquire(self, address: str) -> bool:
         """Take a slot for an address; return whether one was free for it."""
         with self._lock:
-            if not self._free or self._held[address] >= self._per_address:
+            if not self._free or self._held[address] >= self.per_address:
                 return False
             self._free -= 1
             self._held[address] += 1

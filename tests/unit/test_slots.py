@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from service.api.slots import Slots
+from service.slots import Slots
 
 
 def test_only_so_many_slots_can_be_acquired() -> None:
-    slots = Slots(4)
+    slots = Slots("places", 4)
     assert [slots.acquire(f"10.0.0.{n}") for n in range(5)] == [True] * 4 + [False]
     slots.release("10.0.0.0")
     assert slots.acquire("10.0.0.9")
 
 
 def test_one_address_never_has_more_than_half_of_them() -> None:
-    slots = Slots(4)
+    slots = Slots("places", 4)
     assert [slots.acquire("10.0.0.1") for _ in range(3)] == [True, True, False]
     assert slots.acquire("10.0.0.2")
     slots.release("10.0.0.1")
@@ -21,7 +21,7 @@ def test_one_address_never_has_more_than_half_of_them() -> None:
 
 
 def test_a_slot_is_released_whatever_happens() -> None:
-    slots = Slots(1)
+    slots = Slots("places", 1)
     for _ in range(3):
         try:
             with slots.slot("10.0.0.1") as free:
