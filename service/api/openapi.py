@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from threading import Lock
 from typing import Any, cast
 
 import flask_smorest
 import orjson
+from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.common import resolve_schema_cls
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Blueprint, Flask, Response
+from flask_smorest.spec import FlaskPlugin
 from marshmallow import Schema, fields
 from werkzeug.routing import BaseConverter
 
@@ -55,37 +57,38 @@ class Plugin(MarshmallowPlugin):
     Converter = Converter
 
 
-class Api(flask_smorest.Api):  # type: ignore[misc] # the library has no types
-    """The document of the API; `problems` handles errors, not the library."""
+class Api:
+    """
+    The document of the API, and the blueprints whose operations it describes.
+
+    It stands in for the class of the same name in flask-smorest, which also registers handlers
+    and schemas of its own for errors, pagination and ETags. The blueprints read the constants.
+    """
 
     DEFAULT_ERROR_RESPONSE_NAME = None
+    DEFAULT_REQUEST_BODY_CONTENT_TYPE = JSON
+    DEFAULT_RESPONSE_CONTENT_TYPE = JSON
 
-    def __init__(self, *words: Any, **more: Any) -> None:
-        self._descriptions: list[Callable[[], None]] = []
-        super().__init__(*words, **more)
+    def __init__(self, app: Flask, spec: APISpec) -> None:
+        self._app = app
+        self._spec = spec
+        self._undescribed: list[flask_smorest.Blueprint] = []
 
-    def describe_later(self, describe: Callable[[], None]) -> None:
-        """Run `describe`, which adds operations to the document, when the document is read."""
-        self._descriptions.append(describe)
+    def register_blueprint(self, blueprint: flask_smorest.Blueprint) -> None:
+        """Serve the operations of a blueprint; they are described when the document is read."""
+        self._app.register_blueprint(blueprint)
+        self._spec.tag({"name": blueprint.name, "description": blueprint.description})
+        self._undescribed.append(blueprint)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document as plain values."""
-        while self._descriptions:
-            self._descriptions.pop(0)()
-        found: dict[str, Any] = self.spec.to_dict()
+        while self._undescribed:
+            blueprint = self._undescribed.pop(0)
+            blueprint.register_views_in_doc(
+                self, self._app, self._spec, name=blueprint.name, parameters=None
+            )
+        found: dict[str, Any] = self._spec.to_dict()
         return found
-
-    def _register_error_handlers(self) -> None:
-        """Register nothing: `problems` handles errors."""
-
-    def _register_responses(self) -> None:
-        """Document no errors of the library."""
-
-    def _register_pagination_header(self) -> None:
-        """Document no pagination of the library."""
-
-    def _register_etag_headers(self) -> None:
-        """Document no ETags of the library."""
 
 
 class NameConverter(BaseConverter):
@@ -96,21 +99,16 @@ class NameConverter(BaseConverter):
 
 def make_api(app: Flask) -> Api:
     """Return the document of an application, without operations yet."""
-    app.config.update(
-        API_TITLE="Shithead",
-        API_VERSION=VERSION,
-        OPENAPI_VERSION="3.1.0",
-        OPENAPI_URL_PREFIX=None,
-    )
-    plugin = Plugin(schema_name_resolver=_name)
-    api = Api(app, spec_kwargs={"marshmallow_plugin": plugin, "info": {"description": DESCRIPTION}})
+    routes, schemas = FlaskPlugin(), Plugin(schema_name_resolver=_name)
     app.url_map.converters["name"] = NameConverter
-    api.register_converter(
+    routes.register_converter(
         NameConverter, lambda _: {"type": "string", "pattern": f"^{GIVEN_NAME}$"}
     )
-    converter: Any = plugin.converter
+    info = {"description": DESCRIPTION}
+    spec = APISpec("Shithead", VERSION, "3.1.0", [routes, schemas], info=info)
+    converter: Any = schemas.converter
     converter.add_attribute_function(_seat)
-    api.spec.components.security_scheme(
+    spec.components.security_scheme(
         "bearer",
         {
             "type": "http",
@@ -118,7 +116,7 @@ def make_api(app: Flask) -> Api:
             "description": "the token of a player, from POST /v1/players",
         },
     )
-    return api
+    return Api(app, spec)
 
 
 def _name(schema: Any) -> str:

@@ -77,16 +77,7 @@ class Call:
 
 def blueprint(name: str, import_name: str, description: str) -> flask_smorest.Blueprint:
     """Return a group of operations under /v1, with its description in the document."""
-    return _Blueprint(name, import_name, url_prefix="/v1", description=description)
-
-
-class _Blueprint(flask_smorest.Blueprint):  # type: ignore[misc] # the library has no types
-    """A group of operations that is documented when the document is first read."""
-
-    def register_views_in_doc(self, api: Any, *words: Any, **more: Any) -> None:
-        """Pass the description of the operations to `api` for later."""
-        describe: Any = super().register_views_in_doc
-        api.describe_later(lambda: describe(api, *words, **more))
+    return flask_smorest.Blueprint(name, import_name, url_prefix="/v1", description=description)
 
 
 def operation(
