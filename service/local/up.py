@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import fcntl
 import http.client
@@ -12,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,24 +49,6 @@ class UpOptions:
     database_url: str | None = field(default=None, repr=False)
     redis_url: str | None = field(default=None, repr=False)
     workers: int = 2
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `up` with the words of a command line and return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="up",
-        description="Run the whole service on this machine until Ctrl-C.",
-        epilog="Further settings come from the environment: SHITHEAD_ORIGIN, SHITHEAD_LOG_LEVEL, …",
-    )
-    parser.add_argument("--port", type=int, default=8080, help="of the API; 0: any (8080)")
-    parser.add_argument("--host", default="127.0.0.1", help="to listen on (127.0.0.1)")
-    parser.add_argument(
-        "--data", type=Path, default=Path(".shithead"), help="folder of games and keys (.shithead)"
-    )
-    parser.add_argument("--database-url", help="a PostgreSQL to use instead of an embedded one")
-    parser.add_argument("--redis-url", help="a Redis or Valkey to use instead of an embedded one")
-    parser.add_argument("--workers", type=int, default=2, help="processes for the bots' turns (2)")
-    return run(UpOptions(**vars(parser.parse_args(arguments))))
 
 
 class _Stopped(BaseException):
@@ -242,7 +223,3 @@ def curl_line(address: str) -> str:
         f'curl -s {address}/v1/tables {json} -H "Authorization: Bearer $TOKEN" '
         '-d \'{"ruleset":"shithead","seats":["me",{"bot":"greedy"},{"bot":"lowest"}]}\''
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

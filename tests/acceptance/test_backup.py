@@ -54,7 +54,8 @@ def up(data: Path) -> Iterator[int]:
             [
                 sys.executable,
                 "-m",
-                "service.local.up",
+                "service.cli",
+                "up",
                 "--port",
                 "0",
                 "--data",

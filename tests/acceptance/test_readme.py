@@ -34,7 +34,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     output = tmp_path / "output"
     with output.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "service.local.up", "--port", "0", "--workers", "1"],
+            [sys.executable, "-m", "service.cli", "up", "--port", "0", "--workers", "1"],
             stdout=out,
             stderr=subprocess.STDOUT,
             cwd=tmp_path,

@@ -91,7 +91,7 @@ class Court:
         with (self.logs / "up.log").open("ab") as log:
             self.up = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "service.local.up", "--port", str(self.port)),
+                    *(sys.executable, "-m", "service.cli", "up", "--port", str(self.port)),
                     *("--data", str(self.data), "--workers", "1"),
                 ],
                 cwd=ROOT,
