@@ -76,6 +76,10 @@ class RecordedMove:
         """Return the seq of the action itself: after a time-out, of the event that follows it."""
         return min(self.first + self.timed_out, self.last)
 
+    def __contains__(self, seq: int) -> bool:
+        """Return whether an event belongs to the move."""
+        return self.first <= seq <= self.last
+
 
 class NotAMove(ValueError):
     """An event that begins no move, or a move that does not end; `seq` is the event."""
@@ -168,6 +172,36 @@ def _every_move(events: Sequence[Any]) -> Iterator[RecordedMove]:
         waiting, at = move, move.last + 1
     if waiting is not None:
         yield waiting
+
+
+def move_around(lines: Sequence[bytes], seq: int) -> RecordedMove:
+    """
+    Return the move or step that the event `seq` of a log belongs to, by its stored lines.
+
+    Only the events around it are read: a log may have 100,000.
+
+    Raises LookupError if the log has no such event.
+    """
+    if not 0 <= seq < len(lines):
+        raise LookupError(f"there is no event {seq}")
+    action = seq
+    while action > 0 and orjson.loads(lines[action])["type"] in _FOLLOWING:
+        action -= 1
+    start = max(0, action - _BEFORE_THE_LAST_ACTION)
+    end = seq + _LONGEST
+    while end < len(lines) and orjson.loads(lines[end])["type"] in _FOLLOWING:
+        end += 1
+    events = [orjson.loads(line) for line in lines[start:end]]
+    move = next(move for move in _every_move(events) if start + move.last >= seq)
+    seat = None if move.kind in (MoveKind.DEAL, MoveKind.ABORT) else move.seat
+    return dataclasses.replace(move, first=start + move.first, last=start + move.last, seat=seat)
+
+
+_BEFORE_THE_LAST_ACTION: Final = 2
+"""The most events of a move before its last action: `turn_timed_out` and `table_laid`."""
+
+_LONGEST: Final = 7
+"""The most events of a move: a time-out, a play, and all that may follow from it."""
 
 
 def move_behind(event: Event) -> Move | None:

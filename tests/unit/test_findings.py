@@ -10,11 +10,10 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.disputes.accused_move import move_at
 from service.application.disputes.findings import findings_on
 from service.audit.decision import decision
 from service.domain.dispute import Charge
-from service.replay.history import History, decode_log, sealed_deck
+from service.replay.history import History, decode_log, move_around, sealed_deck
 from service.rulesets.catalogue import catalogue
 from tests.examples import stride
 from tests.tamper import LOGS, sample
@@ -65,7 +64,7 @@ def test_every_event_of_a_sealed_game_is_judged(name: str) -> None:
 def test_before_the_seal_a_finding_on_a_move_is_what_the_seal_confirms(name: str) -> None:
     lines, judged = log_of(name), 0
     for seq in range(3, len(lines), max(1, len(lines) // 6)):
-        move = move_at(lines, seq)
+        move = move_around(lines, seq)
         if move.last == len(lines) - 1:
             continue
         about = on_move(found(lines[: move.last + 1], seq))
@@ -121,7 +120,7 @@ def test_no_finding_is_made_on_what_depends_on_a_hidden_hand() -> None:
         if b'"type":"pile_picked_up"' in line and b'"by":null' not in line
     )
     lines = log_of(name)
-    last = move_at(lines, seq).last
+    last = move_around(lines, seq).last
     assert on_move(found(lines[: last + 1], seq)) is None
     assert on_move(found(lines, seq)) is not None
 
@@ -131,7 +130,7 @@ def test_the_move_around_an_event_is_the_one_that_the_audit_finds(name: str) -> 
     lines = log_of(name)
     for move in History(decode_log(lines)).moves:
         for seq in range(move.first, move.last + 1):
-            accused = move_at(lines, seq)
+            accused = move_around(lines, seq)
             assert (accused.first, accused.last) == (move.first, move.last)
             if move.command is not None:
                 assert accused.seat == move.seat

@@ -10,8 +10,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.application.callers import Answered
-from service.application.disputes.accused_move import move_at
-from service.application.disputes.allowed_move import rules_of_move
 from service.application.disputes.files import DisputeFiles, findings_key
 from service.application.disputes.record import (
     DISPUTES,
@@ -26,8 +24,33 @@ from service.application.games.record import load, with_cites
 from service.application.handler import Accepted, Handler
 from service.application.ports import World
 from service.application.rulebook import Rulebook
+from service.domain.commands import (
+    Forfeit,
+    Lay,
+    Move,
+    Pass,
+    PickUp,
+    Play,
+    PlayBlind,
+    Ready,
+    Swap,
+    TryStock,
+)
 from service.domain.dispute import Charge, DisputeEvent, FindingsMade
+from service.domain.events import BlindFailed, Zone
+from service.domain.evolve import evolve
+from service.domain.game import Game
+from service.domain.ruleset import Obligation, OpeningPlay
+from service.domain.ruleset import TryStock as Trying
 from service.keys.reloading import Keys
+from service.replay.history import (
+    RecordedEvent,
+    RecordedMove,
+    decode_line,
+    move_around,
+    move_behind,
+)
+from service.rulesets.citations import Rules, cited, rules_allowing, rules_behind
 from service.shx.bundle import Bundle
 from service.shx.canonical import canonical, format_time
 from service.shx.hashing import sha256
@@ -102,7 +125,7 @@ def _on_move(
     game: UUID, lines: Sequence[bytes], seq: int, report: Report, cites: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Return the finding on the accused move, None if public data does not decide."""
-    move = move_at(lines, seq)
+    move = move_around(lines, seq)
     failed = [f for f in report.findings if f.result is Result.FAIL]
     every = [(f.check, one) for f in failed for one in f.objections]
     here = [(c, one) for c, one in every if one.seq is not None and one.seq in move]
@@ -126,6 +149,61 @@ def _on_move(
     said = "all cards considered" if report.sealed else "as far as everybody can see"
     said = f"this is what the rules allow, {said}{allowed}"
     return {**about, "result": "pass", "text": said, "rule": rules[0] if rules else None}
+
+
+TIME_OUT = "model.time_out"
+
+
+def rules_of_move(
+    before: Game | None, lines: Sequence[bytes], move: RecordedMove, *, sealed: bool
+) -> Rules | None:
+    """
+    Return the statements that allow a move, the deciding one first.
+
+    `before` is the game before the move, None before the first event, which needs no
+    statement. Before the seal returns None for a step of the server, and if the move depends
+    on hidden cards or the ruleset leaves the seat a choice.
+    """
+    if before is None:
+        return ()
+    if move.timed_out:
+        before = evolve(before, decode_line(lines[move.first]).event)
+    action = decode_line(lines[move.action])
+    made = move_behind(action.event)
+    if made is None:
+        return rules_behind(before, action.event) if sealed else None
+    if not sealed and (move.timed_out or not _is_public(before, made, action)):
+        return None
+    rules = rules_allowing(before, made)
+    if move.timed_out:
+        rules = (*cited(before.ruleset, (TIME_OUT,)), *rules)
+    return tuple(dict.fromkeys(rules))
+
+
+def _is_public(game: Game, move: Move, action: RecordedEvent) -> bool:
+    """Return whether public data and the ruleset decide that a move is legal."""
+    match move:
+        case Play():
+            opening = game.first_turn and game.ruleset.opening.play is not OpeningPlay.ANY
+            return game.turn == move.seat and not opening
+        case PlayBlind():
+            event = action.event
+            return not isinstance(event, BlindFailed) or event.opening is not None
+        case PickUp():
+            free = game.ruleset.turn.obligation is Obligation.MAY_PICK_UP
+            return _is_open(game, move) and not free
+        case TryStock():
+            free = game.ruleset.turn.try_stock is Trying.ALWAYS
+            return _is_open(game, move) and not free
+        case Pass():
+            return _is_open(game, move)
+        case Swap() | Lay() | Ready() | Forfeit():
+            return True
+
+
+def _is_open(game: Game, move: Move) -> bool:
+    """Return whether all cards that a seat can play are public."""
+    return game.seats[move.seat].zone is Zone.UP
 
 
 FINDINGS_WITHIN = timedelta(seconds=3)

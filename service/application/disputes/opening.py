@@ -8,7 +8,6 @@ from uuid import UUID
 
 from service.application import quotas
 from service.application.callers import Answered, Caller, Idempotency, Player
-from service.application.disputes.accused_move import AccusedMove, move_at
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.record import DISPUTES
@@ -20,6 +19,7 @@ from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World
 from service.domain.commands import Seat
 from service.domain.dispute import Charge, DisputeOpened, DisputeState, Periods, Side, StatementMade
+from service.replay.history import RecordedMove, move_around
 from service.shx.hashing import sha256
 from service.store.directory import Directory
 from service.store.events import EventStore, QuotaKind
@@ -94,7 +94,7 @@ class DisputeOpening:
         entry: GameEntry,
         player: Player,
         accusation: Accusation,
-        move: AccusedMove,
+        move: RecordedMove,
     ) -> Accepted:
         bundle, seat = self._files.frozen(entry), accusation.accused
         other = None if seat is None else entry.players[seat]
@@ -120,7 +120,7 @@ class DisputeOpening:
         full = quotas.of_disputes(player.id, self._world.now())
         return self._commands.accepted(player.id, record, (*lines, *more), 0, beside, quotas=full)
 
-    def _may_accuse(self, entry: GameEntry, player: Player, accusation: Accusation) -> AccusedMove:
+    def _may_accuse(self, entry: GameEntry, player: Player, accusation: Accusation) -> RecordedMove:
         """Return the accused move; raises Refusal for an invalid accusation."""
         seat, accused = entry.seat_of(player.id), accusation.accused
         if seat is None:
@@ -134,14 +134,14 @@ class DisputeOpening:
             last = entry.record.version - 1
             raise invalid("/seq", f"there is no such event in the game, the last one is {last}")
         lines = self._entries.lines(entry.record.identity, limit=entry.record.version)
-        move = move_at(lines, accusation.seq)
+        move = move_around(lines, accusation.seq)
         if accused is not None and move.seat != accused:
             made = "the server" if move.seat is None else f"seat {move.seat}"
             raise invalid("/seq", f"this event belongs to a move of {made}, not of seat {accused}")
         self._room_for_dispute(player)
         return move
 
-    def _refuse_second(self, entry: GameEntry, accusation: Accusation, move: AccusedMove) -> None:
+    def _refuse_second(self, entry: GameEntry, accusation: Accusation, move: RecordedMove) -> None:
         """Raise Refusal if another dispute about this move and charge is open."""
         game, charge = entry.record.identity, accusation.charge
         for identity in self._directory.running_disputes(game, move.first, charge.value):
