@@ -317,7 +317,7 @@ def compose(
         rulebook=rulebook,
         ruleset_pages=RulesetPages(rulebook),
         rulemaking=Rulemaking(
-            directory=directory, rulebook=rulebook, trials=trials, world=world, answers=answers
+            directory=directory, rulebook=rulebook, trials=trials, world=world, handler=handler
         ),
         lists=Lists(directory=directory, entries=entries, names=names, readings=readings),
         stand_ins=StandIns(handler=handler, entries=entries, directory=directory, names=names),

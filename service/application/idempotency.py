@@ -15,7 +15,7 @@ from service.application.games.histories import Histories
 from service.domain.cards import in_code_order
 from service.domain.legal import legal_moves
 from service.keys.reloading import Keys
-from service.store.events import AnswerConflict, Commit, EventStore, StoredAnswer
+from service.store.events import EventStore, StoredAnswer
 
 Json = dict[str, Any]
 
@@ -94,21 +94,6 @@ class Answers:
             version=orjson.loads(header)["version"],
             replayed=True,
         )
-
-    def keep(self, caller: UUID, request: Idempotency | None, answer: Answered) -> Answered:
-        """
-        Store the answer to a request that appended to no stream, and return it.
-
-        The effect came first, so it must be idempotent by itself. If the same request was
-        answered in the meantime, that first answer is returned instead.
-        """
-        if request is None:
-            return answer
-        try:
-            self._store.commit(Commit(appends=(), answer=self.sealed(caller, request, answer)))
-        except AnswerConflict:
-            return self.kept(caller, request) or answer
-        return answer
 
     def sealed(self, caller: UUID, request: Idempotency, answer: Answered) -> StoredAnswer:
         """Return the answer, encrypted as it is stored in the commit of its request."""

@@ -12,7 +12,7 @@ import orjson
 from schemas.settings import SettingsError, Tree, check_changes, json_schema, merged
 from service.application.callers import Answered, Idempotency, Player
 from service.application.errors import Refusal, invalid, not_found
-from service.application.idempotency import Answers
+from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World
 from service.application.rulebook import Rulebook
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
@@ -43,9 +43,9 @@ class Rulemaking:
         rulebook: Rulebook,
         trials: Trials,
         world: World,
-        answers: Answers,
+        handler: Handler,
     ) -> None:
-        self._answers = answers
+        self._handler = handler
         self._directory = directory
         self._rulebook = rulebook
         self._trials = trials
@@ -72,10 +72,17 @@ class Rulemaking:
         except RulesetRefused as error:
             reasons = [{"at": _within(at), "message": message} for at, message in error.reasons]
             raise Refusal("ruleset-refused", reasons[0]["message"], errors=reasons) from None
-        if self._rulebook.find(made.id) is None:
-            self._keep(player, name, root, made)
-        answer = Answered(body=orjson.dumps(described(self._rulebook.definition(made.id))))
-        return self._answers.keep(player.id, request, answer)
+
+        def decision(_new: NewStream) -> Accepted:
+            # Saving has no effect if an equal ruleset exists, so deciding again is harmless.
+            if self._rulebook.find(made.id) is None:
+                self._save(player, name, root, made)
+            found = self._rulebook.definition(made.id)
+            return Accepted(answer=Answered(body=orjson.dumps(described(found))))
+
+        return self._handler.handle(
+            lambda _fresh: NewStream(), decision, caller=player.id, request=request
+        )
 
     def _based(self, base: str, changes: Mapping[str, Any]) -> tuple[Definition, Mapping[str, Any]]:
         """Return the base in the catalogue, with the changes merged if a player's is the base."""
@@ -88,7 +95,7 @@ class Rulemaking:
             return found, changes  # reported with the changes as sent
         return catalogue()[found.base], merged(found.own, changes)
 
-    def _keep(self, player: Player, name: str, root: Definition, made: Definition) -> None:
+    def _save(self, player: Player, name: str, root: Definition, made: Definition) -> None:
         if self._directory.standing(player.id).rulesets >= MOST_A_PLAYER:
             raise Refusal("rate-limited", "you have the maximum number of rulesets")
         refusal = self._trials.refusal(made.tree, player.id)

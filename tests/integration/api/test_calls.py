@@ -14,6 +14,7 @@ import prometheus_client
 import structlog
 
 from service.api.app import create_app
+from service.application.handler import Handler
 from service.application.rulesets import Rulemaking
 from service.config import Settings
 from service.shx.chain import head
@@ -268,7 +269,7 @@ def test_a_ruleset_of_ones_own_can_be_made_and_played(database_url: str) -> None
         rulebook=services.rulebook,
         trials=Contented(),
         world=services.world,
-        answers=services.answers,
+        handler=Handler(services.store, services.answers),
     )
     services = replace(services, rulemaking=rulemaking)
     world = World(services=services, app=create_app(services, Settings(database_url="")))
