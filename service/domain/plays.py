@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations, groupby, pairwise, product
 
@@ -98,13 +98,14 @@ def source_cards(state: SeatState) -> tuple[Card, ...]:
 
 
 def can_play(game: Game, seat: Seat) -> bool:
-    """Return whether the seat, playing from its hand or face-up cards, has a legal play."""
-    ruleset = game.ruleset
+    """
+    Return whether the seat has, in its hand or else face up, cards that may go on the pile.
+
+    What only the first play of a game has to satisfy is left out.
+    """
+    ruleset, fitting_ranks = game.ruleset, fitting_now(game)
     ranks = {rank_of(card) for card in source_cards(game.seats[seat]) if card != HIDDEN}
-    if not ranks.isdisjoint(fitting_now(game)):
-        return True
-    needing = [r for r in ranks if ruleset.rank(r).plays is Plays.WITH_COMPANION]
-    return any(_companions(ruleset, r, other) for r in needing for other in ranks)
+    return any(_may_begin(ruleset, rank, fitting_ranks, ranks) for rank in ranks)
 
 
 def candidate_plays(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
@@ -289,16 +290,23 @@ def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
 def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
     """Return why a play, in laying order, may not go on the pile now; None if it may."""
     ruleset, first, last = game.ruleset, rank_of(laid[0]), rank_of(laid[-1])
-    plays = ruleset.rank(first).plays
-    if plays is Plays.WITH_COMPANION:
-        if first != last:
-            return None  # companions need not fit themselves (L18)
+    accompanied = ruleset.rank(first).plays is Plays.WITH_COMPANION
+    if _may_begin(ruleset, first, fitting_now(game), {last}):
+        # Companions need not fit themselves (L18).
+        return None if first == last or accompanied else _run_breaks(game, laid)
+    if accompanied:
         detail = f"{first} is played only together with a higher rank"
         return Refusal(detail, (f"ranks.{first}.plays",))
-    if first not in fitting_now(game):
-        settings = _forbids(game, first, _demand_now(game))
-        return Refusal(f"{first} does not fit on the pile", settings)
-    return None if first == last else _run_breaks(game, laid)
+    return Refusal(f"{first} does not fit on the pile", _forbids(game, first, _demand_now(game)))
+
+
+def _may_begin(
+    ruleset: Ruleset, rank: Rank, fitting_ranks: Container[Rank], companions: Iterable[Rank]
+) -> bool:
+    """Return whether a play may begin with `rank`; it fits, or a companion goes with it (L17)."""
+    if ruleset.rank(rank).plays is Plays.WITH_COMPANION:
+        return any(_companions(ruleset, rank, other) for other in companions)
+    return rank in fitting_ranks
 
 
 def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
