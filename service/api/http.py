@@ -32,6 +32,12 @@ DATA_POLICY = f"default-src 'none'; {_NEVER}"
 PAGE_POLICY = f"default-src 'none'; style-src 'self'; img-src 'self' data:; {_NEVER}"
 """The Content-Security-Policy of pages: one style sheet of our own, no script at all."""
 
+SCRIPT_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; "
+    f"connect-src 'self'; worker-src 'self'; manifest-src 'self'; {_NEVER}"
+)
+"""The Content-Security-Policy of pages with scripts: our own files, and calls to this server."""
+
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

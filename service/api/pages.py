@@ -1,4 +1,4 @@
-"""HTML pages: home page, rules of each ruleset, checks of the verifier."""
+"""HTML pages: lobby, table, rules of each ruleset, checks of the verifier."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Flask, Response, render_template, request
 from markupsafe import Markup, escape
 
+from service.api import assets
 from service.api.context import services
-from service.api.http import PAGE_POLICY, revalidated
+from service.api.http import PAGE_POLICY, SCRIPT_POLICY, revalidated
 from service.application.errors import not_found
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
@@ -25,11 +25,15 @@ HTML = "text/html; charset=utf-8"
 _INLINE_CODE = re.compile("`([^`]+)`")
 
 
-def html_page(template: str, **values: Any) -> Response:
-    """Return a page made from a template, or 304 if the caller has it already."""
+def html_page(template: str, *, policy: str = PAGE_POLICY, **values: Any) -> Response:
+    """
+    Return a page made from a template, or 304 if the caller has it already.
+
+    A page with scripts names SCRIPT_POLICY; its template extends `app.html`.
+    """
     response = Response(render_template(template, **values), content_type=HTML)
     # Set here, because a 304 has no type by which it could be recognised as a page later.
-    response.headers["Content-Security-Policy"] = PAGE_POLICY
+    response.headers["Content-Security-Policy"] = policy
     return revalidated(response)
 
 
@@ -81,21 +85,20 @@ def _module_of(check: Check) -> str:
 
 pages = Blueprint("pages", __name__, template_folder="templates")
 
-STYLE = Path(__file__).parent / "static" / "style.css"
-
 
 def register(app: Flask) -> None:
-    """Serve the pages."""
+    """Serve the pages, with their scripts and styles."""
+    assets.register(app)
     app.add_template_filter(inline_code, "inline_code")
     app.register_blueprint(pages)
 
 
 @pages.get("/")
-def home() -> Response:
-    """Show what this service is, and how to start."""
+def lobby() -> Response:
+    """Show the tables, start one, and say what this service is."""
     playable, _ = _catalogue()
     start = start_line(request.host_url.rstrip("/"))
-    return html_page("home.html", playable=len(playable), start=start)
+    return html_page("lobby.html", policy=SCRIPT_POLICY, playable=playable, start=start)
 
 
 @pages.get("/rules")
@@ -146,12 +149,6 @@ def source(package: str, file: str) -> Response:
     if text is None:
         raise not_found("source file")
     return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
-
-
-@pages.get("/style.css")
-def style() -> Response:
-    """Return the style sheet of all pages."""
-    return revalidated(Response(STYLE.read_bytes(), content_type="text/css; charset=utf-8"))
 
 
 def start_line(address: str) -> str:

@@ -109,5 +109,7 @@ ANYWHERE = {
     "file": "integrity.py",
     "level": "0",
     "rest": "000.p/1",
+    "build": "0123456789abcdef",
+    "path": "app/cards.js",
 }
 """Parts of paths that are the same in every situation."""

@@ -1,19 +1,23 @@
-"""The pages: they work without scripts, lead nowhere in vain, and show only what is ours."""
+"""The pages: what they may run, that links lead somewhere, and that all of it is ours."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 import subprocess
 from html.parser import HTMLParser
 
 import pytest
 
+from service.api.assets import loaded, strings
 from service.api.pages import checks, inline_code, sources, start_line
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.verify.finding import Check
 from tests.worlds.api_world import World, problem_of
 
-PAGES = ("/", "/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
+TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
+APPS = ("/",)
+PAGES = (*APPS, *TEXTS)
 
 
 class Page(HTMLParser):
@@ -38,7 +42,7 @@ class Page(HTMLParser):
                 self.inline.append(f"{tag} {name}")
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/rules/mukava", "/problems/rule-refused"])
+@pytest.mark.parametrize("path", [*TEXTS, "/rules/mukava", "/problems/rule-refused"])
 def test_a_page_has_no_scripts_and_a_policy_that_allows_none(world: World, path: str) -> None:
     answer = world.get(path)
     assert (answer.status_code, answer.content_type) == (200, "text/html; charset=utf-8")
@@ -50,6 +54,71 @@ def test_a_page_has_no_scripts_and_a_policy_that_allows_none(world: World, path:
     assert page.inline == []
     assert 'name="viewport"' in answer.text
     assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("path", APPS)
+def test_a_page_with_scripts_runs_only_files_of_this_server(world: World, path: str) -> None:
+    answer = world.get(path)
+    assert (answer.status_code, answer.content_type) == (200, "text/html; charset=utf-8")
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'self'; ")
+    assert "script-src 'self'; connect-src 'self';" in policy
+    assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+    assert "form-action 'none'" in policy and "base-uri 'none'" in policy
+    page = Page(answer.text)
+    assert not {"style", "form", "iframe", "img"} & set(page.tags)
+    assert page.inline == []
+    assert re.findall(r"<script[^>]*>(.*?)</script>", answer.text, re.DOTALL) == [""]
+    tag = {"If-None-Match": answer.headers["ETag"]}
+    assert world.get(path, headers=tag).headers["Content-Security-Policy"] == policy
+
+
+def test_scripts_and_styles_are_cached_under_the_hash_of_their_content(world: World) -> None:
+    page = Page(world.get("/").text)
+    linked = [link for link in page.links if link.startswith("/static/")]
+    assert {link.rsplit("/", 1)[1] for link in linked} >= {"style.css", "app.css", "lobby.js"}
+    for link in linked:
+        answer = world.get(link)
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        kind = "text/javascript" if link.endswith(".js") else "text/css"
+        assert answer.mimetype == kind
+
+
+def test_the_address_of_another_build_gets_the_present_file(world: World) -> None:
+    """A page that was loaded before an upgrade must not run modules of two builds at once."""
+    answer = world.get("/static/0123456789abcdef/app/cards.js")
+    assert answer.data == loaded().files["app/cards.js"]
+    assert answer.headers["Cache-Control"] == "no-cache"
+    again = {"If-None-Match": answer.headers["ETag"]}
+    assert world.get("/static/0123456789abcdef/app/cards.js", headers=again).status_code == 304
+
+
+@pytest.mark.parametrize("path", ["app/none.js", "../app.py", "app", "", "app/../style.css"])
+def test_no_file_outside_the_folder_is_served(world: World, path: str) -> None:
+    assert problem_of(world.get(f"/static/{loaded().build}/{path}")) == "not-found"
+
+
+def test_scripts_import_only_files_that_are_there_and_load_nothing_from_elsewhere() -> None:
+    files = loaded().files
+    for name, content in files.items():
+        if not name.startswith("app/"):
+            continue
+        text = content.decode()
+        for target in re.findall(r"""(?:from|import)\s*\(?["']([^"']+)["']""", text):
+            assert target.startswith("./"), (name, target)
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+            assert there in files, (name, target)
+        assert not re.search(r"https?://(?!www\.w3\.org/)|url\(|@import", text), name
+        assert "innerHTML" not in text and "eval(" not in text, name
+
+
+def test_every_text_that_a_page_or_script_asks_for_is_there() -> None:
+    words = strings()
+    assert all(words.values())
+    for name, content in loaded().files.items():
+        for key in re.findall(r"""\bt\("([a-z0-9.-]+)\"[,)]""", content.decode()):
+            assert key in words, (name, key)
 
 
 def test_every_link_of_every_page_leads_somewhere(world: World) -> None:

@@ -1,0 +1,244 @@
+/**
+ * Calls of the public API: the player's token, errors, repeats with one key, live events.
+ *
+ * The token is in this browser's storage and in the Authorization header, never in an address.
+ */
+
+const IDENTITY = "shithead.player";
+const ATTEMPTS = 5;
+const TIMEOUT = 20_000; // milliseconds
+/** The server sends a comment every 15 s; after this silence the connection counts as lost. */
+const SILENCE = 40_000;
+
+/** An answer that is an error (RFC 9457), or no answer: then the status is 0. */
+export class Problem extends Error {
+  /** @param {Record<string, any>} body @param {number} status */
+  constructor(body, status) {
+    super(body.detail ?? body.title ?? `status ${status}`);
+    this.status = status;
+    /** The code, such as `rule-refused`. @type {string} */
+    this.code = String(body.type ?? "").split("/").pop() ?? "";
+    this.body = body;
+    /** Seconds to wait before another try, 0 if the answer names none. */
+    this.retryAfter = 0;
+  }
+}
+
+/** @typedef {{id: string, name: string, token: string, recovery: string | null}} Identity */
+
+/** @returns {Identity | null} the player of this browser */
+export function identity() {
+  try {
+    return JSON.parse(localStorage.getItem(IDENTITY) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Identity | null} player */
+export function setIdentity(player) {
+  if (player) localStorage.setItem(IDENTITY, JSON.stringify(player));
+  else localStorage.removeItem(IDENTITY);
+}
+
+/** The invite of a private table, from the fragment of its address (never sent as one). */
+const invite = () => new URLSearchParams(location.hash.slice(1)).get("invite");
+
+function headers(more = {}) {
+  const found = /** @type {Record<string, string>} */ ({ ...more });
+  const player = identity();
+  if (player) found["Authorization"] = `Bearer ${player.token}`;
+  const secret = invite();
+  if (secret) found["Shithead-Invite"] = secret;
+  return found;
+}
+
+const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
+
+async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
+  const limits = [AbortSignal.timeout(timeout), signal].filter(Boolean);
+  let answer;
+  try {
+    answer = await fetch(path, {
+      method,
+      headers: headers(body === undefined ? more : { "Content-Type": "application/json", ...more }),
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.any(limits),
+      credentials: "omit",
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Problem({ type: "no-answer", detail: String(error) }, 0);
+  }
+  if (answer.ok) return answer;
+  throw await problemOf(answer);
+}
+
+async function problemOf(answer) {
+  const body = await answer.json().catch(() => ({}));
+  const problem = new Problem(body, answer.status);
+  problem.retryAfter = Number(answer.headers.get("Retry-After")) || 0;
+  return problem;
+}
+
+const worthRepeating = (problem) =>
+  problem instanceof Problem && (problem.status === 0 || problem.status === 429 || problem.status >= 500);
+
+/** Try until there is an answer; a refusal is one. */
+async function repeated(attempt, signal) {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await attempt();
+    } catch (problem) {
+      if (tried >= ATTEMPTS || !worthRepeating(problem) || signal?.aborted) throw problem;
+      await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** tried));
+    }
+  }
+}
+
+/**
+ * Return the body of a GET.
+ *
+ * @param {string} path
+ * @param {{signal?: AbortSignal, timeout?: number, text?: boolean}} [how]
+ * @returns {Promise<any>}
+ */
+export async function get(path, how = {}) {
+  const answer = await repeated(() => call("GET", path, how), how.signal);
+  return how.text ? answer.text() : answer.json();
+}
+
+/**
+ * Return the answer to a POST; after a lost connection it is repeated with the same key.
+ *
+ * @param {string} path
+ * @param {object} [body]
+ * @param {{seen?: number, once?: boolean, method?: string}} [how] seen: the version that the
+ *   caller has seen (If-Match); once: an operation that answers with a token takes no key
+ * @returns {Promise<any>}
+ */
+export async function post(path, body = {}, how = {}) {
+  /** @type {Record<string, string>} */
+  const more = {};
+  if (!how.once) more["Idempotency-Key"] = randomHex(16);
+  if (how.seen !== undefined) more["If-Match"] = `"v${how.seen}"`;
+  const method = how.method ?? "POST";
+  const attempt = () => call(method, path, { body: method === "DELETE" ? undefined : body, more });
+  const answer = await (how.once ? attempt() : repeated(attempt));
+  return answer.status === 204 ? null : answer.json();
+}
+
+/** @param {number} bytes @returns {string} random bytes as hex */
+export function randomHex(bytes) {
+  const drawn = crypto.getRandomValues(new Uint8Array(bytes));
+  return Array.from(drawn, (one) => one.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * @typedef {{seq: number, type: string, line: string}} Live an event with its exact text
+ */
+
+/**
+ * Yield the events of a game as they happen, from seq `after` until the seal.
+ *
+ * A lost connection is opened again where it broke off (`Last-Event-ID`). Where the server has
+ * no room for another stream, the log is fetched every few seconds instead.
+ *
+ * @param {string} game
+ * @param {number} after
+ * @param {{signal: AbortSignal, onstate?: (live: boolean) => void}} how
+ * @returns {AsyncGenerator<Live>}
+ */
+export async function* live(game, after, { signal, onstate = () => {} }) {
+  let next = after;
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      for await (const event of connection(game, next, signal, () => onstate(true))) {
+        failures = 0;
+        if (event.type === "end") return;
+        next = event.seq + 1;
+        yield event;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Problem && [401, 403, 404].includes(error.status)) throw error;
+      if (error instanceof Problem && error.status === 503) {
+        for (const event of await missed(game, next)) {
+          next = event.seq + 1;
+          yield event;
+        }
+      } else onstate(false);
+    }
+    failures += 1;
+    await Promise.race([pause(Math.min(8000, 300 * 2 ** failures)), woken(signal)]);
+  }
+}
+
+/** Resolve when the browser is online again, or the reader is back at the page. */
+const woken = (signal) =>
+  new Promise((done) => {
+    const options = { once: true, signal };
+    addEventListener("online", done, options);
+    document.addEventListener("visibilitychange", done, options);
+  });
+
+async function missed(game, after) {
+  const text = await (
+    await call("GET", `/v1/games/${game}/events?after=${after}`, {
+      more: { Accept: "application/x-ndjson" },
+    })
+  ).text();
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => {
+      const { seq, type } = JSON.parse(line);
+      return { seq, type, line };
+    });
+}
+
+async function* connection(game, after, signal, onopen) {
+  const own = new AbortController();
+  const stop = () => own.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  let watch = setTimeout(stop, SILENCE);
+  try {
+    const more = { Accept: "text/event-stream" };
+    if (after > 0) more["Last-Event-ID"] = String(after - 1);
+    const answer = await fetch(`/v1/games/${game}/stream`, {
+      headers: headers(more),
+      signal: own.signal,
+      credentials: "omit",
+      cache: "no-store",
+    });
+    if (!answer.ok || !answer.body) throw await problemOf(answer);
+    onopen();
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      clearTimeout(watch);
+      watch = setTimeout(stop, SILENCE);
+      const parts = (rest + value).split("\n\n");
+      rest = parts.pop() ?? "";
+      yield* parts.map(parsed).filter((event) => event.type !== "");
+    }
+  } finally {
+    clearTimeout(watch);
+    signal.removeEventListener("abort", stop);
+    stop();
+  }
+}
+
+/** Return one event of a stream; comments and `retry` have no type. */
+function parsed(part) {
+  const event = { seq: -1, type: "", line: "" };
+  for (const line of part.split("\n")) {
+    if (line.startsWith("id: ")) event.seq = Number(line.slice(4));
+    else if (line.startsWith("event: ")) event.type = line.slice(7);
+    else if (line.startsWith("data:")) event.line = line.slice(5).trimStart();
+  }
+  return event;
+}

@@ -1,0 +1,86 @@
+/**
+ * The document: making elements, replacing them without losing the focus, and announcements.
+ *
+ * Text only ever becomes text nodes: nothing here parses HTML.
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name.startsWith("--")) element.style.setProperty(name, String(value));
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of [children].flat(9)) {
+    if (child === null || child === undefined || child === false || child === "") continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+
+/**
+ * Return a new HTML element. Attributes: `on…` are listeners, `--…` CSS variables; null is left out.
+ *
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, any> | null} [attributes]
+ * @param {Child | Child[] | any[]} [children]
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export const h = (tag, attributes, children = []) =>
+  filled(document.createElement(tag), attributes, children);
+
+/**
+ * Return a new SVG element.
+ *
+ * @param {string} tag
+ * @param {Record<string, any> | null} [attributes]
+ * @param {Child | Child[]} [children]
+ * @returns {SVGElement}
+ */
+export const svg = (tag, attributes, children = []) =>
+  filled(document.createElementNS(SVG, tag), attributes, children);
+
+/** @param {string} selector @returns {any} the first element that matches; throws if none does */
+export function find(selector) {
+  const found = document.querySelector(selector);
+  if (!found) throw new Error(`no element ${selector}`);
+  return found;
+}
+
+/**
+ * Replace what an element contains; the focus returns to the element with the same `data-key`.
+ *
+ * @param {Element} parent
+ * @param {...any} children
+ */
+export function replace(parent, ...children) {
+  const active = document.activeElement;
+  const key = parent.contains(active) ? active.getAttribute("data-key") : null;
+  const kept = children.flat(9).filter((child) => child !== null && child !== undefined && child !== false);
+  parent.replaceChildren(...kept);
+  if (key === null) return;
+  const again = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+}
+
+/**
+ * Have a screen reader read a text, after what it is reading now.
+ *
+ * @param {string} text
+ * @param {{urgent?: boolean}} [how] urgent: at once
+ */
+export function announce(text, how = {}) {
+  if (!text) return;
+  const region = document.getElementById(how.urgent ? "alert-region" : "live-region");
+  if (!region) return;
+  region.append(h("p", null, [text]));
+  while (region.childElementCount > 8) region.firstElementChild?.remove();
+}
+
+/** @returns {boolean} whether the reader wants no motion */
+export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

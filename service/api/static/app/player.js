@@ -1,0 +1,130 @@
+/**
+ * The player of this browser: registered in the background, with a dialog for name and codes.
+ */
+
+import { Problem, get, identity, post, setIdentity } from "./api.js";
+import { find, h } from "./dom.js";
+import { t } from "./i18n.js";
+
+const NAME = "shithead.name";
+/** A player that the server no longer knows: kept, because the recovery code may still be of use. */
+const FORMER = "shithead.former";
+
+/** @returns {string} the name under which this browser's player is, or will be, registered */
+export const playerName = () => identity()?.name ?? localStorage.getItem(NAME) ?? t("account.guest");
+
+/**
+ * Return this browser's player; without one a player is registered first.
+ *
+ * @returns {Promise<import("./api.js").Identity>}
+ */
+export async function ensurePlayer() {
+  const known = identity();
+  if (known) return known;
+  const made = await post("/v1/players", { name: playerName() }, { once: true });
+  setIdentity(made);
+  showAccount();
+  return made;
+}
+
+/** Forget the player if the server no longer knows the token, so that the pages go on working. */
+export async function checkPlayer() {
+  const known = identity();
+  if (!known) return;
+  try {
+    const { id, name } = await get("/v1/players/me");
+    if (name !== known.name) setIdentity({ ...known, id, name });
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
+    localStorage.setItem(FORMER, JSON.stringify(known));
+    setIdentity(null);
+  }
+}
+
+/** Show the player's name in the bar; a click opens the dialog. */
+export function showAccount() {
+  const button = find("#account");
+  button.textContent = playerName();
+  button.setAttribute("aria-label", t("account.open", { name: playerName() }));
+  button.onclick = openDialog;
+  button.hidden = false;
+}
+
+function openDialog() {
+  const player = identity();
+  const fault = h("p", { class: "fault", role: "alert" });
+  const dialog = h("dialog", { class: "panel", "aria-labelledby": "account-title" }, [
+    h("h2", { id: "account-title" }, [t("account.title")]),
+    ...(player ? registered(player) : unregistered(fault)),
+    h("details", null, [h("summary", null, [t("account.recover")]), ...recovery(fault)]),
+    fault,
+    h("p", { class: "buttons" }, [
+      h("button", { type: "button", onclick: () => dialog.close() }, [t("close")]),
+    ]),
+  ]);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    showAccount();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function field(label, attributes) {
+  return h("label", { class: "field" }, [h("span", null, [label]), h("input", attributes)]);
+}
+
+function unregistered(fault) {
+  const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
+  const save = () => {
+    const value = name.querySelector("input")?.value.trim() ?? "";
+    fault.textContent = value ? "" : t("account.nameless");
+    if (!value) return;
+    localStorage.setItem(NAME, value);
+    name.closest("dialog")?.close();
+  };
+  return [
+    h("p", null, [t("account.new")]),
+    name,
+    h("p", null, [h("button", { type: "button", class: "main", onclick: save }, [t("account.save")])]),
+  ];
+}
+
+function registered(player) {
+  return [
+    h("p", null, [t("account.is", { name: player.name })]),
+    player.recovery
+      ? h("div", null, [
+          h("p", null, [t("account.code")]),
+          h("p", null, [h("code", { class: "code" }, [player.recovery])]),
+        ])
+      : h("p", { class: "quiet" }, [t("account.codeless")]),
+    h("p", null, [
+      h("button", { type: "button", class: "plain", onclick: leave }, [t("account.leave")]),
+    ]),
+  ];
+}
+
+/** Begin anew: the next game registers another player. The code shown before is the way back. */
+function leave() {
+  if (!confirm(t("account.leave.sure"))) return;
+  localStorage.setItem(FORMER, JSON.stringify(identity()));
+  setIdentity(null);
+  location.assign("/");
+}
+
+function recovery(fault) {
+  const code = field(t("account.recovery"), { autocomplete: "off", spellcheck: "false" });
+  const recover = async () => {
+    const value = code.querySelector("input")?.value.trim() ?? "";
+    try {
+      const { token } = await post("/v1/players/recover", { recovery: value }, { once: true });
+      setIdentity({ id: "", name: "", token, recovery: value });
+      await checkPlayer();
+      location.reload();
+    } catch (problem) {
+      fault.textContent = problem.message;
+    }
+  };
+  return [code, h("p", null, [h("button", { type: "button", onclick: recover }, [t("account.recover.do")])])];
+}
