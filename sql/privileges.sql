@@ -1,16 +1,16 @@
--- Who may do what. Run again after every change of the schema.
+-- Roles and privileges; applied again after every change of the schema.
 --
--- The owner is whoever runs the migrations: it owns the objects, and nothing of the application
--- connects as it. The others are made here where they are missing (a role belongs to the whole
--- server, not to one database); where the owner may not make roles, an administrator makes them.
+-- The owner is the role that runs the migrations; no process of the application connects as it. The
+-- other roles are created here if they are missing (a role belongs to the whole server, not to one
+-- database); if the owner may not create roles, an administrator creates them.
 --
 --   shithead_service   the API and the workers: reads, and executes the functions that write
 --   shithead_reader    figures and dashboards: public facts, no person, no secret
 --   shithead_auditor   checks every stream against its head: the exact bytes, no secret, no token
 --
--- shithead_service may log in and has no password: it can where the server trusts the way (the
--- embedded server's private socket) and nowhere else, until the owner sets a password. The
--- other two are groups; grant them to people.
+-- shithead_service may log in and has no password, so it can connect only over a trusted connection
+-- (the embedded server's private socket) until the owner sets a password. The other two are group
+-- roles, to be granted to administrators.
 
 DO $$
 DECLARE

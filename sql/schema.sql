@@ -1,12 +1,12 @@
--- The whole schema of this release, to be read from top to bottom.
+-- The whole schema of this release, for reading.
 --
--- Kept by hand beside the migrations; a test loads both into new databases and compares what came
--- of them. A database is made and brought forward by the migrations, never by this file.
+-- Maintained by hand beside the migrations; a test creates one database from each and compares the
+-- two. Databases are created and upgraded by the migrations only.
 --
 -- 1. Bookkeeping   2. The record   3. The directory   4. Functions   5. Privileges
 
 
--- bookkeeping: what has been applied to this database; made by the first migration of it.
+-- applied_migrations: the migrations applied to this database.
 CREATE TABLE applied_migrations (
     name        text         NOT NULL,  -- of the file, without its ending
     checksum    bytea        NOT NULL,  -- SHA-256 of the file
@@ -22,7 +22,7 @@ CREATE TABLE applied_files (
 );
 
 
--- The record itself: streams of events, what is kept beside a running game, what is told after a commit.
+-- The record: streams of events, data beside running games, and the outbox.
 --
 -- Every key starts with the stream, there is no sequence and no reference from one stream to
 -- another: an append touches rows of its own streams only, so streams can be partitioned or
@@ -47,7 +47,8 @@ CREATE TABLE events (
     CONSTRAINT events_seq_from_zero CHECK (seq >= 0)
 );
 
--- Streams that live on as bundles outside the database. Only what stands here may leave `events`.
+-- Archived streams: their events are in bundles outside the database. Only events of streams listed
+-- here may be deleted.
 CREATE TABLE archived (
     stream_id    uuid         NOT NULL,
     version      integer      NOT NULL,  -- of the whole stream
@@ -77,7 +78,7 @@ CREATE TABLE answers (
 );
 CREATE INDEX answers_by_age ON answers (created_at);
 
--- What has to be told after the commit; a row leaves when somebody has taken it on.
+-- Outbox: tasks that follow a commit; the process that takes a task deletes its row.
 CREATE TABLE outbox (
     stream_id   uuid         NOT NULL,
     version     integer      NOT NULL,  -- the stream's version after the commit
@@ -87,7 +88,7 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_by_age ON outbox (topic, created_at);
 
--- The record as JSON, for people with a SQL prompt; derived, never the truth.
+-- The events as JSON, for SQL sessions; derived from the bytes, which alone count.
 CREATE VIEW event_log AS
 SELECT
     e.stream_id,
@@ -101,7 +102,7 @@ WHERE s.kind = 'game';
 -- The directory: what lists, pages and the sweeper ask for without folding a stream.
 --
 -- `games`, `game_seats`, `tables` and `table_seats` are summaries, written by the append that
--- changes them. People are named here and nowhere in a stream, so that they can be erased.
+-- changes them. Names of players are stored here and in no stream, so that they can be erased.
 
 CREATE TABLE players (
     player_id      uuid         NOT NULL,
@@ -128,7 +129,7 @@ CREATE TABLE games (
     ruleset_id  text         NOT NULL,
     status      text         NOT NULL,
     version     integer      NOT NULL,
-    turn        integer,                -- seat; null where nobody alone is on turn
+    turn        integer,                -- seat; null if no single seat is on turn
     dealer      integer,                -- seat; null while it is not drawn
     created_at  timestamptz  NOT NULL,
     ended_at    timestamptz,
@@ -187,7 +188,7 @@ CREATE TABLE table_seats (
 CREATE INDEX table_seats_by_player ON table_seats (player_id) WHERE player_id IS NOT NULL;
 
 -- Moves that were refused, encrypted by the service: an attempt tells what is in a hand.
--- `arrival` is the place among those of the game; null where a release before 0009 kept it.
+-- `arrival` numbers the attempts of a game; null in rows from before migration 0009.
 CREATE TABLE refusals (
     game_id     uuid         NOT NULL,
     refusal_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
@@ -204,7 +205,7 @@ CREATE TABLE readings (
     game_id     uuid         NOT NULL,
     reading_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
     at          timestamptz  NOT NULL,
-    reader      uuid,                   -- player; null for whoever showed an invite and no token
+    reader      uuid,                   -- player; null for a caller with the invite and no token
     what        text         NOT NULL,
     version     integer,                -- of the game; null where none was noted
     CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id)
@@ -257,7 +258,7 @@ SELECT
 FROM tables t;
 
 
--- Disputes: summaries of their streams, and what is kept beside them.
+-- Disputes: summaries of their streams, texts, votes and findings.
 --
 -- Words and names stay out of the streams, so that they can be erased; what a stream says of
 -- them are commitments. The frozen evidence is the public bundle: it holds no secret.
@@ -270,12 +271,12 @@ CREATE TABLE disputes (
     accuser     uuid         NOT NULL,            -- player
     accused     uuid,                             -- player; null for a bot
     charge      text         NOT NULL,
-    verdict     text,                             -- of the ruling that stands
+    verdict     text,                             -- of the newest ruling
     opened_at   timestamptz  NOT NULL,
     found_at    integer      NOT NULL DEFAULT 0,  -- the game's version the findings are about
     wake_at     timestamptz,                      -- when silence leads to something
     move        integer,                          -- first event of the move; null in older rows
-    proven      boolean,                          -- the ruling that stands is against the server
+    proven      boolean,                          -- the newest ruling is against the server
     CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
     CONSTRAINT disputes_state_known CHECK (
         state IN ('open', 'voting', 'revealing', 'ruled', 'appealed', 'final')
@@ -308,7 +309,7 @@ CREATE TABLE dispute_texts (
 );
 CREATE INDEX dispute_texts_by_author ON dispute_texts (author);
 
--- The evidence as it was when the dispute was opened; its SHA-256 stands in the stream.
+-- The evidence as of the opening of the dispute; its SHA-256 is in the stream.
 CREATE TABLE dispute_bundles (
     dispute_id  uuid   NOT NULL,
     bundle      bytea  NOT NULL,
@@ -333,8 +334,7 @@ CREATE TABLE dispute_votes (
     CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
 );
 
--- People who never did anything. Doing something is what leaves a trace: a seat, a table, a
--- ruleset, a part in a dispute.
+-- Players who were never active: no seat, no table, no ruleset, no part in a dispute.
 CREATE VIEW unused_players AS
 SELECT p.player_id, p.created_at
 FROM players p
@@ -358,7 +358,7 @@ CREATE TABLE shuffled_decks (
     aborted     boolean      NOT NULL,
     deck        text         NOT NULL,  -- codes in order, with a space between
     dealt       integer      NOT NULL,  -- cards that left the deck in the deal
-    to_people   jsonb        NOT NULL,  -- positions dealt to seats of people
+    to_people   jsonb        NOT NULL,  -- positions dealt to seats of players
     ended_at    timestamptz  NOT NULL,
     CONSTRAINT shuffled_decks_pkey PRIMARY KEY (game_id)
 );
@@ -440,7 +440,7 @@ INSERT INTO log_heads (size, root, made_at) VALUES (0, sha256(''), now());
 
 -- The trail: what operators did with `shithead admin`. Rows are only ever added.
 --
--- People are numbers here, as everywhere but in `players`: who is erased there is erased here too.
+-- Players appear here by id only, so an erasure in `players` covers these rows too.
 
 CREATE TABLE trail (
     entry_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
@@ -458,15 +458,14 @@ CREATE INDEX trail_by_age ON trail (at DESC, entry_id DESC);
 CREATE INDEX refusals_by_age ON refusals (at);
 
 
--- append_events: the only door into the event store.
+-- append_events: write all changes of one command in one transaction; the only way to add events.
 --
--- Does everything one command changes, or nothing. Takes the versions the caller decided on; if
--- a stream has moved on, SQLSTATE SH409 says so (DETAIL: the stream and its version) and the
--- caller reads and decides again. If the request has been answered in the meantime, SH410.
+-- `expected` is the version at which the caller decided. SH409 if a stream has moved on (DETAIL:
+-- the stream and its version): the caller reads and decides again. SH410 if the request has been
+-- answered meanwhile.
 --
--- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream,
--- nor that it used up a quota (SH429) itself.
--- Streams come in the order of their ids, so that two commands cannot wait for each other.
+-- The answer is written first, so a repeated request gets SH410, never SH409 or SH429 because of
+-- its own first execution. Streams are locked in the order of their ids: no deadlock.
 --
 -- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
 --
@@ -521,11 +520,11 @@ BEGIN
 END
 $$;
 
--- try_append_events: append_events, with what ordinarily refuses it returned instead of raised.
+-- try_append_events: append_events, with its ordinary refusals returned instead of raised.
 --
--- Null once all is written. Else nothing is, and the answer is {"refused": SH409 (a stream moved
--- on), SH410 (the request has been answered) or SH401 (a person was erased), "detail": as raised}.
--- An error that is raised stands in the server's log; two players who move at once are none.
+-- Returns null after a commit; else {"refused": SH409 (a stream moved on), SH410 (the request has
+-- been answered) or SH401 (a player was erased), "detail": as raised}, with nothing written. A
+-- raised error would be logged by PostgreSQL, and two moves at the same time are no error.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -542,10 +541,10 @@ END
 $$;
 
 
--- append_stream: compare the version of one stream, add the lines, keep the summary row in step.
+-- append_stream: compare the version of one stream, add its lines, update its summary row.
 --
--- The lines are text in the argument and bytes in the table: nothing but their UTF-8 encoding
--- happens to them. The head is computed again, so a receipt can never name bytes not stored here.
+-- The lines are text in the argument and their UTF-8 bytes in the table. The head is computed
+-- again here, so a receipt can never name bytes that are not stored.
 --
 --   {stream, kind, expected, head (base64), lines: [text, at least one], summary: null or {…}}
 CREATE OR REPLACE FUNCTION append_stream(append jsonb) RETURNS void
@@ -592,11 +591,11 @@ END
 $$;
 
 
--- archive_stream: take a sealed game out of the database, leaving its head; for the owner.
+-- archive_stream: delete the events of a sealed game, leaving its head; for the owner only.
 --
--- `bundle_hash` is the SHA-256 of the bundle that serves its readers from now on; it holds the
--- refused moves as well. Returns how many events left. SH425 as long as the public log or the
--- statistics still have to read the game: they look for its events here.
+-- `bundle_hash` is the SHA-256 of the bundle that serves reads from now on, refused moves included.
+-- Returns the number of events deleted. SH425 while outbox rows for the public log or the
+-- statistics wait: both read the events here.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -612,7 +611,8 @@ BEGIN
         RAISE EXCEPTION 'there is no stream %', stream USING ERRCODE = 'SH400';
     END IF;
     IF EXISTS (SELECT FROM outbox o WHERE o.stream_id = stream) THEN
-        RAISE EXCEPTION 'of stream % something is still to be told', stream USING ERRCODE = 'SH425';
+        RAISE EXCEPTION 'stream % has outbox rows still to be processed', stream
+            USING ERRCODE = 'SH425';
     END IF;
     DELETE FROM events e WHERE e.stream_id = stream;
     GET DIAGNOSTICS removed = ROW_COUNT;
@@ -622,7 +622,7 @@ END
 $$;
 
 
--- check_archived: what is written into `archived` must be true, and the game over.
+-- check_archived: a row of `archived` must match the stream, and its game must be over.
 CREATE OR REPLACE FUNCTION check_archived() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -652,10 +652,10 @@ ALTER TABLE archived ENABLE ALWAYS TRIGGER archived_is_true;
 
 -- check_refusals: a seal of version 2 names all refused attempts that are recorded, no others.
 --
--- Called by append_events, which holds the row of the stream: nothing is recorded until it has
--- committed. The command says how many attempts the caller made the seal of; where there are
--- others by now, SH409 as for a version: read, and decide again. SH400 where a release that knows
--- only version 1 would end the game, which would make its record false for ever.
+-- Called by append_events, which holds the row lock of the stream, so no attempt is added until it
+-- has committed. `refused` is the number of attempts in the seal. SH409 if another number is
+-- stored: the caller reads and decides again. SH400 if a release that knows only version 1 would
+-- end the game without that number.
 CREATE OR REPLACE FUNCTION check_refusals(command jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -663,7 +663,7 @@ DECLARE
     game      uuid    := (command ->> 'forget')::uuid;
     counted   integer := (command ->> 'refused')::integer;
     second    boolean := (
-        SELECT right(convert_from(e.line, 'UTF8'), 7) = ',"v":2}'  -- canonical: `v` stands last
+        SELECT right(convert_from(e.line, 'UTF8'), 7) = ',"v":2}'  -- canonical: `v` is last
         FROM events e
         WHERE e.stream_id = game AND e.seq = 0
     );
@@ -710,10 +710,10 @@ AS $$
 $$;
 
 
--- come_back: a player takes the seat back from the bot that stood in; returns whether it held.
+-- come_back: give a seat back from the stand-in bot to its player; returns whether it took effect.
 --
--- Not an event, since nothing happened in the game; void where the game has moved on from
--- `seen`. What the sweeper does next changes with it.
+-- Not an event, because the game does not change. No effect if the game has moved on from version
+-- `seen`. Sets the next action of the sweeper as well.
 CREATE OR REPLACE FUNCTION come_back(
     game uuid, seen integer, seats jsonb, next_kind text, next_at timestamptz
 ) RETURNS boolean
@@ -727,10 +727,10 @@ AS $$
     SELECT EXISTS (SELECT FROM done)
 $$;
 
--- put_off: what was due in a game came to nothing; set what it waits for next.
+-- put_off: the due action of a game had no effect; set its next action and time.
 --
--- So at a first-come opening: every bot has tried, and none may open. Not an event, for nothing
--- happened; void where the game has moved on from `seen`. Returns whether it held.
+-- This happens at a first-come opening if no bot may open. Not an event, because the game does not
+-- change. No effect if the game has moved on from version `seen`. Returns whether it took effect.
 CREATE OR REPLACE FUNCTION put_off(
     game uuid, seen integer, next_kind text, next_at timestamptz
 ) RETURNS boolean
@@ -745,10 +745,10 @@ AS $$
 $$;
 
 
--- put_off_dispute: nothing is due in a dispute although its row says so; set when to look again.
+-- put_off_dispute: nothing is due in a dispute although its row says so; set the next check.
 --
--- So in a row from before the game was sealed, or of an earlier release. Void if the dispute has
--- moved on from `seen`. Returns whether it held.
+-- This happens for a row written before the game was sealed, or by an earlier release. No effect
+-- if the dispute has moved on from version `seen`. Returns whether it took effect.
 CREATE OR REPLACE FUNCTION put_off_dispute(
     its_dispute uuid, seen integer, next_at timestamptz
 ) RETURNS boolean
@@ -763,7 +763,7 @@ AS $$
 $$;
 
 
--- create_player: a new person; names need not be unique.
+-- create_player: add a player; names need not be unique.
 CREATE OR REPLACE FUNCTION create_player(
     player uuid, its_name text, token bytea, recovery bytea, at timestamptz
 ) RETURNS void
@@ -774,14 +774,14 @@ AS $$
 $$;
 
 
--- erase_player: forget who a person was; the number stays, so that their games still add up.
+-- erase_player: remove the personal data of a player; the id stays, because games refer to it.
 --
--- SH423 during a hand: an erased player in it could not go on. The row is locked first, and a
--- hand holds its players (hold_players) until its commit: the erasure or the deal comes first,
--- and the other one is refused.
+-- SH423 during a hand, which could not go on without the player. The row is locked first, and a
+-- deal locks its players (hold_players) until its commit: of erasure and deal the second one is
+-- refused.
 --
--- Their kept answers go too: only they could have asked for them again. So do their words in
--- disputes: the streams keep commitments, which say nothing once the salt is gone.
+-- The player's stored answers and texts in disputes are deleted too. The streams keep commitments
+-- to these texts, which reveal nothing without the salt.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -807,8 +807,8 @@ END
 $$;
 
 
--- hold_players: keep people from being erased until this commit: those who open a table, sit down
--- at one, are dealt to, or judge. A person who was erased already does nothing any more: SH401.
+-- hold_players: lock players against erasure until this commit, because they open a table, take a
+-- seat, are dealt cards, or become referees. SH401 if one was erased already.
 CREATE OR REPLACE FUNCTION hold_players(wanted uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -825,9 +825,9 @@ BEGIN
 END
 $$;
 
--- keep_answer: keep the answer to a request, or SH410 where it has one.
+-- keep_answer: store the answer to a request; SH410 if it has one.
 --
--- A concurrent twin waits here until the first has committed or failed.
+-- A concurrent repetition waits here until the first request has committed or failed.
 CREATE OR REPLACE FUNCTION keep_answer(answer jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -846,10 +846,9 @@ END
 $$;
 
 
--- keep_facts: keep what statistics need of a game, and take its row off the outbox.
+-- keep_facts: store the data of a game for statistics, and delete its outbox row.
 --
--- Both or neither; a second time changes nothing. `its_deck` is null where a game was aborted before
--- there was one.
+-- A repeated call changes nothing. `its_deck` is null if the game was aborted before the deal.
 CREATE OR REPLACE FUNCTION keep_facts(game uuid, its_deck jsonb, its_choices jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -883,10 +882,10 @@ AS $$
     )
 $$;
 
--- may_see_game: whether a person, or the holder of an invite, may see a hand of a private table.
+-- may_see_game: whether a player, or the holder of an invite, may see a hand of a private table.
 --
--- Those who sat in it, those who sit at its table now, the host, referees of disputes about it, and
--- the holders of the invite (by its SHA-256). Single calls have the same rule (access.py).
+-- True for its seats, the present seats of its table, the host, referees of disputes about it, and
+-- holders of the invite (by its SHA-256). access.py has the same rule for single calls.
 CREATE OR REPLACE FUNCTION may_see_game(viewer uuid, invite bytea, game uuid, its_table uuid)
 RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
@@ -914,7 +913,7 @@ AS $$
 $$;
 
 
--- note_act: add a line to the trail; for the owner.
+-- note_act: add a line to the operator log; for the owner only.
 CREATE OR REPLACE FUNCTION note_act(
     noted_at timestamptz, by_operator text, its_act text, its_target uuid, its_outcome text
 ) RETURNS void
@@ -925,10 +924,10 @@ AS $$
 $$;
 
 
--- open_stream: the first row of a stream, or SH409 where somebody else opened it first.
+-- open_stream: insert the row of a new stream; SH409 if it exists.
 --
--- A function of its own, since the handler of the unique violation costs a subtransaction that
--- an append to a stream already open does not need.
+-- A separate function, because the exception handler costs a subtransaction that an append to an
+-- existing stream does not need.
 CREATE OR REPLACE FUNCTION open_stream(stream uuid, its_kind text, reached integer, its_head bytea)
 RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
@@ -943,9 +942,9 @@ END
 $$;
 
 
--- purge_answers: forget answers given before a time, 10,000 at most; returns how many.
+-- purge_answers: delete answers stored before a time, at most 10,000; returns the number deleted.
 --
--- Whoever calls goes on until there are none: however many there are, no call takes long.
+-- The caller repeats the call until it returns 0, so that no single call takes long.
 CREATE OR REPLACE FUNCTION purge_answers(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -960,13 +959,13 @@ AS $$
 $$;
 
 
--- purge_players: erase people who registered before a time and never did anything, 1,000 at most.
+-- purge_players: erase at most 1,000 players who registered before a time and were never active.
 --
--- Returns how many; whoever calls goes on until there are none.
+-- Returns the number erased; the caller repeats the call until it returns 0.
 --
--- Somebody may do their first thing at this moment. Whoever is being held (hold_players) is left
--- alone, the others are locked and looked at once more: what was committed before is seen then,
--- and whatever comes later waits and finds the person erased.
+-- A player may become active at the same moment. Players locked by hold_players are skipped. The
+-- others are locked and checked again: an earlier commit is seen then, and a later one waits and
+-- gets SH401.
 CREATE OR REPLACE FUNCTION purge_players(before timestamptz, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -987,10 +986,10 @@ END
 $$;
 
 
--- purge_refusals: forget refused moves of games that were over before a time, 10,000 at most.
+-- purge_refusals: delete refused moves of games that were over before a time, at most 10,000.
 --
--- Returns how many; whoever calls goes on until there are none. Nothing was refused after the end
--- of its game, so the age of a row tells where to look.
+-- Returns the number deleted; the caller repeats the call until it returns 0. No move is refused
+-- after the end of its game, so only rows of that age are read.
 CREATE OR REPLACE FUNCTION purge_refusals(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -1009,11 +1008,11 @@ AS $$
 $$;
 
 
--- record_attempt: keep a refused move of a running game, encrypted by the caller.
+-- record_attempt: store a refused move of a running game, encrypted by the caller.
 --
--- Returns false, and keeps nothing, where the game is over or not there. The row of the stream is
--- held: the append that seals the game comes before, and this returns false, or it comes after,
--- and counts this attempt (see check_refusals). Only the first 200 of a seat are kept.
+-- Returns false, and stores nothing, if the game is over or unknown. The row of the stream is
+-- locked, so the append that seals the game either precedes, and this returns false, or follows and
+-- counts this attempt (see check_refusals). Only the first 200 of a seat are stored.
 CREATE OR REPLACE FUNCTION record_attempt(
     game uuid, attempt uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS boolean
@@ -1037,10 +1036,10 @@ END
 $$;
 
 
--- record_reading: note who read something not public; the same look again within a minute is one.
+-- record_reading: add a read of private data to the access log; a repetition within a minute is one.
 --
--- It is the same where the same reader asks for the same of a game that has not moved on: there
--- was nothing new to be seen. Without this a guest who polls would fill the disk.
+-- A repetition has the same reader and resource, and the game has not moved on. Without this rule a
+-- polling client would fill the disk.
 CREATE OR REPLACE FUNCTION record_reading(
     game uuid, read_at timestamptz, its_reader uuid, what_was_read text
 ) RETURNS void
@@ -1060,10 +1059,10 @@ AS $$
 $$;
 
 
--- record_refusal: keep a refused move, encrypted by the caller.
+-- record_refusal: store a refused move, encrypted by the caller.
 --
--- The first 200 of a seat in a game: they all go into its bundle, and whoever posts nonsense
--- without end must not make that larger than a reader takes.
+-- Only the first 200 of a seat are stored: all go into the game's bundle, which must stay small
+-- enough to be read.
 CREATE OR REPLACE FUNCTION record_refusal(
     game uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS void
@@ -1077,7 +1076,7 @@ AS $$
 $$;
 
 
--- recover_player: a new token for whoever kept the recovery code; returns the person, or null.
+-- recover_player: replace the token of the player with a recovery code; returns the player or null.
 CREATE OR REPLACE FUNCTION recover_player(recovery bytea, token bytea) RETURNS uuid
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -1087,11 +1086,11 @@ AS $$
 $$;
 
 
--- refuse_change: what was written stays; SQLSTATE SH403 to whoever tries, the owner included.
+-- refuse_change: trigger that refuses every change of a row with SH403, to the owner as well.
 --
--- The triggers are ENABLE ALWAYS: ordinary ones are passed by session_replication_role = replica.
--- Should `events` be partitioned one day, each partition needs its own trigger for TRUNCATE: one
--- on the parent does not see it.
+-- The triggers are ENABLE ALWAYS, because session_replication_role = replica skips ordinary ones. If
+-- `events` is ever partitioned, each partition needs its own TRUNCATE trigger: one on the parent does
+-- not fire.
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
@@ -1129,9 +1128,9 @@ CREATE OR REPLACE TRIGGER trail_never_changes BEFORE UPDATE OR DELETE OR TRUNCAT
 ALTER TABLE trail ENABLE ALWAYS TRIGGER trail_never_changes;
 
 
--- refuse_delete: an event may go only when its stream stands in `archived`, head and all.
+-- refuse_delete: an event may be deleted only if its stream is recorded in `archived`.
 --
--- There is no switch to forget in the wrong position: the record of the head is the permission.
+-- There is no switch that could be left open: the recorded head is the permission.
 CREATE OR REPLACE FUNCTION refuse_delete() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1148,11 +1147,10 @@ CREATE OR REPLACE TRIGGER events_never_go BEFORE DELETE ON events
     FOR EACH ROW EXECUTE FUNCTION refuse_delete();
 ALTER TABLE events ENABLE ALWAYS TRIGGER events_never_go;
 
--- refuse_over_quota: SH429 where a person has as many of something as they may; DETAIL names it.
+-- refuse_over_quota: SH429 if a player has reached a quota; DETAIL names it.
 --
--- Part of the write that adds one more. The person's row is locked first, so that of two writes
--- at the same moment the second counts what the first has added. The lock lets pass what only
--- holds the person (hold_players).
+-- Called in the transaction that adds one more. The player's row is locked first, so of two
+-- concurrent writes the second counts the first. The lock does not conflict with hold_players.
 --
 --   [{player, kind: tables|games|rulesets|disputes|new_disputes, most, since: null or time}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
@@ -1207,9 +1205,9 @@ END
 $$;
 
 
--- refuse_version: raise SH409, with the stream and where it stands now as JSON in DETAIL.
+-- refuse_version: raise SH409, with the stream and its present version as JSON in DETAIL.
 --
--- Version 0 in DETAIL: there is no such stream.
+-- Version 0 in DETAIL means that there is no such stream.
 CREATE OR REPLACE FUNCTION refuse_version(stream uuid, expected integer) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1227,7 +1225,7 @@ END
 $$;
 
 
--- rename_player: another name for a person, for the owner; returns whether there is such a person.
+-- rename_player: set the name of a player, for the owner only; returns whether the player exists.
 CREATE OR REPLACE FUNCTION rename_player(player uuid, new_name text) RETURNS boolean
 LANGUAGE sql SET search_path = public, pg_temp
 AS $$
@@ -1240,7 +1238,7 @@ AS $$
 $$;
 
 
--- rotate_token: a new token for a person, the old one ends; returns whether there is such a person.
+-- rotate_token: replace the token of a player; returns whether the player exists.
 CREATE OR REPLACE FUNCTION rotate_token(player uuid, token bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -1253,9 +1251,9 @@ AS $$
 $$;
 
 
--- save_ruleset: keep a ruleset under the hash of its settings; returns whether it is new.
+-- save_ruleset: store a ruleset under the hash of its settings; returns whether it is new.
 --
--- Whoever has the same settings accepted later finds the first one's name on them.
+-- If the same settings are stored already, the first name and owner stay.
 CREATE OR REPLACE FUNCTION save_ruleset(
     ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz
 ) RETURNS boolean
@@ -1271,9 +1269,9 @@ AS $$
     SELECT EXISTS (SELECT FROM done)
 $$;
 
--- save_ruleset_within: save_ruleset, for an owner who has fewer than `most`; else SH429.
+-- save_ruleset_within: save_ruleset for an owner with fewer than `most` rulesets; else SH429.
 --
--- A ruleset that is kept already costs nothing, whoever owns it.
+-- A ruleset that is stored already does not count against the quota.
 CREATE OR REPLACE FUNCTION save_ruleset_within(
     ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz, most integer
 ) RETURNS boolean
@@ -1365,7 +1363,7 @@ $$;
 -- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
 --
 -- The row is made by the first append with a summary; `seats` replaces all seats. Its players are
--- held: a hand is dealt to nobody who is erased at the same moment.
+-- locked (hold_players), so no hand is dealt to a player who is erased at the same moment.
 CREATE OR REPLACE FUNCTION summarise_game(game uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1404,8 +1402,8 @@ $$;
 
 -- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats. Whoever opens a
--- table or sits down at one is held, so as not to be erased meanwhile as somebody who never did.
+-- The row is made by the first append with a summary; `seats` replaces all seats. The players
+-- of its seats and its host are locked (hold_players) against a concurrent purge_players.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1443,14 +1441,13 @@ END
 $$;
 
 
--- append_log: the only door into the public log; leaves, tiles and head together, or nothing.
+-- append_log: add leaves, tiles and head to the public log in one transaction; the only way to do so.
 --
--- Takes the size the caller built on. If the tree has grown, SQLSTATE SH409 says so (DETAIL: its
--- size), nothing is written, and the caller reads and builds again. The lock makes two callers
--- wait for each other here instead of failing on a key; the comparison decides.
+-- `size` is the size of the tree on which the caller built. SH409 if the tree has grown (DETAIL:
+-- its size): the caller reads and builds again. The lock serialises callers.
 --
--- The outbox rows that asked for the leaves go in the same transaction: a crash loses no leaf and
--- doubles none. The hashes of leaves are made here, from the bytes that are stored.
+-- The outbox rows that requested the leaves are deleted in the same transaction, so a crash loses
+-- no leaf and doubles none. The hashes of leaves are computed here from the stored bytes.
 --
 --   {"size", "root" (base64), "at", "leaves": [{game, version, data: text}],
 --    "hashes": [{level from 1, position, hash (base64)}], "done": [{stream, version}]}
@@ -1509,7 +1506,7 @@ END
 $$;
 
 
--- keep_cosignature: what a witness answered to a checkpoint; the first answer of each stays.
+-- keep_cosignature: store a witness's cosignature of a checkpoint; the first one stays.
 CREATE OR REPLACE FUNCTION keep_cosignature(of_size bigint, by_witness text, signed text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -1527,10 +1524,10 @@ END
 $$;
 
 
--- The public log only grows: the triggers that say so, with refuse_change from its own file.
+-- Append-only triggers of the public log; they use refuse_change.
 --
--- A head may be signed, and signed again; nothing else about it changes, its signature included:
--- what was published once is not taken back.
+-- A head may get a signature, and later more; nothing else of it changes, and no signature is
+-- removed.
 CREATE OR REPLACE FUNCTION refuse_log_change() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
@@ -1565,10 +1562,10 @@ CREATE OR REPLACE TRIGGER log_cosignatures_never_change
 ALTER TABLE log_cosignatures ENABLE ALWAYS TRIGGER log_cosignatures_never_change;
 
 
--- sign_log_head: keep the signed checkpoint of a tree that is here; returns whether it is.
+-- sign_log_head: store the signed checkpoint of a known tree; returns whether the tree is known.
 --
--- A constraint of the table compares the note with the tree. A later note of the same tree has more
--- signatures, as when the log's key changes.
+-- A table constraint compares the note with the tree. A later note of the same tree has more
+-- signatures, for example after a key rotation.
 CREATE OR REPLACE FUNCTION sign_log_head(of_size bigint, signed bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -1579,19 +1576,19 @@ END
 $$;
 
 
--- Who may do what. Run again after every change of the schema.
+-- Roles and privileges; applied again after every change of the schema.
 --
--- The owner is whoever runs the migrations: it owns the objects, and nothing of the application
--- connects as it. The others are made here where they are missing (a role belongs to the whole
--- server, not to one database); where the owner may not make roles, an administrator makes them.
+-- The owner is the role that runs the migrations; no process of the application connects as it. The
+-- other roles are created here if they are missing (a role belongs to the whole server, not to one
+-- database); if the owner may not create roles, an administrator creates them.
 --
 --   shithead_service   the API and the workers: reads, and executes the functions that write
 --   shithead_reader    figures and dashboards: public facts, no person, no secret
 --   shithead_auditor   checks every stream against its head: the exact bytes, no secret, no token
 --
--- shithead_service may log in and has no password: it can where the server trusts the way (the
--- embedded server's private socket) and nowhere else, until the owner sets a password. The
--- other two are groups; grant them to people.
+-- shithead_service may log in and has no password, so it can connect only over a trusted connection
+-- (the embedded server's private socket) until the owner sets a password. The other two are group
+-- roles, to be granted to administrators.
 
 DO $$
 DECLARE

@@ -35,7 +35,7 @@ def long_hand(services: Services, players: Sequence[Player], *, actions: int = A
     """
     Store a running hand with so many actions between players, and return its id.
 
-    Each seat takes the pile wherever the rules let it, so that nobody gets rid of cards.
+    Each seat takes the pile whenever the rules allow it, so no seat goes out.
     The events are those that the same moves over HTTP would have written, stored in one commit.
     """
     for _ in range(TRIES):

@@ -26,7 +26,7 @@ def pile(url: str, count: int) -> int:
     Store `count` finished games more at `url`, the owner's, and return the bytes then stored.
 
     The copies have the bytes of the game they were made from, under ids that do not fit them: they
-    fill tables and indexes, and nobody may read them.
+    fill tables and indexes, and no caller may read them.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(

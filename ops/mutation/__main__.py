@@ -38,7 +38,7 @@ RULES = (
 TESTS = ["tests/rules", "tests/unit/domain"]
 COUNTED = ["tests/rules/test_lines.py", "tests/golden/test_samples.py"]
 LEFT_OUT = ["tests/rules/test_properties.py", "tests/rules/test_lines.py"]
-# Nobody reads why a test failed: plain assertions and tracebacks cost a tenth.
+# The reason of a failure is not read: plain assertions and tracebacks cost a tenth.
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
 
 

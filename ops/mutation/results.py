@@ -56,7 +56,7 @@ def read(path: Path) -> list[Line]:
 
 
 def unexplained(path: Path) -> list[Line]:
-    """Return the survivors that nobody has explained."""
+    """Return the survivors without an explanation."""
     return [line for line in _survivors(path) if line.key not in _explained()]
 
 

@@ -124,7 +124,7 @@ def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
     """
     Return a card's path through the game, as api.md, section 6, has it.
 
-    Seqs count events, so a stretch holds from the event that brought the card
+    Seqs count events, so a stretch begins with the event that moved the card
     there to the last one before it went on. Before the seal `viewer` is a seat,
     or None for the public: it is told the stretches that everybody could follow
     and those in which the seat itself saw the card. The seal publishes all cards

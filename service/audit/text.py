@@ -49,7 +49,7 @@ def decision_text(
     if found["saw"] is not None:
         lines += ["", "saw", *_saw(found["saw"], found["seat"])]
     if unknown is not None and found["saw"] is not None and found["legal"] is None:
-        lines += ["", "legal", "  not to be told: it depends on the hand, which is not known"]
+        lines += ["", "legal", "  unknown: they depend on the hand, which is hidden"]
     lines += _section("legal", found["legal"], _legal)
     lines += _section("not legal", found["not_legal"], _not_legal)
     if found["did"] is not None:

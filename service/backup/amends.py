@@ -12,7 +12,7 @@ import psycopg
 
 from service.store.database import query
 
-NOBODY: Final[Mapping[UUID, datetime]] = MappingProxyType({})
+NO_ERASURES: Final[Mapping[UUID, datetime]] = MappingProxyType({})
 
 
 class Amends:
@@ -24,7 +24,7 @@ class Amends:
     """
 
     def __init__(
-        self, *, end_tokens: bool = False, erased: Mapping[UUID, datetime] = NOBODY
+        self, *, end_tokens: bool = False, erased: Mapping[UUID, datetime] = NO_ERASURES
     ) -> None:
         self._end_tokens = end_tokens
         self._erased = erased

@@ -222,7 +222,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def described(manifest: Manifest) -> dict[str, Any]:
-    """Return what people and programs are told of a backup."""
+    """Return the description of a backup, for people and programs."""
     return {
         "made_at": manifest.made_at,
         "engine": manifest.engine,

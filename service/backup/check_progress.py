@@ -13,7 +13,7 @@ from service.atomic_files import write_whole
 from service.shx.tlog.tiles import EMPTY, Edge
 
 MOST_FAULTS: Final = 1000
-"""That are listed; of the others it is told how many. A lost folder is one fault a game."""
+"""Number of faults listed; of the rest the count is shown. A lost folder is one fault a game."""
 
 _FORMAT: Final = 1
 _BEFORE_ALL: Final = UUID(int=0)

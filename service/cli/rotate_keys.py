@@ -47,7 +47,7 @@ def rotate_keys(key_file: Path, only: str | None, overlap: float, *, new: bool) 
 
     --new creates a key file where none exists. Use it only if every copy of the old file
     is lost: the hidden cards of running games can then never be decrypted, and the new
-    signatures cannot be told from a stranger's. A service whose database has games refuses
+    signatures cannot be distinguished from a stranger's. A service whose database has games refuses
     to start without its key file. Start it once with SHITHEAD_KEYS_CHECK=off, until it has
     dealt a game and signed a checkpoint.
 

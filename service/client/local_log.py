@@ -68,7 +68,7 @@ class Seen:
         """
         Raise where the server shows an older game than it has shown.
 
-        Whoever signed on it would sign a second history of what was already played.
+        A move signed on top of it would sign a second history.
         """
         if version < self.version:
             raise Contradicted(

@@ -107,7 +107,7 @@ class Player:
 
     def next_game(self, table: Mapping[str, Any], *, after: str | None = None) -> UUID:
         """
-        Return the hand that is played, waiting for players, and dealing where nobody does.
+        Return the hand that is played, waiting for players, and dealing if no other seat does.
 
         `after` is the hand that is over.
         """

@@ -41,7 +41,7 @@ class PublicLog:
         """
         Return the proof that the log has the last leaf of a game; of just `version` if given.
 
-        The data of the leaf comes along as extra data: whoever checks hashes it.
+        The data of the leaf is added as extra data: a reader who checks it hashes it.
         """
         published = self._store.published()
         if published is None:
@@ -94,7 +94,7 @@ class SignedHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A head of a game that is to become a leaf; `head` None where nobody can know it any more."""
+    """A head of a game that is to become a leaf; `head` is None if it is unknown."""
 
     game: UUID
     version: int

@@ -192,7 +192,7 @@ RECENT: Final = timedelta(days=30)
 """For so long after its last leaf a finished game is remembered, and a private one."""
 
 MOST_FINDINGS: Final = 1000
-"""Kept, so that none is told twice; that there were more is all that is known of the rest."""
+"""Most findings remembered, so that none is reported twice; the rest is shown as "more"."""
 
 
 def forget(games: Games, *, pending: Collection[str], now: datetime, remember: timedelta) -> None:

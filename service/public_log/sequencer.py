@@ -276,8 +276,8 @@ class Sequencer:
         if size and self._memory.place is not None and self._remembered() is None:
             raise LogBroken(
                 f"{self._memory.place} is not there, and the public log has {size} signed leaves: "
-                "without it nobody here knows whether more were signed; put it back, or put "
-                "there the newest checkpoint that anybody has"
+                "so it is unknown whether more were signed; put it back, or put "
+                "the newest known checkpoint there"
             )
         if not self._witnesses:
             return

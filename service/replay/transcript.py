@@ -20,7 +20,7 @@ MARK: Final = "!     "
 """What stands before a line that speaks against the log."""
 
 Marks = Mapping[int, Sequence[str]]
-"""What is said against events, by seq."""
+"""Objections to events, by seq."""
 
 NOTHING_AGAINST_IT: Final[Marks] = MappingProxyType({})
 

@@ -265,7 +265,7 @@ def _within(gen: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any
 
 
 def _give_up(connection: _Connection) -> None:
-    """Tell the server, if it hears, that nobody waits any more, and hang up."""
+    """Cancel the statement on the server, if it can be reached, and close the connection."""
     with contextlib.suppress(psycopg.Error):
         connection.cancel_safe(timeout=CANCEL_SECONDS)
     connection.close()

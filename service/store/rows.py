@@ -135,7 +135,7 @@ class Reading:
 
     id: UUID
     at: datetime
-    reader: UUID | None  # None for whoever held the invite and no token
+    reader: UUID | None  # None for a caller with the invite and no token
     what: str
 
 

@@ -135,7 +135,7 @@ class Zones:
         return position
 
     def _reveal(self, position: int, card: str) -> None:
-        """Learn which card lies at a position, or hold what is said against what is known."""
+        """Record the card at a position, or compare it with the card known there."""
         if self.deck[position] == UNKNOWN:
             if card in self.placed or card in self.opened:
                 raise Misplaced(f"{card} lies elsewhere")

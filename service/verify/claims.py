@@ -28,7 +28,7 @@ class Claim(StrEnum):
 
 
 CLAIMS: Final[Mapping[Claim, str]] = {
-    Claim.DECK: "the deck was fixed before play, and nobody steered it",
+    Claim.DECK: "the deck was fixed before play, and no party steered it",
     Claim.HISTORY: "this is the history that was played",
     Claim.ACTIONS: "every action was legal, and every card is accounted for",
 }
@@ -104,7 +104,7 @@ def claims_against(findings: Sequence[Finding], unheld: Unheld | None = None) ->
 
 
 _UNSHOWN_DEAL: Final = "not shown: that the cards were dealt as the deck lay"
-_IDLE: Final = "what was brought proves nothing, for or against"
+_IDLE: Final = "the evidence given proves nothing, for or against"
 
 
 def _standing(claim: Claim, findings: Sequence[Finding], basis: Basis) -> Standing:
@@ -124,7 +124,7 @@ def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Re
         return Result.MISSING, f"nothing against it{far}" if seen else "nothing was seen of it"
     lacking = [f.check for f in findings if f.check in _NEEDED[claim] and _is_missing(f)]
     if lacking:
-        said = f"nothing against it so far; not to be told yet: {', '.join(lacking)}"
+        said = f"nothing against it so far; not checked yet: {', '.join(lacking)}"
         return Result.MISSING, said
     doubt = _doubt(claim, findings, basis)
     if doubt is not None:

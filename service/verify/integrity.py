@@ -41,7 +41,7 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
 
 
 def _check_profile(log: Log, bundle: Bundle) -> None:
-    """A seat's bundle is of a seat that there is; else nobody could be shown what it saw."""
+    """A seat's bundle names an existing seat."""
     _, _, seat = (bundle.profile or "").partition("-")
     if seat and log.begins and int(seat) >= log.seats:
         raise Failed(0, f"the manifest is of seat {seat}, and there are {log.seats}")

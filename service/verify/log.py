@@ -205,7 +205,7 @@ def _whole(events: Sequence[Mapping[str, Any]]) -> int:
     """
     Return how many events there are before a move that an unreadable line may have cut in two.
 
-    What is missing of it stands in that line: nobody broke a rule by it.
+    The rest of the move stands in that line, so no rule was broken.
     """
     moves, broken = moves_of(events)
     if broken is None:

@@ -24,7 +24,7 @@ class Trust:
         """
         Return in words which events only keys out of their time signed, None where there is none.
 
-        Of each key the first such event is told, and how many more there are.
+        For each key the first such event is named, and the number of the others.
 
         Nothing fails by it: the last head of a game can be fetched and signed years
         later, and dates are the operator's word. But a key that is younger than what it
@@ -56,7 +56,7 @@ def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
     It was the newest until the next event; the last one for as long as anybody asks.
     """
     if seq > log.end:
-        return None  # its line cannot be read: nobody knows when that was
+        return None  # its line cannot be read, so its time is unknown
     name = f"key {key.verifier.key_id.hex()}"
     made, following = log.events[seq]["at"], log.events[min(seq + 1, log.end)]["at"]
     if _after(key.since, following):
@@ -205,7 +205,7 @@ def _contradiction(log: Log, held: _Held, agreed: int | None, signed: Sequence[i
         said = f"{held.name} names another history than this one; {_changed(seq, agreed)}"
     if not held.signers:
         unsure = (
-            " (no key that was given signed it, so nobody knows who signed it: it contradicts"
+            " (no key given here signed it, so its signer is unknown: it contradicts"
             " this log if it is the server's, which is not shown)"
         )
         return Failed(min(seq, last), said + unsure, weight=Weight.UNSIGNED)
@@ -227,8 +227,8 @@ def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
     """
     Return who can have made two histories.
 
-    A log by itself is signed by nobody, so a note shows only that the server had another
-    one. Where the same key signed this one as well, nobody else can have made both.
+    A log by itself carries no signature, so a note shows only that the server had another
+    one. If the same key signed this one as well, its holder made both.
     """
     good = f"{_good(signers)}: the house itself signed that other history"
     if both:

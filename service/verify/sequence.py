@@ -119,7 +119,7 @@ def _distinct(log: Log, others: Iterable[Log]) -> list[Log]:
     Return one log a game, the longest where several agree.
 
     Two logs of one game that part are the plainest sign of a server that tells
-    different people different things. Where `log` is one of them, that is told first.
+    different readers different histories. A contradiction with `log` itself comes first.
     """
     every = [log, *(other for other in others if other.heads)]
     parted = [pair for pair in combinations(every, 2) if _parting(*pair) is not None]

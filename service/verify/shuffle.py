@@ -16,10 +16,10 @@ States = Sequence[Mapping[str, Any]]
 _ADDED: Final[Mapping[str, str]] = {
     "value": (
         "seat {} added a value in one step: no player alone could choose the deck;"
-        " the house could, together with whoever sent last"
+        " the house could, together with the seat that sent last"
     ),
     "commit": (
-        "seat {} bound itself to a value before it showed it: nobody could choose the deck"
+        "seat {} bound itself to a value before it showed it: no party could choose the deck"
         " without this seat, not even the house together with all others"
     ),
 }
@@ -36,8 +36,8 @@ def doubt_on_the_seed(states: States) -> str | None:
     """
     Return in words what is not shown of the choice of the seed, None where nothing is left.
 
-    The deck is fixed before play in any case; that nobody liked it before it was fixed
-    follows only from a player who was bound to a value that nobody else knew.
+    The deck is fixed before play in any case; that no party chose it
+    follows only from a player who was bound to a value unknown to all others.
     """
     modes = {state["mode"] for state in states if state["state"] == "revealed"}
     if "commit" in modes:

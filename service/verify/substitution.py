@@ -54,7 +54,7 @@ class Unheld:
     seq: int
     seat: int
     card: str
-    unseen: bool  # it lay where nobody could see it, so another deal may be behind it
+    unseen: bool  # it lay where no seat could see it, so another deal may be behind it
     substitutions: tuple[Substitution, ...] = ()  # each by itself explains all that follows
     tried: bool = False  # other deals were tried, as can be once the deck is known
     whole: bool = False  # and that with every card that the seat was given

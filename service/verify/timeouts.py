@@ -62,7 +62,7 @@ class Turns:
         if not swapping and not first_come and game.turn != move.seat:
             raise Failed(move.first, f"it is not the turn of seat {move.seat}", rule)
         if not swapping and first_come and not hidden and default_opener(game) != move.seat:
-            raise Failed(move.first, "another seat opens when nobody comes", rule)
+            raise Failed(move.first, "another seat opens after the opening time-out", rule)
         allowed = self.clock.swap_seconds if swapping else self.clock.turn_seconds
         had = parse_time(at) - parse_time(self.since[move.seat])
         if had.total_seconds() < allowed:
@@ -86,7 +86,7 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
             _check_silence(game, abort.seat, seq)
         case AbortCause.LEFT:
             if abort.seat is None:
-                raise Failed(seq, "aborted because somebody left, and nobody is named")
+                raise Failed(seq, "aborted because a player left, and no seat is named")
             if game.setup.seats[abort.seat].kind == "bot":
                 raise Failed(seq, f"seat {abort.seat} is a bot, which does not leave")
             if game.status is not Status.SHUFFLING:

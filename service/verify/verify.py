@@ -180,7 +180,7 @@ def _unheld(log: Log, findings: Sequence[Finding]) -> Unheld | None:
     """Return the card behind a failed `custody` that its player did not hold, if one is."""
     try:
         return unheld_of(log) if _failed(findings, Check.CUSTODY) else None
-    except Exception:  # noqa: BLE001 - malformed content was told by the check itself
+    except Exception:  # noqa: BLE001 - the check itself has reported malformed content
         return None
 
 

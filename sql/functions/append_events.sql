@@ -1,12 +1,11 @@
--- append_events: the only door into the event store.
+-- append_events: write all changes of one command in one transaction; the only way to add events.
 --
--- Does everything one command changes, or nothing. Takes the versions the caller decided on; if
--- a stream has moved on, SQLSTATE SH409 says so (DETAIL: the stream and its version) and the
--- caller reads and decides again. If the request has been answered in the meantime, SH410.
+-- `expected` is the version at which the caller decided. SH409 if a stream has moved on (DETAIL:
+-- the stream and its version): the caller reads and decides again. SH410 if the request has been
+-- answered meanwhile.
 --
--- The answer goes first: a doubled request is told SH410, not that its own twin moved the stream,
--- nor that it used up a quota (SH429) itself.
--- Streams come in the order of their ids, so that two commands cannot wait for each other.
+-- The answer is written first, so a repeated request gets SH410, never SH409 or SH429 because of
+-- its own first execution. Streams are locked in the order of their ids: no deadlock.
 --
 -- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
 --

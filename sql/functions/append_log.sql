@@ -1,11 +1,10 @@
--- append_log: the only door into the public log; leaves, tiles and head together, or nothing.
+-- append_log: add leaves, tiles and head to the public log in one transaction; the only way to do so.
 --
--- Takes the size the caller built on. If the tree has grown, SQLSTATE SH409 says so (DETAIL: its
--- size), nothing is written, and the caller reads and builds again. The lock makes two callers
--- wait for each other here instead of failing on a key; the comparison decides.
+-- `size` is the size of the tree on which the caller built. SH409 if the tree has grown (DETAIL:
+-- its size): the caller reads and builds again. The lock serialises callers.
 --
--- The outbox rows that asked for the leaves go in the same transaction: a crash loses no leaf and
--- doubles none. The hashes of leaves are made here, from the bytes that are stored.
+-- The outbox rows that requested the leaves are deleted in the same transaction, so a crash loses
+-- no leaf and doubles none. The hashes of leaves are computed here from the stored bytes.
 --
 --   {"size", "root" (base64), "at", "leaves": [{game, version, data: text}],
 --    "hashes": [{level from 1, position, hash (base64)}], "done": [{stream, version}]}

@@ -1,7 +1,7 @@
--- append_stream: compare the version of one stream, add the lines, keep the summary row in step.
+-- append_stream: compare the version of one stream, add its lines, update its summary row.
 --
--- The lines are text in the argument and bytes in the table: nothing but their UTF-8 encoding
--- happens to them. The head is computed again, so a receipt can never name bytes not stored here.
+-- The lines are text in the argument and their UTF-8 bytes in the table. The head is computed
+-- again here, so a receipt can never name bytes that are not stored.
 --
 --   {stream, kind, expected, head (base64), lines: [text, at least one], summary: null or {…}}
 CREATE OR REPLACE FUNCTION append_stream(append jsonb) RETURNS void

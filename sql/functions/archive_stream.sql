@@ -1,8 +1,8 @@
--- archive_stream: take a sealed game out of the database, leaving its head; for the owner.
+-- archive_stream: delete the events of a sealed game, leaving its head; for the owner only.
 --
--- `bundle_hash` is the SHA-256 of the bundle that serves its readers from now on; it holds the
--- refused moves as well. Returns how many events left. SH425 as long as the public log or the
--- statistics still have to read the game: they look for its events here.
+-- `bundle_hash` is the SHA-256 of the bundle that serves reads from now on, refused moves included.
+-- Returns the number of events deleted. SH425 while outbox rows for the public log or the
+-- statistics wait: both read the events here.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -18,7 +18,8 @@ BEGIN
         RAISE EXCEPTION 'there is no stream %', stream USING ERRCODE = 'SH400';
     END IF;
     IF EXISTS (SELECT FROM outbox o WHERE o.stream_id = stream) THEN
-        RAISE EXCEPTION 'of stream % something is still to be told', stream USING ERRCODE = 'SH425';
+        RAISE EXCEPTION 'stream % has outbox rows still to be processed', stream
+            USING ERRCODE = 'SH425';
     END IF;
     DELETE FROM events e WHERE e.stream_id = stream;
     GET DIAGNOSTICS removed = ROW_COUNT;

@@ -1,4 +1,4 @@
--- check_archived: what is written into `archived` must be true, and the game over.
+-- check_archived: a row of `archived` must match the stream, and its game must be over.
 CREATE OR REPLACE FUNCTION check_archived() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,9 +1,9 @@
 -- check_refusals: a seal of version 2 names all refused attempts that are recorded, no others.
 --
--- Called by append_events, which holds the row of the stream: nothing is recorded until it has
--- committed. The command says how many attempts the caller made the seal of; where there are
--- others by now, SH409 as for a version: read, and decide again. SH400 where a release that knows
--- only version 1 would end the game, which would make its record false for ever.
+-- Called by append_events, which holds the row lock of the stream, so no attempt is added until it
+-- has committed. `refused` is the number of attempts in the seal. SH409 if another number is
+-- stored: the caller reads and decides again. SH400 if a release that knows only version 1 would
+-- end the game without that number.
 CREATE OR REPLACE FUNCTION check_refusals(command jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -11,7 +11,7 @@ DECLARE
     game      uuid    := (command ->> 'forget')::uuid;
     counted   integer := (command ->> 'refused')::integer;
     second    boolean := (
-        SELECT right(convert_from(e.line, 'UTF8'), 7) = ',"v":2}'  -- canonical: `v` stands last
+        SELECT right(convert_from(e.line, 'UTF8'), 7) = ',"v":2}'  -- canonical: `v` is last
         FROM events e
         WHERE e.stream_id = game AND e.seq = 0
     );

@@ -1,7 +1,7 @@
--- come_back: a player takes the seat back from the bot that stood in; returns whether it held.
+-- come_back: give a seat back from the stand-in bot to its player; returns whether it took effect.
 --
--- Not an event, since nothing happened in the game; void where the game has moved on from
--- `seen`. What the sweeper does next changes with it.
+-- Not an event, because the game does not change. No effect if the game has moved on from version
+-- `seen`. Sets the next action of the sweeper as well.
 CREATE OR REPLACE FUNCTION come_back(
     game uuid, seen integer, seats jsonb, next_kind text, next_at timestamptz
 ) RETURNS boolean

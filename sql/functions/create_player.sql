@@ -1,4 +1,4 @@
--- create_player: a new person; names need not be unique.
+-- create_player: add a player; names need not be unique.
 CREATE OR REPLACE FUNCTION create_player(
     player uuid, its_name text, token bytea, recovery bytea, at timestamptz
 ) RETURNS void

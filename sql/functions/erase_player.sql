@@ -1,11 +1,11 @@
--- erase_player: forget who a person was; the number stays, so that their games still add up.
+-- erase_player: remove the personal data of a player; the id stays, because games refer to it.
 --
--- SH423 during a hand: an erased player in it could not go on. The row is locked first, and a
--- hand holds its players (hold_players) until its commit: the erasure or the deal comes first,
--- and the other one is refused.
+-- SH423 during a hand, which could not go on without the player. The row is locked first, and a
+-- deal locks its players (hold_players) until its commit: of erasure and deal the second one is
+-- refused.
 --
--- Their kept answers go too: only they could have asked for them again. So do their words in
--- disputes: the streams keep commitments, which say nothing once the salt is gone.
+-- The player's stored answers and texts in disputes are deleted too. The streams keep commitments
+-- to these texts, which reveal nothing without the salt.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,5 +1,5 @@
--- hold_players: keep people from being erased until this commit: those who open a table, sit down
--- at one, are dealt to, or judge. A person who was erased already does nothing any more: SH401.
+-- hold_players: lock players against erasure until this commit, because they open a table, take a
+-- seat, are dealt cards, or become referees. SH401 if one was erased already.
 CREATE OR REPLACE FUNCTION hold_players(wanted uuid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

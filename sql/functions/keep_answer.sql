@@ -1,6 +1,6 @@
--- keep_answer: keep the answer to a request, or SH410 where it has one.
+-- keep_answer: store the answer to a request; SH410 if it has one.
 --
--- A concurrent twin waits here until the first has committed or failed.
+-- A concurrent repetition waits here until the first request has committed or failed.
 CREATE OR REPLACE FUNCTION keep_answer(answer jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,4 @@
--- keep_cosignature: what a witness answered to a checkpoint; the first answer of each stays.
+-- keep_cosignature: store a witness's cosignature of a checkpoint; the first one stays.
 CREATE OR REPLACE FUNCTION keep_cosignature(of_size bigint, by_witness text, signed text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp

@@ -1,7 +1,6 @@
--- keep_facts: keep what statistics need of a game, and take its row off the outbox.
+-- keep_facts: store the data of a game for statistics, and delete its outbox row.
 --
--- Both or neither; a second time changes nothing. `its_deck` is null where a game was aborted before
--- there was one.
+-- A repeated call changes nothing. `its_deck` is null if the game was aborted before the deal.
 CREATE OR REPLACE FUNCTION keep_facts(game uuid, its_deck jsonb, its_choices jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,4 @@
--- note_act: add a line to the trail; for the owner.
+-- note_act: add a line to the operator log; for the owner only.
 CREATE OR REPLACE FUNCTION note_act(
     noted_at timestamptz, by_operator text, its_act text, its_target uuid, its_outcome text
 ) RETURNS void

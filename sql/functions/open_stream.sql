@@ -1,7 +1,7 @@
--- open_stream: the first row of a stream, or SH409 where somebody else opened it first.
+-- open_stream: insert the row of a new stream; SH409 if it exists.
 --
--- A function of its own, since the handler of the unique violation costs a subtransaction that
--- an append to a stream already open does not need.
+-- A separate function, because the exception handler costs a subtransaction that an append to an
+-- existing stream does not need.
 CREATE OR REPLACE FUNCTION open_stream(stream uuid, its_kind text, reached integer, its_head bytea)
 RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp

@@ -1,6 +1,6 @@
--- purge_answers: forget answers given before a time, 10,000 at most; returns how many.
+-- purge_answers: delete answers stored before a time, at most 10,000; returns the number deleted.
 --
--- Whoever calls goes on until there are none: however many there are, no call takes long.
+-- The caller repeats the call until it returns 0, so that no single call takes long.
 CREATE OR REPLACE FUNCTION purge_answers(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,10 +1,10 @@
--- purge_players: erase people who registered before a time and never did anything, 1,000 at most.
+-- purge_players: erase at most 1,000 players who registered before a time and were never active.
 --
--- Returns how many; whoever calls goes on until there are none.
+-- Returns the number erased; the caller repeats the call until it returns 0.
 --
--- Somebody may do their first thing at this moment. Whoever is being held (hold_players) is left
--- alone, the others are locked and looked at once more: what was committed before is seen then,
--- and whatever comes later waits and finds the person erased.
+-- A player may become active at the same moment. Players locked by hold_players are skipped. The
+-- others are locked and checked again: an earlier commit is seen then, and a later one waits and
+-- gets SH401.
 CREATE OR REPLACE FUNCTION purge_players(before timestamptz, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,7 +1,7 @@
--- purge_refusals: forget refused moves of games that were over before a time, 10,000 at most.
+-- purge_refusals: delete refused moves of games that were over before a time, at most 10,000.
 --
--- Returns how many; whoever calls goes on until there are none. Nothing was refused after the end
--- of its game, so the age of a row tells where to look.
+-- Returns the number deleted; the caller repeats the call until it returns 0. No move is refused
+-- after the end of its game, so only rows of that age are read.
 CREATE OR REPLACE FUNCTION purge_refusals(before timestamptz) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

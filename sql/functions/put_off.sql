@@ -1,7 +1,7 @@
--- put_off: what was due in a game came to nothing; set what it waits for next.
+-- put_off: the due action of a game had no effect; set its next action and time.
 --
--- So at a first-come opening: every bot has tried, and none may open. Not an event, for nothing
--- happened; void where the game has moved on from `seen`. Returns whether it held.
+-- This happens at a first-come opening if no bot may open. Not an event, because the game does not
+-- change. No effect if the game has moved on from version `seen`. Returns whether it took effect.
 CREATE OR REPLACE FUNCTION put_off(
     game uuid, seen integer, next_kind text, next_at timestamptz
 ) RETURNS boolean

@@ -1,7 +1,7 @@
--- put_off_dispute: nothing is due in a dispute although its row says so; set when to look again.
+-- put_off_dispute: nothing is due in a dispute although its row says so; set the next check.
 --
--- So in a row from before the game was sealed, or of an earlier release. Void if the dispute has
--- moved on from `seen`. Returns whether it held.
+-- This happens for a row written before the game was sealed, or by an earlier release. No effect
+-- if the dispute has moved on from version `seen`. Returns whether it took effect.
 CREATE OR REPLACE FUNCTION put_off_dispute(
     its_dispute uuid, seen integer, next_at timestamptz
 ) RETURNS boolean

@@ -1,7 +1,7 @@
--- record_reading: note who read something not public; the same look again within a minute is one.
+-- record_reading: add a read of private data to the access log; a repetition within a minute is one.
 --
--- It is the same where the same reader asks for the same of a game that has not moved on: there
--- was nothing new to be seen. Without this a guest who polls would fill the disk.
+-- A repetition has the same reader and resource, and the game has not moved on. Without this rule a
+-- polling client would fill the disk.
 CREATE OR REPLACE FUNCTION record_reading(
     game uuid, read_at timestamptz, its_reader uuid, what_was_read text
 ) RETURNS void

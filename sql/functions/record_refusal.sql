@@ -1,7 +1,7 @@
--- record_refusal: keep a refused move, encrypted by the caller.
+-- record_refusal: store a refused move, encrypted by the caller.
 --
--- The first 200 of a seat in a game: they all go into its bundle, and whoever posts nonsense
--- without end must not make that larger than a reader takes.
+-- Only the first 200 of a seat are stored: all go into the game's bundle, which must stay small
+-- enough to be read.
 CREATE OR REPLACE FUNCTION record_refusal(
     game uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS void

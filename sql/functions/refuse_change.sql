@@ -1,8 +1,8 @@
--- refuse_change: what was written stays; SQLSTATE SH403 to whoever tries, the owner included.
+-- refuse_change: trigger that refuses every change of a row with SH403, to the owner as well.
 --
--- The triggers are ENABLE ALWAYS: ordinary ones are passed by session_replication_role = replica.
--- Should `events` be partitioned one day, each partition needs its own trigger for TRUNCATE: one
--- on the parent does not see it.
+-- The triggers are ENABLE ALWAYS, because session_replication_role = replica skips ordinary ones. If
+-- `events` is ever partitioned, each partition needs its own TRUNCATE trigger: one on the parent does
+-- not fire.
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger
 LANGUAGE plpgsql
 AS $$

@@ -1,6 +1,6 @@
--- refuse_delete: an event may go only when its stream stands in `archived`, head and all.
+-- refuse_delete: an event may be deleted only if its stream is recorded in `archived`.
 --
--- There is no switch to forget in the wrong position: the record of the head is the permission.
+-- There is no switch that could be left open: the recorded head is the permission.
 CREATE OR REPLACE FUNCTION refuse_delete() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

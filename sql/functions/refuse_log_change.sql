@@ -1,7 +1,7 @@
--- The public log only grows: the triggers that say so, with refuse_change from its own file.
+-- Append-only triggers of the public log; they use refuse_change.
 --
--- A head may be signed, and signed again; nothing else about it changes, its signature included:
--- what was published once is not taken back.
+-- A head may get a signature, and later more; nothing else of it changes, and no signature is
+-- removed.
 CREATE OR REPLACE FUNCTION refuse_log_change() RETURNS trigger
 LANGUAGE plpgsql
 AS $$

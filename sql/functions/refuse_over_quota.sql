@@ -1,8 +1,7 @@
--- refuse_over_quota: SH429 where a person has as many of something as they may; DETAIL names it.
+-- refuse_over_quota: SH429 if a player has reached a quota; DETAIL names it.
 --
--- Part of the write that adds one more. The person's row is locked first, so that of two writes
--- at the same moment the second counts what the first has added. The lock lets pass what only
--- holds the person (hold_players).
+-- Called in the transaction that adds one more. The player's row is locked first, so of two
+-- concurrent writes the second counts the first. The lock does not conflict with hold_players.
 --
 --   [{player, kind: tables|games|rulesets|disputes|new_disputes, most, since: null or time}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void

@@ -1,6 +1,6 @@
--- refuse_version: raise SH409, with the stream and where it stands now as JSON in DETAIL.
+-- refuse_version: raise SH409, with the stream and its present version as JSON in DETAIL.
 --
--- Version 0 in DETAIL: there is no such stream.
+-- Version 0 in DETAIL means that there is no such stream.
 CREATE OR REPLACE FUNCTION refuse_version(stream uuid, expected integer) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,4 @@
--- rename_player: another name for a person, for the owner; returns whether there is such a person.
+-- rename_player: set the name of a player, for the owner only; returns whether the player exists.
 CREATE OR REPLACE FUNCTION rename_player(player uuid, new_name text) RETURNS boolean
 LANGUAGE sql SET search_path = public, pg_temp
 AS $$

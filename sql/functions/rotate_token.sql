@@ -1,4 +1,4 @@
--- rotate_token: a new token for a person, the old one ends; returns whether there is such a person.
+-- rotate_token: replace the token of a player; returns whether the player exists.
 CREATE OR REPLACE FUNCTION rotate_token(player uuid, token bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,6 +1,6 @@
--- save_ruleset: keep a ruleset under the hash of its settings; returns whether it is new.
+-- save_ruleset: store a ruleset under the hash of its settings; returns whether it is new.
 --
--- Whoever has the same settings accepted later finds the first one's name on them.
+-- If the same settings are stored already, the first name and owner stay.
 CREATE OR REPLACE FUNCTION save_ruleset(
     ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz
 ) RETURNS boolean

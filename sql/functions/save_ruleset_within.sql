@@ -1,6 +1,6 @@
--- save_ruleset_within: save_ruleset, for an owner who has fewer than `most`; else SH429.
+-- save_ruleset_within: save_ruleset for an owner with fewer than `most` rulesets; else SH429.
 --
--- A ruleset that is kept already costs nothing, whoever owns it.
+-- A ruleset that is stored already does not count against the quota.
 CREATE OR REPLACE FUNCTION save_ruleset_within(
     ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz, most integer
 ) RETURNS boolean

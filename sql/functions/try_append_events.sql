@@ -1,8 +1,8 @@
--- try_append_events: append_events, with what ordinarily refuses it returned instead of raised.
+-- try_append_events: append_events, with its ordinary refusals returned instead of raised.
 --
--- Null once all is written. Else nothing is, and the answer is {"refused": SH409 (a stream moved
--- on), SH410 (the request has been answered) or SH401 (a person was erased), "detail": as raised}.
--- An error that is raised stands in the server's log; two players who move at once are none.
+-- Returns null after a commit; else {"refused": SH409 (a stream moved on), SH410 (the request has
+-- been answered) or SH401 (a player was erased), "detail": as raised}, with nothing written. A
+-- raised error would be logged by PostgreSQL, and two moves at the same time are no error.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

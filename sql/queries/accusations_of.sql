@@ -1,7 +1,6 @@
--- accusations_of: how often a person accused, how often rightly, and whether they are a cad.
+-- accusations_of: number of a player's accusations, number upheld, and whether the player is a cad.
 --
--- Only final rulings count. What is known of to everybody are disputes about public games, and
--- every final ruling.
+-- Only final rulings count. Public are disputes about public games, and every final ruling.
 -- $1 player, $2 disputes opened after this time count as new
 SELECT
     count(*) FILTER (WHERE d.accuser = $1::uuid) AS made,

@@ -1,4 +1,4 @@
--- archivable_games: the games that were over before a time and may leave the database, oldest first.
+-- archivable_games: games that were over before a time and can be archived, oldest first.
 -- $1 time
 SELECT g.game_id
 FROM games g

@@ -1,4 +1,4 @@
--- backup_facts: what the manifest of a backup says of the whole.
+-- backup_facts: totals for the manifest of a backup.
 SELECT
     (SELECT count(*) FROM games),
     (SELECT count(*) FROM games g WHERE g.status IN ('shuffling', 'swapping', 'playing')),

@@ -1,4 +1,4 @@
--- blind_choices_of: a person's choices among face-down cards, oldest first.
+-- blind_choices_of: a player's choices among face-down cards, oldest first.
 -- $1 player
 SELECT game_id, seq, slots, playable, fitted
 FROM blind_choices

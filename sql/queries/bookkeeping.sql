@@ -1,4 +1,4 @@
--- bookkeeping: what has been applied to this database; made by the first migration of it.
+-- bookkeeping: the table of applied migrations and files, created by the first migration.
 CREATE TABLE IF NOT EXISTS applied_migrations (
     name        text         NOT NULL,  -- of the file, without its ending
     checksum    bytea        NOT NULL,  -- SHA-256 of the file

@@ -1,4 +1,4 @@
--- check_dispute_row: the summary of a dispute as it stands, for the comparison with its events.
+-- check_dispute_row: the summary row of a dispute, for the comparison with its events.
 -- $1 dispute
 SELECT
     d.version,

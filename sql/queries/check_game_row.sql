@@ -1,4 +1,4 @@
--- check_game_row: the summary of a game as it stands, for the comparison with its events.
+-- check_game_row: the summary row of a game, for the comparison with its events.
 -- $1 game
 SELECT
     g.version,

@@ -1,6 +1,6 @@
 -- check_leaves: leaves of the public log, each with the hash in its tile and the game's event.
 --
--- The event is null where it is not in the database: then the game is in a bundle, or lost.
+-- The event is null if it is not in the database: the game is archived, or lost.
 -- $1 first index, $2 most rows
 SELECT l.leaf_index, l.game_id, l.version, l.data, h.hash, e.line
 FROM log_leaves l

@@ -1,4 +1,4 @@
--- check_streams: streams by their ids, with the version that their summary row shows.
+-- check_streams: streams in order of id, with the version in their summary row.
 -- $1 after this id, $2 most rows
 SELECT s.stream_id, s.kind, s.version, coalesce(g.version, t.version, d.version)
 FROM streams s

@@ -1,4 +1,4 @@
--- check_table_row: the summary of a table as it stands, for the comparison with its events.
+-- check_table_row: the summary row of a table, for the comparison with its events.
 -- $1 table
 SELECT
     t.version,

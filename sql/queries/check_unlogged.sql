@@ -1,4 +1,4 @@
--- check_unlogged: games that are over, whose end is not in the public log and not on its way there.
+-- check_unlogged: finished games without a leaf in the public log and without an outbox row for it.
 -- $1 most rows
 SELECT g.game_id
 FROM games g

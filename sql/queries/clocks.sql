@@ -1,7 +1,7 @@
--- clocks: the time of the database's machine, and the newest time that is stored.
+-- clocks: the time of the database server, and the newest stored time.
 --
--- Of the events the last ones of the newest games, and when the public log last grew: a service
--- that is being played on has one of them within seconds.
+-- Taken from the last events of the newest games and the last growth of the public log: in a busy
+-- service one of them is seconds old.
 SELECT
     clock_timestamp(),
     greatest(

@@ -1,4 +1,4 @@
--- dispute_findings: what the machine found last.
+-- dispute_findings: the newest findings of a dispute.
 -- $1 dispute
 SELECT found_at, key_id, sealed
 FROM dispute_findings

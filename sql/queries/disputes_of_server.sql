@@ -1,4 +1,4 @@
--- disputes_of_server: running disputes without an accused player, the oldest first.
+-- disputes_of_server: running disputes against the server, oldest first.
 -- $1 most rows
 SELECT dispute_id
 FROM disputes

@@ -1,5 +1,5 @@
--- due_disputes: disputes in which silence has led to something, or findings are missing: none
--- made yet by a worker, or none since the game was sealed.
+-- due_disputes: disputes in which a period has ended, or without findings since the game was
+-- sealed.
 -- $1 now, $2 findings are awaited of disputes opened before, $3 most rows
 SELECT d.dispute_id
 FROM disputes d

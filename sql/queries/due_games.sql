@@ -1,4 +1,4 @@
--- due_games: the games whose time has come, the longest waiting first.
+-- due_games: games with a due action, the longest overdue first.
 -- $1 now, $2 most rows
 SELECT game_id, version, wake_kind, wake_at, wake_seat
 FROM games

@@ -1,3 +1,3 @@
--- erase_player: forget who a person was.
+-- erase_player: remove the personal data of a player.
 -- $1 player, $2 time
 SELECT erase_player($1::uuid, $2::timestamptz)

@@ -1,4 +1,4 @@
--- erased_players: who was erased since a time, oldest first; all of them for null.
+-- erased_players: players erased since a time, oldest first; all of them for null.
 -- $1 time or null
 SELECT p.player_id, p.erased_at
 FROM players p

@@ -1,4 +1,4 @@
--- game_by_id: the summary of a game.
+-- game_by_id: the summary row of a game.
 -- $1 game
 SELECT
     game_id, table_id, hand, ruleset_id, status, version, turn, dealer,

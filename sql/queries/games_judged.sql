@@ -1,4 +1,4 @@
--- games_judged: the games about which a person judges an accused.
+-- games_judged: games in whose disputes a player is a referee of an accused player.
 -- $1 referee, $2 accused
 SELECT DISTINCT d.game_id
 FROM dispute_referees r

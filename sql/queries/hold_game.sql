@@ -1,4 +1,4 @@
--- hold_game: keep a game's stream from others until the end of the transaction, and how it stands.
+-- hold_game: lock a game's stream until the end of the transaction; returns its state.
 -- $1 game
 SELECT
     g.status IN ('ended', 'aborted') AS over,

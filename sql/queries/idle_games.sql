@@ -1,7 +1,7 @@
 -- idle_games: running games with a person in them whose last event is old; the oldest first.
 --
--- Only games that were dealt so long ago are looked at, so the log of no other is opened. Where
--- the row names a time to come there is a deadline, and time does the rest.
+-- Only games created that long ago are read. A row with a time to come has a deadline and is left
+-- to the sweeper.
 -- $1 now, $2 how old the last event is at least, $3 and $4 time and id of the last one seen,
 -- $5 most rows
 SELECT g.game_id, g.version, g.created_at

@@ -1,4 +1,4 @@
--- list_games_of_player: a page of the games a person sits or sat in, newest first.
+-- list_games_of_player: a page of the games of a player, newest first.
 -- $1 … $7 as in list_games, $8 player, $9 SHA-256 of an invite or null
 SELECT
     game_id, table_id, hand, ruleset_id, status, version, turn, dealer,

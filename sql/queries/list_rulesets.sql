@@ -1,4 +1,4 @@
--- list_rulesets: the players' own rulesets, newest first.
+-- list_rulesets: custom rulesets, newest first.
 -- $1 owner or null, $2 id of the one that they follow or null, $3 most rows
 SELECT ruleset_id, name, owner, document, created_at
 FROM rulesets_custom

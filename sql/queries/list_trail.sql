@@ -1,3 +1,3 @@
--- list_trail: what operators did, the newest first.
+-- list_trail: the operator log, newest first.
 -- $1 most rows or null
 SELECT at, operator, act, target, outcome FROM trail ORDER BY at DESC, entry_id DESC LIMIT $1::bigint

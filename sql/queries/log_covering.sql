@@ -1,7 +1,7 @@
--- log_covering: a signed head that has a leaf; of the first ones that with the most cosignatures.
+-- log_covering: a signed head that covers a leaf: of the first ones, that with most cosignatures.
 --
--- An early one, so that the same evidence is given out again and again; but witnesses may have been
--- away when it was new.
+-- An early head, so that repeated requests get the same evidence; not simply the first, because
+-- witnesses may have been away when it was new.
 -- $1 index of the leaf
 SELECT h.size, h.root, h.note, h.lines
 FROM (

@@ -1,4 +1,4 @@
--- log_entries: the data of leaves that follow one another.
+-- log_entries: the data of consecutive leaves.
 -- $1 first index, $2 count
 SELECT data
 FROM log_leaves

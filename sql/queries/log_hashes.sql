@@ -1,4 +1,4 @@
--- log_hashes: hashes that stand side by side in a tile, as one value; as many as there are.
+-- log_hashes: consecutive hashes of a tile, concatenated; as many as there are.
 -- $1 level, $2 first position, $3 count
 SELECT coalesce(string_agg(hash, '' ORDER BY position), '')
 FROM log_hashes

@@ -1,4 +1,4 @@
--- log_published: the newest signed head, with what witnesses put under it.
+-- log_published: the newest signed head, with its cosignatures.
 SELECT
     h.size,
     h.root,

@@ -1,8 +1,8 @@
--- log_waiting: what the public log is to have a leaf of, in the order in which it came.
+-- log_waiting: game versions that wait for a leaf in the public log, in order of arrival.
 --
--- First what was asked for (a game created, its deck committed, sealed), known where the leaf is
--- there already. Then running games that have moved since their last leaf, if that is old enough
--- and nothing was asked for. One snapshot, so that a version is never in both parts.
+-- First the outbox rows (game created, deck committed, game sealed), marked if the leaf exists
+-- already. Then running games that have moved since their last leaf, if that is old enough and no
+-- outbox row waits. One snapshot, so no version is in both parts.
 -- $1 how old a last leaf is at least, $2 most rows of each part
 (
     SELECT

@@ -1,4 +1,4 @@
--- note_file: a file has been applied, again or for the first time.
+-- note_file: record that a file was applied, for the first time or again.
 -- $1 name, $2 checksum
 INSERT INTO applied_files (name, checksum) VALUES ($1::text, $2::bytea)
 ON CONFLICT ON CONSTRAINT applied_files_pkey

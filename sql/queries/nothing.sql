@@ -1,2 +1,2 @@
--- nothing: asks whether the database answers at all.
+-- nothing: a statement without effect, to test the connection.
 SELECT 1

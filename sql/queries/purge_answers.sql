@@ -1,3 +1,3 @@
--- purge_answers: forget the answers given before a time.
+-- purge_answers: delete answers stored before a time.
 -- $1 time
 SELECT purge_answers($1::timestamptz)

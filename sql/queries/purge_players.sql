@@ -1,3 +1,3 @@
--- purge_players: erase people who registered before a time and never did anything.
+-- purge_players: erase players who registered before a time and were never active.
 -- $1 registered before, $2 time
 SELECT purge_players($1::timestamptz, $2::timestamptz)

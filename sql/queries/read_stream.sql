@@ -1,4 +1,4 @@
--- read_stream: where a stream stands, and its events from a seq on, in one snapshot.
+-- read_stream: version and head of a stream, and its events from a seq on, in one snapshot.
 -- $1 stream, $2 first seq, $3 most events or null. A stream without such events gives one row, line null.
 SELECT s.kind, s.version, s.head, e.line
 FROM streams s

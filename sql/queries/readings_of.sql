@@ -1,4 +1,4 @@
--- readings_of: a page of who read what of a game, newest first.
+-- readings_of: a page of the access log of a game, newest first.
 -- $1 game, $2 and $3 time and id of the last one seen, $4 most rows
 SELECT reading_id, at, reader, what
 FROM readings

@@ -1,4 +1,4 @@
--- referee_at: whether a person judges a dispute about a game of a table.
+-- referee_at: whether a player is a referee in a dispute about a game of a table.
 -- $1 table, $2 player
 SELECT EXISTS (
     SELECT FROM dispute_referees r

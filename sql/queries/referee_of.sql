@@ -1,4 +1,4 @@
--- referee_of: whether a person judges a dispute about a game.
+-- referee_of: whether a player is a referee in a dispute about a game.
 -- $1 game, $2 player
 SELECT EXISTS (
     SELECT FROM disputes d

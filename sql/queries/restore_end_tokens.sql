@@ -1,4 +1,6 @@
--- restore_end_tokens: give everybody a token that nobody has; recovery codes stay. Returns how many.
+-- restore_end_tokens: replace all tokens by random, unknown ones; returns the number replaced.
+--
+-- Recovery codes stay.
 WITH done AS (
     UPDATE players p
     SET token_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))

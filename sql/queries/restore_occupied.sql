@@ -1,4 +1,4 @@
--- restore_occupied: what stands in a database that should be empty; a few names are enough.
+-- restore_occupied: names of a few objects in a database that should be empty.
 SELECT c.relname::text
 FROM pg_class c
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')

@@ -1,3 +1,3 @@
--- rotate_token: a new token for a person; the old one ends.
+-- rotate_token: replace the token of a player.
 -- $1 player, $2 hash of the token
 SELECT rotate_token($1::uuid, $2::bytea)

@@ -1,3 +1,3 @@
--- ruleset_by_id: a ruleset of a player's own.
+-- ruleset_by_id: a custom ruleset.
 -- $1 id
 SELECT ruleset_id, name, owner, document, created_at FROM rulesets_custom WHERE ruleset_id = $1::text

@@ -1,4 +1,4 @@
--- running_disputes: the disputes of a game and charge that may be about a move; older rows do not say.
+-- running_disputes: disputes of a game and charge about a move, or whose row names no move.
 -- $1 game, $2 first event of the move, $3 charge
 SELECT dispute_id
 FROM disputes

@@ -1,3 +1,3 @@
--- sign_log_head: keep a signed checkpoint.
+-- sign_log_head: store a signed checkpoint.
 -- $1 size, $2 note
 SELECT sign_log_head($1::bigint, $2::bytea)

@@ -1,4 +1,4 @@
--- standing_of: a person's record and what they have going.
+-- standing_of: a player's counts of games, tally and running tables.
 -- $1 player, $2 whether games ended are counted at public tables only
 SELECT
     count(*) FILTER (WHERE g.status = 'ended' AND (g.public OR NOT $2::boolean)) AS games,

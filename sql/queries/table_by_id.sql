@@ -1,4 +1,4 @@
--- table_by_id: the summary of a table.
+-- table_by_id: the summary row of a table.
 -- $1 table
 SELECT
     table_id, host, version, status, public, ruleset_id, invite_hash,

@@ -1,4 +1,4 @@
--- tables_of: the tables not closed that a person sits at or hosts, newest first.
+-- tables_of: open tables at which a player sits or that the player hosts, newest first.
 -- $1 player
 SELECT t.table_id
 FROM tables t

@@ -138,7 +138,7 @@ def test_every_question_about_such_a_log_is_answered_as_far_as_it_can_be(
         assert ("From seq 17 on hidden cards are not known" in out) == late, words
     out = shithead("audit", log, "--move", "30")[1]
     assert "hand      ?? ?? ??" in out
-    assert "not to be told: it depends on the hand, which is not known" in out
+    assert "unknown: they depend on the hand, which is hidden" in out
     assert "did       play 9h" in out
     out = shithead("audit", log, "--card", "As")[1]
     assert "  0–16    stock           seen by nobody\n  17–18   pile" in out
@@ -193,7 +193,7 @@ def test_who_looks_into_a_log_is_told_what_the_receipts_say_of_it(
     assert f"they agree up to seq {case.seq - 1}" in err
     status, _, err = shithead(command, tmp_path / "game.shx", *asked, *evidence[2:])
     assert status == 1, "without the key they contradict it all the same"
-    assert "nobody knows who signed it" in err
+    assert "its signer is unknown" in err
 
 
 def test_each_event_that_a_receipt_may_be_about_is_marked(shithead: Run, tmp_path: Path) -> None:

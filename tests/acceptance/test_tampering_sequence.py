@@ -185,7 +185,7 @@ def test_where_several_histories_part_the_log_in_question_is_told_first() -> Non
 
 
 def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:
-    """Two tables: a `prev_game` that names the other table fails."""
+    """A table keeps its rules and seats: a change passes, and the report names it."""
     first, aborted, _ = table()
     dealer = json.loads(first[-2])["data"]["shithead"]
     limit = json.loads(first[0])["data"]["turn_limit"]

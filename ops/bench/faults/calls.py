@@ -30,7 +30,7 @@ class Asked:
     seat: int | None
     move: Mapping[str, Any]
     key: str | None
-    status: int | None = None  # None: sent, and nobody knows
+    status: int | None = None  # None: sent, outcome unknown
     body: bytes = b""
     tries: int = 0
 

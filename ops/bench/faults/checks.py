@@ -237,7 +237,7 @@ def _check_tree(
 
 
 def _published(client: LogClient, keys: Sequence[NoteVerifier], wanted: set[bytes]) -> list[bytes]:
-    """Return all leaves, once those wanted are there or nobody can wait any longer."""
+    """Return all leaves, as soon as those wanted are there or the time is over."""
     end = time.monotonic() + PUBLISH_SECONDS
     while True:
         checkpoint, _, _ = open_checkpoint(client.checkpoint(), keys)

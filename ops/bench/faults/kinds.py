@@ -230,7 +230,7 @@ KINDS = (
             ("disk full, and new WAL segments asked for", 0.8, _disk_full(new_segment=True)),
             ("PostgreSQL may not lengthen files (RLIMIT_FSIZE)", 0.6, _short_files),
             ("everything of up, SIGKILL", 0.25, _end_up(signal.SIGKILL)),
-            ("up told to stop (SIGTERM)", 0.25, _end_up(signal.SIGTERM)),
+            ("SIGTERM to up", 0.25, _end_up(signal.SIGTERM)),
         )
     ),
 )

@@ -29,7 +29,7 @@ from service.store.disputes import Words
 from service.store.events import Commit, Quota
 
 OPERATOR = UUID(int=0)
-"""The author of the operator's statements, who has no account."""
+"""The author id of the operator's statements; the operator has no account."""
 
 Step = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[str, Any]]]
 """Returns the events of a command on a dispute, and the data stored with them."""

@@ -68,7 +68,7 @@ _ASKS: Final[Mapping[Check, str]] = {
     Check.SHUFFLE: "the deck is the one that the seeds give",
     Check.OPENINGS: "every card shown is the one that was committed to",
     Check.DEAL: "every card went where the deal puts it",
-    Check.CUSTODY: "each card was in one place, and nobody played what they did not hold",
+    Check.CUSTODY: "each card was in one place, and no seat played a card that it did not hold",
     Check.LEGALITY: "the rules allow every action and give its outcome, the clock included",
     Check.HIDDEN: "blind cards that were kept hidden were unplayable",
     Check.SIGNATURES: "signed moves are signed by their seats",
@@ -99,7 +99,7 @@ def findings_on(
     report = verify_bundle(Bundle(lines=tuple(lines), files=files))
     found = [_finding(finding) for finding in report.findings]
     if charge is Charge.COLLUSION:
-        said = "whether players spoke to one another cannot be told from a record"
+        said = "a record cannot show whether players spoke to one another"
         missing = Result.MISSING.value
         return [{**_about(seq), "result": missing, "text": said, "rule": None}, *found]
     about = _on_move(game, lines, seq, report, cites)

@@ -81,5 +81,5 @@ def test_a_swap_tells_both_sides() -> None:
     ids=lambda event: type(event).__name__,
 )
 def test_what_only_follows_from_a_move_is_none_itself(event: Event) -> None:
-    """No move leads to a draw, a burn or the end by itself."""
+    """A draw, a burn and the end are effects; no command asks for them."""
     assert move_behind(event) is None

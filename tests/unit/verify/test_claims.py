@@ -90,8 +90,8 @@ def test_a_good_log_alone_says_that_nothing_from_outside_speaks_for_it() -> None
 def test_an_open_game_says_what_cannot_be_told_yet() -> None:
     report = report_on(made_game(Plan(name="open", stop=9)))
     said = {one.claim: one.said for one in report.claims}
-    assert said[Claim.DECK].endswith("not to be told yet: commitments, shuffle")
-    assert said[Claim.HISTORY].endswith("not to be told yet: seal")
+    assert said[Claim.DECK].endswith("not checked yet: commitments, shuffle")
+    assert said[Claim.HISTORY].endswith("not checked yet: seal")
 
 
 def test_of_a_log_that_cannot_be_read_whole_no_claim_stands() -> None:

@@ -53,7 +53,7 @@ def test_a_note_of_an_unknown_signer_says_nothing_against_the_history() -> None:
     found = report(given(note(30), note(40, THIEF, changed=True)))
     assert receipts(found).result is Result.FAIL
     assert "the history does not hold" not in found.wording
-    assert "what was brought proves nothing, for or against" in found.wording
+    assert "the evidence given proves nothing, for or against" in found.wording
     assert "nothing against the deck or the history or the actions" in found.wording
     assert history(found)[0] is not Result.FAIL
 
