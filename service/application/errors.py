@@ -1,4 +1,4 @@
-"""Refusals of requests, with the stable problem codes of api.md."""
+"""Refusals of requests, with the stable problem codes of api.md, section 1."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _firsts(log: Log) -> Iterator[_Fault]:
     """
     Yield what is wrong with a game whatever came before it.
 
-    The dealer of the first hand is drawn, in each attempt at it (rules.md, L3, P2, M2);
+    The dealer of the first hand is drawn, in each attempt at it (statements L3, P2, M2);
     a later hand follows another game.
     """
     created, hand = log.created, log.created["hand"]

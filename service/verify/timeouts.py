@@ -71,7 +71,7 @@ class Turns:
 
 
 ENTROPY_SECONDS: Final = 120
-"""How long seats have for their entropy at a table without a clock (protocol.md, section 3)."""
+"""How long seats have for their entropy at a table without a clock (SHX/1, section 3)."""
 
 
 def check_abort(game: Game, abort: GameAborted, seq: int) -> None:

@@ -91,7 +91,7 @@ def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> 
     Return whether there is no action between event `seen_seq` and a move made now.
 
     In the exchange phase only the seat's own actions count, and for a forfeit none
-    (protocol.md, section 5). A seq outside the log is never current.
+    (SHX/1, section 5). A seq outside the log is never current.
     """
     if not 0 <= seen_seq < record.version:
         return False
@@ -459,7 +459,7 @@ class Moves:
     def _refused(
         self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
     ) -> Refusal:
-        """Record a refused attempt (protocol.md, section 5), and return its refusal."""
+        """Record a refused attempt (SHX/1, section 5), and return its refusal."""
         rule = error.rule if isinstance(error, RuleRefused) else None
         if not self._refusals.keep(record, seat, move, rule):
             return Refusal("game-over", "the game is over")

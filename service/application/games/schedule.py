@@ -68,7 +68,7 @@ def no_beat() -> Rest:
 
 
 ENTROPY_SECONDS = 120
-"""Time limit for a seat's entropy at a table without a clock (protocol.md, section 3)."""
+"""Time limit for a seat's entropy at a table without a clock (SHX/1, section 3)."""
 
 STAND_IN_AFTER = 2
 """Time-outs in a row after which a bot stands in (rules.md, Time-outs)."""

@@ -23,8 +23,8 @@ from service.shx.shuffle import (
     uniform,
 )
 
-GOLDEN = Path(__file__).parents[2] / "golden"
-FILE = json.loads((GOLDEN / "vectors.json").read_text())
+VECTORS_FILE = Path(__file__).parents[3] / "ops/spec/vectors.json"
+FILE = json.loads(VECTORS_FILE.read_text())
 VECTORS = FILE["vectors"]
 
 
