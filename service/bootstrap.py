@@ -63,7 +63,6 @@ from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.migrate import check as check_migrated
-from service.store.postgres_directory import PostgresDirectory
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
 from service.upload_verifier import within
@@ -343,7 +342,7 @@ def services_from(settings: Settings) -> Services:
     watch = ClockWatch(clocks=lambda: _clocks(database), now=RealWorld().now)
     return compose(
         store=PostgresStore(database, Bundles(settings.archive)),
-        directory=PostgresDirectory(database),
+        directory=Directory(database),
         keyring=keyring,
         origin=settings.origin,
         bell=bell,

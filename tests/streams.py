@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from service.store.directory import Directory
 from service.store.events import Commit, EventStore, StoredAnswer, StreamAppend, StreamKind
-from service.store.rows import Refused
+from service.store.games import RefusedMove
 
 THEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -50,9 +50,9 @@ def answer(caller: UUID | None = None, key: bytes = b"k" * 32) -> StoredAnswer:
     )
 
 
-def refused(seat: int = 0, at: datetime = THEN, sealed: bytes = b"x") -> Refused:
+def refused(seat: int = 0, at: datetime = THEN, sealed: bytes = b"x") -> RefusedMove:
     """Return a refused move to keep."""
-    return Refused(id=uuid4(), at=at, seat=seat, key_id="1", sealed=sealed)
+    return RefusedMove(id=uuid4(), at=at, seat=seat, key_id="1", sealed=sealed)
 
 
 def lines_of(store: EventStore, stream: UUID) -> tuple[bytes, ...]:

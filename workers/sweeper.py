@@ -14,7 +14,7 @@ from service.bootstrap import Services
 from service.metrics import OUTBOX_AGE, ROUNDS, SWEEPER_LAG, UNCOSIGNED, UNSIGNED
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import StoreUnavailable
-from service.store.rows import IdleGame
+from service.store.games import IdleGame
 
 TOPICS = (GAME_TOPIC, LOG_TOPIC, STATISTICS_TOPIC)
 

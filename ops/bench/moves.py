@@ -31,9 +31,9 @@ from service.keys.keyring import Keyring
 from service.local.postgres import EmbeddedPostgres
 from service.shx.chain import encode_event, genesis, head
 from service.store.database import Database
+from service.store.directory import Directory
 from service.store.events import Commit, OutboxRow, StreamAppend, StreamKind
 from service.store.migrate import migrate, service_url
-from service.store.postgres_directory import PostgresDirectory
 from service.store.postgres_events import PostgresStore
 from tests.memory.public_log import MemoryLog
 
@@ -65,7 +65,7 @@ def measure(database: Database, asked: argparse.Namespace) -> dict[str, object]:
     services = compose(
         log_store=MemoryLog(),
         store=store,
-        directory=PostgresDirectory(database),
+        directory=Directory(database),
         keyring=Keyring.generate(),
         origin="bench.invalid",
     )

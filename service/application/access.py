@@ -8,7 +8,7 @@ from uuid import UUID
 from service.application.callers import Caller, matches
 from service.application.errors import not_found
 from service.application.games.cache import GameEntry
-from service.store.directory import TableRow
+from service.store.games import TableRow
 
 
 def visible(

@@ -9,7 +9,8 @@ from service.application.callers import Caller
 from service.application.games.cache import GameEntry
 from service.application.ports import World
 from service.domain.view import Viewer
-from service.store.directory import Directory, GameRow, TableRow
+from service.store.directory import Directory
+from service.store.games import GameRow, TableRow
 
 
 class Readings:

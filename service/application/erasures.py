@@ -11,8 +11,7 @@ from uuid import UUID
 
 from service.atomic_files import PRIVATE, folder_lock
 from service.shx.canonical import RecordError, format_time, parse_time
-from service.store.directory import Directory
-from service.store.rows import Erasure
+from service.store.directory import Directory, Erasure
 
 OVERLAP: Final = timedelta(hours=1)
 """How far before the newest erasure in the file is looked: processes' clocks differ."""

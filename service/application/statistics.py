@@ -28,7 +28,7 @@ from service.shx.canonical import parse_time
 from service.store.directory import Directory
 from service.store.disputes import STATISTICS_TOPIC, BlindChoice, Facts, ShuffledDeck
 from service.store.events import StoreError
-from service.store.rows import Cursor
+from service.store.paging import Cursor
 
 KEPT_SECONDS = 10.0
 """Cache time of the shuffle statistics, which are the same for all callers."""

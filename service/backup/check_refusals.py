@@ -14,7 +14,7 @@ from service.keys.keyring import KeyringError
 from service.keys.reloading import Keys
 from service.shx.refusals import refusals_file, seal_of, sealed_refusals
 from service.store.database import Database
-from service.store.postgres_directory import PostgresDirectory
+from service.store.directory import Directory
 
 _SEALS: Final = ("game_sealed", "game_aborted")
 
@@ -28,7 +28,7 @@ def refusal_faults(
     A game without stored attempts passes: they may be deleted after a time, and those of an
     archived game are in its bundle. Without a keyring only their number is compared.
     """
-    kept = PostgresDirectory(database).refusals(game)
+    kept = Directory(database).refusals(game)
     if not kept or not lines:
         return
     last = orjson.loads(lines[-1])

@@ -144,15 +144,15 @@ def _opened(
     from service.application.operations import Archiving, Operating
     from service.bootstrap import compose
     from service.store.archive import Bundles
+    from service.store.directory import Directory
     from service.store.operator import Owner
-    from service.store.postgres_directory import PostgresDirectory
     from service.store.postgres_events import PostgresStore
     from service.store.public_log import PostgresLog
 
     bundles, owner = Bundles(archive), Owner(database)
     services = compose(
         store=PostgresStore(database, bundles),
-        directory=PostgresDirectory(database),
+        directory=Directory(database),
         keyring=keys,
         origin=_ORIGIN,
         log_store=PostgresLog(database),

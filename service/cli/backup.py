@@ -237,7 +237,7 @@ def _store_checkpoint(memory: Signed, newest: bytes) -> None:
 def _copy_erasures(listed: ErasureFile, place: Path) -> None:
     """Copy the list of erased players to `place`, for later restores; failures are reported."""
     from service.application.erasures import ErasureFile
-    from service.store.rows import Erasure
+    from service.store.directory import Erasure
 
     if listed.path == place or not listed.path.exists():
         return

@@ -6,11 +6,11 @@ import contextlib
 import select
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -19,7 +19,16 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from service.config import Settings
 from service.metrics import DATABASE_SLOW
-from service.store.events import StoreUnavailable
+from service.store.events import (
+    HandRunning,
+    PlayerErased,
+    QuotaFull,
+    QuotaKind,
+    StoreError,
+    StoreUnavailable,
+)
+
+Row = TypeVar("Row")
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
 """
@@ -278,3 +287,38 @@ def _has_news(connection: _Connection) -> bool:
         return bool(socket.poll(0))
     except (psycopg.OperationalError, ValueError, OSError):
         return True
+
+
+class Repository:
+    """Named queries on a database; what it refuses to write is raised as an error of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _first(
+        self, make: Callable[[tuple[Any, ...]], Row], name: str, *values: object
+    ) -> Row | None:
+        """Return what `make` makes of the first row that the query `name` finds, if any."""
+        rows = self._database.fetch(name, *values)
+        return make(rows[0]) if rows else None
+
+    def _count(self, name: str, *values: object) -> int:
+        """Return the number of rows that the function behind the query `name` changed."""
+        return int(str(self._write(name, *values)))
+
+    def _write(self, name: str, *values: object) -> object:
+        """
+        Return the result of the function behind the query `name`.
+
+        Raises PlayerErased, HandRunning, QuotaFull, StoreUnavailable, or another StoreError.
+        """
+        try:
+            return self._database.change(name, *values)[0][0]
+        except psycopg.Error as error:
+            if error.sqlstate == "SH401":
+                raise PlayerErased("a person has been erased") from error
+            if error.sqlstate == "SH423":
+                raise HandRunning("a hand is being played") from error
+            if error.sqlstate == "SH429":
+                raise QuotaFull(QuotaKind(error.diag.message_detail or "")) from error
+            raise StoreError(f"the database refused ({error.sqlstate})") from error

@@ -1,209 +1,149 @@
-"""Interface to accounts, lists and due games: data outside the streams."""
+"""Players and their rulesets, and the directory of all data outside the streams."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any
 from uuid import UUID
 
-from service.store.disputes import Disputes
-from service.store.rows import (
-    Cursor,
-    CustomRuleset,
-    DueGame,
-    Erasure,
-    GameFilter,
-    GameRow,
-    IdleGame,
-    Page,
-    Player,
-    Reading,
-    Refused,
-    SeatRow,
-    Standing,
-    TableRow,
-)
-
-__all__ = [
-    "Cursor",
-    "CustomRuleset",
-    "Directory",
-    "DueGame",
-    "GameFilter",
-    "GameRow",
-    "Page",
-    "Player",
-    "Reading",
-    "Refused",
-    "SeatRow",
-    "Standing",
-    "TableRow",
-]
+from service.store.database import Repository
+from service.store.disputes import DisputeRepository
+from service.store.games import GameRepository
 
 
-class Directory(Disputes, Protocol):
-    """What stands outside the streams; every implementation passes the same contract test."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Player:
+    """A player; the id stays when the player is erased."""
+
+    id: UUID
+    name: str | None  # None once erased
+    created_at: datetime
+    erased_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """The id of an erased player, and the time of the erasure."""
+
+    player: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The results of a player, and the counts of what is open."""
+
+    games: int  # ended, not aborted
+    shithead: int  # of these
+    running: int
+    hosting: int  # tables not closed
+    rulesets: int  # of their own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomRuleset:
+    """A ruleset made by a player; `id` is the hash of its settings."""
+
+    id: str
+    name: str
+    owner: UUID
+    document: str  # JSON
+    created_at: datetime
+
+
+class PlayerRepository(Repository):
+    """Players: their tokens, their records and their rulesets."""
 
     def create_player(
         self, *, player: UUID, name: str, token_hash: bytes, recovery_hash: bytes, at: datetime
     ) -> None:
-        """Enter a new person."""
+        """Add a new player."""
+        self._write("create_player", player, name, token_hash, recovery_hash, at)
 
     def player(self, player: UUID) -> Player | None:
-        """Return a person, erased or not."""
+        """Return a player, erased or not."""
+        return self._first(_player, "player_by_id", player)
 
     def player_by_token(self, token_hash: bytes) -> Player | None:
-        """Return the person a token belongs to."""
+        """Return the player with this token."""
+        return self._first(_player, "player_by_token", token_hash)
 
     def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
-        """Give a person a new token, the old one ends; return whether there is such a person."""
+        """Replace the token of a player; return whether the player exists."""
+        return bool(self._write("rotate_token", player, token_hash))
 
     def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
-        """Give whoever kept the recovery code a new token; return who that is."""
+        """Replace the token of the player with this recovery code; return the player."""
+        found = self._write("recover_player", recovery_hash, token_hash)
+        return found if isinstance(found, UUID) else None
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         """
-        Forget name, token and kept answers; return whether there was something to forget.
+        Delete name, token and stored answers; return whether there was something to delete.
 
-        Raises HandRunning, and forgets nothing, while the person sits in a running hand.
+        Raises HandRunning, and deletes nothing, while the player sits in a running hand.
         """
+        return bool(self._write("erase_player", player, at))
 
     def erased_players(self, *, since: datetime | None) -> Sequence[Erasure]:
-        """Return who was erased since a time, oldest first; everybody erased for None."""
+        """Return the players erased since a time, or all erased players, oldest first."""
+        rows = self._database.fetch("erased_players", since)
+        return [Erasure(player=player, at=at) for player, at in rows]
 
     def names(self, players: Collection[UUID]) -> Mapping[UUID, str]:
-        """Return the names of many people; those erased have none."""
+        """Return the names of many players; erased ones have none."""
+        return dict(self._database.fetch("names_of", list(players))) if players else {}
 
     def standing(self, player: UUID, *, public: bool = False) -> Standing:
-        """Return a person's record, of `public` tables or all, and what they have going."""
-
-    def tables_of(self, player: UUID) -> Sequence[UUID]:
-        """Return the tables not closed that a person sits at or hosts, newest first."""
-
-    def game(self, game: UUID) -> GameRow | None:
-        """Return the summary of a game."""
-
-    def list_games(
-        self,
-        which: GameFilter,
-        *,
-        viewer: UUID | None,
-        invite: bytes | None = None,
-        everything: bool = False,
-        cursor: Cursor | None = None,
-        limit: int = 50,
-    ) -> Page[GameRow]:
-        """
-        Return a page of games: public ones, and of private tables those that the viewer may see.
-
-        These are the hands that the viewer sat in or judges, those of tables where the viewer
-        sits now or that the viewer hosts, and those of the table with the `invite` (SHA-256).
-        `everything` lists all.
-        """
-
-    def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
-        """Return the newest games of a table, whoever asks."""
-
-    def table(self, table: UUID) -> TableRow | None:
-        """Return the summary of a table."""
-
-    def list_tables(
-        self,
-        *,
-        viewer: UUID | None,
-        invite: bytes | None = None,
-        mine: bool = False,
-        ruleset: str | None = None,
-        status: str | None = None,
-        cursor: Cursor | None = None,
-        limit: int = 50,
-    ) -> Page[TableRow]:
-        """
-        Return a page of tables: public ones, the viewer's, and the one with the `invite`.
-
-        With `mine` the viewer's alone.
-        """
-
-    def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
-        """Return the games whose time has come, the longest waiting first."""
-
-    def idle_games(
-        self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
-    ) -> Sequence[IdleGame]:
-        """
-        Return running games of people without a deadline to come and with an old last event.
-
-        The oldest first; with `after` those that follow one, so that many that stay do not
-        stand before all others for ever.
-        """
-
-    def come_back(
-        self,
-        game: UUID,
-        *,
-        version: int,
-        back: Collection[int],
-        wake_kind: str | None,
-        wake_at: datetime | None,
-    ) -> bool:
-        """Set which seats are back from a bot; return False where the game has moved on."""
-
-    def put_off(
-        self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
-    ) -> bool:
-        """Set what a game waits for next; return False where it has moved on."""
-
-    def record_refusal(self, game: UUID, refused: Refused) -> bool:
-        """
-        Keep a refused move of a running game; return False, and keep nothing, if it is over.
-
-        Of a seat in a game the first MOST_REFUSALS are kept, no more. Comes before or after the
-        commit that seals the game, never beside it.
-        """
-
-    def refusals(self, game: UUID) -> Sequence[Refused]:
-        """Return the refused moves of a game in order of their times, then of arrival."""
-
-    def purge_refusals(self, *, ended_before: datetime) -> int:
-        """Forget refused moves of games over before a time; return how many, 0 at the end."""
+        """Return a player's results, of `public` tables or all, and what is open."""
+        row = self._database.fetch("standing_of", player, public)[0]
+        games, shithead, running, hosting, rulesets = row
+        return Standing(
+            games=games, shithead=shithead, running=running, hosting=hosting, rulesets=rulesets
+        )
 
     def purge_players(self, *, registered_before: datetime, at: datetime) -> int:
         """
-        Erase people who registered before a time and never did anything; return how many.
+        Erase unused accounts registered before a time; return their number.
 
-        Not all of them at a time, but some while there are any.
-
-        Doing something is what leaves a trace: a seat, a table, a ruleset, a part in a dispute.
+        A call erases a limited number; it is repeated until it returns 0. An account is used if
+        it has a seat, a table, a ruleset or a part in a dispute.
         """
-
-    def record_readings(
-        self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
-    ) -> None:
-        """
-        Note of games who read something not public; None for whoever cannot be named.
-
-        The same reader who asks for the same within READ_AGAIN, of a game that has not moved
-        on, saw nothing new: that is one reading, the first.
-        """
-
-    def readings(
-        self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
-    ) -> Page[Reading]:
-        """Return a page of who read what of a game, newest first."""
+        return self._count("purge_players", registered_before, at)
 
     def save_ruleset(self, ruleset: CustomRuleset, *, most: int | None = None) -> bool:
         """
-        Keep a ruleset; return False where one with its id is kept already.
+        Store a ruleset; return False if one with its id is stored already.
 
-        Raises PlayerErased where its owner has been erased, QuotaFull where a new one would be
-        more than the `most` that the owner may have.
+        Raises PlayerErased if its owner has been erased, QuotaFull if the owner already has
+        `most` rulesets.
         """
+        values = (ruleset.id, ruleset.name, ruleset.owner, ruleset.document, ruleset.created_at)
+        if most is None:
+            return bool(self._write("save_ruleset", *values))
+        return bool(self._write("save_ruleset_within", *values, most))
 
     def ruleset(self, identity: str) -> CustomRuleset | None:
-        """Return a ruleset of a player's own."""
+        """Return a ruleset made by a player."""
+        return self._first(_ruleset, "ruleset_by_id", identity)
 
     def list_rulesets(
         self, *, owner: UUID | None = None, after: str | None = None, limit: int = 200
     ) -> Sequence[CustomRuleset]:
-        """Return the players' own rulesets, newest first; those that follow the one `after`."""
+        """Return rulesets made by players, newest first; those that follow the one `after`."""
+        rows = self._database.fetch("list_rulesets", owner, after, limit)
+        return [_ruleset(row) for row in rows]
+
+
+class Directory(PlayerRepository, GameRepository, DisputeRepository):
+    """All data outside the streams."""
+
+
+def _player(row: tuple[Any, ...]) -> Player:
+    return Player(id=row[0], name=row[1], created_at=row[2], erased_at=row[3])
+
+
+def _ruleset(row: tuple[Any, ...]) -> CustomRuleset:
+    return CustomRuleset(id=row[0], name=row[1], owner=row[2], document=row[3], created_at=row[4])

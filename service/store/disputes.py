@@ -1,35 +1,34 @@
-"""Interface to data of disputes and statistics outside the streams."""
+"""Data of disputes and statistics outside the streams."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any
 from uuid import UUID
 
-from service.store.rows import Cursor, DisputeRow, Page
+import orjson
 
-__all__ = [
-    "STATISTICS_TOPIC",
-    "Accusations",
-    "BlindChoice",
-    "DisputeRow",
-    "Disputes",
-    "Facts",
-    "Found",
-    "SealedVote",
-    "ShuffledDeck",
-    "Words",
-]
+from service.store.database import Repository
+from service.store.paging import OLDEST, START, Cursor, Page
+from service.store.summaries import as_json
 
 STATISTICS_TOPIC = "statistics"
 """Outbox rows of games that are over and not yet counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeRow:
+    """A dispute in a list."""
+
+    id: UUID
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What a side said, with the salt of its commitment; both None once erased."""
+    """A statement of a side, with the salt of its commitment; both None once erased."""
 
     text: str | None
     salt: bytes | None
@@ -37,7 +36,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The machine's findings, sealed, about a game as it was at `version`."""
+    """Encrypted findings about a game at `version`."""
 
     version: int
     key_id: str
@@ -46,7 +45,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedVote:
-    """A vote that the server keeps for a referee, encrypted."""
+    """A referee's vote, encrypted by the server."""
 
     key_id: str
     sealed: bytes
@@ -54,7 +53,7 @@ class SealedVote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accusations:
-    """A person's record in disputes."""
+    """The counts of a player's disputes."""
 
     made: int
     upheld: int  # by a final ruling
@@ -91,7 +90,7 @@ class BlindChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What statistics keep of a game that is over."""
+    """The data of a finished game that statistics need."""
 
     game: UUID
     deck: ShuffledDeck | None  # None where it was aborted before there was one
@@ -99,31 +98,46 @@ class Facts:
     ended_at: datetime
 
 
-class Disputes(Protocol):
-    """The part of the directory that serves disputes and statistics."""
+class DisputeRepository(Repository):
+    """Disputes, the outbox, and the data of finished games for statistics."""
 
     def disputes_of(
         self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
     ) -> Page[DisputeRow]:
         """Return a page of the disputes about a game, newest first."""
+        after = cursor or START
+        rows = self._database.fetch("disputes_of_game", game, after.at, after.id, limit + 1)
+        found = [DisputeRow(id=row[0], created_at=row[1]) for row in rows]
+        return Page[DisputeRow].of(found, limit)
 
     def dispute_texts(self, dispute: UUID) -> Mapping[int, Words]:
-        """Return what was said, by the seq of its event."""
+        """Return the statements, by the seq of their events."""
+        rows = self._database.fetch("dispute_texts", dispute)
+        return {seq: Words(text=text, salt=salt) for seq, text, salt in rows}
 
     def dispute_bundle(self, dispute: UUID) -> bytes | None:
         """Return the frozen evidence."""
+        rows = self._database.fetch("dispute_bundle", dispute)
+        return bytes(rows[0][0]) if rows else None
 
     def dispute_findings(self, dispute: UUID) -> Found | None:
-        """Return what the machine found last."""
+        """Return the newest findings."""
+        for version, key_id, sealed in self._database.fetch("dispute_findings", dispute):
+            return Found(version=version, key_id=key_id, sealed=sealed)
+        return None
 
     def dispute_votes(self, dispute: UUID) -> Mapping[int, SealedVote]:
-        """Return the votes that the server keeps, by the number of the referee."""
+        """Return the stored votes, by the number of the referee."""
+        rows = self._database.fetch("dispute_votes", dispute)
+        return {number: SealedVote(key_id=key, sealed=sealed) for number, key, sealed in rows}
 
     def due_disputes_of(self, player: UUID, *, now: datetime) -> Sequence[UUID]:
-        """Return some disputes of a person, as accuser or accused, in which a period has ended."""
+        """Return some disputes of a player, as accuser or accused, in which a period has ended."""
+        return [row[0] for row in self._database.fetch("due_disputes_of", player, now)]
 
     def put_off_dispute(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
-        """Set when a dispute is due next; return False where it has moved on."""
+        """Set when a dispute is due next; return False if it has moved on."""
+        return bool(self._write("put_off_dispute", dispute, version, wake_at))
 
     def running_disputes(self, game: UUID, move: int, charge: str) -> Sequence[UUID]:
         """
@@ -131,30 +145,46 @@ class Disputes(Protocol):
 
         Rows of earlier releases do not say which move they are about.
         """
+        return [row[0] for row in self._database.fetch("running_disputes", game, move, charge)]
 
     def disputes_of_server(self, *, limit: int) -> Sequence[UUID]:
         """Return disputes, not final, that accuse the server or perhaps a bot, oldest first."""
+        return [row[0] for row in self._database.fetch("disputes_of_server", limit)]
 
     def due_disputes(self, *, now: datetime, opened_before: datetime, limit: int) -> Sequence[UUID]:
-        """Return the disputes with something to do; findings are awaited until `opened_before`."""
+        """Return the disputes that are due, and those without findings opened before a time."""
+        rows = self._database.fetch("due_disputes", now, opened_before, limit)
+        return [dispute for (dispute,) in rows]
 
     def judges(self, player: UUID, *, game: UUID | None = None, table: UUID | None = None) -> bool:
-        """Return whether a person is referee of a dispute about a game, or of a table's."""
+        """Return whether a player is a referee of a dispute about a game, or one of a table's."""
+        name, what = ("referee_at", table) if game is None else ("referee_of", game)
+        return bool(self._database.fetch(name, what, player)[0][0])
 
     def games_judged(self, referee: UUID, accused: UUID) -> Sequence[UUID]:
-        """Return the games about which a person judges an accused."""
+        """Return the games about which a referee judges an accused."""
+        return [game for (game,) in self._database.fetch("games_judged", referee, accused)]
 
     def accusations(self, player: UUID, *, since: datetime) -> Accusations:
-        """Return a person's record in disputes; those opened after `since` count as new."""
+        """Return the counts of a player's disputes; those opened after `since` are new."""
+        [row] = self._database.fetch("accusations_of", player, since)
+        made, upheld, running, new, cad, known = row
+        return Accusations(made=made, upheld=upheld, running=running, new=new, cad=cad, known=known)
 
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
-        """Return the streams of which something is to be told; the rows stay."""
+        """Return the streams with a notification to send; the rows stay."""
+        return [stream for (stream,) in self._database.fetch("outbox_waiting", topic, limit)]
 
     def outbox_since(self, *, topic: str) -> datetime | None:
-        """Return since when the oldest row of a topic waits, None where there is none."""
+        """Return the time of the oldest row of a topic, None if there is none."""
+        rows = self._database.fetch("outbox_since", topic)
+        return rows[0][0] if rows else None
 
     def keep_facts(self, facts: Facts) -> None:
-        """Keep what statistics need of a game, once, and take its row off the outbox."""
+        """Store the data of a game, once, and remove its row from the outbox."""
+        deck = None if facts.deck is None else _json(_deck_json(facts.deck))
+        choices = _json([_choice_json(c, facts.ended_at) for c in facts.choices])
+        self._write("keep_facts", facts.game, deck, choices)
 
     def shuffled_decks(
         self,
@@ -165,6 +195,52 @@ class Disputes(Protocol):
         before: datetime | None = None,
     ) -> Sequence[ShuffledDeck]:
         """Return decks of games that are over, oldest first; of public or private ones, or all."""
+        last = after or OLDEST
+        rows = self._database.fetch("shuffled_decks", last.at, last.id, limit, public, before)
+        return [_deck(row) for row in rows]
 
     def blind_choices(self, player: UUID) -> Sequence[BlindChoice]:
-        """Return a person's blind choices, oldest first."""
+        """Return a player's blind choices, oldest first."""
+        rows = self._database.fetch("blind_choices_of", player)
+        return [
+            BlindChoice(game=r[0], seq=r[1], player=player, slots=r[2], playable=r[3], fitted=r[4])
+            for r in rows
+        ]
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _deck_json(deck: ShuffledDeck) -> dict[str, Any]:
+    return {
+        "ruleset_id": deck.ruleset,
+        "aborted": deck.aborted,
+        "deck": " ".join(deck.cards),
+        "dealt": deck.dealt,
+        "to_people": list(deck.to_people),
+        "ended_at": as_json(deck.ended_at),
+    }
+
+
+def _choice_json(choice: BlindChoice, ended_at: datetime) -> dict[str, Any]:
+    return {
+        "seq": choice.seq,
+        "player_id": str(choice.player),
+        "slots": choice.slots,
+        "playable": choice.playable,
+        "fitted": choice.fitted,
+        "ended_at": as_json(ended_at),
+    }
+
+
+def _deck(row: tuple[Any, ...]) -> ShuffledDeck:
+    return ShuffledDeck(
+        game=row[0],
+        ruleset=row[1],
+        aborted=row[2],
+        cards=tuple(row[3].split(" ")),
+        dealt=row[4],
+        to_people=tuple(row[5]),
+        ended_at=row[6],
+    )

@@ -12,7 +12,6 @@ from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.migrate import service_url, set_password
-from service.store.postgres_directory import PostgresDirectory
 from service.store.postgres_events import PostgresStore
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -34,7 +33,7 @@ def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
         yield Stores(store=memory, directory=MemoryDirectory(memory))
         return
     database = Database(address_of_service(request.getfixturevalue("database_url")))
-    yield Stores(store=PostgresStore(database), directory=PostgresDirectory(database))
+    yield Stores(store=PostgresStore(database), directory=Directory(database))
     database.close()
 
 

@@ -10,8 +10,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from service.store.directory import Cursor, CustomRuleset, Directory, DueGame, GameFilter, SeatRow
+from service.store.directory import CustomRuleset, Directory
 from service.store.events import StreamKind
+from service.store.games import DueGame, GameFilter, SeatRow
+from service.store.paging import Cursor
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from service.store.directory import Directory, Reading
-from service.store.rows import MOST_REFUSALS, READ_AGAIN
+from service.store.directory import Directory
+from service.store.games import MOST_REFUSALS, READ_AGAIN, Reading
 from tests.contract.conftest import Stores
+from tests.memory.directory import MemoryDirectory
 from tests.streams import THEN, append, commit, new_game, refused
 
 
@@ -33,7 +34,7 @@ def test_refused_moves_and_readings_are_kept_in_order(stores: Stores) -> None:
 
 
 def entries(readings: Iterable[Reading]) -> list[tuple[datetime, UUID | None, str]]:
-    return [(reading.at, reading.reader, reading.what) for reading in readings]
+    return [(reading.created_at, reading.reader, reading.what) for reading in readings]
 
 
 def test_readings_come_in_pages(directory: Directory) -> None:
@@ -46,7 +47,7 @@ def test_readings_come_in_pages(directory: Directory) -> None:
         page = directory.readings(game, cursor=page.next, limit=2)
         assert len(page.items) == 2
         found += page.items
-    assert [reading.at for reading in found] == [*reversed(times), times[0]]
+    assert [reading.created_at for reading in found] == [*reversed(times), times[0]]
     assert len({reading.id for reading in found}) == 6
 
 
@@ -116,3 +117,14 @@ def test_nothing_is_refused_any_more_in_a_game_that_is_over(stores: Stores) -> N
     assert not stores.directory.record_refusal(game, refused())
     assert not stores.directory.record_refusal(uuid4(), refused())
     assert len(stores.directory.refusals(game)) == 1
+
+
+def test_the_directory_in_memory_answers_every_method_itself() -> None:
+    """It inherits the interface from the one on PostgreSQL, whose methods it must replace."""
+    methods = {name for name in vars_of(Directory) if not name.startswith("_")}
+    assert {n for n in methods if getattr(MemoryDirectory, n) is getattr(Directory, n)} == set()
+
+
+def vars_of(kind: type) -> set[str]:
+    """Return the names that a class and its bases define, without those of every object."""
+    return set(dir(kind)) - set(dir(object))

@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from service.store.rows import Cursor, IdleGame
+from service.store.games import IdleGame
+from service.store.paging import Cursor
 from tests.contract.conftest import Stores
 from tests.streams import THEN, append, bot, commit, game_summary, person
 

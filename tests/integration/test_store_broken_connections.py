@@ -16,8 +16,8 @@ import psycopg
 import pytest
 
 from service.store.database import Database, TooSlow
+from service.store.directory import Directory
 from service.store.events import StoreUnavailable, StreamConflict
-from service.store.postgres_directory import PostgresDirectory
 from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
 from tests.servers import url_with_database
@@ -150,7 +150,7 @@ def test_no_acknowledged_event_is_lost_or_doubled_while_connections_are_cut(
 def test_a_database_that_is_not_there_is_unavailable_and_soon() -> None:
     database = Database("postgresql://nobody@127.0.0.1:1/none", patience=0.3)
     stream = uuid4()
-    store, directory = PostgresStore(database), PostgresDirectory(database)
+    store, directory = PostgresStore(database), Directory(database)
     with pytest.raises(StoreUnavailable):
         store.read(stream)
     with pytest.raises(StoreUnavailable):

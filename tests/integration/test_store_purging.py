@@ -11,8 +11,8 @@ import pytest
 
 from service.application.retention import Purging, Retention
 from service.store.database import Database
+from service.store.directory import Directory
 from service.store.events import PlayerErased, StreamKind
-from service.store.postgres_directory import PostgresDirectory
 from service.store.postgres_events import PostgresStore, encode_commit
 from tests.running import wait_for
 from tests.streams import THEN, append, commit, new_game, new_table, register, table_summary
@@ -47,7 +47,7 @@ STEPS = """
 def test_who_opens_a_table_at_that_moment_is_not_erased(database_url: str) -> None:
     """Held by a commit that is not over, or seen once it is: either way the person stays."""
     database = Database(database_url, size=2)
-    directory = PostgresDirectory(database)
+    directory = Directory(database)
     ann = register(directory)
     later = THEN + DAY
     summary = table_summary(host=ann)
@@ -70,7 +70,7 @@ WHO_WAITS = """
 
 def test_who_is_being_erased_at_that_moment_opens_no_table(database_url: str) -> None:
     database = Database(database_url, size=2)
-    store, directory = PostgresStore(database), PostgresDirectory(database)
+    store, directory = PostgresStore(database), Directory(database)
     ann = register(directory)
     with psycopg.connect(database_url) as connection, ThreadPoolExecutor(1) as other:
         purge = connection.execute(
@@ -97,7 +97,7 @@ def test_what_is_old_goes_a_part_at_a_time_and_in_the_end_all(database_url: str)
         step = connection.execute(STEPS, {"now": world.now()}).fetchone()
         connection.rollback()
     assert step == (10_000, 10_000, 1_000)
-    purging = Purging(store=store, directory=PostgresDirectory(database), world=world, kept=KEPT)
+    purging = Purging(store=store, directory=Directory(database), world=world, kept=KEPT)
     gone = purging.purge()
     assert (gone["answers"], gone["refusals"], gone["players"]) == (10_001, 10_001, 1_001)
     assert not any(purging.purge().values())

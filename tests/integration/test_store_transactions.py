@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from service.store.directory import Directory
 from service.store.events import StoreError, StoreUnavailable, StreamConflict
 from service.store.operator import OwnerDatabase
-from service.store.postgres_directory import PostgresDirectory
 from service.store.postgres_events import PostgresStore
 from tests.streams import append, commit, register
 
@@ -30,9 +30,9 @@ def store(owner_db: OwnerDatabase) -> PostgresStore:
 
 
 @pytest.fixture
-def directory(owner_db: OwnerDatabase) -> PostgresDirectory:
+def directory(owner_db: OwnerDatabase) -> Directory:
     """Return a directory over that connection."""
-    return PostgresDirectory(owner_db)
+    return Directory(owner_db)
 
 
 def seen(database_url: str, stream: UUID) -> bool:
@@ -46,7 +46,7 @@ def test_what_is_called_within_a_block_is_there_for_others_at_its_end(
     database_url: str,
     owner_db: OwnerDatabase,
     store: PostgresStore,
-    directory: PostgresDirectory,
+    directory: Directory,
 ) -> None:
     stream = uuid4()
     with owner_db.transaction():
@@ -82,7 +82,7 @@ def test_after_a_refusal_the_block_goes_on(
     database_url: str,
     owner_db: OwnerDatabase,
     store: PostgresStore,
-    directory: PostgresDirectory,
+    directory: Directory,
 ) -> None:
     """So that a conflict can be decided again, as outside."""
     stream, ann = uuid4(), register(directory)

@@ -1,61 +1,169 @@
-"""The directory in memory, over the summaries of a memory store."""
+"""The directory in memory: players, and lists made of the summaries of a memory store."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
 import orjson
 
 from service.shx.canonical import parse_time
+from service.store.directory import CustomRuleset, Directory, Erasure, Player, Standing
 from service.store.disputes import Facts
-from service.store.events import PlayerErased, QuotaFull, QuotaKind, StreamKind
-from service.store.rows import (
-    OLDEST,
-    START,
-    Cursor,
-    CustomRuleset,
+from service.store.events import PlayerErased, QuotaFull, QuotaKind, StoreError, StreamKind
+from service.store.games import (
+    READ_AGAIN,
     DueGame,
     GameFilter,
     GameRow,
     IdleGame,
-    Page,
-    Refused,
+    Reading,
+    RefusedMove,
     SeatRow,
-    Standing,
     TableRow,
 )
+from service.store.paging import OLDEST, START, Cursor, Page
 from service.store.summaries import as_json
-from tests.memory.disputes import MemoryDisputes
+from tests.memory.disputes import MemoryDisputes, change_row
 from tests.memory.events import MemoryStore
-from tests.memory.people import People
-from tests.memory.readings import MemoryReadings
-from tests.memory.rows import change_row, game_row, table_row
-
-_OVER = ("ended", "aborted")
 
 
-class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Person:
+    """A person with the hashes by which they are known."""
+
+    player: Player
+    token_hash: bytes | None
+    recovery_hash: bytes | None
+
+
+class MemoryPlayers:
+    """Who there is, by number, token and recovery code."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._people: dict[UUID, _Person] = {}
+        self._people_lock = threading.Lock()
+
+    def create_player(
+        self, *, player: UUID, name: str, token_hash: bytes, recovery_hash: bytes, at: datetime
+    ) -> None:
+        person = _Person(
+            player=Player(id=player, name=name, created_at=at, erased_at=None),
+            token_hash=token_hash,
+            recovery_hash=recovery_hash,
+        )
+        with self._people_lock:
+            taken = any(
+                p.token_hash == token_hash or p.recovery_hash == recovery_hash
+                for p in self._people.values()
+            )
+            if player in self._people or taken:
+                raise StoreError("a player's number, token and recovery code are new")
+            self._people[player] = person
+
+    def player(self, player: UUID) -> Player | None:
+        found = self._people.get(player)
+        return None if found is None else found.player
+
+    def player_by_token(self, token_hash: bytes) -> Player | None:
+        with self._people_lock:
+            return next(
+                (p.player for p in self._people.values() if p.token_hash == token_hash), None
+            )
+
+    def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
+        with self._people_lock:
+            person = self._people.get(player)
+            if person is None or person.player.erased_at is not None:
+                return False
+            self._people[player] = replace(person, token_hash=token_hash)
+            return True
+
+    def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
+        with self._people_lock:
+            for player, person in self._people.items():
+                if person.recovery_hash == recovery_hash:
+                    self._people[player] = replace(person, token_hash=token_hash)
+                    return player
+        return None
+
+    def erase_player(self, player: UUID, at: datetime) -> bool:
+        self._store.let_go(player)
+        self._store.forget_answers(lambda answer, _: answer.caller == player)
+        with self._people_lock:
+            person = self._people.get(player)
+            if person is None or person.player.erased_at is not None:
+                return False
+            erased = replace(person.player, name=None, erased_at=at)
+            self._people[player] = _Person(player=erased, token_hash=None, recovery_hash=None)
+            return True
+
+    def erased_players(self, *, since: datetime | None) -> Sequence[Erasure]:
+        with self._people_lock:
+            people = [person.player for person in self._people.values()]
+        found = [Erasure(player=p.id, at=p.erased_at) for p in people if p.erased_at is not None]
+        return sorted(
+            (one for one in found if since is None or one.at >= since),
+            key=lambda one: (one.at, one.player),
+        )
+
+    def registered(self, *, before: datetime) -> set[UUID]:
+        """Return the people who registered before a time and were not erased."""
+        with self._people_lock:
+            people = [person.player for person in self._people.values()]
+        return {p.id for p in people if p.erased_at is None and p.created_at < before}
+
+    def names(self, players: Collection[UUID]) -> Mapping[UUID, str]:
+        found = (self._people.get(player) for player in players)
+        return {p.player.id: p.player.name for p in found if p is not None and p.player.name}
+
+    def named_seats(self, summary: Mapping[str, Any]) -> tuple[SeatRow, ...]:
+        """Return the seats of a summary with the names of those who sit there."""
+        seats = []
+        for seat in sorted(summary["seats"], key=lambda seat: int(seat["seat"])):
+            player = None if seat["player_id"] is None else UUID(seat["player_id"])
+            found = None if player is None else self._people.get(player)
+            seats.append(
+                SeatRow(
+                    seat=seat["seat"],
+                    kind=seat["kind"],
+                    bot=seat["bot"],
+                    player=player,
+                    name=None if found is None else found.player.name,
+                )
+            )
+        return tuple(seats)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noted:
+    """A reading, with the version that the game was at."""
+
+    reading: Reading
+    version: int | None
+
+
+class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
     """People, summaries and what is kept beside games, in dictionaries."""
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)
-        MemoryReadings.__init__(self, store)
-        self._store = store
         self._beside = threading.Lock()
         self._rulesets: dict[str, CustomRuleset] = {}
         self._facts: dict[UUID, Facts] = {}
+        self._noted: dict[UUID, list[_Noted]] = {}
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
-        """Forget name, token, kept answers and words in disputes."""
         erased = super().erase_player(player, at)
         self.forget_words(player)
         return erased
 
     def standing(self, player: UUID, *, public: bool = False) -> Standing:
-        """Return a person's record, of `public` tables or all, and what they have going."""
         sat = [
             (game, seat.seat)
             for game in self._games()
@@ -73,11 +181,9 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         )
 
     def tables_of(self, player: UUID) -> Sequence[UUID]:
-        """Return the tables not closed that a person sits at or hosts, newest first."""
         return [t.id for t in self._tables() if t.status != "closed" and _is_in(t, player)]
 
     def game(self, game: UUID) -> GameRow | None:
-        """Return the summary of a game."""
         with self._store.summaries(StreamKind.GAME) as rows:
             row = rows.get(game)
             return None if row is None else game_row(game, row, self.named_seats(row))
@@ -92,7 +198,6 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         cursor: Cursor | None = None,
         limit: int = 50,
     ) -> Page[GameRow]:
-        """Return a page of games: those that the viewer may see, or all."""
         tables = {table.id: table for table in self._tables()}
 
         def listed(game: GameRow) -> bool:
@@ -116,12 +221,10 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         return Page[GameRow].of([game for game in older if listed(game)], limit)
 
     def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
-        """Return the newest games of a table, whatever the caller may see."""
         which = GameFilter(table=table)
         return self.list_games(which, viewer=None, everything=True, limit=limit).items
 
     def table(self, table: UUID) -> TableRow | None:
-        """Return the summary of a table."""
         with self._store.summaries(StreamKind.TABLE) as rows:
             row = rows.get(table)
             return None if row is None else table_row(table, row, self.named_seats(row))
@@ -137,7 +240,6 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         cursor: Cursor | None = None,
         limit: int = 50,
     ) -> Page[TableRow]:
-        """Return a page of the tables that the viewer may see, with `mine` the viewer's alone."""
         after = cursor or START
         rows = [
             table
@@ -153,7 +255,6 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         return Page[TableRow].of(rows, limit)
 
     def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
-        """Return the games whose time has come, the longest waiting first."""
         with self._store.summaries(StreamKind.GAME) as rows:
             due = [
                 DueGame(
@@ -171,7 +272,6 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
     def idle_games(
         self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
     ) -> Sequence[IdleGame]:
-        """Return running games of people without a deadline to come and with an old last event."""
         seen = after or OLDEST
         with self._store.summaries(StreamKind.GAME) as rows:
             waiting = [
@@ -206,7 +306,6 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         wake_kind: str | None,
         wake_at: datetime | None,
     ) -> bool:
-        """Set which seats are back from a bot; return False where the game has moved on."""
         wake = {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}
         with self._store.summaries(StreamKind.GAME) as rows:
             return change_row(rows, game, version, {"back": sorted(back), **wake})
@@ -214,26 +313,21 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
     def put_off(
         self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
     ) -> bool:
-        """Set what a game waits for next; return False where it has moved on."""
         wake = {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}
         with self._store.summaries(StreamKind.GAME) as rows:
             return change_row(rows, game, version, wake)
 
-    def record_refusal(self, game: UUID, refused: Refused) -> bool:
-        """Keep a refused move of a running game, the first ones of a seat."""
+    def record_refusal(self, game: UUID, refused: RefusedMove) -> bool:
         return self._store.record_refusal(game, refused)
 
-    def refusals(self, game: UUID) -> Sequence[Refused]:
-        """Return the refused moves of a game in their order."""
+    def refusals(self, game: UUID) -> Sequence[RefusedMove]:
         return self._store.refusals(game)
 
     def purge_refusals(self, *, ended_before: datetime) -> int:
-        """Forget the refused moves of games that were over before a time; return how many."""
         old = [g.id for g in self._games() if g.ended_at is not None and g.ended_at < ended_before]
         return sum(self._store.forget_refusals(game) for game in old)
 
     def purge_players(self, *, registered_before: datetime, at: datetime) -> int:
-        """Erase the people who registered before a time and never did anything."""
         games, tables = self._games(), self._tables()
         busy = {seat.player for game in games for seat in game.seats} | self.in_disputes()
         busy |= {seat.player for table in tables for seat in table.seats}
@@ -242,8 +336,33 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         unused = self.registered(before=registered_before) - busy
         return sum(self.erase_player(player, at) for player in unused)
 
+    def record_readings(
+        self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
+    ) -> None:
+        for game in games:
+            with self._store.summaries(StreamKind.GAME) as rows:
+                version = rows[game]["version"] if game in rows else None
+            with self._beside:
+                noted = self._noted.setdefault(game, [])
+                if not any(
+                    (n.reading.reader, n.reading.what, n.version) == (reader, what, version)
+                    and n.reading.created_at > at - READ_AGAIN
+                    for n in noted
+                ):
+                    read = Reading(id=uuid4(), created_at=at, reader=reader, what=what)
+                    noted.append(_Noted(reading=read, version=version))
+
+    def readings(
+        self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
+    ) -> Page[Reading]:
+        after = cursor or START
+        with self._beside:
+            rows = [noted.reading for noted in self._noted.get(game, ())]
+        older = [row for row in rows if (row.created_at, row.id) < (after.at, after.id)]
+        older.sort(key=lambda row: (row.created_at, row.id), reverse=True)
+        return Page[Reading].of(older, limit)
+
     def save_ruleset(self, ruleset: CustomRuleset, *, most: int | None = None) -> bool:
-        """Keep a ruleset; return False where one with its id is kept already."""
         owner = self.player(ruleset.owner)
         if owner is not None and owner.erased_at is not None:
             raise PlayerErased("a person has been erased")
@@ -254,13 +373,11 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
             return self._rulesets.setdefault(ruleset.id, ruleset) is ruleset
 
     def ruleset(self, identity: str) -> CustomRuleset | None:
-        """Return a ruleset of a player's own."""
         return self._rulesets.get(identity)
 
     def list_rulesets(
         self, *, owner: UUID | None = None, after: str | None = None, limit: int = 200
     ) -> Sequence[CustomRuleset]:
-        """Return the players' own rulesets, newest first; those that follow the one `after`."""
         with self._beside:
             rows = [row for row in self._rulesets.values() if owner in (None, row.owner)]
             last = self._rulesets.get(after) if after is not None else None
@@ -281,6 +398,9 @@ class MemoryDirectory(People, MemoryDisputes, MemoryReadings):
         return sorted(tables, key=_key, reverse=True)
 
 
+_OVER = ("ended", "aborted")
+
+
 def _ruleset_key(row: CustomRuleset) -> tuple[datetime, str]:
     return row.created_at, row.id
 
@@ -299,3 +419,44 @@ def _is_in(table: TableRow, player: UUID) -> bool:
 
 def _invites(table: TableRow, invite: bytes | None) -> bool:
     return invite is not None and table.invite_hash == invite
+
+
+def game_row(game: UUID, row: Mapping[str, Any], seats: tuple[SeatRow, ...]) -> GameRow:
+    """Return the summary of a game."""
+    places, ended_at = row.get("places"), row.get("ended_at")
+    return GameRow(
+        id=game,
+        table=UUID(row["table_id"]),
+        hand=row["hand"],
+        ruleset=row["ruleset_id"],
+        status=row["status"],
+        version=row["version"],
+        turn=row.get("turn"),
+        dealer=row.get("dealer"),
+        created_at=datetime.fromisoformat(row["created_at"]),
+        ended_at=None if ended_at is None else datetime.fromisoformat(ended_at),
+        reason=row.get("reason"),
+        shithead=row.get("shithead"),
+        places=None if places is None else tuple(places),
+        public=row["public"],
+        back=tuple(row.get("back") or ()),
+        seats=seats,
+    )
+
+
+def table_row(table: UUID, row: Mapping[str, Any], seats: tuple[SeatRow, ...]) -> TableRow:
+    """Return the summary of a table."""
+    invite_hash, game = row.get("invite_hash"), row.get("game_id")
+    return TableRow(
+        id=table,
+        host=UUID(row["host"]),
+        version=row["version"],
+        status=row["status"],
+        public=row["public"],
+        ruleset=row["ruleset_id"],
+        invite_hash=None if invite_hash is None else bytes.fromhex(invite_hash.removeprefix("\\x")),
+        created_at=datetime.fromisoformat(row["created_at"]),
+        hand=row.get("hand", 0),
+        game=None if game is None else UUID(game),
+        seats=seats,
+    )

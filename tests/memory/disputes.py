@@ -18,10 +18,9 @@ from service.store.disputes import (
     Words,
 )
 from service.store.events import StreamKind
-from service.store.rows import START, Cursor, Page
+from service.store.paging import START, Cursor, Page
 from service.store.summaries import as_json
 from tests.memory.events import MemoryStore
-from tests.memory.rows import change_row
 
 
 class MemoryDisputes:
@@ -33,7 +32,6 @@ class MemoryDisputes:
     def disputes_of(
         self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
     ) -> Page[DisputeRow]:
-        """Return a page of the disputes about a game, newest first."""
         after = cursor or START
         rows = [
             DisputeRow(id=dispute, created_at=_time(row["opened_at"]))
@@ -45,16 +43,13 @@ class MemoryDisputes:
         return Page[DisputeRow].of(rows, limit)
 
     def dispute_texts(self, dispute: UUID) -> Mapping[int, Words]:
-        """Return what was said, by the seq of its event."""
         texts = self._rows().get(dispute, {}).get("texts", ())
         return {t["seq"]: Words(text=t["words"], salt=_bytes(t["salt"])) for t in texts}
 
     def dispute_bundle(self, dispute: UUID) -> bytes | None:
-        """Return the frozen evidence."""
         return _bytes(self._rows().get(dispute, {}).get("bundle"))
 
     def dispute_findings(self, dispute: UUID) -> Found | None:
-        """Return what the machine found last."""
         found = self._rows().get(dispute, {}).get("findings")
         if found is None:
             return None
@@ -62,7 +57,6 @@ class MemoryDisputes:
         return Found(version=found["found_at"], key_id=found["key_id"], sealed=sealed)
 
     def dispute_votes(self, dispute: UUID) -> Mapping[int, SealedVote]:
-        """Return the votes that the server keeps, by the number of the referee."""
         votes = self._rows().get(dispute, {}).get("votes", ())
         return {
             v["referee"]: SealedVote(key_id=v["key_id"], sealed=_bytes(v["sealed"]) or b"")
@@ -70,7 +64,6 @@ class MemoryDisputes:
         }
 
     def due_disputes_of(self, player: UUID, *, now: datetime) -> Sequence[UUID]:
-        """Return some disputes of a person, as accuser or accused, in which a period has ended."""
         return [
             dispute
             for dispute, row in self._rows().items()
@@ -81,12 +74,10 @@ class MemoryDisputes:
         ]
 
     def put_off_dispute(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
-        """Set when a dispute is due next; return False where it has moved on."""
         with self._store.summaries(StreamKind.DISPUTE) as rows:
             return change_row(rows, dispute, version, {"wake_at": as_json(wake_at)})
 
     def running_disputes(self, game: UUID, move: int, charge: str) -> Sequence[UUID]:
-        """Return the disputes of a game and charge that are not final and may be about a move."""
         return [
             dispute
             for dispute, row in self._rows().items()
@@ -96,7 +87,6 @@ class MemoryDisputes:
         ]
 
     def disputes_of_server(self, *, limit: int) -> Sequence[UUID]:
-        """Return disputes, not final, that accuse the server or perhaps a bot, oldest first."""
         rows = sorted(self._rows().items(), key=lambda item: _time(item[1]["opened_at"]))
         charges = ("wrong_deal", "altered_log")
         found = [
@@ -107,7 +97,6 @@ class MemoryDisputes:
         return found[:limit]
 
     def due_disputes(self, *, now: datetime, opened_before: datetime, limit: int) -> Sequence[UUID]:
-        """Return the disputes with something to do."""
         with self._store.summaries(StreamKind.GAME) as games:
             over = {str(game): row["version"] for game, row in games.items() if row.get("ended_at")}
 
@@ -123,7 +112,6 @@ class MemoryDisputes:
         return [dispute for dispute, row in rows if due(row)][:limit]
 
     def judges(self, player: UUID, *, game: UUID | None = None, table: UUID | None = None) -> bool:
-        """Return whether a person is referee of a dispute about a game, or of a table's."""
         if game is not None:
             games = {str(game)}
         else:
@@ -132,13 +120,11 @@ class MemoryDisputes:
         return any(row["game_id"] in games and _sits(row, player) for row in self._rows().values())
 
     def games_judged(self, referee: UUID, accused: UUID) -> Sequence[UUID]:
-        """Return the games about which a person judges an accused."""
         rows = self._rows().values()
         about = {r["game_id"] for r in rows if r["accused"] == str(accused) and _sits(r, referee)}
         return sorted(UUID(game) for game in about)
 
     def accusations(self, player: UUID, *, since: datetime) -> Accusations:
-        """Return a person's record in disputes."""
         with self._store.summaries(StreamKind.GAME) as games:
             public = {str(game) for game, row in games.items() if row["public"]}
         rows = list(self._rows().values())
@@ -157,15 +143,12 @@ class MemoryDisputes:
         )
 
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
-        """Return the streams with outbox rows of a topic; the rows stay."""
         return [row.stream for row in self._store.waiting(topic)][:limit]
 
     def outbox_since(self, *, topic: str) -> datetime | None:
-        """Return since when the oldest row of a topic waits, None where there is none."""
         return self._store.waiting_since(topic)
 
     def keep_facts(self, facts: Facts) -> None:
-        """Keep what statistics need of a game, once, and take its row off the outbox."""
         self._facts.setdefault(facts.game, facts)
         self._store.take_off_outbox(facts.game, "statistics")
 
@@ -177,7 +160,6 @@ class MemoryDisputes:
         public: bool | None = None,
         before: datetime | None = None,
     ) -> Sequence[ShuffledDeck]:
-        """Return decks of games that are over, oldest first; of public or private ones, or all."""
         decks = [facts.deck for facts in self._facts.values() if facts.deck is not None]
         decks.sort(key=lambda deck: (deck.ended_at, deck.game))
         if after is not None:
@@ -191,7 +173,6 @@ class MemoryDisputes:
         return decks[:limit]
 
     def blind_choices(self, player: UUID) -> Sequence[BlindChoice]:
-        """Return a person's blind choices, oldest first."""
         facts = sorted(self._facts.values(), key=lambda facts: (facts.ended_at, facts.game))
         return [choice for f in facts for choice in f.choices if choice.player == player]
 
@@ -225,3 +206,14 @@ def _bytes(text: str | None) -> bytes | None:
 def _sits(row: Mapping[str, Any], player: UUID) -> bool:
     judges = row.get("referees", ())
     return any(r["player_id"] == str(player) and not r["recused"] for r in judges)
+
+
+def change_row(
+    rows: Mapping[UUID, dict[str, Any]], game: UUID, version: int, columns: Mapping[str, Any]
+) -> bool:
+    """Set columns of a game's row; return False where it has moved on from `version`."""
+    row = rows.get(game)
+    if row is None or row["version"] != version:
+        return False
+    row |= columns
+    return True

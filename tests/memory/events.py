@@ -30,8 +30,8 @@ from service.store.events import (
     StreamKind,
     StreamSlice,
 )
+from service.store.games import MOST_REFUSALS, RefusedMove
 from service.store.postgres_events import check_commit
-from service.store.rows import MOST_REFUSALS, Refused
 from service.store.summaries import as_json
 
 
@@ -53,7 +53,7 @@ class MemoryStore:
         self._streams: dict[UUID, Stream] = {}
         self._answers: dict[tuple[UUID, bytes], tuple[StoredAnswer, datetime]] = {}
         self._secrets: dict[UUID, SealedSecret] = {}
-        self._refusals: dict[UUID, list[Refused]] = {}
+        self._refusals: dict[UUID, list[RefusedMove]] = {}
         self._outbox: dict[OutboxRow, datetime] = {}
         self._erased: set[str] = set()
         self._summaries: dict[StreamKind, dict[UUID, dict[str, Any]]] = {
@@ -63,7 +63,6 @@ class MemoryStore:
         }
 
     def commit(self, commit: Commit) -> None:
-        """Write all of `commit`, or raise StreamConflict or AnswerConflict."""
         check_commit(commit)
         summaries = [_plain(append.summary) for append in commit.appends]
         with self._lock:
@@ -80,7 +79,6 @@ class MemoryStore:
             self._outbox |= dict.fromkeys(commit.outbox, now)
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
-        """Return the events with seq ≥ `after`, or None where there is no such stream."""
         if after < 0 or (limit is not None and limit < 1):
             raise ValueError("a slice begins at 0 or later and has at least one event")
         with self._lock:
@@ -96,20 +94,16 @@ class MemoryStore:
             )
 
     def bundle(self, _stream: UUID) -> Bundle | None:
-        """Return nothing: what lies in memory is not archived."""
         return None
 
     def secret(self, game: UUID) -> SealedSecret | None:
-        """Return the sealed seed of a running game."""
         return self._secrets.get(game)
 
     def answer(self, caller: UUID, request_key: bytes) -> StoredAnswer | None:
-        """Return the answer kept for a request key."""
         found = self._answers.get((caller, request_key))
         return None if found is None else found[0]
 
     def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
-        """Take rows off the outbox."""
         with self._lock:
             due = [r for r, at in self._outbox.items() if r.topic == topic and at < older_than]
             for row in due[:limit]:
@@ -117,7 +111,6 @@ class MemoryStore:
             return due[:limit]
 
     def waiting(self, topic: str) -> Sequence[OutboxRow]:
-        """Return the outbox rows of a topic, oldest first; they stay."""
         with self._lock:
             rows = [(at, row) for row, at in self._outbox.items() if row.topic == topic]
         return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
@@ -134,7 +127,6 @@ class MemoryStore:
                 del self._outbox[row]
 
     def purge_answers(self, *, older_than: datetime) -> int:
-        """Forget the answers kept before a time; return how many."""
         return self.forget_answers(lambda _, at: at < older_than)
 
     def forget_answers(self, gone: Callable[[StoredAnswer, datetime], bool]) -> int:
@@ -162,8 +154,7 @@ class MemoryStore:
         with self._lock:
             yield self._summaries[kind]
 
-    def record_refusal(self, game: UUID, refused: Refused) -> bool:
-        """Keep a refused move of a running game, the first ones of a seat, for the directory."""
+    def record_refusal(self, game: UUID, refused: RefusedMove) -> bool:
         with self._lock:
             row = self._summaries[StreamKind.GAME].get(game)
             if row is None or row.get("ended_at") is not None:
@@ -173,8 +164,7 @@ class MemoryStore:
                 kept.append(refused)
             return True
 
-    def refusals(self, game: UUID) -> Sequence[Refused]:
-        """Return the refused moves of a game in order of their times, then of arrival."""
+    def refusals(self, game: UUID) -> Sequence[RefusedMove]:
         with self._lock:
             return sorted(self._refusals.get(game, ()), key=lambda refused: refused.at)
 

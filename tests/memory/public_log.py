@@ -31,26 +31,21 @@ class MemoryLog:
         self._asked.append(waiting)
 
     def head(self) -> Head:
-        """Return the tree as it is."""
         return self._heads[max(self._heads)]
 
     def published(self) -> SignedHead | None:
-        """Return the newest signed head."""
         signed = self._signed()
         return signed[-1] if signed else None
 
     def covering(self, index: int) -> SignedHead | None:
-        """Return a signed head that has a leaf: an early one, the better witnessed the better."""
         able = [head for head in self._signed() if head.size > index]
         return max(able, key=lambda head: (len(head.cosignatures), -head.size), default=None)
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[Waiting]:
-        """Return what was asked for, in order; there are no games here to look at in between."""
         del last_leaf_before
         return self._asked[:limit]
 
     def append(self, batch: Batch) -> None:
-        """Add a batch whole, or raise LogMoved where it was not made for the present tree."""
         with self._lock:
             if batch.size != self.head().size:
                 raise LogMoved(f"the public log has {self.head().size} leaves, not {batch.size}")
@@ -66,29 +61,23 @@ class MemoryLog:
             self._heads[size] = Head(size=size, root=batch.root, note=None)
 
     def sign(self, size: int, note: bytes) -> None:
-        """Keep the signed checkpoint of a tree that is here."""
         self._heads[size] = replace(self._heads[size], note=note)
 
     def keep_cosignature(self, size: int, witness: str, line: str) -> None:
-        """Keep what a witness put under a checkpoint."""
         self._lines.setdefault((size, witness), line)
 
     def cosigned_size(self, witness: str) -> int:
-        """Return the size of the largest tree that a witness is known to have cosigned."""
         return max((size for size, name in self._lines if name == witness), default=0)
 
     def hashes(self, tile: Tile) -> bytes:
-        """Return the hashes of a tile of the tree, in one row."""
         level = tile.level or 0
         places = range(tile.first, tile.first + tile.width)
         return b"".join(self._hashes.get((level, place), b"") for place in places)
 
     def entries(self, tile: Tile) -> Sequence[bytes]:
-        """Return the leaves' data of an entry bundle."""
         return [leaf.data for leaf in self._leaves[tile.first : tile.first + tile.width]]
 
     def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
-        """Return the last leaf of a game in the tree of the first `size` leaves."""
         own = [leaf for leaf in self._leaves[:size] if leaf.game == game]
         return max(own, key=lambda leaf: leaf.version, default=None)
 

@@ -21,8 +21,8 @@ from service.keys.keyring import Keyring
 from service.public_log.sequencer import Sequencer
 from service.rulesets.catalogue import catalogue
 from service.store.database import Database
+from service.store.directory import Directory
 from service.store.migrate import migrate
-from service.store.postgres_directory import PostgresDirectory
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
 from service.version import VERSION
@@ -63,7 +63,7 @@ def services_over(database: Database, keyring: Keyring, world: SetWorld | None =
     return compose(
         log_store=MemoryLog(),
         store=PostgresStore(database),
-        directory=PostgresDirectory(database),
+        directory=Directory(database),
         keyring=keyring,
         origin=ORIGIN,
         world=world or SetWorld(),

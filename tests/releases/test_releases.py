@@ -21,7 +21,7 @@ from service.keys.keyring import Keyring
 from service.shx.bundle import Bundle
 from service.shx.shuffle import client_commit
 from service.store.database import SQL, Database
-from service.store.rows import GameFilter
+from service.store.games import GameFilter
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 from tests.contract.conftest import address_of_service

@@ -26,7 +26,7 @@ from service.keys.keyring import Keyring
 from service.shx.bundle import Bundle
 from service.shx.canonical import format_time
 from service.store.database import Database
-from service.store.postgres_directory import PostgresDirectory
+from service.store.directory import Directory
 from service.store.postgres_events import PostgresStore
 from service.verify.verify import verify_bundle
 from tests.changed import replace
@@ -102,7 +102,7 @@ class Court:
         services = compose(
             log_store=MemoryLog(),
             store=PostgresStore(database),
-            directory=PostgresDirectory(database),
+            directory=Directory(database),
             keyring=KEYS,
             origin="tests.example",
             world=self.world,

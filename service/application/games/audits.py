@@ -120,7 +120,7 @@ class Auditing:
         page = self._directory.readings(game, cursor=cursor_of(cursor), limit=limit)
         items = [
             {
-                "at": format_time(row.at),
+                "at": format_time(row.created_at),
                 "reader": None if row.reader is None else str(row.reader),
                 "what": row.what,
             }

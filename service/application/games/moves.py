@@ -40,9 +40,9 @@ from service.shx.bundle import REFUSALS
 from service.shx.canonical import RecordError, canonical, format_time
 from service.shx.move_signing import check_auth, intent_holds
 from service.shx.refusals import UNPROVEN, SealedRefusals, refusals_file, seal_of
-from service.store import rows
 from service.store.directory import Directory
 from service.store.events import EventStore, StreamConflict
+from service.store.games import RefusedMove
 
 
 def check_signature(
@@ -136,7 +136,7 @@ class Refusals:
         key_id, sealed = self._keyring.seal(
             content, _associated(record.identity, seat=seat, at=at, identity=identity)
         )
-        refused = rows.Refused(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed)
+        refused = RefusedMove(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed)
         return self._directory.record_refusal(record.identity, refused)
 
     def to_seal(self, game: UUID) -> tuple[SealedRefusals, int]:
@@ -185,7 +185,7 @@ class Refusals:
         return self._rulebook.text(record.created["ruleset"]["id"], rule)
 
 
-def opened(keyring: Keys, game: UUID, kept: Iterable[rows.Refused]) -> list[dict[str, Any]]:
+def opened(keyring: Keys, game: UUID, kept: Iterable[RefusedMove]) -> list[dict[str, Any]]:
     """
     Return those stored attempts of a game that a rule refused, as JSON.
 

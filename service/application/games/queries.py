@@ -27,9 +27,10 @@ from service.replay.frames import frames_of, items_of, past_view
 from service.replay.history import History, Step
 from service.replay.transcript import transcript_of
 from service.shx.canonical import format_time
-from service.store.directory import Directory, GameFilter, GameRow
+from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
-from service.store.rows import Cursor
+from service.store.games import GameFilter, GameRow
+from service.store.paging import Cursor
 
 
 def cursor_of(text: str | None) -> Cursor | None:

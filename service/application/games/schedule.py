@@ -18,7 +18,8 @@ from service.domain.legal import may_be_followed_up, opens_first_come
 from service.domain.timeouts import waits_for_people
 from service.shx.canonical import parse_time
 from service.store.directory import Directory
-from service.store.rows import Cursor, IdleGame
+from service.store.games import IdleGame
+from service.store.paging import Cursor
 
 BEAT_SECONDS = 0.02
 """Longer than almost all decisions of bots; measured in ops/bench/results/bot-timing.md."""

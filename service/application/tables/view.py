@@ -13,7 +13,7 @@ from service.application.tables.dealing import DealtHand
 from service.application.tables.record import TableRecord
 from service.domain.table import Conditions
 from service.shx.hashing import ruleset_hash
-from service.store.directory import GameRow
+from service.store.games import GameRow
 
 NEWEST = 20
 """Number of hands shown with a table."""

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from service.store.events import StoreUnavailable
-from service.store.rows import Reading
+from service.store.games import Reading
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 GAME, TABLE, DISPUTE = "/v1/games/{game}", "/v1/tables/{table}", "/v1/disputes/{dispute}"

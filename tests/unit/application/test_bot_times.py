@@ -20,7 +20,7 @@ from service.domain.events import Clock
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves, may_act
 from service.shx.canonical import parse_time
-from service.store.rows import DueGame
+from service.store.games import DueGame
 from tests.memory.directory import MemoryDirectory
 from tests.memory.public_log import MemoryLog
 from tests.unit.application.conftest import House

@@ -1,0 +1,308 @@
+"""Summaries of games and tables, due games, refused moves and the access log."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from service.shx.refusals import MOST_OF_A_SEAT
+from service.store.database import Repository
+from service.store.paging import OLDEST, START, Cursor, Page
+
+READ_AGAIN = timedelta(minutes=1)
+"""Period in which an equal read is not recorded again."""
+
+MOST_REFUSALS = MOST_OF_A_SEAT
+"""The most refused moves stored of a seat in a game; all of them go into its bundle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatRow:
+    """One seat of a game or table."""
+
+    seat: int
+    kind: str  # human, bot, open
+    bot: str | None
+    player: UUID | None
+    name: str | None  # of the player
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameRow:
+    """The summary of a game."""
+
+    id: UUID
+    table: UUID
+    hand: int
+    ruleset: str
+    status: str
+    version: int
+    turn: int | None
+    dealer: int | None
+    created_at: datetime
+    ended_at: datetime | None
+    reason: str | None  # why it ended, or was aborted
+    shithead: int | None
+    places: tuple[int, ...] | None
+    public: bool
+    back: tuple[int, ...]  # seats whose players came back from a bot
+    seats: tuple[SeatRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """The summary of a table."""
+
+    id: UUID
+    host: UUID
+    version: int
+    status: str
+    public: bool
+    ruleset: str
+    invite_hash: bytes | None
+    created_at: datetime
+    hand: int
+    game: UUID | None
+    seats: tuple[SeatRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueGame:
+    """A game with something due, of a kind, for a seat."""
+
+    id: UUID
+    version: int
+    kind: str
+    at: datetime
+    seat: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleGame:
+    """A running game with a person in it and no recent event."""
+
+    id: UUID
+    version: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedMove:
+    """A refused move, as it was encrypted."""
+
+    id: UUID
+    at: datetime
+    seat: int
+    key_id: str
+    sealed: bytes
+    bound: bool = True  # whether seat, time and id are encrypted along; older releases did not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """An entry of the access log: a read of private data of other players."""
+
+    id: UUID
+    created_at: datetime
+    reader: UUID | None  # None: a caller with the invite and no token
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameFilter:
+    """The games to list; None selects all."""
+
+    table: UUID | None = None
+    player: UUID | None = None
+    ruleset: str | None = None
+    status: str | None = None
+
+
+class GameRepository(Repository):
+    """Summaries of games and tables for lists and schedules, refused moves, and the access log."""
+
+    def tables_of(self, player: UUID) -> Sequence[UUID]:
+        """Return the open tables that a player sits at or hosts, newest first."""
+        return [table for (table,) in self._database.fetch("tables_of", player)]
+
+    def game(self, game: UUID) -> GameRow | None:
+        """Return the summary of a game."""
+        return self._first(_game, "game_by_id", game)
+
+    def list_games(
+        self,
+        which: GameFilter,
+        *,
+        viewer: UUID | None,
+        invite: bytes | None = None,
+        everything: bool = False,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[GameRow]:
+        """
+        Return a page of games: public ones, and of private tables those that the viewer may see.
+
+        These are the hands that the viewer sat in or judges, those of tables where the viewer
+        sits now or that the viewer hosts, and those of the table with the `invite` (SHA-256).
+        `everything` lists all.
+        """
+        after = cursor or START
+        asked = (viewer, everything, which.ruleset, which.status, after.at, after.id, limit + 1)
+        if which.table is not None:
+            of = (which.table, which.player, invite)
+            rows = self._database.fetch("list_games_of_table", *asked, *of)
+        elif which.player is not None:
+            rows = self._database.fetch("list_games_of_player", *asked, which.player, invite)
+        else:
+            rows = self._database.fetch("list_games", *asked, invite)
+        return Page[GameRow].of([_game(row) for row in rows], limit)
+
+    def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
+        """Return the newest games of a table, public or not."""
+        which = GameFilter(table=table)
+        return self.list_games(which, viewer=None, everything=True, limit=limit).items
+
+    def table(self, table: UUID) -> TableRow | None:
+        """Return the summary of a table."""
+        return self._first(_table, "table_by_id", table)
+
+    def list_tables(
+        self,
+        *,
+        viewer: UUID | None,
+        invite: bytes | None = None,
+        mine: bool = False,
+        ruleset: str | None = None,
+        status: str | None = None,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[TableRow]:
+        """
+        Return a page of tables: public ones, the viewer's, and the one with the `invite`.
+
+        With `mine` only the viewer's.
+        """
+        after = cursor or START
+        rows = self._database.fetch(
+            "list_tables", viewer, mine, ruleset, status, after.at, after.id, limit + 1, invite
+        )
+        return Page[TableRow].of([_table(row) for row in rows], limit)
+
+    def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
+        """Return the games with something due, the longest waiting first."""
+        rows = self._database.fetch("due_games", now, limit)
+        return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3], seat=r[4]) for r in rows]
+
+    def idle_games(
+        self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
+    ) -> Sequence[IdleGame]:
+        """
+        Return running games of people with no deadline ahead and an old last event, oldest first.
+
+        With `after`, those that follow it: games that stay idle must not hide the others.
+        """
+        seen = after or OLDEST
+        rows = self._database.fetch("idle_games", now, untouched_since, seen.at, seen.id, limit)
+        return [IdleGame(id=r[0], version=r[1], created_at=r[2]) for r in rows]
+
+    def come_back(
+        self,
+        game: UUID,
+        *,
+        version: int,
+        back: Collection[int],
+        wake_kind: str | None,
+        wake_at: datetime | None,
+    ) -> bool:
+        """Set the seats with players back from a bot; return False if the game has moved on."""
+        seats = orjson.dumps(sorted(back)).decode()
+        return bool(self._write("come_back", game, version, seats, wake_kind, wake_at))
+
+    def put_off(
+        self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
+    ) -> bool:
+        """Set what a game waits for next; return False if it has moved on."""
+        return bool(self._write("put_off", game, version, wake_kind, wake_at))
+
+    def record_refusal(self, game: UUID, refused: RefusedMove) -> bool:
+        """
+        Store a refused move of a running game; return False, and store nothing, if it is over.
+
+        The first MOST_REFUSALS of a seat are stored. The call and the commit that seals the game
+        exclude each other.
+        """
+        row = (refused.id, refused.at, refused.seat, refused.key_id, refused.sealed)
+        return bool(self._write("record_attempt", game, *row))
+
+    def refusals(self, game: UUID) -> Sequence[RefusedMove]:
+        """Return the refused moves of a game by time, then by arrival."""
+        names = ("id", "at", "seat", "key_id", "sealed", "bound")
+        rows = self._database.fetch("refusals_of", game)
+        return [RefusedMove(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def purge_refusals(self, *, ended_before: datetime) -> int:
+        """Delete refused moves of games over before a time; return their number, 0 at the end."""
+        return self._count("purge_refusals", ended_before)
+
+    def record_readings(
+        self, games: Sequence[UUID], *, at: datetime, reader: UUID | None, what: str
+    ) -> None:
+        """
+        Record that `reader` (None: a caller without a token) read private data of games.
+
+        An equal read within READ_AGAIN of a game that has not moved on shows nothing new and is
+        not recorded.
+        """
+        if games:
+            self._write("record_readings", list(games), at, reader, what)
+
+    def readings(
+        self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
+    ) -> Page[Reading]:
+        """Return a page of the access log of a game, newest first."""
+        after = cursor or START
+        rows = self._database.fetch("readings_of", game, after.at, after.id, limit + 1)
+        found = [Reading(id=r[0], created_at=r[1], reader=r[2], what=r[3]) for r in rows]
+        return Page[Reading].of(found, limit)
+
+
+def _game(row: tuple[Any, ...]) -> GameRow:
+    return GameRow(
+        **dict(zip(_GAME_FIELDS, row[:12], strict=True)),
+        places=None if row[12] is None else tuple(row[12]),
+        public=row[13],
+        back=tuple(row[14] or ()),
+        seats=_seats(row[15]),
+    )
+
+
+def _table(row: tuple[Any, ...]) -> TableRow:
+    return TableRow(**dict(zip(_TABLE_FIELDS, row[:10], strict=True)), seats=_seats(row[10]))
+
+
+_GAME_FIELDS = (
+    *("id", "table", "hand", "ruleset", "status", "version", "turn", "dealer"),
+    *("created_at", "ended_at", "reason", "shithead"),
+)
+_TABLE_FIELDS = (
+    *("id", "host", "version", "status", "public", "ruleset", "invite_hash"),
+    *("created_at", "hand", "game"),
+)
+
+
+def _seats(rows: list[dict[str, Any]] | None) -> tuple[SeatRow, ...]:
+    return tuple(
+        SeatRow(
+            seat=row["seat"],
+            kind=row["kind"],
+            bot=row["bot"],
+            player=None if row["player"] is None else UUID(row["player"]),
+            name=row["name"],
+        )
+        for row in rows or ()
+    )
