@@ -192,7 +192,7 @@ class KnowledgeSchema(Closed):
 
 
 class ReadingSchema(Closed):
-    """Somebody read of a game what is neither public nor theirs."""
+    """A read of a game's private data by another than its owner."""
 
     at = time_field(**described("the time of the read"))
     reader = fields.UUID(

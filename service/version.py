@@ -1,3 +1,3 @@
-"""The version of this release; it stands in every game that this release begins."""
+"""The version of this release, recorded in every game that it begins."""
 
 VERSION = "0.1.0"

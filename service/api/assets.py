@@ -84,7 +84,7 @@ def register(app: Flask) -> None:
 @assets.get("/static/<build>/<path:path>")
 def asset(build: str, path: str) -> Response:
     """
-    Return a script or style sheet: cached for ever under the present build.
+    Return a script or style sheet: cached without limit under the present build.
 
     The address of another build is that of a page from before or after an upgrade. It gets
     the present file, which caches revalidate.

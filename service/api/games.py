@@ -96,7 +96,7 @@ def game(call: Call, game_id: UUID) -> Response:
     ),
 )
 def move(call: Call, game_id: UUID) -> Response:
-    """Make a move; with `If-Match` it is refused if somebody acted since that version."""
+    """Make a move; with `If-Match` it is refused if another event came after that version."""
     return change_response(
         services().moves.move(
             call.caller, game_id, call.body, expected=expected_versions(), request=call.repeat

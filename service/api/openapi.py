@@ -62,7 +62,7 @@ class Api:
     """
     The document of the API, and the blueprints whose operations it describes.
 
-    It stands in for the class of the same name in flask-smorest, which also registers handlers
+    It replaces the class of the same name in flask-smorest, which also registers handlers
     and schemas of its own for errors, pagination and ETags. The blueprints read the constants.
     """
 

@@ -113,8 +113,8 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "stale-version": _type(
         HTTPStatus.PRECONDITION_FAILED,
         "The version is outdated",
-        "Somebody acted since the version that the caller has seen. `version` is the present one: "
-        "fetch the game or table again, then decide again.",
+        "The game or table has moved on since the version that the caller has seen. `version` is "
+        "the present one: fetch it again, then decide again.",
     ),
     "too-large": _type(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

@@ -105,7 +105,7 @@ def _openings(event: Event) -> Iterator[Opening]:
 
 
 SeenBy = tuple[Seat, ...] | None
-"""The seats that can see a card; None: everybody."""
+"""The seats that can see a card; None: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +126,10 @@ def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
 
     Seqs count events, so a stretch begins with the event that moved the card
     there to the last one before it went on. Before the seal `viewer` is a seat,
-    or None for the public: it is told the stretches that everybody could follow
-    and those in which the seat itself saw the card. The seal publishes all cards
-    after the play and is no part of what anybody could see in it. Where the log does not
-    fit its deck, the stretches that all could follow are told from there on.
+    or None for the public: the result has the stretches that all could follow, and those in
+    which the seat itself saw the card. The seal publishes all cards after the play and reveals
+    nothing about visibility during play. If the log does not match its deck, the rest has only
+    the stretches that all could follow.
 
     Raises UnknownCard for a code that is not in this game's deck.
     """

@@ -207,9 +207,9 @@ def decision(
     Return the decision that an event belongs to, as api.md, section 6, has it.
 
     Before the seal `viewer` is a seat, or None for the public, and what only the
-    seat that moved may know is null for everybody else. A step of the server's,
-    as the deal, has nobody who saw or chose anything. `unproven` says why no seal stands for
-    what was refused, None where one does; it is in the answer if something refused is.
+    seat that moved may know is null for other viewers. A step of the server, such as the
+    deal, has no view and no choice. `unproven` is the reason why the refused attempts are not
+    proven by a seal, None if they are; the answer has it only beside refused attempts.
     """
     move = history.move_at(seq)
     seat = move.seat

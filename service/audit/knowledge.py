@@ -52,7 +52,7 @@ def knowledge(history: History, seat: Seat, version: int) -> Json:
     Return what a seat could know at a version, as api.md, section 6, has it.
 
     That is what the public events and its own cards tell whoever remembers them
-    all: its hand, the table, the pile, burned cards, cards that everybody saw go
+    all: its hand, the table, the pile, burned cards, cards that all saw go
     into a hand. All other cards are `unseen`: each face-down card, card of the
     stock and unknown card of another hand is one of these. The seal, which
     publishes the deck, comes after the play and adds nothing here.

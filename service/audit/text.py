@@ -189,7 +189,7 @@ def _cited(found: Json) -> Iterator[Sequence[str]]:
 
 def _statements(cited: Iterable[str], rule_text: RuleText) -> Iterator[str]:
     for rule in dict.fromkeys(cited):
-        words = rule_text(rule) or "(a statement of a ruleset that is not at hand)"
+        words = rule_text(rule) or "(a statement of a ruleset that is not available here)"
         indent = " " * 18
         yield from wrap(words, WIDTH, initial_indent=f"  {rule:<15} ", subsequent_indent=indent)
 

@@ -50,7 +50,7 @@ class BackupError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows:
-    """The rows of one table as they stand in the file: PostgreSQL's text format of COPY."""
+    """The rows of one table in the file: PostgreSQL's text format of COPY."""
 
     columns: tuple[str, ...]
     rows: int
@@ -77,7 +77,7 @@ class Manifest:
     keys: tuple[str, ...]
 
     def encode(self) -> bytes:
-        """Return the manifest as it stands in the file."""
+        """Return the bytes of the manifest."""
         return json.dumps({"v": FORMAT, **asdict(self)}, indent=1, sort_keys=True).encode() + b"\n"
 
     @classmethod
@@ -123,10 +123,10 @@ class Writer:
 
 
 class Authenticity(StrEnum):
-    """Whether a backup is what a service wrote; its hashes alone anybody can make anew."""
+    """The origin of a backup, by its signature; hashes alone could be computed by anyone."""
 
-    SIGNED = "signed"  # by a key at hand
-    UNKNOWN_KEY = "unknown-key"  # by a key that is not at hand, which anybody can make
+    SIGNED = "signed"  # by a known key
+    UNKNOWN_KEY = "unknown-key"  # by an unknown key, which anyone could have created
     UNSIGNED = "unsigned"  # of an earlier release, taken without keys, or stripped
 
 

@@ -155,7 +155,7 @@ def row_faults(
     Yield a fault for each column of a summary that its events do not lead to.
 
     The row may be older than the events, if the service runs: it is compared with the
-    events up to its version. Who sits at a hand stands in the stream of its table, so
+    events up to its version. The players of a hand are in the stream of its table, so
     that is where its players are compared. Not in any stream: tokens, names and invites.
     """
     found = database.fetch(_ROWS[kind], stream) if kind in _ROWS else []

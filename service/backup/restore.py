@@ -86,7 +86,7 @@ def _put_back(connection: _Connection, backup: Backup) -> None:
 
 
 def _load(connection: _Connection, backup: Backup, table: str) -> None:
-    """Fill a table; what migrations put into it stands in the backup as well."""
+    """Fill a table; the backup holds the rows that migrations insert as well."""
     rows, name = backup.manifest.tables[table], sql.Identifier(table)
     connection.execute(sql.SQL("DELETE FROM {}").format(name))
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(

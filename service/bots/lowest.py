@@ -17,7 +17,7 @@ def choose(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     Return the play of the lowest rank with the most cards; pick up only if nothing fits.
 
     Now and then it plays any cards that fit: two bots without chance can pass the same
-    cards back and forth for ever.
+    cards back and forth without end.
     """
     height = heights(view)
     plays = of_type(moves, "play")

@@ -18,7 +18,7 @@ Command = Callable[..., int]
 def server_keys_of(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> Keys:
-    """Return the server's keys; a value that names a file stands for the keys in it."""
+    """Return the server's keys; a value that names a file means the keys in it."""
     found: list[Keys] = []
     for value in values:
         try:

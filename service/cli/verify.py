@@ -16,7 +16,7 @@ from service.verify.files import VerifyOptions, main_verify
 def _witness_keys(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[CosignatureVerifier, ...]:
-    """Return the witnesses' keys; a value that names a file stands for the keys in it."""
+    """Return the witnesses' keys; a value that names a file means the keys in it."""
     wanted = "the key of a witness has the form name+id+key, as `shithead witness` prints it"
     try:
         texts = [Path(v).read_text("utf-8") if Path(v).is_file() else v for v in values]
@@ -125,7 +125,7 @@ def verify(
     \b
     Where to get evidence: the response to every move has a receipt (`receipt`), and anyone
     can fetch one during the game, at /v1/games/ID/receipt. The server's keys are at
-    /v1/keys: save them before a dispute, or get them from somebody else than the operator.
+    /v1/keys: save them before a dispute, or get them from another source than the operator.
 
     \b
     Exit status (for several files, the worst):

@@ -92,7 +92,7 @@ class Hand:
         """
         Make a move on what `view` shows, signed where the seat has a key.
 
-        Raises Refused where the rules do, or where somebody was faster.
+        Raises Refused if the rules refuse the move or another seat acted first.
         """
         self.seen.check_share(self._share())
         body: dict[str, Any] = dict(move)

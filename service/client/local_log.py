@@ -22,7 +22,7 @@ class Contradicted(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What a seat of one's own brings to a hand: its key, and its part in the shuffle."""
+    """The own seat's secrets in a hand: its key, and its entropy for the shuffle."""
 
     seat: int
     key: str | None  # public, base64

@@ -16,7 +16,7 @@ JOKER: Final = Rank("X")
 _RANK_OF_CODE: Final = {str(rank): rank for rank in (*RANKS, JOKER)}
 
 HIDDEN: Final = Card("??")
-"""Stands for every card that the reader of the log or view cannot see."""
+"""The mask of a card that the reader of the log or view cannot see."""
 
 
 def rank_of(card: Card) -> Rank:

@@ -53,7 +53,7 @@ def waits_for_people(game: Game) -> bool:
     """
     Return whether this game stands still until a person acts.
 
-    A game with a clock goes on by itself: time-outs, then bots that stand in. So does a
+    A game with a clock goes on by itself: time-outs, then stand-in bots. So does a
     game before the deal, because entropy has a deadline, and one in which a bot may act.
     """
     if game.setup.clock is not None or game.status not in (Status.SWAPPING, Status.PLAYING):

@@ -41,7 +41,7 @@ def call(
     Return the answer to a GET, or to a POST where there is `data`.
 
     After `seconds` in all the connection is shut down, whatever has arrived by then: a
-    timeout of each read alone lets a server send a byte at a time for ever. Raises
+    timeout of each read alone lets a server send a byte at a time without end. Raises
     CallFailed for no answer, an incomplete one, one of more than `most` bytes, and one
     that is not HTTP.
     """

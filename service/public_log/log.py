@@ -63,7 +63,7 @@ class PublicLog:
 
 
 class LogMoved(Exception):
-    """The tree has grown since it was read: somebody else added leaves."""
+    """The tree has grown since it was read: another process added leaves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ class NotThere(Unreachable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedGame:
-    """A game as the service lists it for everybody."""
+    """A game in the public list of the service."""
 
     id: str
     created_at: str

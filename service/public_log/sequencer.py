@@ -103,7 +103,7 @@ class SignedFile:
 
     def keep(self, note: bytes) -> None:
         """
-        Remember a checkpoint, on disk before anybody sees it, unless a larger tree is remembered.
+        Remember a checkpoint, on disk before it is published, unless a larger tree is remembered.
 
         Raises OSError, or RecordError where `note` is none.
         """
@@ -164,7 +164,7 @@ Step = Callable[[str], None]
 
 
 class LogBroken(Exception):
-    """The rows do not make the tree that was signed: nothing is signed until somebody looked."""
+    """The rows do not match the signed tree; signing stops until an operator acts."""
 
 
 class Unconfirmed(Exception):
@@ -301,7 +301,7 @@ class Sequencer:
             )
 
     def behind(self) -> Behind:
-        """Return how far signatures lag behind the leaves, as anybody who looks may ask."""
+        """Return how far signatures lag behind the leaves, for metrics and health."""
         head, published = self._store.head(), self._store.published()
         signed = 0 if published is None else published.size
         uncosigned = {

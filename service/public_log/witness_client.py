@@ -49,8 +49,8 @@ class WitnessRefused(Unheard):
     """
     A witness claims that this log is not the one it saw before.
 
-    Anybody can claim it. `proof` is a checkpoint that a key of this log signed and that the
-    tree shown does not continue; without one the claim is logged and stops nothing.
+    The claim alone proves nothing. `proof` is a checkpoint that a key of this log signed and
+    that the tree shown does not continue; without one the claim is logged and stops nothing.
     """
 
     proof: bytes | None = None

@@ -338,7 +338,7 @@ The sentences after it repeat what each event states.
     """
     if known is Known.EVENTS:
         why = "hidden cards are not known: the event does not fit the deck"
-        rest = "The sentences after it use only what everybody at the table could see"
+        rest = "The sentences after it use only what all seats could see"
     else:
         why = "the places of the cards are not known: the event takes what is not there"
         rest = "The sentences after it repeat what each event states"

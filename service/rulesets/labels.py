@@ -28,7 +28,7 @@ LABELS: Final = {
     "deal.layout": "Players lay out their own face-up cards",
     "deal.starter": "A card is turned to start the pile",
     "deal.exchange": "Hand and face-up cards are exchanged before play",
-    "deal.throws": "Ranks thrown before play, the first that anybody holds",
+    "deal.throws": "Ranks thrown before play, the first that any seat holds",
     "opening.opener": "Who plays first",
     "opening.ranks": "Ranks that make a player the first, in order",
     "opening.suits": "Suits that make a player the first, in order",

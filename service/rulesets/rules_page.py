@@ -69,7 +69,7 @@ def rules_page(ruleset: Definition | KnownByName) -> Page:
             id=ruleset.id,
             name=ruleset.name,
             origin=origin,
-            notes=(ruleset.text, "It can be played once somebody states its rules as a ruleset."),
+            notes=(ruleset.text, "It can be played once its rules are written as a ruleset."),
             seats="",
             options=(),
             sections=(),

@@ -102,7 +102,7 @@ class Database:
     before its use beyond a look at its socket, which costs no round trip.
 
     A slow database is not waited for without end: `patience` seconds for a connection, `longest`
-    for a statement. Once that was too little for somebody, and for SLOW_SECONDS, no more than
+    for a statement. After one such time-out, and for SLOW_SECONDS, no more than
     `queue` wait for a connection at a time; a burst that a healthy database works off in
     milliseconds is let alone.
     """

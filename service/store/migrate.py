@@ -165,7 +165,7 @@ def _apply_again(
     changed = [file for file in files if everything or applied.get(file.name) != file.checksum]
     privileges = files[-1]
     if changed and privileges not in changed:
-        changed.append(privileges)  # a new function may be executed by everybody until then
+        changed.append(privileges)  # until then every role may execute a new function
     for file in changed:
         _run(connection, file)
         connection.execute(query("note_file"), (file.name, file.checksum))

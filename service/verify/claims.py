@@ -287,7 +287,7 @@ def describe(event: Data) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The answer to a log that fails: what was changed, by whom, and what would prove more."""
+    """The answer to a log that fails: the change, its possible authors, and useful evidence."""
 
     changed: str
     author: str

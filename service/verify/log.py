@@ -30,7 +30,7 @@ def played_by(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     For an id of the catalogue its settings are ignored, whatever they say: a
     game that claims a known name plays by the known rules. Raises Failed for an
     unknown id, for options that it does not have or that repeat a default, and
-    for an id of one's own that does not follow from the settings.
+    for the id of a custom ruleset that is not the hash of its settings.
     """
     identity, options, settings = pinned["id"], pinned["options"], pinned["settings"]
     known = catalogue().get(identity)

@@ -53,7 +53,7 @@ def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
     """
     Return why a key cannot have signed the head at `seq` while that was the newest, if so.
 
-    It was the newest until the next event; the last one for as long as anybody asks.
+    It was the newest until the next event; the last event stays the newest.
     """
     if seq > log.end:
         return None  # its line cannot be read, so its time is unknown
@@ -100,7 +100,7 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
     Only a receipt from outside, signed by a key from outside, reaches anywhere: what a
     bundle brings along is held against the log and proves nothing for it. The history is
     contradicted only by a note that a key from outside signed: a damaged one, or one of
-    somebody unknown, proves nothing.
+    an unknown key, proves nothing.
     """
     cursor.seq = None
     bundled = _readable(notes.bundled, notes.files, trust.keys, cursor, claimed=True)

@@ -107,7 +107,7 @@ class Report:
     witnessed: bool
     entropy: tuple[Mapping[str, Any], ...]
     timed_out: tuple[int, ...]
-    unproven: tuple[str, ...]  # moves that no signature stands for, in words
+    unproven: tuple[str, ...]  # moves without a signature, in words
     made_for: Mapping[int, int]  # by human seat, how many moves were made for it after time-outs
     missing: tuple[str, ...]  # what the next level would need
     outside: tuple[str, ...]  # evidence that does not depend on the operator

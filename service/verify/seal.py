@@ -23,10 +23,10 @@ DISPUTE: Final = "dispute/"
 
 def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     """
-    There is a seal; one of version 2 names the refused attempts that came along.
+    The game is sealed; a seal of version 2 names the refused attempts of the bundle.
 
-    What came along and no seal names is remarked on as unproven: refusals of a game of
-    version 1 or without a seal, and whatever stands under `dispute/`.
+    Files without a seal behind them get the remark "unproven": refused attempts of a game of
+    version 1 or of an unsealed game, and all files under `dispute/`.
     """
     cursor.seq = log.end
     remarks = tuple(_unproven(log, bundle))
@@ -73,7 +73,7 @@ def _compared(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | Non
 
 
 def _unproven(log: Log, bundle: Bundle) -> Iterator[str]:
-    """Yield what came along that nothing in the log stands for."""
+    """Yield remarks on files of the bundle that nothing in the log confirms."""
     if bundle.files.get(REFUSALS) and not proves_refusals(log):
         yield f"refused attempts ({REFUSALS}) are unproven: {UNPROVEN}"
     files = sum(name.startswith(DISPUTE) for name in bundle.files)

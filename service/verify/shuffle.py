@@ -26,7 +26,7 @@ _ADDED: Final[Mapping[str, str]] = {
 
 
 def entropy_lines(states: States) -> list[str]:
-    """Return who added to the shuffle, and what that keeps from whom, a line each."""
+    """Return one line for each seat's entropy: which parties could not choose the deck."""
     if states and all(state["mode"] == "none" for state in states):
         return ["no player added to the shuffle: the house alone chose it"]
     return [_line(state) for state in states]

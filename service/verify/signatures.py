@@ -33,7 +33,7 @@ def check_signatures(
     keys = pinned_keys(log)
     for seat, key in sorted(keys.items()):
         if is_weak(b64decode(key)):
-            reason = f"the key of seat {seat} is of small order: anybody can sign for it"
+            reason = f"the key of seat {seat} is of small order: anyone can sign for it"
             cursor.note(0, reason)
         elif fault := key_fault(b64decode(key)):
             cursor.note(0, f"the key of seat {seat}: {fault}")
@@ -67,7 +67,7 @@ def vouched(log: Log, seat: int, old: str, new: str, changes: Sequence[KeyChange
 
 
 def unproven(log: Log) -> list[str]:
-    """Return in words the moves that no signature of their seat can stand for."""
+    """Return in words the moves that cannot have a signature of their seat."""
     timed_out = [move for move in log.grouped[0] if move.timed_out]
     made = [f"seq {m.first}: done for seat {m.seat} after a time-out" for m in timed_out]
     return [*made, *_departures(log)]

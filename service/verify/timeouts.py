@@ -13,7 +13,7 @@ from service.shx.canonical import parse_time
 from service.verify.finding import Failed
 from service.verify.log import Log
 
-STAND_IN: Final = 2  # right time-outs in a row from which on a bot stands in
+STAND_IN: Final = 2  # time-outs in a row from which on a stand-in bot plays
 
 
 class Turns:
@@ -47,7 +47,7 @@ class Turns:
 
     def check_time_out(self, game: Game, move: RecordedMove, at: str, *, hidden: bool) -> None:
         """
-        Raise Failed unless the seat's time was up, or a bot stands in for it.
+        Raise Failed unless the seat's time was up, or a stand-in bot plays for it.
 
         The turn is with a seat since the first event that left it there, its own
         included; before the first play of a first-come opening it is with all.
@@ -122,7 +122,7 @@ def _check_silence(game: Game, seat: Seat | None, seq: int) -> None:
 
 def _awaited(game: Game) -> tuple[Seat, ...]:
     """
-    Return the seats that everybody can see the game waits for.
+    Return the seats for which the game visibly waits.
 
     At a first-come opening that is nobody: who could open is hidden. A seat that
     has committed waits itself while another has not: reveals come after.

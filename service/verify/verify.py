@@ -157,7 +157,7 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
         reason = "cannot be followed: it takes, or names, what is not there"
         if not isinstance(error, ValueError | LookupError):
             reason = f"cannot be followed: {type(error).__name__}: {error}"[:200]
-        if not at.failures:  # else it comes of those
+        if not at.failures:  # else a consequence of those
             at.note(at.seq, reason)
     answer = replace(answer, signed=tuple(at.signed), contradicted=at.contradicted)
     if at.failures:

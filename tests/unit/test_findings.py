@@ -72,7 +72,7 @@ def test_before_the_seal_a_finding_on_a_move_is_what_the_seal_confirms(name: str
             continue
         judged += 1
         assert about["result"] == "pass"
-        assert "as far as everybody can see" in str(about["text"])
+        assert "judged by public information only" in str(about["text"])
         later = on_move(found(lines, seq))
         assert later is not None
         assert later["rule"] == about["rule"]

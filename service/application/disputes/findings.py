@@ -146,7 +146,7 @@ def _on_move(
     if rules is None:
         return None
     allowed = f"; allowed by {', '.join(rules)}" if rules else ""
-    said = "all cards considered" if report.sealed else "as far as everybody can see"
+    said = "all cards considered" if report.sealed else "judged by public information only"
     said = f"this is what the rules allow, {said}{allowed}"
     return {**about, "result": "pass", "text": said, "rule": rules[0] if rules else None}
 

@@ -78,7 +78,7 @@ STAND_IN_AFTER = 2
 class WakeKind(StrEnum):
     """What happens at a wake-up."""
 
-    BOT = "bot"  # a bot's turn, or one of a bot that stands in
+    BOT = "bot"  # a bot's turn, or a stand-in's
     TIME_OUT = "time_out"  # a person's time is up
     ENTROPY = "entropy"  # a seat's entropy is overdue
 
@@ -115,12 +115,12 @@ def next_wake(record: GameRecord, *, window_seconds: int, back: frozenset[Seat])
 
 
 def played_by_bot(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
-    """Return whether a bot plays for the seat, its own or one that stands in."""
+    """Return whether a bot plays for the seat: its own, or a stand-in."""
     return game.setup.seats[seat].kind == "bot" or stands_in(game, seat, back=back)
 
 
 def stands_in(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
-    """Return whether a bot stands in for a person who timed out twice in a row."""
+    """Return whether a stand-in bot plays for a person who timed out twice in a row."""
     person = game.setup.seats[seat].kind == "human"
     return person and game.seats[seat].time_outs >= STAND_IN_AFTER and seat not in back
 
