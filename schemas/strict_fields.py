@@ -7,6 +7,7 @@ import unicodedata
 from abc import abstractmethod
 from base64 import b64decode
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
@@ -192,7 +193,7 @@ class OneOf(Closed):
         schema = self.variant(data)
         if schema is None:
             raise ValidationError({self.discriminator: [self.none_fits]})
-        schema().load(data)
+        _instance(schema).load(data)
         return dict(data)
 
     @classmethod
@@ -203,6 +204,12 @@ class OneOf(Closed):
     none_fits = "matches none of the permitted forms"
     discriminator = "_schema"
     """The field by which the variants are chosen, if there is one."""
+
+
+@cache
+def _instance(schema: type[Schema]) -> Schema:
+    """Return the one instance of a schema: making one costs several times as much as loading."""
+    return schema()
 
 
 CARD_PATTERN = r"^(?:[2-9TJQKA][cdhs](?:/(?:[2-9]|[1-9][0-9]))?|X[1-9][0-9]?)$"

@@ -56,7 +56,7 @@ from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, Signed, beside
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.shx.event_shapes import LATEST
-from service.shx.tlog.notes import NoteSigner, NoteVerifier
+from service.shx.tlog.notes import NoteVerifier
 from service.startup_checks import check_clock
 from service.store.archive import Bundles
 from service.store.database import Database
@@ -158,7 +158,7 @@ def compose(
     histories = Histories(entries)
     names, answers = Names(directory), Answers(store, keyring, entries, histories)
     handler = Handler(store, answers)
-    receipts = Receipts(lambda: NoteSigner(name=origin, key=keyring.present.signing_key))
+    receipts = Receipts(origin, keyring)
     refusals = Refusals(store, directory, keyring, rulebook, world)
     readings = Readings(directory, world)
     games = Games(

@@ -45,6 +45,12 @@ SECURITY_HEADERS = {
 }
 """Headers of every answer that restrict what browsers do with it."""
 
+_ADDED = (
+    *SECURITY_HEADERS.items(),
+    # An answer without caching rules could contain a token or cards.
+    ("Cache-Control", "no-store"),
+)
+
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
 """A list of ETags (RFC 9110, 8.8.3 and 5.6.1): elements of it may be empty."""
@@ -84,15 +90,18 @@ def register(app: Flask, settings: Settings) -> None:
             request.method == "OPTIONS" and response.content_length in (None, 0)
         ):
             response.headers.pop("Content-Type", None)  # there is no body
-        is_page = response.mimetype == "text/html"
-        for name, value in SECURITY_HEADERS.items():
-            response.headers.setdefault(name, value)
+        headers = response.headers
+        present = {name.lower() for name in headers.keys()}  # noqa: SIM118 - not a mapping
+        policy = PAGE_POLICY if response.mimetype == "text/html" else DATA_POLICY
+        headers.extend(
+            [
+                (name, value)
+                for name, value in (*_ADDED, ("Content-Security-Policy", policy))
+                if name.lower() not in present
+            ]
+        )
         if request.is_secure:
-            response.headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
-        policy = PAGE_POLICY if is_page else DATA_POLICY
-        response.headers.setdefault("Content-Security-Policy", policy)
-        # An answer without caching rules could contain a token or cards.
-        response.headers.setdefault("Cache-Control", "no-store")
+            headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
         return response
 
     origins = frozenset(part.strip() for part in (settings.cors_origins or "").split(",")) - {""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 from uuid import UUID
@@ -133,7 +134,11 @@ def caller_address() -> str:
     For IPv6 this is the /64 network, because its owner has every address in it.
     `X-Forwarded-For` has been evaluated already, for as many proxies as the settings trust.
     """
-    given = request.remote_addr or ""
+    return _counted(request.remote_addr or "")
+
+
+@lru_cache(maxsize=4096)
+def _counted(given: str) -> str:
     try:
         address = ip_address(given)
     except ValueError:

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from functools import cache
 from http import HTTPStatus
 from uuid import uuid4
 
@@ -73,7 +74,6 @@ def register(app: Flask, settings: Settings) -> None:
         g.began = time.perf_counter()
         sent = request.headers.get("X-Request-ID", "")
         g.request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid4().hex
-        structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request=g.request_id)
 
     @app.after_request
@@ -93,9 +93,21 @@ def _measure(response: Response, status: int, problem: str | None) -> None:
     call = request.endpoint or "none"
     # Methods are an open set that callers choose; the number of series must not grow with it.
     method = request.method if request.method in _METHODS else "other"
-    REQUESTS.labels(method, call, status, problem or "").inc()
-    if "began" in g and not response.is_streamed and not request.args.get("wait"):
-        SECONDS.labels(method, call).observe(time.perf_counter() - g.began)
+    _requests(method, call, status, problem or "").inc()
+    waited = b"wait=" in request.query_string and request.args.get("wait")
+    if "began" in g and not response.is_streamed and not waited:
+        _seconds(method, call).observe(time.perf_counter() - g.began)
+
+
+@cache
+def _requests(method: str, call: str, status: int, problem: str) -> Counter:
+    """Return the counter with these labels: a look-up by labels costs more than the counting."""
+    return REQUESTS.labels(method, call, status, problem)
+
+
+@cache
+def _seconds(method: str, call: str) -> Histogram:
+    return SECONDS.labels(method, call)
 
 
 def _log_request(response: Response, status: int, problem: str | None) -> None:

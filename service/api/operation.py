@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import flask_smorest
@@ -105,6 +106,7 @@ def operation(
     view raises.
     """
     query_schema, body_schema = query(), None if body is None else body()
+    no_query = _loaded_empty(query_schema)
     described = {
         "security": _SECURITY[token],
         "parameters": [
@@ -134,7 +136,9 @@ def operation(
                     player=player,
                     caller=caller_of(player),
                     repeat=repeat,
-                    query=_query(query_schema),
+                    query=no_query
+                    if no_query is not None and not request.query_string
+                    else _query(query_schema),
                     body=None if body_schema is None else _body(body_schema),
                     media_type=media_type,
                 )
@@ -177,6 +181,14 @@ def _stored_answer(player: Player | None, repeat: Idempotency | None) -> Answere
     if player is None or repeat is None:
         return None
     return services().answers.kept(player.id, repeat)
+
+
+def _loaded_empty(schema: Schema) -> Mapping[str, Any] | None:
+    """Return the values of a request without a query, None if the schema needs one."""
+    try:
+        return MappingProxyType(schema.load({}))
+    except ValidationError:
+        return None
 
 
 def _query(schema: Schema) -> Mapping[str, Any]:

@@ -85,8 +85,9 @@ def parse_json(raw: bytes) -> Any:
             parse_float=_float,
             parse_int=_integer,
         )
-        # Fails for a lone surrogate, an escape that encodes no character.
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        if "\\u" in text:
+            # Fails for a lone surrogate, an escape that encodes no character.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
         _refuse_depth(value)
     except UnicodeDecodeError:
         raise malformed("the body is not UTF-8") from None

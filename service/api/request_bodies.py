@@ -62,7 +62,7 @@ class RequestBodies:
         """Answer a request; if its body was given up, the connection is closed afterwards."""
         length = environ.get("CONTENT_LENGTH") or None
         if length in (None, "0") and "HTTP_TRANSFER_ENCODING" not in environ:
-            return self._app(environ, start_response)
+            return _in_one_piece(self._app, environ, start_response)
         body = _Body(environ["wsgi.input"], length, self._slots, self._readers, self._seconds)
         environ["wsgi.input"] = body
 
@@ -70,7 +70,7 @@ class RequestBodies:
             return start_response(status, _closing(headers) if body.given_up else headers, *more)
 
         try:
-            answer = self._app(environ, start)
+            answer = _in_one_piece(self._app, environ, start)
         finally:
             body.leave()
         return _ended_early(answer) if body.given_up else answer
@@ -228,6 +228,28 @@ class _Readers:
                 if self._idle >= MAX_IDLE_READERS:
                     return
                 self._idle += 1
+
+
+def _in_one_piece(
+    app: Application, environ: Environ, start_response: StartResponse
+) -> Iterable[bytes]:
+    """Return an answer; one of known length as a list, which the server sends without a stream."""
+    sized = False
+
+    def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+        nonlocal sized
+        sized = any(name == "Content-Length" for name, _ in headers)
+        return start_response(status, headers, *more)
+
+    answer = app(environ, start)
+    if not sized:
+        return answer
+    try:
+        return [b"".join(answer)]
+    finally:
+        close = getattr(answer, "close", None)
+        if close is not None:
+            close()
 
 
 def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

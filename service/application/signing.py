@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
 from datetime import datetime
 
 from service.application.games.record import GameRecord
 from service.keys.keyring import Keyring
+from service.keys.reloading import Keys
 from service.shx.keys import retire
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner, NoteVerifier
@@ -16,14 +16,23 @@ from service.shx.tlog.notes import NoteSigner, NoteVerifier
 class Receipts:
     """Signs receipts with the server's present key."""
 
-    def __init__(self, signer: Callable[[], NoteSigner]) -> None:
-        self._signer = signer
+    def __init__(self, origin: str, keyring: Keys) -> None:
+        self._origin = origin
+        self._keyring = keyring
+        self._last: NoteSigner | None = None
 
     def issue(self, record: GameRecord) -> bytes:
         """Return a signed note that names the present head of a game."""
         return issue_receipt(
             self._signer(), game=record.identity, seq=record.version - 1, head=record.head
         )
+
+    def _signer(self) -> NoteSigner:
+        """Return the signer of the present key, the same object as long as that stays."""
+        key, last = self._keyring.present.signing_key, self._last
+        if last is None or last.key is not key:
+            last = self._last = NoteSigner(name=self._origin, key=key)
+        return last
 
 
 def listed_keys(keyring: Keyring, origin: str) -> list[dict[str, str | None]]:

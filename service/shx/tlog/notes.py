@@ -69,11 +69,11 @@ class NoteSigner:
 
     name: str
     key: Ed25519PrivateKey = field(repr=False)
+    verifier: NoteVerifier = field(init=False, repr=False)  # derived once from the key
 
-    @property
-    def verifier(self) -> NoteVerifier:
-        """Return the public key, with which notes of this signer are verified."""
-        return NoteVerifier(name=self.name, public=self.key.public_key().public_bytes_raw())
+    def __post_init__(self) -> None:
+        public = self.key.public_key().public_bytes_raw()
+        object.__setattr__(self, "verifier", NoteVerifier(name=self.name, public=public))
 
 
 def key_id(name: str, algorithm: bytes, public: bytes) -> bytes:
