@@ -25,6 +25,7 @@ COMMENT_SECONDS = 15.0
 BATCH = 500
 """Events that are read from the store at once."""
 
+
 @operation(
     stream,
     "GET",

@@ -12,6 +12,7 @@ from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.application.games.cache import Entries
 from service.application.games.histories import Histories
+from service.application.work import listing, work
 from service.domain.cards import in_code_order
 from service.domain.legal import legal_moves
 from service.keys.reloading import Keys
@@ -47,7 +48,8 @@ def with_hand(body: bytes, entries: Entries, histories: Histories) -> bytes:
     if entry is None:
         return body
     past = histories.whole(entry).games[version - 1]
-    view["moves"] = [move_json(move) for move in legal_moves(past, seat)]
+    with work(listing(past, seat)):
+        view["moves"] = [move_json(move) for move in legal_moves(past, seat)]
     view["seats"][seat]["hand"]["cards"] = list(in_code_order(past.seats[seat].hand))
     return orjson.dumps(answer)
 

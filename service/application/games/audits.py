@@ -12,7 +12,7 @@ from service.application.games.cache import GameEntry
 from service.application.games.histories import Histories
 from service.application.games.moves import Refusals, unproven
 from service.application.games.queries import Games, cursor_of
-from service.application.work import work
+from service.application.work import following, listing, work
 from service.audit.custody import custody, gone_through
 from service.audit.decision import decision
 from service.audit.knowledge import followed_for, knowledge
@@ -53,13 +53,14 @@ class Auditing:
         if seq >= entry.record.version:
             raise not_found("event")
         history, viewer = self._history(entry, caller)
-        found = decision(
-            history,
-            seq,
-            viewer=viewer,
-            refused=self._refusals.to_show(entry.record),
-            unproven=unproven(entry.record),
-        )
+        with work(listing(history.games[max(seq - 1, 0)])):
+            found = decision(
+                history,
+                seq,
+                viewer=viewer,
+                refused=self._refusals.to_show(entry.record),
+                unproven=unproven(entry.record),
+            )
         self._readings.note(entry, caller, found["seat"] if entry.record.sealed else None)
         return found
 
@@ -68,7 +69,8 @@ class Auditing:
         entry = self._games.entry(caller, game)
         history, viewer = self._history(entry, caller)
         try:
-            with work(len(history.log) - gone_through(history)):
+            new = len(history.log) - gone_through(history)
+            with work(following(entry.record.game, new)):
                 found = custody(history, card, viewer=viewer)
         except UnknownCard as error:
             raise Refusal("unknown-card", str(error)) from None
@@ -100,7 +102,8 @@ class Auditing:
             raise Refusal("sealed", "the knowledge of another seat is shown after the seal")
         history, _ = self._history(entry, caller)
         self._readings.note(entry, caller, asked)
-        with work(version - followed_for(history, asked)):
+        new = max(0, version - followed_for(history, asked))
+        with work(following(entry.record.game, new)):
             return knowledge(history, asked, version)
 
     def readings(

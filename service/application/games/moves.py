@@ -27,6 +27,7 @@ from service.application.ports import Bell, World
 from service.application.rulebook import Rulebook
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
+from service.application.work import listing, work
 from service.domain.commands import Command, Forfeit, Move, Seat
 from service.domain.decide import decide
 from service.domain.errors import GameOver, NotYourTurn, RuleRefused, UnknownCard
@@ -270,16 +271,8 @@ class Moves:
         player, seat = self._seated(caller, game)
 
         def decision(entry: GameEntry) -> Accepted | Refused:
-            move = self._checked(entry.record, seat, body, expected)
-            try:
-                events = decide(move, entry.record.game)
-            except GameOver:
-                raise Refusal("game-over", "the game is over") from None
-            except UnknownCard as error:
-                raise Refusal("unknown-card", str(error)) from None
-            except (NotYourTurn, RuleRefused) as error:
-                return Refused(final=partial(self._refused, entry.record, seat, move, error))
-            return self._accepted(entry, events, seat, auth=body.get("auth"))
+            with work(listing(entry.record.game, seat)):
+                return self._decided(entry, seat, body, expected)
 
         return self._handled(game, decision, player, request)
 
@@ -374,6 +367,25 @@ class Moves:
             raise Refusal("not-seated", "you do not sit in this game")
         return caller.player, seat
 
+    def _decided(
+        self,
+        entry: GameEntry,
+        seat: Seat,
+        body: Mapping[str, Any],
+        expected: Collection[int] | None,
+    ) -> Accepted | Refused:
+        """Return the decision on a move of a seat; raises Refusal."""
+        move = self._checked(entry.record, seat, body, expected)
+        try:
+            events = decide(move, entry.record.game)
+        except GameOver:
+            raise Refusal("game-over", "the game is over") from None
+        except UnknownCard as error:
+            raise Refusal("unknown-card", str(error)) from None
+        except (NotYourTurn, RuleRefused) as error:
+            return Refused(final=partial(self._refused, entry.record, seat, move, error))
+        return self._accepted(entry, events, seat, auth=body.get("auth"))
+
     def _checked(
         self,
         record: GameRecord,
@@ -460,6 +472,12 @@ class Moves:
         self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
     ) -> Refusal:
         """Record a refused attempt (SHX/1, section 5), and return its refusal."""
+        with work(listing(record.game, seat)):
+            return self._recorded(record, seat, move, error)
+
+    def _recorded(
+        self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
+    ) -> Refusal:
         rule = error.rule if isinstance(error, RuleRefused) else None
         if not self._refusals.keep(record, seat, move, rule):
             return Refusal("game-over", "the game is over")

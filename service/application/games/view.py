@@ -15,6 +15,7 @@ from service.application.games.schedule import (
     window_until,
 )
 from service.application.names import Names
+from service.application.work import listing, work
 from service.domain.commands import Move, Seat
 from service.domain.game import Status
 from service.domain.legal import legal_moves
@@ -25,7 +26,10 @@ from service.shx.canonical import format_time, parse_time
 def shown(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
     """Return the view of the present for a seat, for the public (None), or of everything."""
     record, game = entry.record, entry.record.game
-    moves: tuple[Move, ...] = legal_moves(game, viewer) if isinstance(viewer, int) else ()
+    moves: tuple[Move, ...] = ()
+    if isinstance(viewer, int):
+        with work(listing(game, viewer)):
+            moves = legal_moves(game, viewer)
     window = window_until(record, window_seconds=entry.window_seconds)
     facts = Facts(
         id=str(record.identity),

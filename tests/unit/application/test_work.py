@@ -1,0 +1,127 @@
+"""Work of a request: large hands and large decks count like many events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.api.long_games import LONG
+from service.application.callers import Caller, Idempotency, Player
+from service.application.errors import Refusal
+from service.application.work import LARGE_HAND, limited_by, listing
+from service.bootstrap import Services, compose
+from tests.memory.directory import MemoryDirectory
+from tests.memory.events import MemoryStore
+from tests.memory.public_log import MemoryLog
+from tests.worlds.fake_world import KEYS, SetWorld, entry_of, open_game, person, post
+
+DECKS = 6
+HAND = LARGE_HAND + 20
+
+
+class Accepting:
+    """Trials that accept every ruleset."""
+
+    def refusal(self, _settings: object, _by: UUID) -> str | None:
+        """Return no reason."""
+        return None
+
+
+class Meter:
+    """Adds up the work of calls."""
+
+    def __init__(self) -> None:
+        self.events = 0
+
+    @contextmanager
+    def __call__(self, events: int) -> Iterator[None]:
+        self.events += events
+        yield
+
+    def of(self, call: Callable[[], object]) -> int:
+        """Return the work of a call, which may be refused."""
+        self.events = 0
+        with limited_by(self), suppress(Refusal):
+            call()
+        return self.events
+
+
+@pytest.fixture
+def services() -> Services:
+    """Return services whose trials accept every ruleset."""
+    store = MemoryStore()
+    return compose(
+        log_store=MemoryLog(),
+        store=store,
+        directory=MemoryDirectory(store),
+        keyring=KEYS,
+        origin="tests.example",
+        world=SetWorld(),
+        trials=Accepting(),
+    )
+
+
+def large_hands(services: Services, ada: Player, bob: Player) -> UUID:
+    """Return a hand in play with more cards a seat than is ordinary."""
+    changes = {
+        "deck": {"count": "fixed", "decks": DECKS, "partial": [], "jokers": 0},
+        "players": {"min": 2, "max": 2},
+        "deal": {"hand": HAND},
+        "turn": {"runs": True},
+    }
+    made = services.rulemaking.make(ada, name="Large", base="shithead", changes=changes)
+    game = open_game(
+        services, ada, ("me", "open"), ruleset=orjson.loads(made.body)["id"], guests=(bob,)
+    )
+    for player in (ada, bob):
+        post(services, player, game, {"type": "ready"})
+    return game
+
+
+def test_each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot(services: Services) -> None:
+    ada, bob = person(services, "Ada"), person(services, "Bob")
+    game, meter = large_hands(services, ada, bob), Meter()
+    entry = entry_of(services, game)
+    turn = entry.record.game.turn
+    assert turn is not None
+    caller = Caller(player=entry.players[turn])
+    passed, request = {"type": "pass"}, Idempotency(key="1", path="/", body_hash=b"1")
+    assert meter.of(lambda: services.games.view(caller, game)) >= LONG
+    assert meter.of(lambda: services.moves.move(caller, game, passed)) >= LONG
+    assert meter.of(lambda: services.games.view(Caller(), game)) == 0
+    played = {
+        "type": "play",
+        "cards": orjson.loads(services.games.view(caller, game)[0])["moves"][0]["cards"],
+    }
+    assert meter.of(lambda: services.moves.move(caller, game, played, request=request)) >= LONG
+    asked = caller.player
+    assert asked is not None
+    assert meter.of(lambda: services.answers.kept(asked, request)) >= LONG
+    last = entry_of(services, game).record.version - 1
+    assert meter.of(lambda: services.auditing.move(caller, game, last)) >= LONG
+
+
+def test_an_ordinary_hand_is_no_work(services: Services) -> None:
+    ada, bob = person(services, "Ada"), person(services, "Bob")
+    game, meter = open_game(services, ada, ("me", "open"), guests=(bob,)), Meter()
+    caller = Caller(player=ada.id)
+    entry_of(services, game)  # folds it
+    assert meter.of(lambda: services.games.view(caller, game)) == 0
+    assert meter.of(lambda: services.moves.move(caller, game, {"type": "ready"})) == 0
+    assert listing(entry_of(services, game).record.game) == 0
+
+
+def test_following_every_card_of_a_large_deck_counts_its_cards(services: Services) -> None:
+    ada, bob = person(services, "Ada"), person(services, "Bob")
+    game, meter, caller = large_hands(services, ada, bob), Meter(), Caller(player=ada.id)
+    services.games.view_at(caller, game, 1, None)
+    version = entry_of(services, game).record.version
+    services.games.transcript(caller, game, None)
+    services.auditing._histories.of(entry_of(services, game), 0)
+    assert meter.of(lambda: services.auditing.card(caller, game, "Th")) == version * DECKS // 2
+    known = meter.of(lambda: services.auditing.knowledge(caller, game, 0, version))
+    assert known == version * DECKS // 2
