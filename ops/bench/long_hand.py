@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from service.application.games.cache import GameEntry
 from service.application.games.commits import Change, commit_of
 from service.application.games.record import load, secrets_of
 from service.bootstrap import Services
-from service.domain.commands import Command, PickUp, Ready
+from service.domain.commands import Command, PickUp, Play, Ready, Seat
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused
 from service.domain.evolve import evolve
@@ -31,7 +32,13 @@ ACTIONS = MAX_TURN_LIMIT - 20
 TRIES = 10
 
 
-def long_hand(services: Services, players: Sequence[Player], *, actions: int = ACTIONS) -> UUID:
+def long_hand(
+    services: Services,
+    players: Sequence[Player],
+    *,
+    actions: int = ACTIONS,
+    ruleset: str = "shithead",
+) -> UUID:
     """
     Store a running hand with so many actions between players, and return its id.
 
@@ -39,15 +46,17 @@ def long_hand(services: Services, players: Sequence[Player], *, actions: int = A
     The events are those that the same moves over HTTP would have written, stored in one commit.
     """
     for _ in range(TRIES):
-        found = _tried(services, players, actions)
+        found = _tried(services, players, actions, ruleset)
         if found is not None:
             return found
     raise ValueError("every hand ended before it was long")
 
 
-def _tried(services: Services, players: Sequence[Player], actions: int) -> UUID | None:
+def _tried(
+    services: Services, players: Sequence[Player], actions: int, ruleset: str
+) -> UUID | None:
     """Return a hand that went on so long, None where it ended before."""
-    entry = _opened(services, players)
+    entry = _opened(services, players, ruleset)
     record, at = entry.record, format_time(services.world.now())
     first = services.entries.lines(record.identity)
     lines, heads, game = list(first), record.head, record.game
@@ -75,11 +84,11 @@ def _tried(services: Services, players: Sequence[Player], actions: int) -> UUID 
     return record.identity
 
 
-def _opened(services: Services, players: Sequence[Player]) -> GameEntry:
+def _opened(services: Services, players: Sequence[Player], ruleset: str) -> GameEntry:
     """Return a hand between players that has been dealt."""
     host, *guests = players
     wish = replace(
-        plain_table("shithead", ("me", *("open" for _ in guests))), turn_limit=MAX_TURN_LIMIT
+        plain_table(ruleset, ("me", *("open" for _ in guests))), turn_limit=MAX_TURN_LIMIT
     )
     table = orjson.loads(services.tables.open(host, wish).body)
     for guest in guests:
@@ -103,5 +112,15 @@ def _command(game: Game) -> Command:
     try:
         decide(taking, game)
     except CommandRefused:
-        return legal_moves(game, seat)[0]
+        return _card_played(game, seat)
     return taking
+
+
+def _card_played(game: Game, seat: Seat) -> Command:
+    """Return the play of one card of the hand, or else the first legal move."""
+    for card in game.seats[seat].hand:
+        play = Play(seat=seat, cards=(card,))
+        with suppress(CommandRefused):
+            decide(play, game)
+            return play
+    return legal_moves(game, seat)[0]
