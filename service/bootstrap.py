@@ -32,7 +32,6 @@ from service.application.idempotency import Answers
 from service.application.names import Names
 from service.application.players import Players
 from service.application.ports import Bell, Doubt, RealWorld, Silence, World, no_doubt
-from service.application.readiness import ALWAYS, Readiness
 from service.application.retention import KEPT, Purging, Retention, retention_of
 from service.application.rulebook import Rulebook
 from service.application.rulesets import Rulemaking, RulesetPages, Trials
@@ -44,9 +43,8 @@ from service.application.signing import (
     verifiers_of,
 )
 from service.application.statistics import Statistics
-from service.application.tables.key_changes import KeyChanges
-from service.application.tables.stand_ins import StandIns
-from service.application.tables.tables import Tables
+from service.application.tables.tables import StandIns, Tables
+from service.application.tables.view import KeyChanges
 from service.config import Settings
 from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisBell, connect
@@ -57,7 +55,7 @@ from service.public_log.sequencer import Sequencer, Signed, beside
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteVerifier
-from service.startup_checks import check_clock
+from service.startup_checks import ALWAYS_READY, Readiness, check_clock
 from service.store.archive import Bundles
 from service.store.database import Database
 from service.store.directory import Directory
@@ -135,7 +133,7 @@ def compose(
     origin: str,
     world: World | None = None,
     bell: Bell | None = None,
-    readiness: Readiness = ALWAYS,
+    readiness: Readiness = ALWAYS_READY,
     trials: Trials = NO_TRIALS,
     begin_beat: Callable[[], Rest] = no_beat,
     witnesses: Sequence[RemoteWitness] = (),

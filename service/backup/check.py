@@ -11,26 +11,29 @@ from uuid import UUID
 
 import orjson
 
-from schemas.table_events import table_event_of
+from schemas.tables import table_event_of
 from service.application.disputes.record import DISPUTES, dispute_append
+from service.application.games.commits import game_summary
+from service.application.games.moves import opened
 from service.application.games.record import GameRecord, load
-from service.application.summaries import game_summary, table_summary
-from service.application.tables.record import TABLES
+from service.application.tables.record import TABLES, table_summary
 from service.backup.check_progress import Fault, Progress
-from service.backup.check_refusals import refusal_faults
 from service.domain.dispute import DisputeState
 from service.domain.table import HandDealt, Table, fold_table
+from service.keys.keyring import KeyringError
 from service.keys.reloading import Keys
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import genesis, head
 from service.shx.receipts import receipt_body
+from service.shx.refusals import refusals_file, seal_of, sealed_refusals
 from service.shx.tlog.checkpoint import open_checkpoint, parse_checkpoint
 from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tiles import grow
 from service.shx.tlog.tree import leaf_hash
 from service.store.archive import Bundles
 from service.store.database import Database
+from service.store.directory import Directory
 from service.store.events import EventStore, StoreError, StoreUnavailable, StreamKind, StreamSlice
 from service.store.postgres_events import PostgresStore
 from service.store.summaries import as_json
@@ -397,3 +400,36 @@ def whole_check(
     for step in check_streams(database, store, progress, keyring):
         yield (progress := step)
     yield from LogCheck(database, store, keys).run(progress)
+
+
+_SEALS: Final = ("game_sealed", "game_aborted")
+
+
+def refusal_faults(
+    database: Database, game: UUID, lines: Sequence[bytes], keyring: Keys | None, where: str
+) -> Iterator[Fault]:
+    """
+    Yield a fault if the attempts stored of a game are not those that were recorded.
+
+    A game without stored attempts passes: they may be deleted after a time, and those of an
+    archived game are in its bundle. Without a keyring only their number is compared.
+    """
+    kept = Directory(database).refusals(game)
+    if not kept or not lines:
+        return
+    last = orjson.loads(lines[-1])
+    sealed = sealed_refusals(last) if last["type"] in _SEALS else None
+    if keyring is None:
+        if sealed is not None and len(kept) < sealed.count:
+            reason = f"{len(kept)} refused attempts are stored, and the seal names {sealed.count}"
+            yield Fault(where=where, check="refusals", reason=reason)
+        return
+    try:
+        found = seal_of(refusals_file(opened(keyring, game, kept)))
+    except KeyringError as error:
+        reason = f"a refused attempt is not as it was recorded: {error}"
+        yield Fault(where=where, check="refusals", reason=reason)
+        return
+    if sealed not in (None, found):
+        reason = f"{found.count} refused attempts are stored, not those that the seal names"
+        yield Fault(where=where, check="refusals", reason=reason)

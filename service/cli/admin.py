@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,6 @@ from uuid import UUID
 import click
 
 from service.cli.admin_archive import archive
-from service.cli.admin_disputes import answer, disputes
 from service.cli.admin_session import (
     AdminOptions,
     AdminSession,
@@ -103,8 +103,6 @@ def admin(
 
 
 admin.add_command(archive)
-admin.add_command(disputes)
-admin.add_command(answer)
 
 
 @admin.command(name="revoke-token", short_help="Invalidate a player's token.")
@@ -248,3 +246,54 @@ def _trail_json(entry: TrailEntry) -> dict[str, Any]:
         "target": None if entry.target is None else str(entry.target),
         "outcome": entry.outcome,
     }
+
+
+@admin.command(short_help="List the running disputes against the server.")
+@click.pass_obj
+def disputes(options: AdminOptions) -> None:
+    """
+    List the disputes against the server that are not final, oldest first.
+
+    The statements are included; only the accuser, the referees and the operator can read
+    them.
+    """
+    with admin_session(options) as session:
+        found = session.operating.disputes()
+    for dispute in found:
+        if options.as_json:
+            click.echo(json.dumps(dispute))
+        else:
+            click.echo(_in_words(dispute))
+
+
+@admin.command(short_help="Answer a dispute against the server.")
+@click.argument("dispute", type=click.UUID)
+@click.argument("text")
+@click.pass_obj
+def answer(options: AdminOptions, dispute: UUID, text: str) -> None:
+    """
+    Make the statement TEXT for the server in DISPUTE, which must not be final.
+
+    The accuser and the referees can read it. It has 1 to 4,000 characters.
+    """
+    from marshmallow import ValidationError
+
+    from schemas.disputes import LONGEST_STATEMENT, DisputeWordsSchema
+
+    try:
+        statement = DisputeWordsSchema().load({"text": text})["text"]
+    except ValidationError:
+        raise click.UsageError(f"a statement has 1 to {LONGEST_STATEMENT} characters") from None
+    with admin_session(options) as session, report_refusals(options, "answer", dispute):
+        session.operating.answer(dispute, statement)
+    outcome = {"act": "answer", "target": str(dispute), "outcome": "done"}
+    options.print(outcome, f"done: answer {dispute}")
+
+
+def _in_words(dispute: Mapping[str, Any]) -> str:
+    head = (
+        f"{dispute['id']}  {dispute['charge']} at seq {dispute['seq']} of game {dispute['game']}, "
+        f"{dispute['state']}, until {dispute['deadline'] or 'the seal'}"
+    )
+    statements = (f"  {s['by']}: {s['text'] or '(erased)'}" for s in dispute["statements"])
+    return "\n".join([head, *statements])

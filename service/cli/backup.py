@@ -27,8 +27,8 @@ from service.config import variable
 
 if TYPE_CHECKING:
     from service.application.erasures import ErasureFile
-    from service.backup.amends import Amends
     from service.backup.backup import Authenticity, Manifest
+    from service.backup.restore import Amends
     from service.keys.keyring import Keyring
     from service.public_log.sequencer import Signed
 
@@ -157,8 +157,8 @@ def restore(
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     from service.application.erasures import ErasureFile
     from service.backup import restore as restoring
-    from service.backup.amends import Amends
     from service.backup.backup import Backup, BackupError
+    from service.backup.restore import Amends
     from service.config import ERASURES
 
     place, at_hand = key_file_of(key_file, data), keys_at_hand(key_file, data)

@@ -17,8 +17,10 @@ from service.application.tables.dealing import new_hand
 from service.application.tables.requests import TableRequest, opened_by
 from service.bots.bot import bot_rng, with_settings
 from service.bots.registry import bots
-from service.domain.commands import Move, Seat
-from service.domain.events import EndReason, Entropy
+from service.domain.commands import Command, Move, Seat
+from service.domain.decide import decide
+from service.domain.events import EndReason, Entropy, Event
+from service.domain.evolve import evolve
 from service.domain.game import Game, Result
 from service.domain.legal import acting_seats, legal_moves
 from service.domain.table import (
@@ -33,7 +35,6 @@ from service.domain.view import seen_by
 from service.rulesets.catalogue import definition
 from service.shx.canonical import format_time
 from service.shx.refusals import NONE_REFUSED
-from service.simulation.play_out import play_out
 
 NOBODY = UUID(int=0)
 """The host of a simulated table."""
@@ -233,3 +234,20 @@ def _finished(identity: str, game: Game, result: Result) -> HandFinished:
         shithead=result.shithead,
         places=result.places,
     )
+
+
+Choose = Callable[[Game], Command]
+"""Returns the next command of a game in which at least one seat may act."""
+
+
+def play_out(game: Game, choose: Choose) -> Iterator[tuple[tuple[Event, ...], Game]]:
+    """
+    Yield the events of each command and the game after it, until the hand is over.
+
+    Raises CommandRefused if `choose` returns a command that the rules refuse.
+    """
+    while not game.over:
+        events = decide(choose(game), game)
+        for event in events:
+            game = evolve(game, event)
+        yield events, game

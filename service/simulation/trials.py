@@ -21,7 +21,7 @@ from service.domain.game import Game, Status, new_game
 from service.domain.legal import acting_seats, legal_moves
 from service.domain.ruleset import Layout, Ruleset, deck_of
 from service.domain.timeouts import default_moves, default_opener
-from service.simulation.play_out import play_out
+from service.simulation.simulate import play_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

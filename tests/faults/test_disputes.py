@@ -14,7 +14,7 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
-from schemas.dispute_events import dispute_data_of
+from schemas.disputes import dispute_data_of
 from service.application.callers import Caller, Player
 from service.application.disputes.opening import Accusation
 from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append

@@ -11,9 +11,8 @@ from uuid import UUID
 import orjson
 
 from service.application.callers import Answered, Caller, Idempotency, Player
-from service.application.disputes.files import DisputeFiles
+from service.application.disputes.files import DisputeFiles, seal_vote
 from service.application.disputes.record import DISPUTES, DisputeRecord, advance, dispute_append
-from service.application.disputes.sealed_votes import seal_vote
 from service.application.disputes.view import dispute_json, is_insider
 from service.application.errors import Refusal, not_found
 from service.application.games.queries import Games

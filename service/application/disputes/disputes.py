@@ -8,9 +8,8 @@ from uuid import UUID
 
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.disputes.commands import OPERATOR, DisputeCommands
-from service.application.disputes.opening import Accusation, DisputeOpening
+from service.application.disputes.opening import Accusation, DisputeOpening, no_referees
 from service.application.disputes.record import DisputeRecord
-from service.application.disputes.recusal import no_referees
 from service.application.errors import invalid
 from service.application.games.cache import Entries
 from service.application.games.queries import Games, cursor_of

@@ -1,20 +1,22 @@
-"""Stored disputes, their frozen evidence, and their files in a game's bundle."""
+"""Stored disputes: frozen evidence, encrypted votes, and files in a game's bundle."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from service.application.disputes.record import DISPUTES, DisputeRecord, advance, moment_of
-from service.application.disputes.sealed_votes import open_votes
 from service.application.disputes.view import dispute_json
 from service.application.games.cache import Entries, GameEntry
 from service.application.games.moves import Refusals
 from service.application.ports import World
 from service.application.work import work
-from service.domain.dispute_rules import Outside
+from service.domain.dispute import Dispute, Vote
+from service.domain.dispute_rules import KeptVote, Outside
+from service.keys.keyring import KeyringError
 from service.keys.reloading import Keys
 from service.shx.bundle import write_bundle
 from service.shx.canonical import canonical, format_time, parse
@@ -111,3 +113,48 @@ class DisputeFiles:
 def findings_key(identity: UUID) -> bytes:
     """Return the associated data that the findings of a dispute are encrypted with."""
     return b"findings" + identity.bytes
+
+
+_CODES: Final[Mapping[Vote, bytes]] = {Vote.CHEATED: b"\x01", Vote.NOT_PROVEN: b"\x00"}
+"""One byte for each vote: the encryption would not hide a difference in length."""
+
+
+def seal_vote(identity: UUID, referee: int, kept: KeptVote, keyring: Keys) -> dict[str, Any]:
+    """Return a referee's vote, encrypted as stored with the dispute."""
+    content = _CODES[kept.vote] + bytes.fromhex(kept.salt)
+    key_id, sealed = keyring.seal(content, _associated(identity, referee))
+    return {"referee": referee, "key_id": key_id, "sealed": sealed}
+
+
+def open_votes(
+    record: DisputeRecord, directory: Directory, keyring: Keys
+) -> Mapping[int, KeptVote]:
+    """
+    Return the stored votes that are not yet revealed, by the numbers of their referees.
+
+    A vote whose key is lost is left out, and its referee times out.
+    """
+    waiting = _waiting(record.dispute)
+    if not waiting:
+        return {}
+    votes = {}
+    for number, found in directory.dispute_votes(record.identity).items():
+        if number not in waiting:
+            continue
+        try:
+            content = keyring.open(found.key_id, found.sealed, _associated(record.identity, number))
+        except KeyringError as error:
+            log = logging.getLogger(__name__)
+            log.error("a vote in dispute %s cannot be decrypted: %s", record.identity, error)
+            continue
+        vote = next(vote for vote, code in _CODES.items() if code == content[:1])
+        votes[number] = KeptVote(vote=vote, salt=content[1:].hex())
+    return votes
+
+
+def _waiting(dispute: Dispute) -> set[int]:
+    return {n for n, r in dispute.seated.items() if r.by_server and r.vote is None}
+
+
+def _associated(identity: UUID, referee: int) -> bytes:
+    return b"vote" + identity.bytes + bytes([referee])

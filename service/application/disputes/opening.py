@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+import orjson
+
 from service.application import quotas
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.record import DISPUTES
-from service.application.disputes.recusal import no_referees
 from service.application.errors import Refusal, invalid
 from service.application.games.cache import Entries, GameEntry
 from service.application.games.queries import Games
@@ -164,3 +165,16 @@ class DisputeOpening:
             raise quotas.quota_refused(QuotaKind.NEW_DISPUTES)
         if record.running >= quotas.MOST_DISPUTES:
             raise quotas.quota_refused(QuotaKind.DISPUTES)
+
+
+def no_referees(store: EventStore, entry: GameEntry) -> tuple[str, ...]:
+    """Return the players who sit or sat at the table of a game, and its host, in order."""
+    found = store.read(entry.table)
+    sat = {str(player) for player in (*entry.players, entry.host) if player is not None}
+    for line in found.events if found else ():
+        event = orjson.loads(line)
+        if event["type"] == "table_opened":
+            sat |= {seat["player"] for seat in event["data"]["seats"] if seat["player"]}
+        elif event["type"] == "seat_taken":
+            sat.add(event["data"]["player"])
+    return tuple(sorted(sat))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from schemas.dispute_events import dispute_data_of, dispute_event_of, dispute_type_of
+from schemas.disputes import dispute_data_of, dispute_event_of, dispute_type_of
 from service.application.streams import Envelope, Stream
 from service.domain.dispute import (
     Dispute,

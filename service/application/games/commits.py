@@ -1,4 +1,4 @@
-"""Commits of games: a move's events, and at the end of a hand the table's."""
+"""Commits of games: a move's events, the summary row, and at the end of a hand the table's."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from service.application.games.cache import Entries, GameEntry
 from service.application.games.record import GAMES, GameRecord
-from service.application.games.schedule import STAND_IN_AFTER, next_wake
-from service.application.summaries import game_summary, table_summary
-from service.application.tables.record import TABLES
+from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake
+from service.application.tables.record import TABLES, TableRecord, seat_summaries, table_summary
 from service.domain.commands import Seat
 from service.domain.table import HandFinished
+from service.shx.canonical import format_time
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import (
     Commit,
@@ -18,6 +18,7 @@ from service.store.events import (
     StoreError,
     StreamAppend,
 )
+from service.store.summaries import GameSummary, NewGameSummary
 
 GAME_TOPIC = "game"
 """Outbox rows for the relay, which notifies live readers."""
@@ -122,4 +123,39 @@ def hand_finished(record: GameRecord) -> HandFinished:
         cause=result.cause,
         shithead=result.shithead,
         places=result.places,
+    )
+
+
+def game_summary(
+    record: GameRecord, wake: Wake | None, *, back: frozenset[Seat] | None = None
+) -> GameSummary:
+    """Return the columns of a game's row that a move may change; `back` only if it changed."""
+    game, result = record.game, record.game.result
+    reason = None if result is None else result.reason or result.cause
+    summary = GameSummary(
+        status=game.status.value,
+        turn=game.turn,
+        dealer=game.dealer,
+        ended_at=record.at if record.sealed else None,
+        reason=None if reason is None else reason.value,
+        shithead=result.shithead if result else None,
+        places=list(result.places) if result else None,
+        wake_kind=wake.kind.value if wake else None,
+        wake_at=format_time(wake.at) if wake else None,
+    )
+    if back is not None:
+        summary["back"] = sorted(back)
+    return summary
+
+
+def new_game_summary(record: GameRecord, wake: Wake | None, table: TableRecord) -> NewGameSummary:
+    """Return the whole row of a new game, with its seats."""
+    return NewGameSummary(
+        **game_summary(record, wake),
+        table_id=str(table.identity),
+        hand=record.game.setup.hand,
+        ruleset_id=table.table.conditions.ruleset["id"],
+        created_at=record.created_at,
+        public=table.table.conditions.public,
+        seats=seat_summaries(table),
     )

@@ -9,12 +9,11 @@ from uuid import UUID
 import orjson
 
 from service.application.games.cache import GameEntry
-from service.application.games.commits import outbox_rows
+from service.application.games.commits import new_game_summary, outbox_rows
 from service.application.games.record import GAMES, GameRecord, load, shuffled, write
 from service.application.games.schedule import next_wake
 from service.application.ports import World
-from service.application.summaries import new_game_summary, table_summary
-from service.application.tables.record import TABLES, TableRecord
+from service.application.tables.record import TABLES, TableRecord, table_summary
 from service.domain.deal import deal
 from service.domain.events import DeckCommitted, Entropy
 from service.domain.game import EntropyState

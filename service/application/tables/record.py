@@ -1,4 +1,4 @@
-"""Tables as streams of events, and a table's folded record."""
+"""Tables as streams of events: the folded record and its summary row."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from schemas.table_events import table_data_of, table_event_of, table_type_of
+from schemas.tables import table_data_of, table_event_of, table_type_of
 from service.application.streams import Envelope, Stream
 from service.domain.table import Table, TableEvent, evolve_table, fold_table
 from service.store.events import StreamKind
+from service.store.summaries import NewTableSummary, SeatSummary, TableSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +48,37 @@ TABLES: Final[Stream[TableRecord, TableEvent]] = Stream(
     evolve=_evolved,
 )
 """Tables. `by` is a seat in the format and stays null: the data names the player."""
+
+
+def table_summary(record: TableRecord) -> TableSummary:
+    """Return the columns of a table's row that an event may change."""
+    table = record.table
+    return TableSummary(
+        host=table.host,
+        status=table.status.value,
+        hand=table.hand,
+        game_id=table.game,
+        seats=seat_summaries(record),
+    )
+
+
+def new_table_summary(
+    record: TableRecord, *, created_at: str, invite_hash: bytes | None
+) -> NewTableSummary:
+    """Return the whole row of a new table."""
+    conditions = record.table.conditions
+    return NewTableSummary(
+        **table_summary(record),
+        public=conditions.public,
+        ruleset_id=conditions.ruleset["id"],
+        invite_hash=None if invite_hash is None else "\\x" + invite_hash.hex(),
+        created_at=created_at,
+    )
+
+
+def seat_summaries(record: TableRecord) -> list[SeatSummary]:
+    """Return the columns of a table's seats."""
+    return [
+        SeatSummary(seat=number, kind=seat.kind.value, bot=seat.bot, player_id=seat.player)
+        for number, seat in enumerate(record.table.seats)
+    ]

@@ -1,23 +1,26 @@
-"""Use cases of tables: open, sit, leave, change a seat, deal, close."""
+"""Use cases of tables: open, sit, leave, change a seat, return from a bot, deal, close."""
 
 from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
 import orjson
 
-from service.application.access import visible_table
+from service.application.access import visible, visible_table
 from service.application.access_log import Readings
 from service.application.callers import Answered, Caller, Idempotency, Player, digest
 from service.application.errors import Refusal, invalid, not_found
-from service.application.games.cache import Entries
+from service.application.games.cache import Entries, GameEntry
+from service.application.games.schedule import next_wake, stands_in
 from service.application.games.view import shown
-from service.application.handler import Accepted, Handler, NewStream
+from service.application.handler import Accepted, Handler, NewStream, nothing
 from service.application.names import Names
 from service.application.ports import Bell, World
 from service.application.quotas import (
@@ -27,9 +30,8 @@ from service.application.quotas import (
     room_for_table,
 )
 from service.application.rulebook import Rulebook
-from service.application.summaries import new_table_summary
 from service.application.tables.dealing import DealtHand, new_hand, table_append
-from service.application.tables.record import TABLES, TableRecord
+from service.application.tables.record import TABLES, TableRecord, new_table_summary
 from service.application.tables.requests import TableRequest, opened_by
 from service.application.tables.view import table_json
 from service.domain.commands import Seat
@@ -424,3 +426,56 @@ class Tables:
         if record is None:
             raise not_found("table")
         return record
+
+
+class StandIns:
+    """Gives seats back to their players after a bot stood in; any move does the same."""
+
+    def __init__(
+        self, *, handler: Handler, entries: Entries, directory: Directory, names: Names
+    ) -> None:
+        self._handler = handler
+        self._entries = entries
+        self._directory = directory
+        self._names = names
+
+    def back(self, caller: Caller, game: UUID, request: Idempotency | None = None) -> Answered:
+        """
+        Give the caller's seat back to its player, and answer with the view.
+
+        The log has no event for it before the seat's next move. It is safe to repeat. Raises
+        Refusal `not-found`, `not-seated` or `game-over`.
+        """
+        return self._handler.handle(
+            lambda _fresh: visible(self._entries.fresh(game), caller, self._entries.sits_or_judges),
+            lambda entry: self._decided(entry, caller),
+            caller=caller.player,
+            request=request,
+        )
+
+    def _decided(self, entry: GameEntry, caller: Caller) -> Accepted:
+        seat = entry.seat_of(caller.player)
+        if seat is None:
+            raise Refusal("not-seated", "you do not sit in this game")
+        if entry.record.sealed:
+            raise Refusal("game-over", "the game is over")
+        effect = nothing
+        if stands_in(entry.record.game, seat, back=entry.back):
+            entry = replace(entry, back=entry.back | {seat})
+            effect = partial(self._come_back, entry)
+        view = orjson.dumps(shown(entry, seat, self._names))
+        return Accepted(answer=Answered(body=view, version=entry.version), effect=effect)
+
+    def _come_back(self, entry: GameEntry) -> None:
+        """Update the game's row; raises StreamConflict if the game has moved on."""
+        game, back = entry.record.identity, entry.back
+        wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=back)
+        done = self._directory.come_back(
+            game,
+            version=entry.version,
+            back=sorted(back),
+            wake_kind=wake.kind.value if wake else None,
+            wake_at=wake.at if wake else None,
+        )
+        if not done:
+            raise StreamConflict(game, entry.version)

@@ -1,18 +1,28 @@
-"""Tables as JSON (api.md, section 3)."""
+"""Tables and their signed key changes as JSON (api.md, section 3)."""
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+import orjson
+
+from schemas.tables import table_event_of
+from service.application.access import visible_table
+from service.application.access_log import Readings
 from service.application.callers import Caller
+from service.application.errors import not_found
 from service.application.names import Names
-from service.application.summaries import clock_json, uuid_or_none
 from service.application.tables.dealing import DealtHand
 from service.application.tables.record import TableRecord
-from service.domain.table import Conditions
+from service.domain.events import Clock
+from service.domain.table import Conditions, SeatChanged
 from service.shx.hashing import ruleset_hash
+from service.shx.keys import MAX_CHANGES, KeyChange
+from service.store.directory import Directory
+from service.store.events import EventStore, StreamKind
 from service.store.games import GameRow
 
 NEWEST = 20
@@ -100,3 +110,42 @@ def _hands(games: Sequence[GameRow], dealt: DealtHand | None) -> list[dict[str, 
 
 def _seat(record: TableRecord, player: UUID | None) -> int | None:
     return None if player is None else record.table.seat_of(str(player))
+
+
+class KeyChanges:
+    """Reads the signed key changes from a table's stream; each can be verified on its own."""
+
+    def __init__(self, store: EventStore, directory: Directory, readings: Readings) -> None:
+        self._store = store
+        self._directory = directory
+        self._readings = readings
+
+    def of_table(self, caller: Caller, table: UUID) -> list[dict[str, Any]]:
+        """Return a table's signed key changes, newest first; raises Refusal `not-found`."""
+        row = visible_table(self._directory.table(table), caller)
+        self._readings.note_table(row, caller)
+        found = self._store.read(table)
+        if found is None or found.kind is not StreamKind.TABLE:
+            raise not_found("table")
+        changes = [change for line in found.events if (change := _change(table, line))]
+        return [change.as_json() for change in reversed(changes)][:MAX_CHANGES]
+
+
+def _change(table: UUID, line: bytes) -> KeyChange | None:
+    envelope = orjson.loads(line)
+    event = table_event_of(envelope["type"], envelope["data"])
+    if not isinstance(event, SeatChanged) or event.sig is None or event.key is None:
+        return None
+    return KeyChange(table=table, seat=event.seat, key=b64decode(event.key), sig=event.sig)
+
+
+def clock_json(clock: Clock | None) -> dict[str, int] | None:
+    """Return a clock as JSON."""
+    if clock is None:
+        return None
+    return {"turn_seconds": clock.turn_seconds, "swap_seconds": clock.swap_seconds}
+
+
+def uuid_or_none(text: str | None) -> UUID | None:
+    """Return the UUID of a stored text, None for None."""
+    return None if text is None else UUID(text)

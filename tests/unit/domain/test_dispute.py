@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from schemas.dispute_events import dispute_data_of, dispute_event_of, dispute_type_of
+from schemas.disputes import dispute_data_of, dispute_event_of, dispute_type_of
 from service.domain.dispute import (
     Charge,
     Dispute,

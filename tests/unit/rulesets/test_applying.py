@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.rulesets.applying import APPLIES
 from service.rulesets.catalogue import catalogue, definition
 from service.rulesets.custom import custom_definition
-from service.rulesets.rules_page import as_text, rules_page
+from service.rulesets.rules_page import APPLIES, as_text, rules_page
 from service.rulesets.statements import model
 
 

@@ -58,7 +58,7 @@ def test_a_lost_card_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def losing(game: Game, event: Event) -> Game:
         return replace(evolve(game, event), burned=())
 
-    monkeypatch.setattr("service.simulation.play_out.evolve", losing)
+    monkeypatch.setattr("service.simulation.simulate.evolve", losing)
     report = play_trials(definition("shithead").settings({}), 4)
     assert report.refusal is not None
     assert "a card is lost or duplicated" in report.refusal
