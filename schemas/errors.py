@@ -105,6 +105,7 @@ class ProblemSchema(Closed):
         fields.Nested(MoveSchema),
         metadata={"description": "with `rule-refused`: the caller's legal moves"},
     )
+    id = fields.UUID(metadata={"description": "with `dispute-open`: the id of the open dispute"})
     version = Whole(
         metadata={"description": "with `rule-refused` and `stale-version`: the present version"}
     )

@@ -20,9 +20,10 @@ from werkzeug.routing import BaseConverter
 
 from schemas.strict_fields import GIVEN_NAME, OneOf
 from schemas.tables import BotSeatSchema, SeatRequestField
+from service.api.examples import add_examples, recorded
 from service.api.http import JSON, revalidated
 from service.api.pages import html_page
-from service.api.problems import PROBLEMS, ProblemType
+from service.api.problems import PROBLEMS
 from service.application.errors import not_found
 
 VERSION = "1.0.0"
@@ -170,6 +171,7 @@ class Document:
         """Return the document as plain values."""
         with self._making:
             found: Json = orjson.loads(orjson.dumps(self._api.to_dict(), option=_OPTIONS))
+            add_examples(found)
         return found
 
     @cached_property
@@ -217,7 +219,7 @@ def register(app: Flask, api: Api) -> None:
             raise not_found("problem type")
         kind = PROBLEMS[code]
         calls = document.operations_refusing(code)
-        example = _example(code, kind)
+        example = recorded()["problems"][code]
         return html_page("problem.html", code=code, kind=kind, example=example, calls=calls)
 
     app.add_template_filter(refusals)
@@ -226,13 +228,3 @@ def register(app: Flask, api: Api) -> None:
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS
-
-
-def _example(code: str, kind: ProblemType) -> Json:
-    return {
-        "type": f"/problems/{code}",
-        "title": kind.title,
-        "status": kind.status.value,
-        "detail": "the reason, and what would be right",
-        "instance": "the path of the request",
-    }

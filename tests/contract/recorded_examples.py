@@ -1,0 +1,436 @@
+"""
+Examples for the OpenAPI document: requests and answers of a service in a set world.
+
+`test_examples.py` compares the file with what the service answers now; with
+SHITHEAD_TEST_RECORD=1 in the environment it writes the file anew.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import orjson
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.api.app import create_app
+from service.bootstrap import Services, compose
+from service.config import Settings
+from service.domain.dispute import Periods
+from service.keys.keyring import Keyring
+from service.shx.canonical import format_time
+from service.shx.move_signing import intent, sign_intent, sign_key_change
+from service.shx.receipts import vote_commitment
+from service.store.database import Database
+from service.store.directory import Directory
+from service.store.postgres_events import PostgresStore
+from service.store.public_log import PostgresLog
+from tests.worlds.api_world import PROBLEM, Answer
+from tests.worlds.fake_world import BEGIN, SetWorld
+
+FILE = Path(__file__).parents[2] / "service/api/examples.json"
+ORIGIN = "shithead.example"
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+BINARY = ("application/zip", "application/octet-stream")
+AT_ONCE = Periods(referee_hands=0, referee_account_seconds=0, referee_seated_seconds=0)
+PLAIN = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
+KEY = Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32)
+NEXT_KEY = Ed25519PrivateKey.from_private_bytes(bytes([2]) * 32)
+SALT = bytes([7]) * 32
+MAX_BODY = 100_000
+
+Json = Any
+
+
+class Accepted:
+    """Trials that accept every ruleset; the catalogue's tests play real ones."""
+
+    def refusal(self, settings: Any, by: UUID) -> str | None:
+        """Return no refusal."""
+        return None
+
+
+def public(key: Ed25519PrivateKey) -> str:
+    """Return a public key as requests write it."""
+    return b64encode(key.public_key().public_bytes_raw()).decode()
+
+
+def keyring() -> Keyring:
+    """Return the same keys for every recording."""
+    text = {
+        "v": 1,
+        "current": "k1",
+        "keys": {"k1": b64encode(bytes([3]) * 32).decode()},
+        "signing": b64encode(bytes([4]) * 32).decode(),
+        "since": format_time(BEGIN),
+        "bots": b64encode(bytes([5]) * 32).decode(),
+    }
+    return Keyring.from_text(orjson.dumps(text).decode())
+
+
+@contextmanager
+def service(database_url: str) -> Iterator[Recorder]:
+    """Yield a recorder in front of a service whose time and chance repeat themselves."""
+    database = Database(database_url, size=2)
+    services = compose(
+        log_store=PostgresLog(database),
+        store=PostgresStore(database),
+        directory=Directory(database),
+        keyring=keyring(),
+        origin=ORIGIN,
+        world=SetWorld(),
+        trials=Accepted(),
+        periods=AT_ONCE,
+        close=database.close,
+    )
+    settings = Settings(
+        database_url=database_url,
+        origin=ORIGIN,
+        rate_limits=False,
+        api_threads=2,
+        max_body_bytes=MAX_BODY,
+    )
+    yield Recorder(services=services, app=create_app(services, settings))
+    services.close()
+
+
+@dataclass(kw_only=True)
+class Recorder:
+    """Calls the service, and keeps the first answer of each kind."""
+
+    services: Services
+    app: Any
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    problems: dict[str, Any] = field(default_factory=dict)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        *,
+        by: str | None = None,
+        media: str = JSON,
+        keep: bool = True,
+        **headers: str,
+    ) -> Answer:
+        """Send a request and return the answer, which is kept if it is the first of its kind."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if by is not None:
+            sent["Authorization"] = f"Bearer {by}"
+        more: dict[str, Any] = {}
+        if body is not None:
+            data = body if isinstance(body, bytes) else orjson.dumps(body)
+            more = {"data": data, "content_type": media}
+        answer = self.app.test_client().open(path, method=method, headers=sent, **more)
+        if answer.content_type == PROBLEM:
+            code = answer.json["type"].removeprefix("/problems/")
+            self.problems.setdefault(code, answer.json)
+        elif keep:
+            self._keep(method, path, body, media, answer)
+        return answer
+
+    def done(self, method: str, path: str, body: Json = None, **more: Any) -> Json:
+        """Send a request that has to work, and return the JSON of the answer."""
+        answer = self.call(method, path, body, **more)
+        assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
+        return answer.json if answer.mimetype == JSON else None
+
+    def refused(self, code: str, method: str, path: str, body: Json = None, **more: Any) -> None:
+        """Send a request that has to be refused with this problem."""
+        answer = self.call(method, path, body, **more)
+        assert answer.content_type == PROBLEM, (method, path, answer.status_code, answer.text)
+        assert answer.json["type"] == f"/problems/{code}", answer.json
+
+    def _keep(self, method: str, path: str, body: Json, media: str, answer: Answer) -> None:
+        plain, _, query = path.partition("?")
+        adapter = self.app.url_map.bind("localhost")
+        operation, values = adapter.match(plain, method=method)
+        kept = self.calls.setdefault(operation, {"path": {}, "query": {}, "bodies": {}})
+        answers = kept.setdefault("answers", {})
+        shown = answers.setdefault(str(answer.status_code), {})
+        if body is not None:
+            sent = body.decode() if media == NDJSON else _shown(media, body)
+            kept["bodies"].setdefault(media, sent)
+        if not kept["path"]:
+            kept["path"] = {name: str(value) for name, value in values.items()}
+            kept["query"] = dict(pair.split("=") for pair in query.split("&") if pair)
+        if answer.status_code == 204:
+            return
+        media = answer.mimetype
+        text = answer.json if media == JSON else _shown(media, answer.get_data())
+        shown.setdefault(media, text)
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """Return all that was kept, with other secrets: the system draws those, and not twice."""
+        text = orjson.dumps({"calls": self.calls, "problems": self.problems})
+        drawn = re.findall(rb'"(?:token|recovery|invite)":"([\w-]{43})"', text)
+        for number, secret in enumerate(dict.fromkeys(drawn)):
+            other = sha256(b"%d" % number).digest()
+            text = text.replace(secret, urlsafe_b64encode(other).rstrip(b"="))
+        found: dict[str, Any] = orjson.loads(text)
+        return found
+
+
+def _shown(media: str, data: Json) -> Json:
+    """Return a body as JSON can hold it: bytes of binary media types in base64."""
+    if not isinstance(data, bytes):
+        return data
+    return b64encode(data).decode() if media in BINARY else data.decode()
+
+
+def record(database_url: str) -> dict[str, Any]:
+    """Return the first answer of each call and problem in one run of the service."""
+    with service(database_url) as recorder:
+        people = _people(recorder)
+        _rules(recorder, people)
+        _tables(recorder, people)
+        game = _play(recorder, people)
+        _after_the_seal(recorder, people, game)
+        _signed(recorder, people)
+        _dispute(recorder, people, game)
+        _further_problems(recorder, people)
+        return recorder.recorded
+
+
+def _people(recorder: Recorder) -> dict[str, Any]:
+    names = ("Ada", "Bob", "Cleo", "Dan", "Eve")
+    people = {n: recorder.done("POST", "/v1/players", {"name": n}) for n in names}
+    ada = people["Ada"]
+    recorder.done("GET", f"/v1/players/{ada['id']}")
+    turned = recorder.done("POST", "/v1/players/me/token", {}, by=ada["token"])
+    ada["token"] = turned["token"]
+    again = recorder.done("POST", "/v1/players/recover", {"recovery": ada["recovery"]})
+    ada["token"] = again["token"]
+    gone = recorder.done("POST", "/v1/players", {"name": "Fay"})
+    recorder.done("DELETE", "/v1/players/me", by=gone["token"])
+    recorder.refused("unauthorized", "GET", "/v1/players/me", by=gone["token"])
+    return people
+
+
+def _rules(recorder: Recorder, people: dict[str, Any]) -> None:
+    token = people["Ada"]["token"]
+    recorder.done("GET", "/v1/rulesets?limit=1")
+    recorder.done("GET", "/v1/rulesets/shithead-ten-in-rank")
+    recorder.done("GET", "/v1/rulesets/schema")
+    recorder.done("GET", "/v1/rulesets/shithead-ten-in-rank/differences?from=shithead")
+    recorder.done("GET", "/v1/bots")
+    own = {"name": "Fives", "base": "shithead", "changes": {"refill": {"size": 5}}}
+    recorder.done("POST", "/v1/rulesets", own, by=token)
+    clash = {"name": "None", "base": "shithead", "changes": {"refill": {"size": 0}}}
+    recorder.refused("ruleset-refused", "POST", "/v1/rulesets", clash, by=token)
+
+
+def _tables(recorder: Recorder, people: dict[str, Any]) -> None:
+    ada, bob, cleo = (people[name]["token"] for name in ("Ada", "Bob", "Cleo"))
+    body = {
+        "ruleset": "leeds",
+        "seats": ["me", "open"],
+        "clock": None,
+        "visibility": "private",
+        "entropy": "value",
+        "deal": False,
+    }
+    table = recorder.done("POST", "/v1/tables", body, by=ada)
+    path = f"/v1/tables/{table['id']}"
+    recorder.done("GET", path, by=ada)
+    recorder.refused("table-not-full", "POST", f"{path}/games", {}, by=ada)
+    sit = {"seat": 1, "entropy": "none", "key": public(KEY), "invite": table["invite"]}
+    recorder.done("POST", f"{path}/seats", sit, by=bob)
+    recorder.refused("seat-taken", "POST", f"{path}/seats", {"invite": table["invite"]}, by=cleo)
+    sig = sign_key_change(
+        KEY, table=UUID(table["id"]), seat=1, key=NEXT_KEY.public_key().public_bytes_raw()
+    )
+    change = {"entropy": "none", "key": public(NEXT_KEY), "sig": sig}
+    recorder.done("PATCH", f"{path}/seats/me", change, by=bob)
+    recorder.done("GET", f"{path}/keys", by=ada)
+    dealt = recorder.done("POST", f"{path}/games", {}, by=ada)
+    game = f"/v1/games/{dealt['game']['id']}"
+    recorder.refused("hand-running", "DELETE", f"{path}/seats/me", by=bob)
+    recorder.done("POST", f"{game}/entropy", {"value": "05" * 32}, by=ada)
+    recorder.refused("entropy-refused", "POST", f"{game}/entropy", {"value": "05" * 32}, by=ada)
+    recorder.refused(
+        "not-seated", "POST", f"{path}/games", {}, by=cleo, Shithead_Invite=table["invite"]
+    )
+    recorder.done("GET", game, by=cleo, keep=False, Shithead_Invite=table["invite"])
+    recorder.done("GET", f"{game}/audit/readings", by=ada)
+    recorder.done("POST", f"{game}/moves", {"type": "forfeit"}, by=ada, keep=False)
+    recorder.done("DELETE", f"{path}/seats/me", by=bob)
+    recorder.done("DELETE", path, by=ada)
+
+
+def _play(recorder: Recorder, people: dict[str, Any]) -> str:
+    """Play a short hand of two players to its end and return its path."""
+    ada, bob = people["Ada"]["token"], people["Bob"]["token"]
+    body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "public"}
+    table = recorder.done("POST", "/v1/tables", body, by=ada, keep=False)
+    sat = recorder.done("POST", f"/v1/tables/{table['id']}/seats", {}, by=bob, keep=False)
+    game = f"/v1/games/{sat['game']}"
+    recorder.done("GET", "/v1/tables?limit=1")
+    recorder.refused("sealed", "GET", f"{game}?as=all", by=ada)
+    ready = {"type": "ready"}
+    for token in (ada, bob):
+        recorder.done("POST", f"{game}/moves", ready, by=token, keep=False)
+    seats = [ada, bob]
+    _refusals(recorder, game, seats)
+    for step in range(6):
+        turn = recorder.done("GET", game, keep=False)["turn"]
+        view = recorder.done("GET", game, by=seats[turn], keep=step == 2)
+        plays = [move for move in view["moves"] if move["type"] == "play"]
+        move = (plays or view["moves"])[0]
+        sent = {"If_Match": f'"v{view["version"]}"', "Idempotency_Key": f"move-{step}"}
+        recorder.done("POST", f"{game}/moves", move, by=seats[turn], keep=step == 2, **sent)
+    recorder.done("POST", f"{game}/back", {}, by=ada)
+    recorder.done("GET", f"{game}/openings", by=ada)
+    recorder.done("GET", f"{game}/audit/knowledge", by=ada)
+    recorder.done("GET", "/v1/games?limit=1")
+    recorder.done("POST", f"{game}/moves", {"type": "forfeit"}, by=bob, keep=False)
+    recorder.refused("game-over", "POST", f"{game}/moves", {"type": "pass"}, by=bob)
+    recorder.services.sequencer.run_once()
+    recorder.services.statistics.count(UUID(sat["game"]))
+    return game
+
+
+def _refusals(recorder: Recorder, game: str, seats: list[str]) -> None:
+    """Try what is refused while a hand is played."""
+    turn = recorder.done("GET", game, keep=False)["turn"]
+    mine, other = seats[turn], seats[1 - turn]
+    moves = f"{game}/moves"
+    held = recorder.done("GET", game, by=other, keep=False)["seats"][1 - turn]["hand"]["cards"]
+    recorder.refused("not-your-turn", "POST", moves, {"type": "play", "cards": held[:1]}, by=other)
+    recorder.refused("unknown-card", "POST", moves, {"type": "play", "cards": ["10h"]}, by=mine)
+    recorder.refused("rule-refused", "POST", moves, {"type": "pick_up", "with": []}, by=mine)
+    recorder.refused("invalid-body", "POST", moves, {"type": "play", "cards": []}, by=mine)
+    recorder.refused("stale-version", "POST", moves, {"type": "pick_up"}, by=mine, If_Match='"v3"')
+    recorder.refused("malformed", "POST", moves, {"type": "pick_up"}, by=mine, If_Match="v5")
+
+
+def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> None:
+    ada = people["Ada"]["token"]
+    lines = recorder.call("GET", f"{game}/events", Accept=NDJSON).get_data()
+    events = [orjson.loads(line) for line in lines.splitlines()]
+    played = next(event for event in events if event["type"] == "cards_played")
+    seq = played["seq"]
+    recorder.done("GET", f"{game}/events?after={seq}&limit=3")
+    recorder.done("GET", f"{game}/stream?after={len(events) - 2}")
+    recorder.done("GET", f"{game}/receipt")
+    recorder.done("GET", f"{game}/replay?as=all&from={seq + 1}&to={seq + 1}")
+    recorder.done("GET", f"{game}/transcript?as=all")
+    recorder.done("GET", f"{game}/audit")
+    recorder.done("GET", f"{game}/audit/moves/{seq}")
+    recorder.done("GET", f"{game}/audit/cards/{played['data']['cards'][0]}")
+    bundle = recorder.call("GET", f"{game}/evidence").get_data()
+    recorder.done("POST", "/v1/verify", bundle, media="application/zip")
+    recorder.done("POST", "/v1/verify", lines, media=NDJSON)
+    _verify_in_parts(recorder, lines, game)
+    recorder.done("GET", "/v1/keys")
+    recorder.done("GET", "/v1/log/checkpoint")
+    recorder.done("GET", f"/v1/log/proof?game={game.rpartition('/')[2]}")
+    recorder.done("GET", "/v1/log/tile/0/000.p/3")
+    recorder.done("GET", "/v1/statistics/shuffles")
+    recorder.done("GET", "/v1/statistics/blind-choices", by=ada)
+    recorder.done("GET", "/v1/players/me", by=ada)
+    recorder.refused("not-a-bundle", "POST", "/v1/verify", b"no record", media=NDJSON)
+    recorder.refused("not-acceptable", "GET", f"{game}/transcript", Accept="image/png")
+    recorder.refused("method-not-allowed", "PUT", game, {})
+    recorder.refused("not-found", "GET", f"/v1/games/{UUID(int=0)}")
+
+
+def _verify_in_parts(recorder: Recorder, lines: bytes, game: str) -> None:
+    """Send the log with a receipt and the server's key, which the test client encodes."""
+    receipt = recorder.call("GET", f"{game}/receipt").get_data().decode()
+    fields = {"receipt": [receipt], "key": [str(recorder.services.verifier)]}
+    answer = recorder.app.test_client().post(
+        "/v1/verify",
+        data={"file": (io.BytesIO(lines), "events.jsonl"), **fields},
+        content_type="multipart/form-data",
+    )
+    assert answer.json["level"] == "L2", answer.json
+    sent = {"file": lines.decode(), **fields}
+    recorder.calls["evidence.verify"]["bodies"]["multipart/form-data"] = sent
+
+
+def _signed(recorder: Recorder, people: dict[str, Any]) -> None:
+    """Play with a key, for what is refused of signatures."""
+    dan = people["Dan"]["token"]
+    body = {**PLAIN, "key": public(KEY)}
+    table = recorder.done("POST", "/v1/tables", body, by=dan, keep=False)
+    moves = f"/v1/games/{table['game']}/moves"
+    ready = {"type": "ready"}
+    recorder.refused("signature-required", "POST", moves, ready, by=dan)
+    view = recorder.done("GET", f"/v1/games/{table['game']}", by=dan, keep=False)
+
+    def signed(key: Ed25519PrivateKey, move: dict[str, Any], nonce: str) -> dict[str, Any]:
+        said = intent(
+            game=UUID(table["game"]),
+            seat=0,
+            seen_seq=view["version"] - 1,
+            seen_head=bytes.fromhex(view["head"]),
+            move=move,
+            nonce=nonce,
+        )
+        return {**move, "auth": sign_intent(key, said)}
+
+    recorder.refused("bad-signature", "POST", moves, signed(NEXT_KEY, ready, "01" * 16), by=dan)
+    own = view["seats"][0]
+    pair = {"type": "swap", "up": own["hand"]["cards"][:1], "hand": own["up"][0]}
+    swapped = recorder.done("POST", moves, signed(KEY, pair, "02" * 16), by=dan, keep=False)
+    view = swapped["game"]
+    recorder.refused("nonce-reused", "POST", moves, signed(KEY, ready, "02" * 16), by=dan)
+
+
+def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
+    ada, bob = people["Ada"]["token"], people["Bob"]["token"]
+    lines = recorder.call("GET", f"{game}/events", keep=False).json["items"]
+    seq = next(e["seq"] for e in lines if e["type"] == "cards_played" and e["by"] == 1)
+    said = "I saw that card in the burned pile."
+    body = {"accused": 1, "seq": seq, "charge": "illegal_move", "statement": said}
+    dispute = recorder.done("POST", f"{game}/disputes", body, by=ada)
+    recorder.refused("dispute-open", "POST", f"{game}/disputes", body, by=ada)
+    path = f"/v1/disputes/{dispute['id']}"
+    recorder.services.attendance.attend(UUID(dispute["id"]))
+    recorder.done("POST", f"{path}/statements", {"text": "It was another card."}, by=bob)
+    recorder.refused("forbidden", "POST", f"{path}/referees", {}, by=bob)
+    judges = [people[name] for name in ("Cleo", "Dan", "Eve")]
+    for judge in judges:
+        recorder.done("POST", f"{path}/referees", {}, by=judge["token"])
+    for number, judge in enumerate(judges):
+        commit = vote_commitment(UUID(dispute["id"]), number, "cheated", SALT).hex()
+        recorder.done("POST", f"{path}/votes", {"commit": commit}, by=judge["token"])
+    for judge in judges:
+        vote = {"vote": "cheated", "salt": SALT.hex()}
+        recorder.done("POST", f"{path}/votes", vote, by=judge["token"], keep=False)
+    recorder.done("POST", f"{path}/appeal", {}, by=bob)
+    recorder.done("GET", path, by=ada)
+    recorder.done("GET", f"{game}/disputes", by=ada)
+
+
+def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
+    eve = people["Eve"]["token"]
+    many = {"ruleset": "shithead", "seats": ["me", *[{"bot": "lowest"}] * 7]}
+    recorder.refused("cannot-deal", "POST", "/v1/tables", many, by=eve)
+    key = {"Idempotency_Key": "table-1"}
+    recorder.done("POST", "/v1/tables", PLAIN, by=eve, keep=False, **key)
+    recorder.refused("idempotency-conflict", "POST", "/v1/tables", many, by=eve, **key)
+    recorder.refused("unsupported-media-type", "POST", "/v1/players", b"name=Ada", media="text/csv")
+    recorder.refused("too-large", "POST", "/v1/players", {"name": "x" * MAX_BODY})
+    table = recorder.done("POST", "/v1/tables", PLAIN, by=eve, keep=False)
+    stream = f"/v1/games/{table['game']}/stream"
+    client = recorder.app.test_client()
+    with client.get(stream, buffered=False):
+        recorder.refused("unavailable", "GET", stream)
+    few = Settings(database_url="", origin=ORIGIN, rate_limits=True, calls_per_address=1)
+    client = create_app(recorder.services, few).test_client()
+    held_off = [client.get("/v1/bots") for _ in range(2)][-1]
+    assert held_off.status_code == 429
+    recorder.problems["rate-limited"] = held_off.json
