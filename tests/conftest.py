@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from tests import examples, servers
+from tests.databases import Databases
 from tests.servers import DatabaseServer
 
 
@@ -76,12 +77,20 @@ def empty_database_url(database_server: DatabaseServer) -> Iterator[str]:
     database_server.drop(url)
 
 
+@pytest.fixture(scope="session")
+def databases(database_server: DatabaseServer, migrated_template: str) -> Iterator[Databases]:
+    """Return the migrated databases, for fixtures that need one for a module or a second one."""
+    made = Databases(server=database_server, template=migrated_template)
+    yield made
+    made.drop_all()
+
+
 @pytest.fixture
-def database_url(database_server: DatabaseServer, migrated_template: str) -> Iterator[str]:
+def database_url(databases: Databases) -> Iterator[str]:
     """Return the address of a new migrated database, as its owner."""
-    url = database_server.create(template=migrated_template)
+    url = databases.take()
     yield url
-    database_server.drop(url)
+    databases.give_back(url)
 
 
 @pytest.fixture

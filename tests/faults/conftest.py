@@ -8,7 +8,7 @@ import pytest
 
 from service.application.callers import Player
 from service.bootstrap import Services
-from tests.servers import DatabaseServer
+from tests.databases import Databases
 from tests.worlds.fake_world import Court, person
 
 
@@ -21,13 +21,13 @@ def court(database_url: str) -> Iterator[Court]:
 
 
 @pytest.fixture
-def second_court(database_server: DatabaseServer, migrated_template: str) -> Iterator[Court]:
+def second_court(databases: Databases) -> Iterator[Court]:
     """Return another service over a database of its own, in a world like that of the first."""
-    url = database_server.create(template=migrated_template)
+    url = databases.take()
     made = Court(url=url)
     yield made
     made.close()
-    database_server.drop(url)
+    databases.give_back(url)
 
 
 @pytest.fixture

@@ -1,0 +1,183 @@
+"""Migrated databases for tests, each used again if a test changed nothing but rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import psycopg
+
+from tests.servers import DatabaseServer
+
+_EXIT_SECONDS = 2.0
+"""What the server may need to notice that its clients are gone."""
+
+_MOST_BYTES = 1 << 20
+"""Tables and indexes above this size, dead rows included, slow down the next test."""
+
+# A row of a catalogue gets a new xmin with each change: a new function, a disabled trigger,
+# a granted privilege. Statistics are not part of it.
+_FINGERPRINT = """
+SELECT count(*), sum(xmin::text::bigint) FROM (
+    SELECT xmin FROM pg_class
+    UNION ALL SELECT xmin FROM pg_attribute
+    UNION ALL SELECT xmin FROM pg_attrdef
+    UNION ALL SELECT xmin FROM pg_constraint
+    UNION ALL SELECT xmin FROM pg_default_acl
+    UNION ALL SELECT xmin FROM pg_event_trigger
+    UNION ALL SELECT xmin FROM pg_extension
+    UNION ALL SELECT xmin FROM pg_index
+    UNION ALL SELECT xmin FROM pg_namespace
+    UNION ALL SELECT xmin FROM pg_policy
+    UNION ALL SELECT xmin FROM pg_proc
+    UNION ALL SELECT xmin FROM pg_rewrite
+    UNION ALL SELECT xmin FROM pg_sequence
+    UNION ALL SELECT xmin FROM pg_trigger
+    UNION ALL SELECT xmin FROM pg_type
+    UNION ALL SELECT xmin FROM pg_database WHERE datname = current_database()
+    UNION ALL SELECT s.xmin FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+        WHERE d.datname = current_database()
+)
+"""
+
+_USER_TABLES = """
+SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+ORDER BY 1
+"""
+
+_SIZE = """
+SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+"""
+
+_TRIGGERS = """
+SELECT quote_ident(tgname) FROM pg_trigger
+WHERE tgrelid = %s::regclass AND tgenabled = 'A' AND NOT tgisinternal
+"""
+"""Those that fire for a replica as well."""
+
+_RESTART_SEQUENCES = """
+SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+FROM pg_sequences WHERE last_value IS NOT NULL
+"""
+
+_CLIENTS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+
+
+@dataclass(kw_only=True)
+class Databases:
+    """
+    Copies of the migrated database `template` on one server.
+
+    Creating and dropping a database costs a quarter of a second of processor time; deleting the
+    rows of a test costs some milliseconds. A database is dropped if a test left a connection, a
+    changed catalogue or much data.
+    """
+
+    server: DatabaseServer
+    template: str
+    _free: list[str] = field(default_factory=list)
+    _fingerprints: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _initial: dict[str, bytes] | None = None
+
+    def take(self) -> str:
+        """Return the address of a database that equals the template, as its owner."""
+        if self._free:
+            return self._free.pop()
+        url = self.server.create(template=self.template)
+        with psycopg.connect(url) as connection:
+            self._fingerprints[url] = _fingerprint(connection)
+            if self._initial is None:
+                self._initial = {table: _rows(connection, table) for table in _tables(connection)}
+        return url
+
+    def give_back(self, url: str) -> None:
+        """Bring the database at `url` back to the template, or drop it."""
+        if self._restored(url):
+            self._free.append(url)
+        else:
+            self._fingerprints.pop(url)
+            self.server.drop(url)
+
+    def drop_all(self) -> None:
+        """Drop the databases that no test has."""
+        while self._free:
+            self.server.drop(self._free.pop())
+
+    def _restored(self, url: str) -> bool:
+        assert self._initial is not None
+        try:
+            with psycopg.connect(url) as connection:
+                if not _is_left(connection) or _fingerprint(connection) != self._fingerprints[url]:
+                    return False
+                if _number(connection, _SIZE) > _MOST_BYTES:
+                    return False
+                _restore(connection, self._initial)
+                self._fingerprints[url] = _fingerprint(connection)
+        except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege):
+            # no connections allowed, or an owner who is no superuser
+            return False
+        return True
+
+
+def _is_left(connection: psycopg.Connection) -> bool:
+    """Return whether no other client is connected, after a moment for those that just left."""
+    end = time.monotonic() + _EXIT_SECONDS
+    while _number(connection, _CLIENTS) > 0:
+        if time.monotonic() > end:
+            return False
+        connection.rollback()  # each transaction reads the activity once
+        time.sleep(0.01)
+    return True
+
+
+def _fingerprint(connection: psycopg.Connection) -> tuple[int, int]:
+    row = connection.execute(_FINGERPRINT).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+def _restore(connection: psycopg.Connection, initial: dict[str, bytes]) -> None:
+    """Replace all rows by the initial ones; the triggers that refuse it are off meanwhile."""
+    connection.execute("SET session_replication_role = replica")
+    for table in _filled(connection, initial):
+        rows = initial[table]
+        if _rows(connection, table) == rows:
+            continue
+        triggers = [str(row[0]) for row in connection.execute(_TRIGGERS, (table,))]
+        for trigger in triggers:
+            connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}".encode())
+        connection.execute(f"DELETE FROM {table}".encode())
+        if rows:
+            with connection.cursor().copy(f"COPY {table} FROM STDIN".encode()) as copy:
+                copy.write(rows)
+        for trigger in triggers:
+            connection.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {trigger}".encode())
+    connection.execute(_RESTART_SEQUENCES)
+
+
+def _filled(connection: psycopg.Connection, initial: dict[str, bytes]) -> list[str]:
+    """Return the tables that have rows now or had rows initially."""
+    parts = [f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in initial]
+    now = {str(row[0]) for row in connection.execute(" UNION ALL ".join(parts).encode())}
+    return [table for table, rows in initial.items() if rows or table in now]
+
+
+def _rows(connection: psycopg.Connection, table: str) -> bytes:
+    with connection.cursor().copy(f"COPY {table} TO STDOUT".encode()) as copy:
+        return b"".join(copy)
+
+
+def _tables(connection: psycopg.Connection) -> list[str]:
+    return [str(row[0]) for row in connection.execute(_USER_TABLES)]
+
+
+def _number(connection: psycopg.Connection, statement: str) -> int:
+    row = connection.execute(statement.encode()).fetchone()
+    assert row is not None
+    return int(row[0])

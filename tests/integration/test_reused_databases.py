@@ -1,0 +1,74 @@
+"""A database that a test gives back equals the template, or is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.databases import Databases
+from tests.servers import DatabaseServer
+from tests.worlds.api_world import make_world
+
+EMPTY = ("players", "tables", "games", "events", "streams", "secrets", "outbox")
+
+
+@pytest.fixture
+def own(database_server: DatabaseServer, migrated_template: str) -> Iterator[Databases]:
+    """Return databases of this test alone."""
+    made = Databases(server=database_server, template=migrated_template)
+    yield made
+    made.drop_all()
+
+
+def test_the_next_test_finds_no_rows_of_the_last_one(own: Databases) -> None:
+    """Append-only tables are emptied as well, and their triggers are on again afterwards."""
+    url = own.take()
+    world = make_world(url)
+    world.person("Ada").table()
+    world.services.close()
+    with psycopg.connect(url) as owner:
+        assert all(owner.execute(f"SELECT 1 FROM {table}".encode()).fetchone() for table in EMPTY)
+        owner.execute("DELETE FROM applied_files")
+    own.give_back(url)
+
+    assert own.take() == url
+    with psycopg.connect(url) as owner:
+        assert not any(
+            owner.execute(f"SELECT 1 FROM {table}".encode()).fetchone() for table in EMPTY
+        )
+        assert owner.execute("SELECT 1 FROM applied_files").fetchone()
+    world = make_world(url)
+    world.person("Ada").table()
+    world.services.close()
+    with psycopg.connect(url) as owner, pytest.raises(psycopg.DatabaseError, match="append-only"):
+        owner.execute("DELETE FROM events")
+    own.give_back(url)
+    assert own.take() == url
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE events DISABLE TRIGGER USER",
+        "CREATE TABLE more (one integer)",
+        "ALTER FUNCTION refuse_change() SECURITY DEFINER",
+    ],
+)
+def test_a_database_with_another_schema_is_dropped(own: Databases, change: str) -> None:
+    url = own.take()
+    with psycopg.connect(url) as owner:
+        owner.execute(change.encode())
+    own.give_back(url)
+    assert own.take() != url
+
+
+def test_a_database_that_something_still_uses_is_dropped(own: Databases) -> None:
+    """A process left over by a test must not write into the database of the next one."""
+    url = own.take()
+    with psycopg.connect(url) as left:
+        own.give_back(url)
+        with pytest.raises(psycopg.OperationalError):
+            left.execute("SELECT 1")
+    assert own.take() != url
