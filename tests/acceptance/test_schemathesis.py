@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import schemathesis
+from flask import Flask
 from hypothesis import HealthCheck, settings
-from schemathesis.checks import CHECKS
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
+from schemathesis.pytest.lazy import get_all_tests
 
 from service.api.app import create_app
+from service.api.http import NDJSON, ZIP
 from service.bootstrap import compose
 from service.config import Settings
 from service.keys.keyring import Keyring
+from tests.databases import Databases
 from tests.examples import examples
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
-from tests.servers import DatabaseServer
 from tests.worlds.api_world import Person, World, make_world
 
 pytestmark = pytest.mark.heavy
@@ -53,12 +58,17 @@ NAMES_NOTHING = (
     "you can take one seat only",
     "must have as many cards as /up",
     "contains a NUL character",
+    "the body is empty",
     "the body is not JSON: a number is too large",
     "the body is nested more than",
     "is not a verifier key",
     "is not SEAT=KEY",
 )
 """Error messages about values that a schema cannot know or compare."""
+
+
+BYTES = (ZIP, NDJSON)
+"""Types whose schema is a string of bytes: every body fits it, whatever value it was made of."""
 
 
 class Playground:
@@ -68,11 +78,15 @@ class Playground:
         self.world = world
         self._chance = random.Random(7)
         self._hosts: list[Person] = []
+        self._table: dict[str, Any] | None = None
 
     def caller(self, path: str) -> Person:
         """Return the caller; calls that erase a player or end a token get a new player."""
-        if "/players/" in path or not self._hosts or self._chance.random() < 0.1:
+        if "/players/" in path:
+            return self.world.person()
+        if not self._hosts or self._chance.random() < 0.1:
             self._hosts.append(self.world.person())
+            self._table = None
         return self._hosts[-1]
 
     def place(self, case: Any, caller: Person) -> None:
@@ -84,23 +98,28 @@ class Playground:
             "card": self._chance.choice(["Th", "2c"]),
         }
         if {"table_id", "game_id"} & set(case.path_parameters or {}):
-            table = caller.table()
+            self._table = table = self._table or caller.table()
             known |= {"table_id": table["id"], "game_id": table["game"]}
         for name in case.path_parameters or {}:
             case.path_parameters[name] = known.get(name, case.path_parameters[name])
 
+    def note(self, answer: Any) -> None:
+        """Use a new table next time if this answer may have changed the table."""
+        if answer.status_code < 400:
+            self._table = None
+
 
 @pytest.fixture(scope="module")
-def playground(database_server: DatabaseServer, migrated_template: str) -> Iterator[Playground]:
-    url = database_server.create(template=migrated_template)
+def playground(databases: Databases) -> Iterator[Playground]:
+    url = databases.take()
     world = make_world(url)
     yield Playground(world)
     world.services.close()
-    database_server.drop(url)
+    databases.give_back(url)
 
 
-def _document() -> Any:
-    """Return the document of an application without a database; the tests call another."""
+def _application() -> Flask:
+    """Return an application without a database, for its document; the tests call another."""
     store = MemoryStore()
     services = compose(
         log_store=MemoryLog(),
@@ -109,33 +128,70 @@ def _document() -> Any:
         keyring=Keyring.generate(),
         origin="tests.example",
     )
-    app = create_app(services, Settings(database_url="postgresql://", rate_limits=False))
-    return schemathesis.openapi.from_wsgi("/v1/openapi.json", app)
+    return create_app(services, Settings(database_url="postgresql://", rate_limits=False))
 
 
-# A stream has no end that a test could wait for; test_streams.py reads it.
-schema = _document().exclude(path_regex="stream$")
+def _calls() -> list[str]:
+    """Return method and path of each call, as the document names them."""
+    rules = [
+        (method, re.sub(r"<(?:[a-z]+:)?([a-z_]+)>", r"{\1}", rule.rule))
+        for rule in _application().url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    ]
+    return sorted(f"{method} {path}" for method, path in rules if path.startswith("/v1/"))
 
 
-@schema.parametrize()  # type: ignore[untyped-decorator] # the library has no types
+@pytest.fixture(scope="session")
+def document() -> Any:
+    """Return the document as Schemathesis reads it; this takes seconds, so no import does it."""
+    # Without serializers for these types it would try no upload of a bundle or a log.
+    schemathesis.serializer.alias(list(BYTES), "application/octet-stream")
+    read = schemathesis.openapi.from_wsgi("/v1/openapi.json", _application())
+    # A stream has no end that a test could wait for; test_streams.py reads it.
+    return read.exclude(path_regex="stream$")
+
+
 # Always the same requests: a run that fails is one that somebody can repeat.
-@settings(
-    examples(8),
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
-def test_every_call_keeps_what_the_document_says(playground: Playground, case: Any) -> None:
+SETTINGS = settings(examples(8), derandomize=True, suppress_health_check=list(HealthCheck))
+
+CALLS = [call for call in _calls() if not call.endswith(("stream", "openapi.json"))]
+
+
+def test_every_call_of_the_document_is_tried(document: Any) -> None:
+    found = list(document.get_all_operations())
+    assert sorted(result.ok().label for result in found) == CALLS
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_keeps_what_the_document_says(
+    document: Any, playground: Playground, call: str
+) -> None:
+    """Examples of the document, each boundary of each schema, and random requests."""
+    load_all_checks()
+    (found,) = get_all_tests(
+        schema=document.include(name=call),
+        test_func=_try_once,
+        settings=SETTINGS,
+        given_kwargs=None,
+    )
+    assert isinstance(found, Ok), found
+    _, try_all = found.ok()
+    try_all(playground=playground)
+
+
+def _try_once(playground: Playground, case: Any) -> None:
     caller = playground.caller(case.path)
     if _fits(case, "path"):
         playground.place(case, caller)
     if isinstance(case.query, dict) and _fits(case, "query") and "wait" in case.query:
         case.query["wait"] = 0
     answer = case.call(app=playground.world.app, headers=caller.headers)
+    playground.note(answer)
     excluded = []
     if _refused_by_the_game(answer):
         excluded = CHECKS.get_by_names(["positive_data_acceptance"])
-    elif all(_fits(case, part) for part in ("path", "query", "body")):
-        # What may be wrong then is the token, and this test brings a right one.
+    elif all(_fits(case, part) for part in ("path", "query", "body")) or case.media_type in BYTES:
+        # What may be wrong then is the token, and this test sends a valid one.
         excluded = CHECKS.get_by_names(["negative_data_rejection"])
     case.validate_response(answer, excluded_checks=excluded, headers=caller.headers)
 
