@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from enum import StrEnum
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -264,20 +262,9 @@ def dispute_type_of(event: DisputeEvent) -> str:
     return _TYPES[type(event)]
 
 
-def dispute_data_of(event: DisputeEvent) -> dict[str, Any]:
-    """Return the event's fields as plain values."""
-    return {name: _plain(value) for name, value in asdict(event).items()}
-
-
 def dispute_event_of(type_: str, data: Mapping[str, Any]) -> DisputeEvent:
     """Return the event of a type and its stored data; raises KeyError for an unknown type."""
     return _READERS[type_](data)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, StrEnum):
-        return value.value
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _opened(data: Mapping[str, Any]) -> DisputeOpened:

@@ -11,7 +11,7 @@ from schemas.moves import AuthSchema
 from schemas.strict_fields import (
     Chosen,
     Closed,
-    OneOf,
+    OneOfTypes,
     Whole,
     card_field,
     card_list,
@@ -416,20 +416,7 @@ EVENTS: Mapping[str, type[Schema]] = {
 """The schema of each type of event as a whole."""
 
 
-class EventSchema(OneOf):
+class EventSchema(OneOfTypes):
     """One event of a game's public log (SHX/1, section 2), by its `type`."""
 
-    variants = tuple(EVENTS.values())
-    none_fits = f"is not one of {', '.join(EVENTS)}"
-    discriminator = "type"
-
-    @classmethod
-    def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
-        """Return the schema of the event's type."""
-        kind = data.get("type")
-        return EVENTS.get(kind) if isinstance(kind, str) else None
-
-    @classmethod
-    def by_value(cls) -> Mapping[str, type[Schema]]:
-        """Return the schema of each type."""
-        return EVENTS
+    types = EVENTS

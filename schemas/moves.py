@@ -10,7 +10,7 @@ from marshmallow import Schema, ValidationError, fields, validate, validates_sch
 from schemas.strict_fields import (
     Chosen,
     Closed,
-    OneOf,
+    OneOfTypes,
     Text,
     Whole,
     described,
@@ -188,25 +188,11 @@ INTENTS: Mapping[str, type[Schema]] = {
 }
 """The schema of each type of move as signed: without `auth`, and `with` is required."""
 
-NO_MOVE = f"is not one of {', '.join(INTENTS)}"
 
-
-class SignedMove(OneOf):
+class SignedMove(OneOfTypes):
     """A move in a signed intent."""
 
-    variants = tuple(INTENTS.values())
-    none_fits = NO_MOVE
-    discriminator = "type"
-
-    @classmethod
-    def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
-        """Return the schema of the move's type."""
-        return _of_type(INTENTS, data)
-
-    @classmethod
-    def by_value(cls) -> Mapping[str, type[Schema]]:
-        """Return the schema of each type."""
-        return INTENTS
+    types = INTENTS
 
 
 class SeenSchema(Closed):
@@ -265,24 +251,7 @@ MOVES: Mapping[str, type[Schema]] = {
 """The schema of each type of move as the API lists it and accepts it."""
 
 
-class MoveSchema(OneOf):
+class MoveSchema(OneOfTypes):
     """A move: listed ones are ready to be posted; a seat with a key adds `auth`."""
 
-    variants = tuple(MOVES.values())
-    none_fits = NO_MOVE
-    discriminator = "type"
-
-    @classmethod
-    def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
-        """Return the schema of the move's type."""
-        return _of_type(MOVES, data)
-
-    @classmethod
-    def by_value(cls) -> Mapping[str, type[Schema]]:
-        """Return the schema of each type."""
-        return MOVES
-
-
-def _of_type(schemas: Mapping[str, type[Schema]], data: Mapping[str, Any]) -> type[Schema] | None:
-    kind = data.get("type")
-    return schemas.get(kind) if isinstance(kind, str) else None
+    types = MOVES

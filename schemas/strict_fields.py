@@ -7,6 +7,8 @@ import unicodedata
 from abc import abstractmethod
 from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import asdict
+from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -204,6 +206,44 @@ class OneOf(Closed):
     none_fits = "matches none of the permitted forms"
     discriminator = "_schema"
     """The field by which the variants are chosen, if there is one."""
+
+
+class OneOfTypes(OneOf):
+    """One of several schemas, chosen by the field `type`; `types` has the schema of each."""
+
+    types: Mapping[str, type[Schema]] = {}
+    discriminator = "type"
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.variants = tuple(cls.types.values())
+        cls.none_fits = f"is not one of {', '.join(cls.types)}"
+
+    @classmethod
+    def variant(cls, data: Mapping[str, Any]) -> type[Schema] | None:
+        """Return the schema of the value's type, None for an unknown one."""
+        kind = data.get("type")
+        return cls.types.get(kind) if isinstance(kind, str) else None
+
+    @classmethod
+    def by_value(cls) -> Mapping[str, type[Schema]]:
+        """Return the schema of each type."""
+        return cls.types
+
+
+def plain_data(event: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as plain JSON values."""
+    return {name: _plain(value) for name, value in asdict(event).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
 
 
 @cache

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from enum import StrEnum
 from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate
@@ -362,11 +360,6 @@ def table_type_of(event: TableEvent) -> str:
     return _TYPES[type(event)]
 
 
-def table_data_of(event: TableEvent) -> dict[str, Any]:
-    """Return the event's fields as plain values."""
-    return {name: _plain(value) for name, value in asdict(event).items()}
-
-
 def table_event_of(type_: str, data: Mapping[str, Any]) -> TableEvent:
     """Return the event of a type and its stored data; raises KeyError for an unknown type."""
     return _READERS[type_](data)
@@ -397,16 +390,6 @@ def _finished(data: Mapping[str, Any]) -> HandFinished:
         shithead=data["shithead"],
         places=tuple(data["places"]),
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, StrEnum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 def _with_entropy(data: Mapping[str, Any]) -> dict[str, Any]:

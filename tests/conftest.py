@@ -93,6 +93,14 @@ def database_url(databases: Databases) -> Iterator[str]:
     databases.give_back(url)
 
 
+@pytest.fixture(scope="module")
+def module_database_url(databases: Databases) -> Iterator[str]:
+    """Return the address of a migrated database for all tests of a module, as its owner."""
+    url = databases.take()
+    yield url
+    databases.give_back(url)
+
+
 @pytest.fixture
 def redis_url(redis_server: str) -> Iterator[str]:
     """Return the address of an empty Redis."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from service.cli.service_options import of_a_log
+
 if TYPE_CHECKING:
     from service.public_log.freshness import Expected
     from service.public_log.monitor import Monitor, MonitorState
@@ -20,14 +22,7 @@ UNREACHABLE = 2
 
 
 @click.command(short_help="Verify a public log continuously and report faults.")
-@click.option("--log", "url", required=True, metavar="URL", help="The address of the service.")
-@click.option(
-    "--log-key",
-    "log_keys",
-    multiple=True,
-    metavar="KEY",
-    help="The key of its log, name+id+key; can be repeated.",
-)
+@of_a_log
 @click.option(
     "--state",
     type=click.Path(path_type=Path),

@@ -1,4 +1,4 @@
-"""Options shared by backup, restore and check: database, data folder, key file."""
+"""Options shared by several commands: database, data folder and keys; a public log."""
 
 from __future__ import annotations
 
@@ -35,6 +35,21 @@ def of_a_service(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The key file of the service.  [default: SHITHEAD_KEYS, or keys.json in --data]",
     )
     return url(data(key_file(command)))
+
+
+def of_a_log(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a public log and its keys: --log and --log-key."""
+    url = click.option(
+        "--log", "url", required=True, metavar="URL", help="The address of the service."
+    )
+    keys = click.option(
+        "--log-key",
+        "log_keys",
+        multiple=True,
+        metavar="KEY",
+        help="The key of its log, name+id+key; can be repeated.",
+    )
+    return url(keys(command))
 
 
 @contextmanager

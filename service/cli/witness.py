@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from service.cli.service_options import of_a_log
+
 if TYPE_CHECKING:
     from service.public_log.log_client import LogClient
     from service.public_log.polling import Poller
@@ -23,14 +25,7 @@ KEYS_EVERY = 60.0
 
 
 @click.command(short_help="Watch a public log and cosign it while it only grows.")
-@click.option("--log", "url", required=True, metavar="URL", help="The address of the service.")
-@click.option(
-    "--log-key",
-    "log_keys",
-    multiple=True,
-    metavar="KEY",
-    help="The key of its log, name+id+key; can be repeated.",
-)
+@of_a_log
 @click.option(
     "--name", help="The name of a new witness, such as witness.example/1; it can never be changed."
 )

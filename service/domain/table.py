@@ -9,6 +9,7 @@ from typing import Any, assert_never
 
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Clock, EndReason, Entropy
+from service.domain.game import Game
 from service.domain.ruleset import NextDealer
 
 
@@ -207,6 +208,24 @@ def _changed(table: Table, event: TableEvent) -> Table:
             return replace(table, closed=True)
         case _:
             assert_never(event)
+
+
+def hand_finished(identity: str, game: Game) -> HandFinished:
+    """
+    Return the table's event for the finished hand `identity`.
+
+    Raises ValueError for a running one.
+    """
+    if game.result is None:
+        raise ValueError("the hand is not over")
+    return HandFinished(
+        game=identity,
+        dealer=game.dealer,
+        reason=game.result.reason,
+        cause=game.result.cause,
+        shithead=game.result.shithead,
+        places=game.result.places,
+    )
 
 
 def _finished(table: Table, event: HandFinished) -> Table:

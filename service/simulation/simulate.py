@@ -25,11 +25,11 @@ from service.domain.game import Game, Result
 from service.domain.legal import acting_seats, legal_moves
 from service.domain.table import (
     HandDealt,
-    HandFinished,
     Table,
     TableOpened,
     evolve_table,
     fold_table,
+    hand_finished,
 )
 from service.domain.view import seen_by
 from service.rulesets.catalogue import definition
@@ -201,7 +201,7 @@ def _hand(
         raise ValueError("the hand is over without a result")
     identity = str(record.identity)
     table = evolve_table(table, HandDealt(game=identity, hand=hand))
-    table = evolve_table(table, _finished(identity, record.game, result))
+    table = evolve_table(table, hand_finished(identity, record.game))
     game = SimulatedGame(
         identity=record.identity, table=table_id, bots=names, result=result, lines=lines
     )
@@ -223,17 +223,6 @@ def _next_move(record: GameRecord, names: Sequence[str], secret: bytes, world: _
     )
     rng = bot_rng(secret, str(record.identity), game.version)
     return move_of(bots()[names[seat]].choose(view, view["moves"], rng), seat)
-
-
-def _finished(identity: str, game: Game, result: Result) -> HandFinished:
-    return HandFinished(
-        game=identity,
-        dealer=game.dealer,
-        reason=result.reason,
-        cause=result.cause,
-        shithead=result.shithead,
-        places=result.places,
-    )
 
 
 Choose = Callable[[Game], Command]

@@ -27,7 +27,6 @@ from service.shx.keys import read_key_changes
 from service.verify.evidence import OutsideEvidence
 from service.verify.verify import verify_bundle
 from tests.running import Running, running, wait_for
-from tests.servers import DatabaseServer
 from tests.tamper import Forgery
 
 pytestmark = pytest.mark.heavy
@@ -37,18 +36,10 @@ BOT = {"bot": "lowest"}
 
 
 @pytest.fixture(scope="module")
-def database(database_server: DatabaseServer, migrated_template: str) -> Iterator[str]:
-    """Return the address of a database, as its owner."""
-    url = database_server.create(template=migrated_template)
-    yield url
-    database_server.drop(url)
-
-
-@pytest.fixture(scope="module")
 def service(
-    database: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
+    module_database_url: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
-    with running(database, redis_server, tmp_path_factory.mktemp("logs")) as started:
+    with running(module_database_url, redis_server, tmp_path_factory.mktemp("logs")) as started:
         yield started
 
 
@@ -152,7 +143,7 @@ def test_without_a_key_a_hand_reaches_l2_and_says_what_is_missing(
 
 
 def test_a_changed_past_is_noticed_and_nothing_is_signed_on_it(
-    service: Running, database: str, tmp_path: Path
+    service: Running, module_database_url: str, tmp_path: Path
 ) -> None:
     """The operator rewrites an event in the database, chains the rest anew, and starts again."""
     ada = player(service, tmp_path)
@@ -161,7 +152,7 @@ def test_a_changed_past_is_noticed_and_nothing_is_signed_on_it(
     play_on(hand, moves=4)
     service.kill("API")
     service.kill("worker 1")
-    change_past(database, game)
+    change_past(module_database_url, game)
     service.start("API")
     service.start("worker 1")
     wait_for(lambda: answers(ada.api, f"/games/{game}?as=public"), seconds=60)

@@ -21,7 +21,6 @@ from service.api.http import NDJSON, ZIP
 from service.bootstrap import compose
 from service.config import Settings
 from service.keys.keyring import Keyring
-from tests.databases import Databases
 from tests.examples import examples
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -110,12 +109,10 @@ class Playground:
 
 
 @pytest.fixture(scope="module")
-def playground(databases: Databases) -> Iterator[Playground]:
-    url = databases.take()
-    world = make_world(url)
+def playground(module_database_url: str) -> Iterator[Playground]:
+    world = make_world(module_database_url)
     yield Playground(world)
     world.services.close()
-    databases.give_back(url)
 
 
 def _application() -> Flask:

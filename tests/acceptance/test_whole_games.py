@@ -13,7 +13,6 @@ import pytest
 
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running
-from tests.servers import DatabaseServer
 
 pytestmark = pytest.mark.heavy
 
@@ -31,16 +30,15 @@ class Sized:
 
 @pytest.fixture(scope="module")
 def service(
-    database_server: DatabaseServer,
-    migrated_template: str,
+    module_database_url: str,
     redis_server: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Running]:
     """Return a service of two API processes and two workers."""
-    url = database_server.create(template=migrated_template)
-    with running(url, redis_server, tmp_path_factory.mktemp("logs"), workers=2) as started:
+    with running(
+        module_database_url, redis_server, tmp_path_factory.mktemp("logs"), workers=2
+    ) as started:
         yield started
-    database_server.drop(url)
 
 
 def sizes(ruleset: str, count: int) -> list[Sized]:

@@ -11,7 +11,6 @@ from tests.authorization.matrix import HANDS, TABLES, Cell, cells
 from tests.authorization.people import Scene
 from tests.client import Client
 from tests.running import running, wait_for
-from tests.servers import DatabaseServer
 
 pytestmark = pytest.mark.heavy
 
@@ -21,19 +20,18 @@ ELSEWHERE = {"POST /v1/players", "POST /v1/tables", "POST /v1/verify"}
 
 @pytest.fixture(scope="module")
 def port(
-    database_server: DatabaseServer,
-    migrated_template: str,
+    module_database_url: str,
     redis_server: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[int]:
     """Return where a whole service listens."""
-    url = database_server.create(template=migrated_template)
     logs = tmp_path_factory.mktemp("logs")
     # A reader that has gone holds its place until the server has something to say to it.
     periods = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
-    with running(url, redis_server, logs, rate_limits=False, api_threads=128, **periods) as service:
+    with running(
+        module_database_url, redis_server, logs, rate_limits=False, api_threads=128, **periods
+    ) as service:
         yield service.port
-    database_server.drop(url)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
-from schemas.disputes import dispute_data_of
+from schemas.strict_fields import plain_data
 from service.application.callers import Caller, Player
 from service.application.disputes.opening import Accusation
 from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
@@ -337,7 +337,7 @@ def test_a_dispute_that_an_earlier_release_stored_is_read_and_goes_on(
 ) -> None:
     """Its first event names no periods and no move, its row is in a state of its own rules."""
     dispute, lines = uuid4(), []
-    opened = dispute_data_of(
+    opened = plain_data(
         DisputeOpened(
             game=str(game),
             accuser=str(ada.id),

@@ -16,7 +16,6 @@ import redis
 from service.local.valkey import EmbeddedValkey
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running, wait_for
-from tests.servers import DatabaseServer
 
 pytestmark = pytest.mark.heavy
 
@@ -34,16 +33,13 @@ def valkey(server_folder: Path) -> Iterator[EmbeddedValkey]:
 
 @pytest.fixture(scope="module")
 def service(
-    database_server: DatabaseServer,
-    migrated_template: str,
+    module_database_url: str,
     valkey: EmbeddedValkey,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Running]:
     """Return a running service with one worker."""
-    url = database_server.create(template=migrated_template)
-    with running(url, valkey.url, tmp_path_factory.mktemp("logs")) as started:
+    with running(module_database_url, valkey.url, tmp_path_factory.mktemp("logs")) as started:
         yield started
-    database_server.drop(url)
 
 
 @pytest.fixture

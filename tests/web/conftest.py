@@ -9,7 +9,6 @@ import redis
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.running import Running, running
-from tests.servers import DatabaseServer
 from tests.web.browsing import FLAGS, Visits, chromium_program
 
 NO_BROWSER = "no Chromium: the browser tests are left out (apt-get install chromium)"
@@ -29,18 +28,17 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def service(
-    database_server: DatabaseServer,
-    migrated_template: str,
+    module_database_url: str,
     redis_server: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Running]:
     """Return the whole running service, with one worker, for the tests of one module."""
     with redis.Redis.from_url(redis_server) as client:
         client.flushdb()
-    url = database_server.create(template=migrated_template)
-    with running(url, redis_server, tmp_path_factory.mktemp("logs"), rate_limits=False) as started:
+    with running(
+        module_database_url, redis_server, tmp_path_factory.mktemp("logs"), rate_limits=False
+    ) as started:
         yield started
-    database_server.drop(url)
 
 
 @pytest.fixture

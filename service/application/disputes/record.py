@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from schemas.disputes import dispute_data_of, dispute_event_of, dispute_type_of
+from schemas.disputes import dispute_event_of, dispute_type_of
+from schemas.strict_fields import plain_data
 from service.application.streams import Envelope, Stream
 from service.domain.dispute import (
     Dispute,
@@ -133,7 +134,7 @@ def _evolved(
 
 DISPUTES: Final[Stream[DisputeRecord, DisputeEvent]] = Stream(
     kind=StreamKind.DISPUTE,
-    encode=lambda _, event: {"type": dispute_type_of(event), "data": dispute_data_of(event)},
+    encode=lambda _, event: {"type": dispute_type_of(event), "data": plain_data(event)},
     decode=dispute_event_of,
     begin=_begun,
     evolve=_evolved,

@@ -9,7 +9,7 @@ from service.application.games.record import GAMES, GameRecord
 from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake
 from service.application.tables.record import TABLES, TableRecord, seat_summaries, table_summary
 from service.domain.commands import Seat
-from service.domain.table import HandFinished
+from service.domain.table import hand_finished
 from service.shx.canonical import format_time
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import (
@@ -106,24 +106,9 @@ def _table_append(entries: Entries, after: GameEntry) -> StreamAppend:
     table = entries.table(after.table)
     if table is None:
         raise StoreError(f"the table of game {after.record.identity} is missing")
-    finished = hand_finished(after.record)
+    finished = hand_finished(str(after.record.identity), after.record.game)
     done, lines = TABLES.write(table, [finished], at=after.record.at)
     return TABLES.append(done, lines, expected=table.version, summary=table_summary(done))
-
-
-def hand_finished(record: GameRecord) -> HandFinished:
-    """Return the table's event for a finished hand; raises ValueError for a running one."""
-    result = record.game.result
-    if result is None:
-        raise ValueError("the hand is not over")
-    return HandFinished(
-        game=str(record.identity),
-        dealer=record.game.dealer,
-        reason=result.reason,
-        cause=result.cause,
-        shithead=result.shithead,
-        places=result.places,
-    )
 
 
 def game_summary(

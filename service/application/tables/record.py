@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from schemas.tables import table_data_of, table_event_of, table_type_of
+from schemas.strict_fields import plain_data
+from schemas.tables import table_event_of, table_type_of
 from service.application.streams import Envelope, Stream
 from service.domain.table import Table, TableEvent, evolve_table, fold_table
 from service.store.events import StreamKind
@@ -42,7 +43,7 @@ def _evolved(
 
 TABLES: Final[Stream[TableRecord, TableEvent]] = Stream(
     kind=StreamKind.TABLE,
-    encode=lambda _, event: {"type": table_type_of(event), "data": table_data_of(event)},
+    encode=lambda _, event: {"type": table_type_of(event), "data": plain_data(event)},
     decode=table_event_of,
     begin=_begun,
     evolve=_evolved,

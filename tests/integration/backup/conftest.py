@@ -67,3 +67,11 @@ def backed_up(kept: Kept, folder: Path, name: str = "one") -> tuple[Path, Manife
     """Take a backup, and return its file and manifest."""
     path = folder / f"{name}.backup"
     return path, back_up(kept.url, path, now=NOW)
+
+
+@pytest.fixture
+def database(kept: Kept) -> Iterator[Database]:
+    """Return connections for the check."""
+    made = Database(kept.url, size=2)
+    yield made
+    made.close()

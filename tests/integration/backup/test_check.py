@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -35,14 +35,6 @@ from tests.worlds.operator_world import some_moves, two_seats
 
 SOMEBODY = "'11111111-1111-4111-8111-111111111111'"
 OTHER = NoteVerifier(name=SIGNER.verifier.name, public=bytes(range(32)))
-
-
-@pytest.fixture
-def database(kept: Kept) -> Iterator[Database]:
-    """Return connections for the check."""
-    made = Database(kept.url, size=2)
-    yield made
-    made.close()
 
 
 @pytest.fixture

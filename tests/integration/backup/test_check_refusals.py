@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from uuid import UUID
 
 import psycopg
@@ -18,14 +17,6 @@ from tests.worlds.fake_log import SIGNER
 from tests.worlds.fake_world import KEYS, entry_of, open_game, person, post
 
 FORFEIT = {"type": "forfeit"}
-
-
-@pytest.fixture
-def database(kept: Kept) -> Iterator[Database]:
-    """Return connections for the check."""
-    made = Database(kept.url, size=2)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -10,22 +10,7 @@ from service.public_log.log import PublicLog
 from service.store.database import Database
 from service.store.public_log import PostgresLog
 from tests.contract.conftest import address_of_service
-from tests.worlds.api_world import Person, World, make_world
 from tests.worlds.fake_log import Clock, Reader
-
-
-@pytest.fixture
-def world(database_url: str) -> Iterator[World]:
-    """Return an application over a new database, without Redis."""
-    made = make_world(database_url)
-    yield made
-    made.services.close()
-
-
-@pytest.fixture
-def ada(world: World) -> Person:
-    """Return a player."""
-    return world.person("Ada")
 
 
 @pytest.fixture

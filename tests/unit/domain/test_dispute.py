@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from schemas.disputes import dispute_data_of, dispute_event_of, dispute_type_of
+from schemas.disputes import dispute_event_of, dispute_type_of
+from schemas.strict_fields import plain_data
 from service.domain.dispute import (
     Charge,
     Dispute,
@@ -450,12 +451,12 @@ def test_every_event_reads_back_as_it_was_written() -> None:
     events = [event for event, _ in court.events]
     assert len({type(event) for event in events}) == 12
     for event in events:
-        assert dispute_event_of(dispute_type_of(event), dispute_data_of(event)) == event
+        assert dispute_event_of(dispute_type_of(event), plain_data(event)) == event
 
 
 def test_a_first_event_without_periods_has_the_usual_ones() -> None:
     """Disputes that were opened before periods were settings have none in their first event."""
-    data = dispute_data_of(OPENED)
+    data = plain_data(OPENED)
     old = {name: value for name, value in data.items() if name not in ("periods", "move")}
     assert dispute_event_of("dispute_opened", old) == OPENED
     assert OPENED.periods == Periods()

@@ -1,4 +1,4 @@
-"""An application of its own for every test of the API."""
+"""An application of its own for every test that asks for it."""
 
 from __future__ import annotations
 
