@@ -1,0 +1,188 @@
+/** Evidence bundles (SHX/1, section 7): strict ZIP archives with a manifest, or a plain log. */
+
+import { equal, hex, sha256, text } from "./bytes.js";
+import { NotCanonical, parseCanonical } from "./canonical.js";
+import { HASH, integer, record, TIME, UUID, wrongPlace, MOST_EVENTS } from "./shapes.js";
+
+/** The file is no bundle and no log; `code` names a sentence in strings.js. */
+export class NotABundle extends Error {
+  /** @param {string} code @param {Record<string, string | number>} [values] */
+  constructor(code, values = {}) {
+    super(code);
+    this.code = `file.${code}`;
+    this.values = values;
+  }
+}
+
+/**
+ * The content of a file: the lines of a log, and for a bundle further files by name.
+ *
+ * @typedef {object} Bundle
+ * @property {Uint8Array[]} lines
+ * @property {Map<string, Uint8Array>} files
+ * @property {{game: string, profile: string, made_at: string} | null} manifest
+ */
+
+const MOST_BYTES = 128 * 2 ** 20;
+const MOST_ENTRIES = 4096;
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
+const BESIDE = /^(?:receipts\/[^/]+\.note|dispute\/.+|log\/proof\.tlog-proof|openings\.json|refusals\.jsonl)$/;
+const PROFILE = /^(?:public|seat-(?:[0-9]|[1-5][0-9]|6[0-3]))$/;
+
+const FILE = record({ sha256: HASH, size: integer(0, MOST_BYTES) });
+const MANIFEST = record({
+  v: integer(1, 1), game: UUID, made_at: TIME,
+  profile: (value, path) => PROFILE.test(value) || integer(0, -1)(value, path),
+  files: (value, path) => {
+    record({}, Object.fromEntries(Object.keys(value ?? {}).map((name) => [name, FILE])))(value, path);
+  },
+});
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
+  let c = n;
+  for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
+  return c;
+});
+
+/** @param {Uint8Array} bytes */
+function crc32(bytes) {
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = CRC_TABLE[(crc ^ byte) & 255] ^ (crc >>> 8);
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+/**
+ * Return the content of a file, by its first bytes.
+ *
+ * @param {Uint8Array} data
+ * @returns {Promise<Bundle>} throws NotABundle
+ */
+export async function readFile(data) {
+  if (data[0] === 0x50 && data[1] === 0x4b) return readBundle(data);
+  if (data[0] !== 0x7b) throw new NotABundle("neither");
+  return { lines: linesOf(data), files: new Map(), manifest: null };
+}
+
+/** @param {Uint8Array} data @returns {Promise<Bundle>} */
+async function readBundle(data) {
+  const files = readZip(data);
+  const manifest = readManifest(files.get("manifest.json"));
+  files.delete("manifest.json");
+  const listed = Object.keys(manifest.files);
+  if (listed.length !== files.size) throw new NotABundle("manifest");
+  for (const [name, content] of files) {
+    const entry = Object.hasOwn(manifest.files, name) ? manifest.files[name] : null;
+    if (!entry || (name !== "events.jsonl" && !BESIDE.test(name))) throw new NotABundle("extra", { name });
+    if (entry.size !== content.length || entry.sha256 !== hex(await sha256(content))) throw new NotABundle("changed", { name });
+  }
+  const events = files.get("events.jsonl");
+  if (!events) throw new NotABundle("no_events");
+  files.delete("events.jsonl");
+  return { lines: linesOf(events), files, manifest };
+}
+
+/** @param {Uint8Array | undefined} data */
+function readManifest(data) {
+  if (!data) throw new NotABundle("manifest");
+  try {
+    const manifest = /** @type {any} */ (parseCanonical(data));
+    if (wrongPlace("", MANIFEST, manifest) === null) return manifest;
+  } catch (error) {
+    if (!(error instanceof NotCanonical)) throw error;
+  }
+  throw new NotABundle("manifest");
+}
+
+/** @param {Uint8Array} data @returns {Uint8Array[]} the lines, unchecked */
+function linesOf(data) {
+  const lines = [];
+  for (let at = 0; at < data.length; ) {
+    const end = data.indexOf(10, at);
+    lines.push(data.subarray(at, end < 0 ? data.length : end));
+    if (lines.length > MOST_EVENTS) throw new NotABundle("many");
+    at = end < 0 ? data.length : end + 1;
+  }
+  return lines;
+}
+
+/**
+ * Return the files of an archive.
+ *
+ * Two readers must never see different files in one archive. So entries are stored, not compressed;
+ * they lie one after another up to the directory; each header agrees with the directory; and nothing
+ * follows the end.
+ *
+ * @param {Uint8Array} data
+ * @returns {Map<string, Uint8Array>}
+ */
+function readZip(data) {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const bad = () => new NotABundle("zip");
+  const end = data.length - 22;
+  if (end < 0 || data.length > MOST_BYTES || view.getUint32(end, true) !== 0x06054b50) throw bad();
+  const [disk, first, here, total] = [4, 6, 8, 10].map((at) => view.getUint16(end + at, true));
+  const directory = view.getUint32(end + 16, true);
+  if (disk || first || here !== total || total > MOST_ENTRIES) throw bad();
+  if (view.getUint16(end + 20, true) || directory + view.getUint32(end + 12, true) !== end) throw bad();
+  const entries = [];
+  let at = directory;
+  for (let i = 0; i < total; i++) {
+    if (at + 46 > end || view.getUint32(at, true) !== 0x02014b50) throw bad();
+    const [long, extra, comment] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true));
+    const after = at + 46 + long + extra + comment;
+    const mode = view.getUint16(at + 40, true);
+    const made = view.getUint8(at + 5);
+    if (after > end || view.getUint16(at + 34, true) || view.getUint8(at + 38) & 0x10) throw bad();
+    if (made === 3 && ![0, 0x8000].includes(mode & 0xf000)) throw bad(); // a link, or another special file
+    checkExtra(view, at + 46 + long, extra);
+    entries.push({ central: at, offset: view.getUint32(at + 42, true), name: data.subarray(at + 46, at + 46 + long) });
+    at = after;
+  }
+  if (at !== end) throw bad();
+  return contents(data, view, entries.sort((a, b) => a.offset - b.offset), directory);
+}
+
+/** @param {Uint8Array} data @param {DataView} view @param {{central: number, offset: number, name: Uint8Array}[]} entries @param {number} directory */
+function contents(data, view, entries, directory) {
+  const files = new Map();
+  const bad = () => new NotABundle("zip");
+  let expected = 0;
+  for (const { central, offset, name } of entries) {
+    if (offset !== expected || offset + 30 > directory || view.getUint32(offset, true) !== 0x04034b50) throw bad();
+    const [flags, method] = [8, 10].map((field) => view.getUint16(central + field, true));
+    if (method || flags & ~0x0800 || view.getUint16(offset + 6, true) !== flags || view.getUint16(offset + 8, true)) throw bad();
+    const [crc, packed, size] = [16, 20, 24].map((field) => view.getUint32(central + field, true));
+    const same = [14, 18, 22].every((field, i) => view.getUint32(offset + field, true) === [crc, packed, size][i]);
+    const [long, extra] = [26, 28].map((field) => view.getUint16(offset + field, true));
+    const start = offset + 30 + long + extra;
+    if (packed !== size || !same || start + size > directory) throw bad();
+    if (!equal(name, data.subarray(offset + 30, offset + 30 + long))) throw bad();
+    checkExtra(view, offset + 30 + long, extra);
+    const shown = String.fromCharCode(...name);
+    if (shown.length > 200 || !NAME.test(shown) || files.has(shown)) throw bad();
+    const content = data.subarray(start, start + size);
+    if (crc32(content) !== crc) throw new NotABundle("changed", { name: shown });
+    files.set(shown, content);
+    expected = start + size;
+  }
+  if (expected !== directory) throw bad();
+  return files;
+}
+
+/** Refuse extra fields that give some readers another size or name. @param {DataView} view @param {number} at @param {number} length */
+function checkExtra(view, at, length) {
+  for (const end = at + length; at < end; ) {
+    const whole = at + 4 <= end && at + 4 + view.getUint16(at + 2, true) <= end;
+    if (!whole || [0x0001, 0x554e, 0x7075].includes(view.getUint16(at, true))) throw new NotABundle("zip");
+    at += 4 + view.getUint16(at + 2, true);
+  }
+}
+
+/** @param {Uint8Array} data @returns {string} text that may not be UTF-8 in whole, "" then */
+export function looseText(data) {
+  try {
+    return text(data);
+  } catch {
+    return "";
+  }
+}

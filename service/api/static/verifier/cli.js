@@ -1,0 +1,106 @@
+/**
+ * The verifier on the command line, for Node.js 18 or newer:
+ *
+ *     node cli.js game.shx --receipt mine.note --server-key keys.json
+ *
+ * Exit status: 0 no evidence of tampering, 1 a check failed, 2 evidence is missing for what was asked,
+ * 3 a file is no bundle and no log, 64 a wrong command line. Of several files the worst counts.
+ */
+
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+import { NotABundle, readFile } from "./bundle.js";
+import { readKeys } from "./notes.js";
+import { say } from "./strings.js";
+import { resultOf, verify } from "./verify.js";
+
+const USAGE = `usage: node cli.js FILE… [options]
+  --receipt FILE       a receipt that you stored (repeatable)
+  --server-key KEY     the server's key (name+id+key), a file with it, or a saved answer of /v1/keys
+  --witness-key KEY    the key of a witness (name+id+key), or a file with it (repeatable)
+  --quorum N           how many of these witnesses must have signed (all)
+  --json               one line of JSON for each file`;
+
+globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
+
+class WrongUse extends Error {}
+
+/** @param {string} given @param {boolean} witness */
+async function keysOf(given, witness) {
+  const keys = await readKeys(given, witness);
+  if (keys.length) return keys;
+  const found = await readKeys(readFileSync(given, "utf8"), witness);
+  if (!found.length) throw new WrongUse(`${given}: ${say("file.key")}`);
+  return found;
+}
+
+function options() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        receipt: { type: "string", multiple: true, default: [] },
+        "server-key": { type: "string", multiple: true, default: [] },
+        "witness-key": { type: "string", multiple: true, default: [] },
+        quorum: { type: "string" },
+        json: { type: "boolean", default: false },
+      },
+    });
+    if (!positionals.length) throw new WrongUse("no file");
+    if (values.quorum !== undefined && !/^[1-9][0-9]*$/.test(values.quorum)) throw new WrongUse("--quorum is a number");
+    return { values, files: positionals };
+  } catch (error) {
+    throw new WrongUse(error instanceof Error ? error.message : "");
+  }
+}
+
+/** @param {string} file @param {import("./outside.js").Outside} outside @param {boolean} json @returns {Promise<number>} */
+async function report(file, outside, json) {
+  const { log, findings } = await verify(await readFile(readFileSync(file)), outside);
+  const status = resultOf(findings, outside);
+  if (json) {
+    console.log(JSON.stringify({ file, game: log.events[0]?.game ?? null, status, findings }));
+    return status;
+  }
+  for (const { check, result, seq, reason, remarks } of findings) {
+    const place = seq === null ? "" : `seq ${seq}: `;
+    const said = [...(reason ? [reason] : []), ...remarks].map(({ code, values }) => say(code, values));
+    console.log(`${check.padEnd(12)} ${result.padEnd(8)} ${place}${said.join(" ")}`.trimEnd());
+  }
+  console.log(`${say("left_out")}\n${file}: ${say(`verdict.${status}`)}`);
+  return status;
+}
+
+/** @returns {Promise<number>} the exit status */
+async function main() {
+  const { values, files } = options();
+  const witnessKeys = (await Promise.all(values["witness-key"].map((key) => keysOf(key, true)))).flat();
+  const outside = {
+    receipts: values.receipt.map((path) => new Uint8Array(readFileSync(path))),
+    serverKeys: (await Promise.all(values["server-key"].map((key) => keysOf(key, false)))).flat(),
+    witnessKeys,
+    quorum: values.quorum ? Number(values.quorum) : witnessKeys.length,
+  };
+  let worst = 0;
+  for (const file of files) {
+    try {
+      worst = Math.max(worst, await report(file, outside, values.json));
+    } catch (error) {
+      const broken = error instanceof NotABundle ? say(error.code, error.values) : error instanceof Error && "code" in error ? error.message : null;
+      if (broken === null) throw error;
+      console.error(`${file}: ${broken}`);
+      worst = 3;
+    }
+  }
+  return worst;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!(error instanceof WrongUse || (error instanceof Error && "code" in error))) throw error;
+  console.error(`${error.message}\n${USAGE}`);
+  process.exitCode = 64;
+}

@@ -1,0 +1,119 @@
+/** The checks `commitments`, `shuffle` and `openings`: was the deck fixed before play, by all? */
+
+import { hex, sha256, unhex } from "./bytes.js";
+import { canonicalBytes, NotCanonical, parseCanonical } from "./canonical.js";
+import { cardCommitment, deckCodes, seatCommitment, serverCommitment, shuffled } from "./cards.js";
+import { Failure, Unanswered } from "./log.js";
+import { listOf, OPENING, wrongPlace } from "./shapes.js";
+
+/** @typedef {import("./log.js").Log} Log */
+/** @typedef {{p: number, card: string, salt: string}} Opening */
+
+/** @param {Log} log @returns {import("./log.js").Event} the first event; it begins a game, or the check fails */
+function begins(log) {
+  if (!log.created) throw new Failure(0, "order.created");
+  return log.created;
+}
+
+/** @param {Log} log */
+export async function checkCommitments(log) {
+  const { data, game } = begins(log);
+  if (hex(await sha256(canonicalBytes(data.ruleset))) !== data.ruleset_hash) throw new Failure(0, "commitments.ruleset");
+  const promised = new Map();
+  for (const [seq, event] of log.events.entries()) {
+    if (event.type === "entropy_committed") promised.set(event.data.seat, event.data.commit);
+    if (event.type !== "entropy_revealed" || !promised.has(event.data.seat)) continue;
+    const made = hex(await seatCommitment(game, event.data.seat, unhex(event.data.value)));
+    if (made !== promised.get(event.data.seat)) throw new Failure(seq, "commitments.seat", { seat: event.data.seat });
+  }
+  if (!log.seal) throw new Unanswered("missing", "unsealed");
+  if (hex(await serverCommitment(game, unhex(log.seal.data.seed))) !== data.commit) {
+    throw new Failure(log.seal.seq, "commitments.server");
+  }
+}
+
+/** @type {WeakMap<Log, Promise<import("./cards.js").Shuffle | null>>} */
+const derived = new WeakMap();
+
+/**
+ * Return the shuffle that follows from the published seed, what the seats revealed and the rules.
+ *
+ * This is the deck that every other check goes by; the deck that the seal names is compared with it.
+ *
+ * @param {Log} log
+ * @returns {Promise<import("./cards.js").Shuffle | null>} null before the seal
+ */
+export function trueShuffle(log) {
+  const made = derived.get(log) ?? derive(log);
+  derived.set(log, made);
+  return made;
+}
+
+/** @param {Log} log */
+async function derive(log) {
+  if (!log.created || !log.seal) return null;
+  const { data, game } = log.created;
+  const entropy = log.revealed().map((value) => unhex(value ?? ""));
+  const seed = unhex(log.seal.data.seed);
+  return shuffled({ game, seed, firstLine: log.lines[0], codes: deckCodes(data.deck), entropy });
+}
+
+/** @param {Log} log */
+export async function checkShuffle(log) {
+  const { data } = begins(log);
+  const codes = deckCodes(data.deck);
+  const committed = log.first("deck_committed");
+  if (committed && committed.data.cards.length !== codes.length) {
+    throw new Failure(committed.seq, "shuffle.size", { found: committed.data.cards.length, expected: codes.length });
+  }
+  const made = await trueShuffle(log);
+  if (made && committed) {
+    for (const [p, commitment] of committed.data.cards.entries()) {
+      if (hex(await made.commitment(p)) !== commitment) throw new Failure(committed.seq, "shuffle.commitment", { p });
+    }
+  }
+  const dealt = log.first("cards_dealt");
+  const dealer = data.dealer ?? (await made?.dealer(data.seats.length));
+  if (dealt && dealer !== undefined && dealt.data.dealer !== dealer) {
+    throw new Failure(dealt.seq, "shuffle.dealer", { found: dealt.data.dealer, expected: dealer });
+  }
+  if (!made || !log.seal) throw new Unanswered("missing", "unsealed");
+  if (!committed && log.seal.data.deck) throw new Failure(log.seal.seq, "shuffle.no_deck");
+  if (!committed) throw new Unanswered("n/a", "no_deck");
+  if (log.seal.data.deck?.join() !== made.deck.join()) throw new Failure(log.seal.seq, "shuffle.deck");
+}
+
+/** @param {Log} log @returns {{seq: number, opening: Opening}[]} every card that the log opens */
+function openings(log) {
+  return log.events.flatMap(({ data }, seq) => {
+    const { face_up: shown = [], starter = null, returned = [], opening = null } = data;
+    return [...shown.flat(), starter, ...returned, opening].flatMap((one) => (one ? [{ seq, opening: one }] : []));
+  });
+}
+
+/** @param {Log} log @param {import("./bundle.js").Bundle} bundle */
+export async function checkOpenings(log, { files }) {
+  const { game } = begins(log);
+  const found = openings(log);
+  const beside = files.get("openings.json");
+  if (beside) found.push(...openingsBeside(log, beside));
+  if (!found.length) throw new Unanswered("n/a", "none_opened");
+  const commitments = log.first("deck_committed")?.data.cards ?? [];
+  const deck = (await trueShuffle(log))?.deck;
+  for (const { seq, opening: { p, card, salt } } of found) {
+    if (hex(await cardCommitment(game, p, card, unhex(salt))) !== commitments[p]) throw new Failure(seq, "openings.commitment", { p, card });
+    if (deck && deck[p] !== card) throw new Failure(seq, "openings.deck", { p, card });
+  }
+}
+
+/** @param {Log} log @param {Uint8Array} bytes @returns {{seq: number, opening: Opening}[]} what a seat's bundle adds */
+function openingsBeside(log, bytes) {
+  const seq = log.events.length - 1;
+  try {
+    const value = /** @type {any} */ (parseCanonical(bytes));
+    if (wrongPlace("", listOf(OPENING), value) === null) return value.map((/** @type {Opening} */ opening) => ({ seq, opening }));
+  } catch (error) {
+    if (!(error instanceof NotCanonical)) throw error;
+  }
+  throw new Failure(seq, "openings.malformed");
+}

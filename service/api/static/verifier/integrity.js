@@ -1,0 +1,213 @@
+/** The checks `bytes`, `chain` and `order`: is this one unbroken history in its proper order? */
+
+import { hex } from "./bytes.js";
+import { genesis } from "./cards.js";
+import { EXCHANGES, Failure, isForfeit, PLAYS } from "./log.js";
+
+/** @typedef {import("./log.js").Log} Log @typedef {import("./log.js").Event} Event */
+
+/** @param {Log} log */
+export function checkBytes(log) {
+  if (log.broken) throw log.broken;
+  if (!log.lines.length) throw new Failure(0, "bytes.empty");
+}
+
+/** @param {Log} log @param {import("./bundle.js").Bundle} bundle */
+export async function checkChain(log, { manifest }) {
+  const game = log.events[0]?.game;
+  if (manifest && game && manifest.game !== game) throw new Failure(0, "chain.manifest");
+  for (const [seq, event] of log.events.entries()) {
+    if (event.named !== seq) throw new Failure(seq, "chain.seq", { named: event.named });
+    if (event.game !== game) throw new Failure(seq, "chain.game");
+    if (!seq && event.prev !== hex(await genesis(game))) throw new Failure(seq, "chain.genesis");
+    // The event before is the one that somebody changed, if all that follows fits together again.
+    if (seq && event.prev !== log.headHex(seq - 1)) throw new Failure(seq - 1, "chain.changed", { next: seq });
+    if (seq && event.at < log.events[seq - 1].at) throw new Failure(seq, "chain.earlier");
+    const start = log.starts[seq];
+    if (event.at !== log.events[start].at) throw new Failure(seq, "chain.time", { start });
+  }
+}
+
+const PLACE = new Map(
+  ["turn_timed_out", "", "play_started", "cards_drawn", "pile_burned", "seat_out", "game_ended", "game_sealed"]
+    .map((type, place) => [type, place]),
+);
+const ACTION = 1;
+const BY_NOBODY = new Set([
+  "game_created", "deck_committed", "cards_dealt", "cards_thrown", "play_started", "game_ended", "game_sealed",
+  "game_aborted", "turn_timed_out",
+]);
+
+/** @param {Log} log */
+export function checkOrder(log) {
+  const course = new Course(log);
+  log.events.forEach((event, seq) => course.follow(event, seq));
+  course.end();
+}
+
+/** Where a game stands: what may come next in set-up, exchange and play. */
+class Course {
+  /** @param {Log} log */
+  constructor(log) {
+    this.log = log;
+    this.phase = "new";
+    this.committed = new Set();
+    this.revealed = new Set();
+    this.ready = new Set();
+    this.seq = 0;
+  }
+
+  /** @param {string} code @param {import("./log.js").Values} [values] @returns {never} */
+  fail(code, values) {
+    throw new Failure(this.seq, `order.${code}`, values);
+  }
+
+  /** @param {Event} event @param {number} seq */
+  follow(event, seq) {
+    this.seq = seq;
+    if (this.phase === "over") this.fail("after_seal");
+    if ((event.type === "game_created") !== (seq === 0)) this.fail("created");
+    if (seq === 0) this.sitters = event.data.seats;
+    this.checkVersion(event);
+    this.checkSeats(event);
+    if (event.type === "cards_dealt" && event.data.face_up.length !== this.sitters.length) this.fail("face_up");
+    this.checkMove(event);
+    this.checkBy(event);
+    this.go(event);
+  }
+
+  end() {
+    const last = this.log.events.at(-1);
+    if (this.log.broken || !last) return;
+    if (this.isUnfinished(last.seq)) this.fail("incomplete");
+  }
+
+  /** @param {number} seq @returns {boolean} whether a move that ends with this event lacks something */
+  isUnfinished(seq) {
+    const { type } = this.log.events[seq];
+    if (type === "game_ended" || type === "turn_timed_out") return true;
+    return type === "seat_ready" && this.ready.size === this.sitters.length;
+  }
+
+  /** @param {Event} event */
+  checkVersion(event) {
+    const version = this.log.events[0].v;
+    const expected = /^game_(created|sealed|aborted)$/.test(event.type) ? version : 1;
+    if (event.v !== expected) this.fail("version", { found: event.v, expected });
+  }
+
+  /** @param {Event} event */
+  checkSeats(event) {
+    const { seat, taker, turn, shithead, cleared_by: cleared, dealer, places } = event.data;
+    for (const named of [event.by, seat, taker, turn, shithead, cleared, dealer, ...(places ?? [])]) {
+      if (Number.isInteger(named) && named >= this.sitters.length) this.fail("no_seat", { seat: named });
+    }
+  }
+
+  /** The events of a move stand in one order, each at most once. @param {Event} event */
+  checkMove(event) {
+    const start = this.log.starts[this.seq];
+    if (start === this.seq) {
+      if (this.seq && this.isUnfinished(this.seq - 1)) throw new Failure(this.seq - 1, "order.incomplete");
+      if ((PLACE.get(event.type) ?? 0) > ACTION && !isForfeit(event)) this.fail("begins_none", { type: event.type });
+      return;
+    }
+    const first = this.log.events[start].type;
+    if (!EXCHANGES.has(first) && !PLAYS.has(first) && first !== "turn_timed_out" && !isForfeit(this.log.events[start])) {
+      this.fail("begins_none", { type: event.type });
+    }
+    const place = PLACE.get(event.type) ?? ACTION;
+    const before = PLACE.get(this.log.events[this.seq - 1].type) ?? ACTION;
+    const laid = event.type === "seat_ready" && this.log.events[this.seq - 1].type === "table_laid";
+    if (place <= before && !laid) this.fail("within", { type: event.type });
+  }
+
+  /** @param {Event} event */
+  checkBy(event) {
+    const start = this.log.events[this.log.starts[this.seq]];
+    const nobody = BY_NOBODY.has(event.type) || start.type === "turn_timed_out" || isForfeit(start);
+    const acting = start.data.seat ?? null;
+    const expected = nobody ? null : EXCHANGES.has(start.type) || PLAYS.has(start.type) ? acting : event.data.seat;
+    if (event.by !== expected) this.fail("by", { found: event.by, expected });
+    if (start.type === "turn_timed_out" && this.log.starts[this.seq] + 1 === this.seq && event.data.seat !== acting) {
+      this.fail("timed_out", { seat: acting });
+    }
+  }
+
+  /** @param {Event} event */
+  go({ type, data }) {
+    if (type === "game_created") this.phase = "shuffling";
+    else if (type === "entropy_committed" || type === "entropy_revealed") this.contribute(type, data.seat);
+    else if (type === "deck_committed") this.commit();
+    else if (type === "cards_dealt") this.deal();
+    else if (type === "cards_thrown") this.expect(["dealt"]);
+    else if (EXCHANGES.has(type)) this.exchange(type, data.seat);
+    else if (type === "play_started") this.start();
+    else if (type === "game_aborted") this.abort(data);
+    else if (type === "game_sealed") this.phase = "over";
+    else if (type === "turn_timed_out" || type === "game_ended") this.expect(["dealt", "exchange", "playing"]);
+    else this.expect(["playing"]);
+  }
+
+  /** @param {string[]} phases */
+  expect(phases) {
+    if (!phases.includes(this.phase)) this.fail("phase", { type: this.log.events[this.seq].type });
+  }
+
+  /** @param {string} kind @returns {number[]} the seats with an entropy of this kind */
+  seats(kind) {
+    return this.sitters.flatMap((/** @type {any} */ one, /** @type {number} */ seat) => (one.entropy === kind ? [seat] : []));
+  }
+
+  allCommitted() {
+    return this.seats("commit").every((seat) => this.committed.has(seat));
+  }
+
+  /** @returns {number[]} the seats that have not revealed what they contribute */
+  outstanding() {
+    return [...this.seats("value"), ...this.seats("commit")].filter((seat) => !this.revealed.has(seat));
+  }
+
+  /** @param {string} type @param {number} seat */
+  contribute(type, seat) {
+    this.expect(["shuffling"]);
+    const kind = this.sitters[seat].entropy;
+    const done = type === "entropy_committed" ? this.committed : this.revealed;
+    if (kind === "none" || (type === "entropy_committed" && kind !== "commit")) this.fail("entropy", { seat });
+    if (done.has(seat)) this.fail("entropy_twice", { seat });
+    if (type === "entropy_revealed" && kind === "commit" && !this.allCommitted()) this.fail("early_reveal", { seat });
+    done.add(seat);
+  }
+
+  commit() {
+    this.expect(["shuffling"]);
+    const [seat] = this.outstanding();
+    if (seat !== undefined) this.fail("early_deck", { seat });
+    this.phase = "committed";
+  }
+
+  deal() {
+    this.expect(["committed"]);
+    this.phase = "dealt";
+  }
+
+  /** @param {string} type @param {number} seat */
+  exchange(type, seat) {
+    this.expect(["dealt", "exchange"]);
+    this.phase = "exchange";
+    if (type !== "seat_ready") return;
+    if (this.ready.has(seat)) this.fail("ready_twice", { seat });
+    this.ready.add(seat);
+  }
+
+  start() {
+    if (this.phase !== "exchange" || this.ready.size !== this.sitters.length) this.fail("early_start");
+    this.phase = "playing";
+  }
+
+  /** @param {any} data */
+  abort({ cause, seat }) {
+    if (cause === "no_entropy" && !(this.phase === "shuffling" && this.outstanding().includes(seat))) this.fail("not_outstanding");
+    this.phase = "over";
+  }
+}

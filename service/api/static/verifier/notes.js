@@ -1,0 +1,185 @@
+/** Signed notes of C2SP, keys of servers and witnesses, receipts, checkpoints and inclusion proofs. */
+
+import { base64, concat, equal, hex, sha256, signedBy, text, uint, unbase64, utf8 } from "./bytes.js";
+
+/**
+ * A key that signs notes: of a server (algorithm 1) or of a witness (algorithm 4).
+ *
+ * @typedef {object} NoteKey
+ * @property {string} name
+ * @property {Uint8Array} key
+ * @property {number} algorithm
+ */
+
+/** @typedef {{name: string, id: Uint8Array, signature: Uint8Array}} NoteSignature */
+/** @typedef {{body: string, signatures: NoteSignature[]}} Note */
+
+const ED25519 = 1;
+const COSIGNATURE = 4;
+
+/**
+ * Return a note, of which nothing is verified yet.
+ *
+ * @param {Uint8Array} bytes
+ * @returns {Note | null} null if it is malformed
+ */
+export function parseNote(bytes) {
+  let source;
+  try {
+    source = text(bytes);
+  } catch {
+    return null;
+  }
+  const split = source.lastIndexOf("\n\n");
+  if (split < 0 || !source.endsWith("\n") || /[\x00-\x09\x0b-\x1f]/.test(source)) return null;
+  const signatures = [];
+  for (const line of source.slice(split + 2, -1).split("\n")) {
+    const [, name, digits] = /^— ([^\s+]+) (\S+)$/.exec(line) ?? [];
+    const blob = digits ? unbase64(digits) : null;
+    if (!blob || blob.length < 5) return null;
+    signatures.push({ name, id: blob.slice(0, 4), signature: blob.slice(4) });
+  }
+  return { body: source.slice(0, split + 1), signatures };
+}
+
+/** @param {NoteKey} key @returns {Promise<Uint8Array>} */
+async function idOf({ name, key, algorithm }) {
+  return (await sha256(concat(utf8(`${name}\n`), uint(algorithm, 1), key))).slice(0, 4);
+}
+
+/**
+ * Return whether a key signed a note.
+ *
+ * @param {Note} note
+ * @param {NoteKey} key
+ * @returns {Promise<boolean | null>} null if the note has no signature under this key's name and id
+ */
+export async function keySigned(note, key) {
+  const id = await idOf(key);
+  let found = null;
+  for (const { name, id: named, signature } of note.signatures) {
+    if (name !== key.name || !equal(named, id)) continue;
+    found = await (key.algorithm === COSIGNATURE ? cosigned(note, key, signature) : signedBy(key.key, signature, utf8(note.body)));
+    if (found) return true;
+  }
+  return found;
+}
+
+/** @param {Note} note @param {NoteKey} key @param {Uint8Array} blob the time and the signature */
+async function cosigned(note, key, blob) {
+  if (blob.length !== 72) return false;
+  const time = BigInt(`0x${hex(blob.slice(0, 8))}`);
+  return signedBy(key.key, blob.slice(8), utf8(`cosignature/v1\ntime ${time}\n${note.body}`));
+}
+
+/**
+ * Return the keys in a text: `name+id+key` lines, or a saved answer of `/v1/keys`.
+ *
+ * @param {string} source
+ * @param {boolean} [witness]
+ * @returns {Promise<NoteKey[]>} empty if there is none, or one that contradicts itself
+ */
+export async function readKeys(source, witness = false) {
+  /** @type {NoteKey[]} */
+  const found = [];
+  let items = null;
+  try {
+    items = JSON.parse(source).items;
+  } catch {
+    // not JSON: lines of text
+  }
+  if (Array.isArray(items)) {
+    for (const item of items) {
+      const key = unbase64(String(item?.public ?? ""));
+      if (key?.length === 32 && typeof item.name === "string") found.push({ name: item.name, key, algorithm: ED25519 });
+      else if (typeof item?.public === "string") found.push(...(await readKeys(item.public)));
+    }
+    return found;
+  }
+  for (const line of source.split("\n").map((one) => one.trim()).filter(Boolean)) {
+    const [, name, id, digits] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(line) ?? [];
+    const blob = digits ? unbase64(digits) : null;
+    if (blob?.length !== 33 || blob[0] !== (witness ? COSIGNATURE : ED25519)) return [];
+    const key = { name, key: blob.slice(1), algorithm: blob[0] };
+    if (hex(await idOf(key)) !== id) return [];
+    found.push(key);
+  }
+  return found;
+}
+
+/**
+ * What a receipt says: at this version a game's log ended with this head.
+ *
+ * @typedef {{origin: string, game: string, seq: number, head: string}} Receipt
+ */
+
+/** @param {string} body @returns {Receipt | null} */
+export function parseReceipt(body) {
+  const [, origin, game, version, digits] =
+    /^(\S+)\/g\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\n([1-9][0-9]{0,8})\n(\S+)\n$/.exec(body) ?? [];
+  const head = digits ? unbase64(digits) : null;
+  return head?.length === 32 ? { origin, game, seq: Number(version) - 1, head: hex(head) } : null;
+}
+
+/** @param {Receipt} receipt @returns {string} the body of a receipt */
+export const receiptBody = ({ origin, game, seq, head }) =>
+  `${origin}/g/${game}\n${seq + 1}\n${base64(Uint8Array.from(head.match(/../g) ?? [], (pair) => parseInt(pair, 16)))}\n`;
+
+/**
+ * A proof that a public log contains an entry (C2SP tlog-proof).
+ *
+ * @typedef {{entry: string | null, index: bigint, hashes: Uint8Array[], checkpoint: Note, size: bigint, root: Uint8Array, origin: string}} Proof
+ */
+
+/** @param {Uint8Array} bytes @returns {Proof | null} null if it is malformed */
+export function parseProof(bytes) {
+  let source;
+  try {
+    source = text(bytes);
+  } catch {
+    return null;
+  }
+  const split = source.indexOf("\n\n");
+  const [head, ...lines] = source.slice(0, Math.max(split, 0)).split("\n");
+  if (head !== "c2sp.org/tlog-proof@v1") return null;
+  const extra = lines[0]?.startsWith("extra ") ? unbase64(lines.shift()?.slice(6) ?? "") : undefined;
+  const [, index] = /^index (0|[1-9][0-9]{0,18})$/.exec(lines.shift() ?? "") ?? [];
+  const hashes = lines.map(unbase64);
+  const checkpoint = parseNote(utf8(source.slice(split + 2)));
+  const [, origin, size, root] = /^([^\n]+)\n(0|[1-9][0-9]{0,18})\n([^\n]+)\n/.exec(checkpoint?.body ?? "") ?? [];
+  const rootBytes = root ? unbase64(root) : null;
+  if (!index || extra === null || hashes.some((one) => one?.length !== 32) || hashes.length > 63) return null;
+  if (!checkpoint || rootBytes?.length !== 32) return null;
+  let entry = null;
+  try {
+    if (extra) entry = text(extra);
+  } catch {
+    return null;
+  }
+  const found = /** @type {Uint8Array[]} */ (hashes);
+  return { entry, index: BigInt(index), hashes: found, checkpoint, size: BigInt(size), root: rootBytes, origin };
+}
+
+/** @param {Uint8Array} left @param {Uint8Array} right */
+const node = (left, right) => sha256(concat(uint(1, 1), left, right));
+
+/**
+ * Return whether a proof leads from an entry to the root of its checkpoint (RFC 9162, 2.1.3.2).
+ *
+ * @param {Proof} proof
+ * @param {string} entry
+ */
+export async function includes({ index, size, hashes, root }, entry) {
+  if (index >= size) return false;
+  let hash = await sha256(concat(uint(0, 1), utf8(entry)));
+  let [at, last] = [index, size - 1n];
+  for (const other of hashes) {
+    if (last === 0n) return false;
+    if (at & 1n || at === last) {
+      hash = await node(other, hash);
+      while (!(at & 1n) && at) [at, last] = [at >> 1n, last >> 1n];
+    } else hash = await node(hash, other);
+    [at, last] = [at >> 1n, last >> 1n];
+  }
+  return last === 0n && equal(hash, root);
+}

@@ -1,0 +1,93 @@
+/**
+ * What the deal needs of a ruleset: its deck, and how many cards go where.
+ *
+ * The table restates the catalogue of rulesets, and is no rule of play. A ruleset of the players' own
+ * ("custom-…") names all this in its settings.
+ */
+
+/**
+ * @typedef {object} DeckSettings
+ * @property {"fixed" | "to_fit" | "half_in_stock" | "by_seats"} count how the number of decks follows from the seats
+ * @property {number} decks at least
+ * @property {number} jokers
+ * @property {number | null} [jokers_from_seats] from so many seats on there are `jokers_then`
+ * @property {number} [jokers_then]
+ * @property {number} [seats_per_deck]
+ * @property {string[]} [partial] ranks of a partial deck that stands for the last one
+ */
+
+/**
+ * @typedef {object} DealSettings
+ * @property {number} down
+ * @property {number} up
+ * @property {number} hand
+ * @property {string} layout "none", or players lay their own face-up cards
+ * @property {"none" | "any" | "plain"} starter a card turned from the stock; "plain": special ones are put back
+ */
+
+/** @typedef {{deck: DeckSettings, deal: DealSettings, special: string[]}} Dealing */
+
+/** @param {number} down @param {number} up @param {number} hand @param {Partial<DealSettings>} [more] @returns {DealSettings} */
+const deal = (down, up, hand, more) => ({ down, up, hand, layout: "none", starter: "none", ...more });
+
+/** @param {Partial<DeckSettings>} [more] @returns {DeckSettings} */
+const deck = (more) => ({ count: "fixed", decks: 1, jokers: 0, ...more });
+
+const THREES = deal(3, 3, 3);
+const LAYOUT = deal(3, 3, 3, { layout: "plain" });
+
+/** @type {Record<string, [DealSettings, DeckSettings]>} */
+const CATALOGUE = {
+  leeds: [deal(3, 3, 3, { starter: "any" }), deck({ count: "to_fit" })],
+  "shithead-six": [THREES, deck({ jokers: 2 })],
+  "shithead-layout": [LAYOUT, deck()],
+  "karma-radford": [LAYOUT, deck()],
+  smeghead: [deal(4, 4, 4), deck({ count: "half_in_stock", decks: 2 })],
+  "smeghead-west-kent": [deal(5, 5, 5), deck()],
+  guarducci: [THREES, deck({ jokers: 2 })],
+  "finnish-four": [deal(4, 4, 3), deck()],
+  "ten-two-slide": [deal(3, 3, 4), deck()],
+  "covered-queen": [THREES, deck({ count: "by_seats", seats_per_deck: 4 })],
+  morehead: [THREES, deck({ jokers_from_seats: 6, jokers_then: 2 })],
+  reverse: [LAYOUT, deck()],
+  "shit-boot": [deal(3, 3, 3, { layout: "plain", starter: "plain" }), deck()],
+};
+for (const id of [
+  "shithead", "shithead-winner", "shithead-ten-in-rank", "shithead-keep-table", "gultnieks", "egilsson", "threes",
+  "threes-house", "threes-katastrophic",
+]) CATALOGUE[id] = [THREES, deck()];
+
+/**
+ * Return how a ruleset deals, or null for one that is neither in the catalogue nor states it.
+ *
+ * @param {{id: string, options: any, settings: any}} ruleset
+ * @returns {Dealing | null}
+ */
+export function dealingOf({ id, options, settings }) {
+  if (Object.hasOwn(CATALOGUE, id)) {
+    const [dealt, known] = CATALOGUE[id];
+    const chosen = { ...known };
+    if (id === "guarducci" && Array.isArray(options.switches) && !options.switches.includes(4)) chosen.jokers = 0;
+    if (options.jokers === 2) chosen.jokers = 2;
+    else if (options.jokers !== undefined) return null; // a default is never named: these options have no meaning
+    if (Array.isArray(options.partial)) chosen.partial = options.partial;
+    return { deck: chosen, deal: dealt, special: ["2", "T"] };
+  }
+  if (!settings?.deck || !settings?.deal) return null;
+  return { deck: settings.deck, deal: settings.deal, special: Object.keys(settings.ranks ?? {}) };
+}
+
+/**
+ * Return the deck that a ruleset asks for, in the form of `game_created`.
+ *
+ * @param {Dealing} dealing
+ * @param {number} seats
+ */
+export function deckFor({ deck: rule, deal: dealt }, seats) {
+  const cards = seats * (dealt.down + dealt.up + dealt.hand) + (dealt.starter === "none" ? 0 : 1);
+  const wanted = { fixed: 0, to_fit: cards / 52, half_in_stock: cards / 26, by_seats: seats / (rule.seats_per_deck || 1) };
+  const decks = rule.count === "fixed" ? rule.decks : Math.max(rule.decks, Math.ceil(wanted[rule.count] ?? 0));
+  const jokers = rule.jokers_from_seats && seats >= rule.jokers_from_seats ? rule.jokers_then ?? 0 : rule.jokers;
+  const partial = rule.partial?.length && decks > 1 ? [...rule.partial] : [];
+  return { decks: partial.length ? decks - 1 : decks, jokers, partial };
+}

@@ -1,0 +1,255 @@
+/** The closed set of fields of every event (SHX/1, section 2), and their types. */
+
+import { unbase64 } from "./bytes.js";
+import { CARD, RANKS } from "./cards.js";
+
+/** @typedef {import("./canonical.js").Json} Json */
+/** @typedef {(value: any, path: string) => void} Shape throws Misshapen */
+
+export const MOST_EVENTS = 100_000;
+export const MOST_SEATS = 64;
+export const LONGEST_LINE = 2 ** 20;
+const LONGEST_TEXT = 300;
+const MOST_CARDS = 65_535;
+
+/** A value is not of the form that its place asks for; the message is the path of the place. */
+export class Misshapen extends Error {}
+
+/** @param {(value: any) => boolean} is @returns {Shape} */
+const such = (is) => (value, path) => {
+  if (!is(value)) throw new Misshapen(path);
+};
+
+/** @param {number} low @param {number} high */
+export const integer = (low, high) => such((value) => Number.isInteger(value) && value >= low && value <= high);
+
+/** @param {RegExp} pattern */
+const matching = (pattern) => such((value) => typeof value === "string" && pattern.test(value));
+
+/** @param {Json[]} values */
+const oneOf = (...values) => such((value) => values.includes(value));
+
+/** @param {Shape} shape @returns {Shape} */
+const orNull = (shape) => (value, path) => value === null || shape(value, path);
+
+/** @param {Shape} shape @param {number} [least] @param {number} [most] @returns {Shape} */
+export const listOf = (shape, least = 0, most = MOST_CARDS) => (value, path) => {
+  if (!Array.isArray(value) || value.length < least || value.length > most) throw new Misshapen(path);
+  value.forEach((item, i) => shape(item, `${path}/${i}`));
+};
+
+/** @param {any} value */
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** @param {Record<string, Shape>} fields @param {Record<string, Shape>} [optional] @returns {Shape} */
+export const record = (fields, optional = {}) => (value, path) => {
+  if (!isObject(value)) throw new Misshapen(path);
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(fields, name) && !Object.hasOwn(optional, name)) throw new Misshapen(`${path}/${name}`);
+  }
+  for (const [name, shape] of Object.entries(fields)) {
+    if (!Object.hasOwn(value, name)) throw new Misshapen(`${path}/${name}`);
+    shape(value[name], `${path}/${name}`);
+  }
+  for (const [name, shape] of Object.entries(optional)) {
+    if (Object.hasOwn(value, name)) shape(value[name], `${path}/${name}`);
+  }
+};
+
+export const HASH = matching(/^[0-9a-f]{64}$/);
+export const UUID = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+export const TEXT = such((value) => typeof value === "string" && [...value].length <= LONGEST_TEXT);
+const CODE = matching(CARD);
+const CARDS = listOf(CODE);
+const SEAT = integer(0, MOST_SEATS - 1);
+const COUNT = integer(0, MOST_CARDS);
+const SOME = integer(1, MOST_CARDS);
+const DIRECTION = oneOf(1, -1);
+const POSITION = integer(0, MOST_CARDS);
+const NONCE = matching(/^[0-9a-f]{32}$/);
+
+export const TIME = such((value) => {
+  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value)) return false;
+  const read = new Date(`${value.slice(0, 19)}Z`); // a day that does not exist becomes another
+  return !Number.isNaN(read.getTime()) && read.toISOString().slice(0, 19) === value.slice(0, 19);
+});
+
+/** @param {number} size */
+const bytes = (size) => such((value) => typeof value === "string" && unbase64(value)?.length === size);
+
+export const OPENING = record({ p: POSITION, card: CODE, salt: HASH });
+
+/** Settings and options: any JSON within the limits of texts. @type {Shape} */
+const anything = (value, path) => {
+  if (typeof value === "string") TEXT(value, path);
+  else if (value !== null && typeof value === "object") {
+    for (const [name, item] of Object.entries(value)) {
+      TEXT(name, path);
+      anything(item, `${path}/${name}`);
+    }
+  }
+};
+
+/** @type {Shape} */
+const object = (value, path) => {
+  if (!isObject(value)) throw new Misshapen(path);
+  anything(value, path);
+};
+
+/** @type {Shape} */
+const sitter = (value, path) => {
+  record({ kind: oneOf("human", "bot"), bot: orNull(TEXT), key: orNull(bytes(32)), entropy: oneOf("commit", "value", "none") })(value, path);
+  if ((value.kind === "bot") !== (value.bot !== null)) throw new Misshapen(`${path}/bot`);
+};
+
+/** @type {Shape} */
+const partial = (value, path) => {
+  listOf(matching(new RegExp(`^[${RANKS}]$`)), 0, 13)(value, path);
+  if (value.some((/** @type {string} */ rank, /** @type {number} */ i) => i > 0 && RANKS.indexOf(rank) <= RANKS.indexOf(value[i - 1]))) {
+    throw new Misshapen(path);
+  }
+};
+
+/** @param {Record<string, Shape>} fields @param {(data: any) => string | null} wrong the field that contradicts others @returns {Shape} */
+const agreeing = (fields, wrong) => (value, path) => {
+  record(fields)(value, path);
+  const field = wrong(value);
+  if (field) throw new Misshapen(`${path}/${field}`);
+};
+
+const REFUSALS = { refusals: record({ count: integer(0, MOST_EVENTS), sha256: HASH }) };
+
+const CREATED = agreeing({
+  table: UUID,
+  hand: integer(1, 2 ** 31),
+  ruleset: record({ id: TEXT, options: object, settings: orNull(object) }),
+  ruleset_hash: HASH,
+  deck: record({ decks: integer(1, 99), jokers: COUNT, partial }),
+  engine: record({ name: TEXT, version: TEXT }),
+  seats: listOf(sitter, 1, MOST_SEATS),
+  dealer: orNull(SEAT),
+  prev_game: orNull(UUID),
+  commit: HASH,
+  clock: orNull(record({ turn_seconds: integer(1, 2 ** 31), swap_seconds: integer(1, 2 ** 31) })),
+  turn_limit: integer(1, 2 ** 31),
+}, ({ dealer, seats }) => (dealer !== null && dealer >= seats.length ? "dealer" : null));
+
+const SEALED = { seed: HASH, deck: listOf(CODE, 1) };
+const ABORTED = { cause: oneOf("no_entropy", "left", "idle", "operator"), seat: orNull(SEAT), seed: HASH, deck: orNull(listOf(CODE, 1)) };
+const NEXT = { turn: orNull(SEAT), direction: DIRECTION };
+
+/** @type {Record<string, Shape>} */
+const DATA = {
+  game_created: CREATED,
+  entropy_committed: record({ seat: SEAT, commit: HASH }),
+  entropy_revealed: record({ seat: SEAT, value: HASH }),
+  deck_committed: record({ cards: listOf(HASH, 1) }),
+  cards_dealt: record({
+    dealer: SEAT, down: COUNT, up: COUNT, hand: COUNT, stock: COUNT,
+    face_up: listOf(listOf(OPENING), 1, MOST_SEATS), starter: orNull(OPENING), returned: listOf(OPENING),
+  }),
+  cards_thrown: record({ seat: SEAT, cards: CARDS, count: COUNT }),
+  cards_swapped: agreeing(
+    { seat: SEAT, up: listOf(CODE, 1), hand: listOf(CODE, 1) },
+    ({ up, hand }) => (up.length === hand.length ? null : "hand"),
+  ),
+  table_laid: record({ seat: SEAT, stacks: listOf(CARDS), count: COUNT }),
+  seat_ready: record({ seat: SEAT }),
+  play_started: record({ turn: orNull(SEAT) }),
+  cards_played: agreeing(
+    { seat: SEAT, zone: oneOf("hand", "up", "down", "stock"), cards: listOf(CODE, 1), slot: orNull(COUNT), opening: orNull(OPENING), ...NEXT },
+    ({ zone, slot, opening }) => {
+      if ((zone === "down") !== (slot !== null)) return "slot";
+      return ["down", "stock"].includes(zone) === (opening !== null) ? null : "opening";
+    },
+  ),
+  cards_drawn: record({ seat: SEAT, count: SOME }),
+  pile_burned: record({ seat: SEAT, cause: oneOf("rank", "set"), count: SOME, cleared_by: SEAT }),
+  pile_picked_up: record({ seat: SEAT, taker: SEAT, count: COUNT, with: CARDS, ...NEXT }),
+  blind_failed: record({ seat: SEAT, taker: SEAT, slot: COUNT, opening: orNull(OPENING), count: COUNT, ...NEXT }),
+  stock_failed: record({ seat: SEAT, taker: SEAT, opening: OPENING, count: COUNT, ...NEXT }),
+  turn_passed: record({ seat: SEAT, reason: oneOf("no_play"), turn: orNull(SEAT) }),
+  turn_timed_out: record({ seat: SEAT }),
+  seat_out: record({ seat: SEAT, place: integer(1, MOST_SEATS) }),
+  game_ended: record({
+    reason: oneOf("shithead", "winner", "stalemate", "forfeit"), shithead: orNull(SEAT), places: listOf(SEAT, 0, MOST_SEATS),
+  }),
+  game_sealed: record(SEALED),
+  game_aborted: record(ABORTED),
+};
+
+/** The types that have a second version. @type {Record<string, Shape>} */
+const DATA_2 = {
+  game_created: CREATED,
+  game_sealed: record({ ...SEALED, ...REFUSALS }),
+  game_aborted: record({ ...ABORTED, ...REFUSALS }),
+};
+
+/** @type {Record<string, Shape>} */
+const MOVES = {
+  play: record({ type: oneOf("play"), cards: CARDS }),
+  play_blind: record({ type: oneOf("play_blind"), slot: COUNT }),
+  pick_up: record({ type: oneOf("pick_up"), with: CARDS }),
+  try_stock: record({ type: oneOf("try_stock") }),
+  pass: record({ type: oneOf("pass") }),
+  swap: record({ type: oneOf("swap"), up: CARDS, hand: CARDS }),
+  lay: record({ type: oneOf("lay"), stacks: listOf(CARDS) }),
+  ready: record({ type: oneOf("ready") }),
+  forfeit: record({ type: oneOf("forfeit") }),
+};
+
+/** @type {Shape} */
+const move = (value, path) => {
+  if (!isObject(value) || !Object.hasOwn(MOVES, value.type)) throw new Misshapen(`${path}/type`);
+  MOVES[value.type](value, path);
+};
+
+const AUTH = record({
+  intent: record({
+    v: oneOf(1), game: UUID, seat: SEAT, move, nonce: NONCE,
+    seen: record({ seq: integer(0, MOST_EVENTS), head: HASH }),
+  }),
+  sig: bytes(64),
+});
+
+const ENVELOPE = record(
+  { at: TIME, by: orNull(SEAT), data: object, game: UUID, prev: HASH, seq: integer(0, MOST_EVENTS), type: TEXT, v: integer(1, 2 ** 31) },
+  { auth: AUTH },
+);
+
+/** The types that no seat makes, and those that follow from what some seat did. */
+const BY_NOBODY = /^(?:game_|deck_|cards_dealt|cards_thrown|play_started|turn_timed_out)/;
+const FOLLOWING = /^(?:cards_drawn|pile_burned|seat_out)$/;
+
+/** @param {any} event @returns {boolean} whether `by` may be what it is, going by this event alone */
+function mayBeBy({ type, by, data }) {
+  if (by === null) return !type.startsWith("entropy_");
+  return FOLLOWING.test(type) || (by === data.seat && !BY_NOBODY.test(type));
+}
+
+/**
+ * Check that a value has the form of an event of a known type and version.
+ *
+ * @type {Shape}
+ */
+export const checkEvent = (value, path) => {
+  if (!isObject(value) || typeof value.type !== "string" || !Object.hasOwn(DATA, value.type)) {
+    throw new Misshapen(`${path}/type`);
+  }
+  const shape = value.v === 1 ? DATA[value.type] : value.v === 2 ? DATA_2[value.type] : undefined;
+  if (!shape) throw new Misshapen(`${path}/v`);
+  ENVELOPE(value, path);
+  shape(value.data, `${path}/data`);
+  if (!mayBeBy(value)) throw new Misshapen(`${path}/by`);
+};
+
+/** @param {string} shown @param {Shape} shape @param {any} value @returns {string | null} the place that is wrong */
+export function wrongPlace(shown, shape, value) {
+  try {
+    shape(value, shown);
+    return null;
+  } catch (error) {
+    if (error instanceof Misshapen) return error.message;
+    throw error;
+  }
+}

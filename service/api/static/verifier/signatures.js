@@ -1,0 +1,89 @@
+/** The check `signatures`: is every move of a seat with a key signed, for this moment of this game? */
+
+import { concat, isStrongKey, signedBy, unbase64, utf8 } from "./bytes.js";
+import { canonicalBytes } from "./canonical.js";
+import { EXCHANGES, Failure, isForfeit, PLAYS, Unanswered } from "./log.js";
+
+/** @typedef {import("./log.js").Log} Log @typedef {import("./log.js").Event} Event */
+
+const PREFIX = utf8("shx/1/move\n");
+
+/** @param {Event} event */
+const isAction = (event) => EXCHANGES.has(event.type) || PLAYS.has(event.type);
+
+/** @param {Log} log */
+export async function checkSignatures(log) {
+  /** @type {(string | null)[]} */
+  const keys = (log.created?.data.seats ?? []).map((/** @type {{key: string | null}} */ seat) => seat.key);
+  const weak = keys.findIndex((key) => key !== null && !isStrongKey(unbase64(key) ?? new Uint8Array()));
+  if (weak >= 0) throw new Failure(0, "signatures.weak", { seat: weak });
+  const nonces = new Set();
+  for (const [seq, event] of log.events.entries()) {
+    const first = log.starts[seq] === seq;
+    const forfeit = isForfeit(event);
+    const seat = forfeit ? event.data.shithead : first && isAction(event) ? event.data.seat : null;
+    const key = seat === null ? null : keys[seat];
+    if (!event.auth) {
+      if (key) throw new Failure(seq, "signatures.unsigned", { seat });
+      continue;
+    }
+    if (!key) throw new Failure(seq, "signatures.nobodys");
+    const { intent, sig } = event.auth;
+    if (intent.game !== event.game || intent.seat !== seat) throw new Failure(seq, "signatures.other", { seat });
+    if (!matches(intent.move, event)) throw new Failure(seq, "signatures.move", { seat });
+    checkSeen(log, seq, intent, forfeit);
+    if (nonces.has(intent.nonce)) throw new Failure(seq, "signatures.nonce", { seat });
+    nonces.add(intent.nonce);
+    const [pinned, signature] = [key, sig].map((digits) => unbase64(digits) ?? new Uint8Array());
+    if (!(await signedBy(pinned, signature, concat(PREFIX, canonicalBytes(intent))))) {
+      throw new Failure(seq, "signatures.forged", { seat });
+    }
+  }
+  if (!keys.some(Boolean)) throw new Unanswered("n/a", "no_keys");
+}
+
+/**
+ * Check what the seat had seen: that event, by the number that it states, and no action since.
+ *
+ * @param {Log} log @param {number} seq @param {any} intent @param {boolean} forfeit
+ */
+function checkSeen(log, seq, { seat, seen }, forfeit) {
+  let at = seq - 1;
+  while (at >= 0 && log.events[at].named !== seen.seq) at--;
+  if (at < 0 || seen.head !== log.headHex(at)) throw new Failure(seq, "signatures.seen", { seat });
+  if (forfeit) return;
+  const exchange = EXCHANGES.has(log.events[seq].type);
+  for (let between = 0; between < seq; between++) {
+    const other = log.events[between];
+    if (other.named <= seen.seq) continue;
+    const counts = exchange ? EXCHANGES.has(other.type) && other.data.seat === seat : isAction(other);
+    if (counts) throw new Failure(seq, "signatures.stale", { seat, between });
+  }
+}
+
+/** @param {string[]} one @param {string[]} other */
+const sameSet = (one, other) => [...one].sort().join() === [...other].sort().join();
+
+/** @param {any} move what was signed @param {Event} event what was recorded */
+function matches(move, { type, data }) {
+  switch (move.type) {
+    case "play":
+      return type === "cards_played" && ["hand", "up"].includes(data.zone) && sameSet(move.cards, data.cards);
+    case "play_blind":
+      return (type === "blind_failed" || (type === "cards_played" && data.zone === "down")) && move.slot === data.slot;
+    case "pick_up":
+      return type === "pile_picked_up" && sameSet(move.with, data.with);
+    case "try_stock":
+      return type === "stock_failed" || (type === "cards_played" && data.zone === "stock");
+    case "pass":
+      return type === "turn_passed";
+    case "swap":
+      return type === "cards_swapped" && move.up.join() === data.up.join() && move.hand.join() === data.hand.join();
+    case "lay":
+      return type === "table_laid" && JSON.stringify(move.stacks) === JSON.stringify(data.stacks);
+    case "ready":
+      return type === "seat_ready";
+    default:
+      return move.type === "forfeit" && type === "game_ended";
+  }
+}

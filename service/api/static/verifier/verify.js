@@ -1,0 +1,119 @@
+/** All checks in their order, and the result of a verification. */
+
+import { NoEd25519 } from "./bytes.js";
+import { checkCustody, checkDeal } from "./custody.js";
+import { checkCommitments, checkOpenings, checkShuffle } from "./deck.js";
+import { checkBytes, checkChain, checkOrder } from "./integrity.js";
+import { Failure, Log, Unanswered } from "./log.js";
+import { checkAnchor, checkReceipts, checkSeal, checkSequence, checkWitness } from "./outside.js";
+import { checkSignatures } from "./signatures.js";
+
+/** @typedef {import("./bundle.js").Bundle} Bundle */
+/** @typedef {import("./outside.js").Outside} Outside */
+/** @typedef {{code: string, values: import("./log.js").Values}} Sentence */
+
+/**
+ * The answer of one check. A fail names the first event that fails, if it is one event.
+ *
+ * @typedef {object} Finding
+ * @property {string} check
+ * @property {"pass" | "fail" | "missing" | "n/a"} result
+ * @property {number | null} seq
+ * @property {Sentence | null} reason
+ * @property {Sentence[]} remarks what breaks nothing, and a reader should weigh
+ */
+
+/** @type {[string, (log: Log, bundle: Bundle, outside: Outside, remark: import("./outside.js").Remark) => unknown][]} */
+const CHECKS = [
+  ["bytes", checkBytes],
+  ["chain", checkChain],
+  ["order", checkOrder],
+  ["commitments", checkCommitments],
+  ["shuffle", checkShuffle],
+  ["openings", checkOpenings],
+  ["deal", checkDeal],
+  ["custody", checkCustody],
+  ["signatures", checkSignatures],
+  ["receipts", checkReceipts],
+  ["anchor", checkAnchor],
+  ["witness", checkWitness],
+  ["seal", checkSeal],
+  ["sequence", checkSequence],
+];
+
+export const NAMES = CHECKS.map(([name]) => name);
+
+/** The checks of the format that need the rules of the game, which this program does not know. */
+export const LEFT_OUT = ["legality", "hidden"];
+
+/** @type {Outside} */
+export const NOTHING_FROM_OUTSIDE = { receipts: [], serverKeys: [], witnessKeys: [], quorum: 0 };
+
+/**
+ * Verify a log or bundle; every finding is given as soon as it is made.
+ *
+ * @param {Bundle} bundle
+ * @param {Outside} [outside]
+ * @param {object} [follow]
+ * @param {(fraction: number) => void} [follow.progress] of the work, from 0 to 1
+ * @param {(finding: Finding) => unknown} [follow.found] awaited, so that a page can show it
+ * @returns {Promise<{log: Log, findings: Finding[]}>}
+ */
+export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress = () => {}, found = () => {} } = {}) {
+  const share = 0.2; // of reading the lines
+  const log = await Log.read(bundle.lines, (fraction) => progress(fraction * share));
+  const findings = [];
+  for (const [i, [check, run]] of CHECKS.entries()) {
+    progress(share + ((1 - share) * i) / CHECKS.length);
+    const finding = await finish(check, (remark) => {
+      if (!log.events.length && check !== "bytes") throw new Unanswered("missing", "nothing_read");
+      return run(log, bundle, outside, remark);
+    });
+    findings.push(finding);
+    await found(finding);
+  }
+  progress(1);
+  return { log, findings };
+}
+
+/**
+ * @param {string} check
+ * @param {(remark: import("./outside.js").Remark) => unknown} run
+ * @returns {Promise<Finding>}
+ */
+async function finish(check, run) {
+  /** @type {Finding} */
+  const finding = { check, result: "pass", seq: null, reason: null, remarks: [] };
+  try {
+    await run((code, values = {}) => finding.remarks.push({ code, values }));
+  } catch (error) {
+    if (error instanceof Failure) {
+      finding.result = "fail";
+      finding.seq = error.seq;
+      finding.reason = { code: error.code, values: error.values };
+    } else if (error instanceof Unanswered) {
+      finding.result = error.result;
+      finding.reason = { code: `open.${error.code}`, values: error.values };
+    } else if (error instanceof NoEd25519) {
+      finding.result = "missing";
+      finding.reason = { code: "open.no_ed25519", values: {} };
+    } else throw error;
+  }
+  return finding;
+}
+
+/**
+ * Return the result of all checks together, as an exit status of SHX/1 (section 8).
+ *
+ * @param {Finding[]} findings
+ * @param {Outside} [outside]
+ * @returns {0 | 1 | 2} no evidence of tampering, a check failed, evidence is missing for what was asked
+ */
+export function resultOf(findings, outside = NOTHING_FROM_OUTSIDE) {
+  const results = new Map(findings.map((finding) => [finding.check, finding.result]));
+  if ([...results.values()].includes("fail")) return 1;
+  const asked = ["signatures", "seal"];
+  if (outside.receipts.length) asked.push("receipts");
+  if (outside.witnessKeys.length) asked.push("anchor", "witness");
+  return asked.some((check) => results.get(check) === "missing") ? 2 : 0;
+}

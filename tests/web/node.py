@@ -1,0 +1,135 @@
+"""The JavaScript verifier in Node.js, and the Python verifier, on the same files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from service.shx.bundle import Bundle
+from service.shx.canonical import canonical
+from service.shx.strict_zip import write_zip
+from service.verify.evidence import OutsideEvidence
+from service.verify.finding import Check, Result
+from service.verify.verify import verify_bundle
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+VERIFIER: Final = ROOT / "service" / "api" / "static" / "verifier"
+NO_NODE: Final = (
+    "no Node.js: tests of the JavaScript verifier are left out (apt-get install nodejs)"
+)
+
+NEED_THE_RULES: Final = {Check.LEGALITY, Check.HIDDEN}
+"""The checks that the JavaScript verifier leaves out: it does not know the rules of the game."""
+
+Answer = dict[str, tuple[str, int | None]]
+"""For each check its result, and for a fail the seq."""
+
+
+def node() -> str:
+    """Return the path of Node.js; a test that needs it is skipped where there is none."""
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip(NO_NODE)  # .ci/run installs it, so CI never skips
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A file with evidence from outside, for both verifiers."""
+
+    name: str
+    lines: tuple[bytes, ...] = ()
+    bundle: bytes | None = None  # the file itself, where it is not just the lines
+    files: dict[str, bytes] = field(default_factory=dict)
+    given: OutsideEvidence = field(default_factory=OutsideEvidence)
+
+    @property
+    def content(self) -> bytes:
+        """Return the file as the JavaScript verifier reads it."""
+        if self.bundle is not None:
+            return self.bundle
+        if self.files:
+            return any_bundle(self.lines, self.files)
+        return b"".join(line + b"\n" for line in self.lines)
+
+    def in_python(self) -> Answer:
+        """Return what the Python verifier answers for the checks that both make."""
+        report = verify_bundle(Bundle(lines=self.lines, files=self.files), self.given)
+        return {
+            finding.check.value: (
+                finding.result.value,
+                finding.seq if finding.result is Result.FAIL else None,
+            )
+            for finding in report.findings
+            if finding.check not in NEED_THE_RULES
+        }
+
+    def as_json(self) -> str:
+        keys = "\n".join(map(str, self.given.server_keys))
+        witnesses = self.given.witness_keys
+        return json.dumps(
+            {
+                "file": b64encode(self.content).decode(),
+                "receipts": [b64encode(note).decode() for note in self.given.receipts],
+                "server_keys": keys,
+                "witness_keys": "\n".join(map(str, witnesses)),
+                "quorum": self.given.quorum or len(witnesses),
+            }
+        )
+
+
+def any_bundle(lines: Sequence[bytes], files: dict[str, bytes]) -> bytes:
+    """Return a bundle of lines that need not be events."""
+    first = json.loads(lines[0])
+    content = {**files, "events.jsonl": b"".join(line + b"\n" for line in lines)}
+    listed = {
+        name: {"sha256": sha256(data).hexdigest(), "size": len(data)}
+        for name, data in content.items()
+    }
+    manifest = {"v": 1, "game": first["game"], "profile": "public", "made_at": first["at"]}
+    return write_zip({**content, "manifest.json": canonical({**manifest, "files": listed})})
+
+
+def in_node(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Return the answers of the JavaScript verifier, all made in one process."""
+    done = subprocess.run(
+        [node(), ROOT / "tests" / "web" / "verify_cases.js"],
+        input="".join(case.as_json() + "\n" for case in cases),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def answer_of(told: dict[str, Any]) -> Answer:
+    """Return an answer of the JavaScript verifier in the form in which both are compared."""
+    assert "findings" in told, told
+    return {
+        one["check"]: (one["result"], one["seq"] if one["result"] == "fail" else None)
+        for one in told["findings"]
+    }
+
+
+def differences(cases: Sequence[Case]) -> list[str]:
+    """Return in words every check of which the two verifiers say different things."""
+    found = []
+    for case, told in zip(cases, in_node(cases), strict=True):
+        python, script = case.in_python(), answer_of(told)
+        assert python.keys() == script.keys()
+        found += [
+            f"{case.name}: {check}: {python[check]} in Python, {script[check]} in JavaScript"
+            for check in python
+            if python[check] != script[check]
+        ]
+    return found

@@ -1,0 +1,63 @@
+"""`tsc --checkJs` finds no fault in the JavaScript: its types are in JSDoc comments."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.heavy
+
+WEB = Path(__file__).parent
+TOOLS = Path(sys.prefix) / "cache" / "web-tools"
+"""Where the packages of package.json are installed: in the environment, not in the checkout."""
+
+NO_NPM = "no npm: types of the JavaScript are not checked (apt-get install npm)"
+UNREACHABLE = "the npm registry does not answer: types of the JavaScript are not checked"
+
+
+def compiler() -> Path:
+    """Return the TypeScript compiler, installed once for each version of the lock file."""
+    if shutil.which("npm") is None:
+        pytest.skip(NO_NPM)
+    lock = (WEB / "package-lock.json").read_bytes()
+    stamp = TOOLS / "installed.json"
+    if not stamp.exists() or stamp.read_bytes() != lock:
+        TOOLS.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(WEB / name, TOOLS)
+        command = ["npm", "ci", "--no-audit", "--no-fund", "--fetch-retries=1"]
+        done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            reached = not any(word in done.stderr for word in ("ENOTFOUND", "ECONN", "EAI_AGAIN"))
+            assert not reached, done.stderr
+            pytest.skip(UNREACHABLE)
+        stamp.write_bytes(lock)
+    return TOOLS / "node_modules" / ".bin" / "tsc"
+
+
+def check(config: Path) -> str:
+    """Return the faults that the compiler finds."""
+    types = TOOLS / "node_modules" / "@types"
+    command = [str(compiler()), "--project", str(config), "--typeRoots", str(types)]
+    done = subprocess.run(
+        [*command, "--pretty", "false"], capture_output=True, text=True, check=False
+    )
+    return done.stdout
+
+
+def test_the_types_of_the_javascript_fit() -> None:
+    assert check(WEB / "tsconfig.json") == ""
+
+
+def test_a_wrong_type_is_seen(tmp_path: Path) -> None:
+    """A configuration that includes no file would find no fault either."""
+    config = (WEB / "tsconfig.json").read_text().replace("../../service", f"{WEB}/../../service")
+    (tmp_path / "tsconfig.json").write_text(config)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    verifier = WEB.parents[1] / "service" / "api" / "static" / "verifier" / "bytes.js"
+    (tmp_path / "wrong.js").write_text(f'import {{ hex }} from "{verifier}";\nhex("text");\n')
+    assert "wrong.js(2,5): error TS2345" in check(tmp_path / "tsconfig.json")

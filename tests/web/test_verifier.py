@@ -1,0 +1,243 @@
+"""The JavaScript verifier in Node.js: test vectors, samples, and every attack as in Python."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.shx.bundle import OPENINGS, PROOF, REFUSALS, read_bundle, read_log, write_bundle
+from service.shx.strict_zip import NotABundle
+from service.verify.evidence import OutsideEvidence
+from tests.acceptance.test_mutations import patterns
+from tests.attacks.catalogue import ATTACKS
+from tests.tamper import LOGS, Forgery, sample_bundle, sample_lines
+from tests.unit.verify.test_anchoring import (
+    LAST,
+    LINES,
+    SERVER,
+    THIEF,
+    WITNESS,
+    proof,
+    receipt,
+)
+from tests.web.node import ROOT, VERIFIER, Case, answer_of, differences, in_node, node
+
+SHARE = 12
+"""CI tries this part of the mutations; the long run all of them."""
+
+OTHER_PLACE = ("game_created seats first", "game_created seats last")
+"""
+Patterns after which the two name different first events.
+
+A seat more or less in the first event contradicts many later ones. Python looks at the seats that
+all events name before it follows the game; the script takes the events in their order.
+"""
+
+
+def sample_case(name: str) -> Case:
+    bundle = sample_bundle(name)
+    return Case(name=name, lines=bundle.lines, files=dict(bundle.files))
+
+
+def test_the_test_vectors_come_out() -> None:
+    done = subprocess.run(
+        [node(), ROOT / "tests" / "web" / "vectors.js", ROOT / "ops/spec/vectors.json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "3 vectors"
+
+
+def test_every_sample_passes_as_in_python() -> None:
+    cases = [sample_case(path.stem) for path in LOGS]
+    assert differences(cases) == []
+    for told in in_node(cases):
+        assert "fail" not in {result for result, _ in answer_of(told).values()}
+
+
+@pytest.mark.heavy
+def test_every_registered_attack_is_judged_as_in_python() -> None:
+    """The same result of every check, and the same first event."""
+    cases = [Case(name=kind.name, lines=kind.make()[0].lines()) for kind in ATTACKS]
+    assert len(cases) > 100
+    assert differences(cases) == []
+
+
+def mutated(names: Sequence[str]) -> Iterator[Case]:
+    for pattern in names:
+        name, seq, mutation = random.Random(pattern).choice(patterns()[pattern])
+        forgery = Forgery(sample_lines(name))
+        forgery.events[seq]["data"] = mutation.applied(forgery.events[seq]["data"])
+        files = dict(sample_bundle(name).files)
+        yield Case(name=f"{name} at {seq}: {pattern}", lines=forgery.lines(), files=files)
+
+
+def comparable() -> list[str]:
+    return [name for name in patterns() if not name.startswith(OTHER_PLACE)]
+
+
+@pytest.mark.heavy
+def test_changes_of_one_value_are_judged_as_in_python() -> None:
+    assert differences(list(mutated(comparable()[::SHARE]))) == []
+
+
+@pytest.mark.long
+def test_every_kind_of_change_of_one_value_is_judged_as_in_python() -> None:
+    assert differences(list(mutated(comparable()))) == []
+
+
+def changed_lines() -> Iterator[tuple[str, tuple[bytes, ...]]]:
+    """Yield logs that were changed as bytes: no hash was made again."""
+    lines = list(sample_lines("shithead-keyed"))
+    yield "a byte", (*lines[:30], lines[30].replace(b'"seat":', b'"seat" :'), *lines[31:])
+    play = next(i for i, line in enumerate(lines) if b'"zone":"hand"' in line)
+    another = lines[play].replace(b'"cards":["', b'"cards":["2c","')
+    yield "a card more", (*lines[:play], another, *lines[play + 1 :])
+    yield "another history", (*lines[:40], *sample_lines("shithead")[40:])
+    yield "not UTF-8", (*lines[:30], lines[30] + b"\xff", *lines[31:])
+    yield "an empty line", (*lines[:30], b"", *lines[30:])
+    yield "a line twice", (*lines[:30], lines[30], *lines[30:])
+    yield "a line left out", (*lines[:30], *lines[31:])
+    yield "two lines exchanged", (*lines[:30], lines[31], lines[30], *lines[32:])
+    yield "cut", tuple(lines[:100])
+    yield "a big number", (lines[0].replace(b'"turn_limit":600', b'"turn_limit":1e400'), *lines[1:])
+    yield "a name twice", (lines[0].replace(b'"v":1', b'"v":1,"v":1'), *lines[1:])
+    yield "deep", (b'{"a":' + b"[" * 100_000, *lines[1:])
+    yield "another first event", (lines[0].replace(b'"sample"', b'"simple"'), *lines[1:])
+    yield "not normalised", (lines[0].replace(b'"sample"', '"sa\u0308mple"'.encode()), *lines[1:])
+
+
+def test_changed_bytes_are_judged_as_in_python() -> None:
+    assert differences([Case(name=name, lines=lines) for name, lines in changed_lines()]) == []
+
+
+def outside_cases() -> Iterator[Case]:
+    """Yield a true log with receipts, keys, proofs and files, true and false."""
+    key: dict[str, Any] = {"server_keys": (SERVER.verifier,)}
+
+    def case(name: str, *, files: dict[str, bytes] | None = None, **given: Any) -> Case:
+        outside = OutsideEvidence(**given)
+        return Case(name=name, lines=LINES, files=files or {}, given=outside)
+
+    broken = receipt(9).replace(b"\n10\n", b"\n11\n")
+    yield case("a receipt", receipts=(receipt(9),), **key)
+    yield case("receipts without a key", receipts=(receipt(9), receipt(20)))
+    yield case("a receipt by another key", receipts=(receipt(9, THIEF),), **key)
+    yield case("a changed receipt", receipts=(broken,), **key)
+    yield case("a changed receipt without a key", receipts=(broken,))
+    yield case("no receipt", receipts=(b"nothing",), **key)
+    yield case("a receipt within", files={"receipts/a.note": receipt(9)}, **key)
+    yield case("a false receipt within", files={"receipts/a.note": broken})
+    cut = Case(name="cut after the receipt", lines=LINES[:30], given=OutsideEvidence(
+        receipts=(receipt(40),), server_keys=(SERVER.verifier,)
+    ))  # fmt: skip
+    yield cut
+    for extra in (True, False):
+        yield case(f"a proof, extra {extra}", files={PROOF: proof(extra=extra)}, **key)
+    yield case("a proof without a key", files={PROOF: proof()})
+    yield case("a proof of a part", files={PROOF: proof(40)}, **key)
+    yield case("another index", files={PROOF: proof().replace(b"index 1", b"index 0")}, **key)
+    yield case("a key of somebody else", files={PROOF: proof()}, server_keys=(THIEF.verifier,))
+    yield case("no proof", files={PROOF: b"nothing\n"}, **key)
+    witness: dict[str, Any] = {"witnessed": True, "witness_keys": (WITNESS.verifier,)}
+    yield case("a witness", files={PROOF: proof()}, **key, **witness)
+    yield case("a witness and no proof", **key, **witness)
+    yield case("openings that are none", files={OPENINGS: b"[1]"})
+    yield case("refusals of version 1", files={REFUSALS: b"{}\n"})
+
+
+def test_receipts_proofs_and_files_are_judged_as_in_python() -> None:
+    cases = list(outside_cases())
+    assert differences(cases) == []
+    passed = answer_of(in_node(cases[:1])[0])
+    assert passed["receipts"] == ("pass", None)
+
+
+def archives() -> Iterator[tuple[str, bytes]]:
+    good = write_bundle(LINES, files={"receipts/a.note": receipt(LAST)})
+    yield "good", good
+    yield "a byte of the log", good.replace(b'"seat":1', b'"seat":2', 1)
+    yield "something behind", good + b"\0"
+    yield "something before", b"PK" + good
+    yield "cut", good[:-1]
+    yield "a name", good.replace(b"receipts/a.note", b"receipts/../../x")
+    yield "a name that is not allowed", good.replace(b"receipts/a.note", b"receipts/a.nota")
+    yield (
+        "compressed",
+        good.replace(b"PK\x01\x02\x14\x03\x14\0\0\0\0\0", b"PK\x01\x02\x14\x03\x14\0\0\0\x08\0", 1),
+    )
+    yield "nothing", b""
+    yield "a picture", b"\x89PNG\r\n"
+    yield "another version", good.replace(b'"v":1}', b'"v":2}')
+
+
+def test_archives_are_refused_as_in_python() -> None:
+    cases = [Case(name=name, bundle=data) for name, data in archives()]
+    for case, told in zip(cases, in_node(cases), strict=True):
+        try:
+            read_log(case.content)
+            refused = False
+        except NotABundle:
+            refused = True
+        assert ("refused" in told) is refused, case.name
+        assert refused is (case.name != "good")
+    assert read_bundle(next(archives())[1]).lines == LINES
+
+
+def test_a_failure_is_one_sentence_without_the_words_of_programmers() -> None:
+    """The words a juror would have to look up stand nowhere; every code has its sentence."""
+    sources = "".join(path.read_text() for path in VERIFIER.glob("*.js"))
+    strings = (VERIFIER / "strings.js").read_text()
+    codes = set(re.findall(r'Failure\([^"()]*(?:\([^()]*\))?[^"()]*"([a-z_.]+)"', sources))
+    codes |= {f"order.{code}" for code in re.findall(r'\bthis\.fail\("([a-z_]+)"', sources)}
+    codes |= set(re.findall(r'\bthis\.fail\("([a-z]+\.[a-z_]+)"', sources))
+    codes |= {f"open.{code}" for code in re.findall(r'Unanswered\("[a-z/]+", "([a-z_]+)"', sources)}
+    codes |= {f"file.{code}" for code in re.findall(r'NotABundle\("([a-z_]+)"', sources)}
+    assert len(codes) > 80
+    for code in codes:
+        assert f'"{code}":' in strings, code
+    shown = re.search(r"ENGLISH = \{(.*?)\n\};", strings, re.DOTALL)
+    assert shown is not None
+    for word in ("SHA-256", "hash", "JSON.", "null", "boolean", "HMAC"):
+        assert word not in shown[1], word
+
+
+def run_cli(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [node(), str(VERIFIER / "cli.js"), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -> None:
+    good, bad, note, keys = (tmp_path / name for name in ("a.shx", "b.jsonl", "a.note", "keys"))
+    good.write_bytes(write_bundle(LINES))
+    bad.write_bytes(b"".join(line + b"\n" for line in (*LINES[:30], *LINES[31:])))
+    note.write_bytes(receipt(LAST))
+    keys.write_text(f"{SERVER.verifier}\n")
+    passed = run_cli(good, "--receipt", note, "--server-key", keys)
+    assert passed.returncode == 0, passed.stderr
+    assert passed.stdout.splitlines()[-1].endswith("No evidence of tampering")
+    failed = run_cli(bad, "--json")
+    assert failed.returncode == 1
+    chain = next(one for one in json.loads(failed.stdout)["findings"] if one["check"] == "chain")
+    assert (chain["result"], chain["seq"]) == ("fail", 30)
+    assert run_cli(good, "--receipt", note).returncode == 2
+    note.write_text("nothing")
+    assert run_cli(note).returncode == 3
+    assert run_cli(tmp_path / "no-such-file").returncode == 3
+    assert run_cli().returncode == 64
+    assert run_cli(good, "--no-such-option").returncode == 64
+
+
+def test_many_files_end_with_the_worst(tmp_path: Path) -> None:
+    for name, lines in (("good", LINES), ("open", LINES[:50])):
+        (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in lines))
+    assert run_cli(tmp_path / "good", tmp_path / "open").returncode == 2

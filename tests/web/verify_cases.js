@@ -1,0 +1,47 @@
+/**
+ * Verify many files in one process: JSON lines of cases on the input, of findings on the output.
+ *
+ *     node tests/web/verify_cases.js < cases.jsonl
+ */
+
+import { webcrypto } from "node:crypto";
+import { createInterface } from "node:readline";
+
+import { unbase64 } from "../../service/api/static/verifier/bytes.js";
+import { NotABundle, readFile } from "../../service/api/static/verifier/bundle.js";
+import { readKeys } from "../../service/api/static/verifier/notes.js";
+import { say } from "../../service/api/static/verifier/strings.js";
+import { verify } from "../../service/api/static/verifier/verify.js";
+
+globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
+
+/** @param {string} digits */
+const bytes = (digits) => unbase64(digits) ?? new Uint8Array();
+
+/**
+ * @param {{file: string, receipts: string[], server_keys: string, witness_keys: string, quorum: number}} one
+ * @returns {Promise<object>}
+ */
+async function answer({ file, receipts, server_keys, witness_keys, quorum }) {
+  try {
+    const { findings } = await verify(await readFile(bytes(file)), {
+      receipts: receipts.map(bytes),
+      serverKeys: await readKeys(server_keys),
+      witnessKeys: await readKeys(witness_keys, true),
+      quorum,
+    });
+    return {
+      findings: findings.map(({ check, result, seq, reason, remarks }) => {
+        const said = [...(reason ? [reason] : []), ...remarks].map(({ code, values }) => say(code, values));
+        return { check, result, seq, code: reason?.code ?? null, said };
+      }),
+    };
+  } catch (error) {
+    if (error instanceof NotABundle) return { refused: error.code };
+    throw error;
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  console.log(JSON.stringify(await answer(JSON.parse(line))));
+}
