@@ -10,14 +10,22 @@ _MOST_TERMS = 100_000
 
 
 def chi_square_p(statistic: float, df: int) -> float:
-    """Return the probability that chance gives a statistic at least as large."""
+    """
+    Return the probability that chance gives a statistic at least as large.
+
+    Raises ValueError for less than one degree of freedom.
+    """
     if df < 1:
         raise ValueError("a chi-square has at least one degree of freedom")
     return upper_gamma(df / 2, max(statistic, 0.0) / 2)
 
 
 def chi_square_quantile(p: float, df: int) -> float:
-    """Return the statistic below which chance stays with probability `p`; by bisection."""
+    """
+    Return the statistic below which chance stays with probability `p`; by bisection.
+
+    Raises ValueError for a `p` that is not between 0 and 1.
+    """
     if not 0 < p < 1:
         raise ValueError("a probability between 0 and 1")
     low, high = 0.0, float(df)

@@ -136,6 +136,8 @@ def new_backup(path: Path) -> Iterator[Writer]:
     Give the writer of a file that gets its name when it is whole and safely on disk.
 
     Readable by its owner alone: a backup holds what players may not see of each other.
+
+    Raises BackupError if the file exists.
     """
     if path.exists():
         raise BackupError(f"{path} is there already")
@@ -191,7 +193,11 @@ class Backup:
                 raise BackupError(f"the rows of {name} are not those that were backed up")
 
     def blocks(self, table: str) -> Iterator[bytes]:
-        """Yield the rows of a table, some at a time."""
+        """
+        Yield the rows of a table, some at a time.
+
+        Raises BackupError if the rows cannot be read.
+        """
         try:
             with self._zip.open(f"{table}.copy") as entry:
                 while block := entry.read(BLOCK):

@@ -53,7 +53,11 @@ class Progress:
 
 
 def load_progress(path: Path, *, deep: bool) -> Progress:
-    """Return where a check that was stopped goes on; the beginning where there is no file."""
+    """
+    Return where a check that was stopped goes on; the beginning where there is no file.
+
+    Raises StateError if the file is not the state of a check with the same `deep`.
+    """
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:

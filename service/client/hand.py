@@ -40,7 +40,12 @@ class Hand:
         self._seat = -1
 
     def look(self, *, after: int | None = None) -> View:
-        """Return the player's view, checked; with `after` as soon as there is something new."""
+        """
+        Return the player's view, checked; with `after` as soon as there is something new.
+
+        Raises NotSeated if the player does not sit in the game, Contradicted if the view is not
+        what the log says.
+        """
         query = "" if after is None else f"?after={after}&wait={WAIT}"
         view: View = self.player.api.get(f"{self._path}{query}")
         if type(view["as"]) is not int:
@@ -119,6 +124,8 @@ class Hand:
         Return the report on the evidence, with all that this player kept from outside.
 
         The log in it has to be the one that was played here, to the last byte.
+
+        Raises Contradicted if it is not.
         """
         note = self.player.api.data(f"{self._path}/receipt")
         receipt = self.seen.keep_receipt(note, self._keys)

@@ -66,7 +66,7 @@ class Seen:
 
     def check_not_back(self, version: int) -> None:
         """
-        Raise where the server shows an older game than it has shown.
+        Raise Contradicted if the server shows an older game than before.
 
         A move signed on top of it would sign a second history.
         """
@@ -77,19 +77,19 @@ class Seen:
             )
 
     def check_head(self, version: int, said: str) -> None:
-        """Raise unless a view that the server shows ends where this log does."""
+        """Raise Contradicted unless a view that the server shows has the head of this log."""
         if not 0 < version <= self.version or self.heads[version - 1].hex() != said:
             raise Contradicted(f"the server shows another game at version {version} than before")
 
     def check_whole(self, lines: Sequence[bytes]) -> None:
-        """Raise unless a log handed over at the end is the one that was played."""
+        """Raise Contradicted unless the log in the evidence is the one that was played."""
         if list(lines) != self.lines:
             same = zip(self.lines, lines, strict=False)
             seq = next((n for n, (one, other) in enumerate(same) if one != other), len(lines))
             raise Contradicted(f"the log is not the one that was played, from seq {seq} on")
 
     def check_share(self, share: Share) -> None:
-        """Raise unless the log has this seat's key and entropy (SHX/1, section 5: before ready)."""
+        """Raise Contradicted unless the log has this seat's key and entropy (SHX/1, section 5)."""
         if self.dealt_with(share.seat) != (share.key, share.entropy):
             raise Contradicted("the game was not dealt with the key and entropy of this seat")
         if share.value is None:
@@ -119,7 +119,11 @@ class Seen:
         return [event for event in self.events if event["type"] == kind]
 
     def keep_receipt(self, note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
-        """Keep a receipt, a file each, once the server's key has been found under it."""
+        """
+        Keep a receipt, a file each, once the server's key has been found under it.
+
+        Raises Contradicted if the receipt is invalid or of another game.
+        """
         try:
             receipt = check_receipt(note, keys)
         except RecordError as error:
@@ -130,7 +134,7 @@ class Seen:
         return receipt
 
     def check_receipt(self, receipt: Receipt) -> None:
-        """Raise unless a receipt names a head of this log."""
+        """Raise Contradicted unless a receipt names a head of this log."""
         if receipt.seq >= self.version or self.heads[receipt.seq] != receipt.head:
             raise Contradicted(f"the receipt for seq {receipt.seq} names another head")
 

@@ -54,6 +54,9 @@ class Player:
 
         At the first meeting what the service lists is believed and pinned. Afterwards a
         key counts only if one that is pinned signed it.
+
+        Raises NotAnswered if the list cannot be read, Contradicted if no pinned key signed a listed
+        one.
         """
         pinned = self.kept.pinned()
         try:
@@ -89,7 +92,11 @@ class Player:
         return self._kept_share(self.api.patch(f"/tables/{table['id']}/seats/me", share))
 
     def change_key(self, table: dict[str, Any], new: Ed25519PrivateKey) -> dict[str, Any]:
-        """Put a new key in place of the present one, which signs for it; between hands."""
+        """
+        Put a new key in place of the present one, which signs for it; between hands.
+
+        Raises ValueError for a seat without a key.
+        """
         if self.key is None:
             raise ValueError("a seat without a key has none to change")
         key = public_text(new)
@@ -110,6 +117,8 @@ class Player:
         Return the hand that is played, waiting for players, and dealing if no other seat does.
 
         `after` is the hand that is over.
+
+        Raises NotAnswered if the table is closed.
         """
         while table["game"] in (None, after):
             identity = UUID(table["id"])

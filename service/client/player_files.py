@@ -38,7 +38,11 @@ class Kept:
         return folder
 
     def share(self, table: UUID) -> tuple[str | None, str] | None:
-        """Return the key and entropy that were last given for a seat; None if not from here."""
+        """
+        Return the key and entropy that were last given for a seat; None if not from here.
+
+        Raises BadFile for another content.
+        """
         path = self._share_path(table)
         if not path.exists():
             return None
@@ -57,7 +61,11 @@ class Kept:
         return self.folder / "tables" / f"{table}.json"
 
     def pinned(self) -> list[NoteVerifier]:
-        """Return the server's keys as they were first met, with those that followed."""
+        """
+        Return the server's keys as they were first met, with those that followed.
+
+        Raises BadFile for another content.
+        """
         path = self.folder / "server.keys"
         try:
             lines = path.read_text("utf-8").split() if path.exists() else []
@@ -78,7 +86,11 @@ def read_token(path: Path) -> str | None:
 
 
 def read_seat_key(path: Path) -> Ed25519PrivateKey:
-    """Return a player's key from its file, made first where there is none."""
+    """
+    Return a player's key from its file, made first where there is none.
+
+    Raises BadFile for another content.
+    """
     if not path.exists():
         keep_seat_key(path, Ed25519PrivateKey.generate())
     try:

@@ -135,7 +135,11 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
 
 @contextmanager
 def only_one(data: Path) -> Iterator[None]:
-    """Lock the data folder; the kernel releases the lock if we are killed."""
+    """
+    Lock the data folder; the kernel releases the lock if we are killed.
+
+    Raises StartError if another process has locked the folder.
+    """
     with (data / "lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -66,7 +66,11 @@ class LogClient:
         return read_entries(self._get(f"/log/{tile.path}"), tile)
 
     def key_list(self) -> KeyList:
-        """Return the keys that the service lists, and the retirements that go with them."""
+        """
+        Return the keys that the service lists, and the retirements that go with them.
+
+        Raises Unreachable if the service does not answer, or with something else.
+        """
         try:
             return read_key_list(self._json("/keys"))
         except RecordError as error:
@@ -84,7 +88,11 @@ class LogClient:
         return followed(known, listed) if known else [key.verifier for key in listed]
 
     def newest_games(self) -> list[ListedGame]:
-        """Return the games of public tables that were dealt last."""
+        """
+        Return the games of public tables that were dealt last.
+
+        Raises Unreachable if the service does not answer, or with something else.
+        """
         found = self._json(f"/games?limit={NEWEST_GAMES}")
         try:
             return [

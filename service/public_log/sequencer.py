@@ -236,7 +236,11 @@ class Sequencer:
         return len(batch.leaves)
 
     def publish(self) -> bool:
-        """Sign the newest head where that is still to be done; return whether it was."""
+        """
+        Sign the newest head where that is still to be done; return whether it was.
+
+        Raises LogBroken if the file of the signed checkpoint cannot be written.
+        """
         # In this order: another sequencer may sign a newer head between two of the looks.
         remembered = self._remembered()
         published = self._store.published()

@@ -69,6 +69,8 @@ def parse_witnesses(text: str) -> tuple[RemoteWitness, ...]:
     Return the witnesses of a setting: `name+id+key url`, one after another with commas.
 
     A second address is the monitoring prefix, if that is another one.
+
+    Raises RecordError for a setting of another form.
     """
     found = []
     for item in filter(None, (part.strip() for part in text.split(","))):
@@ -104,10 +106,12 @@ def ask_witness(
     """
     Return the witness's signature line under a checkpoint of `tree`, within PATIENCE in all.
 
-    `known` is the size that the witness is thought to have seen last; where it says
-    that this was another, it is asked once more. Raises Unheard, or WitnessRefused
-    where it claims that this tree does not continue the one it saw: then it is asked for
-    that tree's checkpoint, which is the proof if one of the log's `own` keys signed it.
+    `known` is the size that the witness probably saw last; if it names another one, it is asked
+    once more.
+
+    Raises Unheard; SeenMore if it saw a larger tree; WitnessRefused if it claims that this tree
+    does not continue the one it saw. It is then asked for the checkpoint of that tree, which is
+    proof if one of the log's `own` keys signed it.
     """
     end = time.monotonic() + PATIENCE
     try:

@@ -138,8 +138,8 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
     """
     Return the migrations still to be applied, in order.
 
-    Raises MigrationError where the past is not the one this release knows: an applied file that
-    was changed or is not here, or a new one that comes before an applied one.
+    Raises LaterSchema if a later release has migrated the database, MigrationError if an applied
+    file was changed, or a new one comes before an applied one.
     """
     files = {file.name: file for file in _files(folder / "migrations")}
     for name, checksum in applied.items():

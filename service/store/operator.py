@@ -144,7 +144,12 @@ class OwnerDatabase(Database):
         return self.change(name, *values)
 
     def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of the query `name`, which may write."""
+        """
+        Return the rows of the query `name`, which may write.
+
+        Raises StoreUnavailable if the connection fails, psycopg.Error for what the database
+        refuses.
+        """
         try:
             with self._there().transaction():
                 return self._there().execute(query(name), values, binary=True).fetchall()

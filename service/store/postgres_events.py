@@ -156,7 +156,12 @@ class PostgresStore:
                 _refused_in_order(returned)
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
-        """Return the events with seq ≥ `after`, or None where there is no such stream."""
+        """
+        Return the events with seq ≥ `after`, or None where there is no such stream.
+
+        Raises ValueError for a negative `after` or a `limit` below 1, StoreError if events are
+        missing.
+        """
         if after < 0 or (limit is not None and limit < 1):
             raise ValueError("a slice begins at 0 or later and has at least one event")
         rows = self._database.fetch("read_stream", stream, after, limit)

@@ -47,7 +47,11 @@ class PostgresLog:
         ]
 
     def append(self, batch: Batch) -> None:
-        """Append a batch; raises LogMoved if it was made for another tree."""
+        """
+        Append a batch.
+
+        Raises LogMoved if it was made for another tree, StoreError if the database refuses it.
+        """
         try:
             self._database.change("append_log", _encoded(batch))
         except psycopg.Error as error:

@@ -32,6 +32,8 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
 
     Return the seq of the event whose head is in the public log. The proof comes
     with the bundle; what makes it count is the key from outside.
+
+    Raises Failed for an invalid proof, Unanswered without a proof or the server's key.
     """
     cursor.seq = len(log.heads) - 1
     if proof is None:
@@ -59,6 +61,9 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
 
     A witness vouches for the whole tree, so one that saw an earlier head of the
     game says nothing of the events after it.
+
+    Raises Failed for an invalid cosignature, Unanswered if no witnesses are required, or too few
+    cosignatures or keys are there.
     """
     cursor.seq = None
     if not policy.asked and not policy.keys:

@@ -19,7 +19,11 @@ from service.verify.without_deck import lands
 
 
 def check_deal(log: Log, cursor: Cursor) -> None:
-    """The deck is the ruleset's, the counts are, and draws take the top of the stock."""
+    """
+    The deck is the ruleset's, the counts are, and draws take the top of the stock.
+
+    Raises Failed if the deal breaks a rule, Unanswered if nothing was dealt.
+    """
     cursor.seq = 0
     ruleset = _ruleset(log)
     if ruleset is not None:
@@ -44,7 +48,11 @@ def check_deal(log: Log, cursor: Cursor) -> None:
 
 
 def check_custody(log: Log, cursor: Cursor) -> None:
-    """Check that each card is always in one zone, and that seats play only cards they hold."""
+    """
+    Check that each card is always in one zone, and that seats play only cards they hold.
+
+    Raises Failed if a card is not where the log has it, Unanswered if nothing was dealt.
+    """
     if _deal_of(log) is None:
         raise not_applicable("nothing was dealt")
     zones = None
@@ -69,7 +77,11 @@ def followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
 
 
 def positions_met(log: Log, seat: int) -> frozenset[int]:
-    """Return the deck positions of the cards that were dealt to, drawn or turned by a seat."""
+    """
+    Return the deck positions of the cards that were dealt to, drawn or turned by a seat.
+
+    Raises Failed if a card is not where the log has it.
+    """
     zones = None
     try:
         for step in followed(log, Cursor()):
@@ -132,7 +144,12 @@ def _special(ruleset: Ruleset, code: str) -> bool:
 
 
 def check_hidden(log: Log, cursor: Cursor) -> None:
-    """Check that every blind card that stayed hidden really did not fit the pile."""
+    """
+    Check that every blind card that stayed hidden really did not fit the pile.
+
+    Raises Failed if the log does not begin with `game_created`, Unanswered without hidden blind
+    cards or a deck that fits the game.
+    """
     kept = [
         seq
         for seq, event in enumerate(log.events)

@@ -146,7 +146,7 @@ def _gravity(status: int) -> int:
 
 
 def contents(path: Path) -> bytes:
-    """Return the bytes of a file; NotABundle for a folder, and for more than are read."""
+    """Return the bytes of a file; raises NotABundle for a folder or a file that is too large."""
     if path.is_dir():
         raise NotABundle(f"{path} is a folder: name the file in it")
     with path.open("rb") as file:

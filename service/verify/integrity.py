@@ -21,7 +21,11 @@ def check_bytes(log: Log, cursor: Cursor) -> None:
 
 
 def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
-    """Seq without gaps, each `prev` the head before, times that never go back."""
+    """
+    Seq without gaps, each `prev` the head before, times that never go back.
+
+    Raises Failed if the manifest names another end than the log has.
+    """
     cursor.seq = 0
     if bundle.game not in (None, log.game):
         cursor.note(0, f"the manifest is of game {bundle.game}")
@@ -86,7 +90,11 @@ _SEAT_FIELDS: Final = ("seat", "taker", "turn", "cleared_by", "dealer", "shithea
 
 
 def check_order(log: Log, cursor: Cursor) -> None:
-    """Set-up in the order of sections 2 and 3; whole moves; nothing after the seal."""
+    """
+    Set-up in the order of sections 2 and 3; whole moves; nothing after the seal.
+
+    Raises Failed at the first event that is not part of a move.
+    """
     cursor.seq = 0
     _check_seats(log, cursor)
     moves, fault = log.grouped

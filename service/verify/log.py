@@ -88,7 +88,11 @@ class Log:
 
     @cached_property
     def created(self) -> Mapping[str, Any]:
-        """Return the data of `game_created`."""
+        """
+        Return the data of `game_created`.
+
+        Raises Failed if the log does not begin with it.
+        """
         if not self.events or self.events[0]["type"] != "game_created":
             raise Failed(0, "the log does not begin with game_created")
         data: Mapping[str, Any] = self.events[0]["data"]
@@ -154,7 +158,11 @@ class Log:
 
     @cached_property
     def revealed(self) -> tuple[bytes | None, ...]:
-        """Return for each seat the entropy that it revealed."""
+        """
+        Return for each seat the entropy that it revealed.
+
+        Raises Failed for a seat that the game does not have.
+        """
         values: list[bytes | None] = [None] * self.seats
         for seq, event in enumerate(self.events):
             if event["type"] == "entropy_revealed":

@@ -101,6 +101,8 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
     bundle brings along is held against the log and proves nothing for it. The history is
     contradicted only by a note that a key from outside signed: a damaged one, or one of
     an unknown key, proves nothing.
+
+    Raises Unanswered without a receipt or a server key from outside.
     """
     cursor.seq = None
     bundled = _readable(notes.bundled, notes.files, trust.keys, cursor, claimed=True)

@@ -27,6 +27,8 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
 
     Files without a seal behind them get the remark "unproven": refused attempts of a game of
     version 1 or of an unsealed game, and all files under `dispute/`.
+
+    Raises Unanswered if the game is not sealed.
     """
     cursor.seq = log.end
     remarks = tuple(_unproven(log, bundle))

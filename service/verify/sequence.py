@@ -24,6 +24,8 @@ def check_sequence(
     One log alone is asked only what needs no other. Return in words what a reader should
     know: aborted attempts, other rules or seats than before, new keys and whether the ones
     before signed for them, and whether the table's first games are among those given.
+
+    Raises Unanswered without another log of the table, or if logs are missing between them.
     """
     cursor.seq = 0
     distinct = _distinct(log, [other for other in others if other.begins])

@@ -62,7 +62,11 @@ Opening = Mapping[str, Any]
 
 
 def check_commitments(log: Log, cursor: Cursor) -> None:
-    """S and every revealed R match what was committed; the ruleset matches its hash."""
+    """
+    S and every revealed R match what was committed; the ruleset matches its hash.
+
+    Raises Failed if the seed does not match its commitment, Unanswered before the seal.
+    """
     cursor.seq = 0
     created = log.created
     if ruleset_hash(created["ruleset"]).hex() != created["ruleset_hash"]:
@@ -85,7 +89,12 @@ def check_commitments(log: Log, cursor: Cursor) -> None:
 
 
 def check_shuffle(log: Log, cursor: Cursor) -> None:
-    """The deck follows from S, R and the rules; every commitment equal; the dealer right."""
+    """
+    The deck follows from S, R and the rules; every commitment equal; the dealer right.
+
+    Raises Failed if the deck is not the committed one, Unanswered before the seal or without a
+    deck.
+    """
     cursor.seq = 0
     at = {event["type"]: seq for seq, event in enumerate(log.events)}
     if log.commitments is not None and len(log.commitments) != len(log.codes):
@@ -128,6 +137,8 @@ def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
     Every opening matches its commitment and, once it is known, the deck.
 
     `shown` are openings from outside the log, as a seat's bundle brings them.
+
+    Raises Unanswered if no card was opened.
     """
     found = False
     for seq, opening in _openings(log, shown):

@@ -28,6 +28,8 @@ def check_signatures(
     `given` are keys of seats that came from outside: they must be the pinned ones, or
     have named these as their followers by one of the `changes`. Return in words which seats
     gave up or left without a signature that shows it.
+
+    Raises Unanswered if no seat has a key.
     """
     cursor.seq = 0
     keys = pinned_keys(log)

@@ -77,7 +77,11 @@ def as_far_as_public(
 
 
 def check_throw(game: Game, event: Event, seq: int) -> None:
-    """The public part of a throw (R): one rank that may be thrown, and as many drawn."""
+    """
+    The public part of a throw (R): one rank that may be thrown, and as many drawn.
+
+    Raises Failed for a throw that the rules do not allow.
+    """
     if not isinstance(event, CardsThrown):
         raise Failed(seq, "not a throw")
     rule = game.ruleset.cite("deal.throws")

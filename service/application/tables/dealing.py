@@ -60,7 +60,11 @@ class DealtHand:
         )
 
     def added_to(self, commit: Commit, table: TableRecord, keyring: Keys) -> Commit:
-        """Return the commit with the hand's stream, sealed seed and outbox rows added."""
+        """
+        Return the commit with the hand's stream, sealed seed and outbox rows added.
+
+        Raises ValueError if the record has no seed.
+        """
         record, seed = self.record, self.record.seed
         if seed is None:
             raise ValueError("a new hand has its seed")
@@ -119,7 +123,11 @@ def new_hand(
 
 
 def deal_when_ready(record: GameRecord, *, at: str) -> tuple[GameRecord, tuple[bytes, ...]]:
-    """Return the record after the deal, and its lines, if all entropy is in; else unchanged."""
+    """
+    Return the record after the deal, and its lines, if all entropy is in; else unchanged.
+
+    Raises ValueError if the record has no seed.
+    """
     waiting = (EntropyState.WAITING, EntropyState.COMMITTED)
     if any(seat.entropy in waiting for seat in record.game.seats):
         return record, ()
