@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flask import Blueprint, Flask, Response
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service.api import http, limits, observability, openapi, pages, problems
+from service.api import docs, http, limits, observability, openapi, pages, problems
 from service.api.audit import audit
 from service.api.context import Context, install, services
 from service.api.disputes import disputes
@@ -130,7 +130,9 @@ def create_app(
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     app.register_blueprint(health)
-    openapi.register(app, api)
+    document = openapi.Document(api)
+    openapi.register(app, document)
+    docs.register(app, document)
     pages.register(app)
     return app
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document, and the HTML pages made from it."""
+"""The OpenAPI document, made from the schemas and the recorded examples."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from werkzeug.routing import BaseConverter
 
 from schemas.strict_fields import GIVEN_NAME, OneOf
 from schemas.tables import BotSeatSchema, SeatRequestField
-from service.api.examples import add_examples, recorded
+from service.api.examples import add_examples
 from service.api.http import JSON, revalidated
-from service.api.pages import html_page
 from service.api.problems import PROBLEMS
-from service.application.errors import not_found
 
 VERSION = "1.0.0"
 DESCRIPTION = (
@@ -195,36 +193,15 @@ def refusals(call: Json) -> list[str]:
     return [code for codes in listed for code in codes.split(", ") if code in PROBLEMS]
 
 
-def json_text(value: Any) -> str:
-    """Return a value as indented JSON."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-
-
-def register(app: Flask, api: Api) -> None:
+def register(app: Flask, document: Document) -> None:
     """Serve the document of an application whose operations are all registered."""
-    document = Document(api)
-    docs = Blueprint("docs", __name__, template_folder="templates")
+    served = Blueprint("openapi", __name__)
 
-    @docs.get("/v1/openapi.json")
+    @served.get("/v1/openapi.json")
     def openapi() -> Response:
         return revalidated(Response(document.text, content_type=JSON))
 
-    @docs.get("/docs")
-    def page() -> Response:
-        return html_page("docs.html", document=document.value, problems=PROBLEMS)
-
-    @docs.get("/problems/<code>")
-    def problem_page(code: str) -> Response:
-        if code not in PROBLEMS:
-            raise not_found("problem type")
-        kind = PROBLEMS[code]
-        calls = document.operations_refusing(code)
-        example = recorded()["problems"][code]
-        return html_page("problem.html", code=code, kind=kind, example=example, calls=calls)
-
-    app.add_template_filter(refusals)
-    app.add_template_filter(json_text)
-    app.register_blueprint(docs)
+    app.register_blueprint(served)
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS

@@ -105,6 +105,7 @@ ANYWHERE = {
     "seq": "1",
     "card": "Th",
     "code": "malformed",
+    "program": "client.py",
     "package": "verify",
     "file": "integrity.py",
     "level": "0",

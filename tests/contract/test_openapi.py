@@ -184,8 +184,22 @@ def test_the_page_is_made_from_the_document_and_loads_nothing(world: World) -> N
     for path in world.get("/v1/openapi.json").json["paths"]:
         assert path in page.text
     assert "<script" not in page.text
-    assert "http://" not in page.text
-    assert "https://" not in page.text
+    assert re.findall(r'(?:src|href)="(?:https?:)?//', page.text) == []
+
+
+def test_the_page_shows_bodies_and_links_every_schema(world: World) -> None:
+    page = world.get("/docs").text
+    schemas = world.get("/v1/openapi.json").json["components"]["schemas"]
+    linked = set(re.findall(r'href="#schema-(\w+)"', page))
+    assert linked <= schemas.keys()
+    shown = set(re.findall(r'id="schema-(\w+)"', page))
+    assert shown == schemas.keys()
+    move = page.partition('id="games.move"')[2].partition("</section>")[0]
+    for schema in ("Move", "PlayMove", "Moved", "GameView", "Event"):
+        assert f'href="#schema-{schema}"' in move, schema
+    assert "a signed note of the new head" in move, "the fields of the answer"
+    assert move.count("<summary>Example</summary>") == 2
+    assert "$ref" not in page
 
 
 def test_real_answers_fit_the_document(world: World) -> None:

@@ -1,0 +1,164 @@
+"""HTML pages about the interface: all calls, each problem type, and how to write a client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+from flask import Blueprint, Flask, Response, request
+
+from service.api.examples import recorded
+from service.api.http import PLAIN, revalidated
+from service.api.openapi import Document, refusals
+from service.api.pages import html_page
+from service.api.problems import PROBLEMS
+from service.application.errors import not_found
+
+Json = dict[str, Any]
+
+LANGUAGES = {"client.py": "Python", "client.mjs": "JavaScript"}
+"""The files of the client that the guide shows; each is also served as it is."""
+
+_STEP = re.compile(r"^(?:#|//) == (\w+): (.*)\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A step of the guide: what it does, the calls it makes, and its code by language."""
+
+    name: str
+    title: str
+    text: str
+    calls: tuple[str, ...]
+    code: tuple[tuple[str, str], ...]
+
+
+@cache
+def client_source(name: str) -> str:
+    """Return the source of the guide's client in one language."""
+    # The guide's Python is no module of the service: its name in the package ends in .txt.
+    stored = f"{name}.txt" if name.endswith(".py") else name
+    return (files(__package__) / "guide" / stored).read_text("utf-8")
+
+
+@cache
+def guide() -> tuple[Step, ...]:
+    """Return the steps of the guide, in order."""
+    parts = {name: _STEP.split(client_source(name)) for name in LANGUAGES}
+    code: dict[str, list[tuple[str, str]]] = {}
+    titles: dict[str, str] = {}
+    for name, (_, *rest) in parts.items():
+        for step, title, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+            titles[step] = title
+            code.setdefault(step, []).append((LANGUAGES[name], text.strip("\n")))
+    return tuple(
+        Step(
+            name=step,
+            title=titles[step],
+            text=_TEXTS[step],
+            calls=_CALLS[step],
+            code=tuple(shown),
+        )
+        for step, shown in code.items()
+    )
+
+
+def example_of(content: Json, document: Json) -> Any:
+    """Return the example of a media type object, None without one."""
+    if "example" in content:
+        return content["example"]
+    found = content.get("examples", {}).get("recorded")
+    if found is None:
+        return None
+    return document["components"]["examples"][found["$ref"].rpartition("/")[2]]["value"]
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def register(app: Flask, document: Document) -> None:
+    """Serve the pages."""
+    docs = Blueprint("docs", __name__, template_folder="templates")
+
+    @docs.get("/docs")
+    def page() -> Response:
+        return html_page("docs.html", document=document.value, problems=PROBLEMS)
+
+    @docs.get("/docs/client")
+    def client() -> Response:
+        address = request.host_url.rstrip("/")
+        return html_page("client_guide.html", steps=guide(), address=address)
+
+    @docs.get("/docs/<program>")
+    def client_file(program: str) -> Response:
+        if program not in LANGUAGES:
+            raise not_found("page")
+        return revalidated(Response(client_source(program), content_type=f"{PLAIN}; charset=utf-8"))
+
+    @docs.get("/problems/<code>")
+    def problem_page(code: str) -> Response:
+        if code not in PROBLEMS:
+            raise not_found("problem type")
+        kind = PROBLEMS[code]
+        calls = document.operations_refusing(code)
+        example = recorded()["problems"][code]
+        return html_page("problem.html", code=code, kind=kind, example=example, calls=calls)
+
+    app.add_template_filter(refusals)
+    app.add_template_filter(json_text)
+    app.add_template_filter(example_of)
+    app.register_blueprint(docs)
+
+
+_TEXTS: Mapping[str, str] = {
+    "call": (
+        "Every call is JSON over HTTP. A refused request is answered with a problem (RFC 9457), "
+        "whose `type` is the address of a page and whose `detail` names the reason."
+    ),
+    "register": (
+        "A player has a name, a token and a recovery code. The token is sent with every further "
+        "request; nobody can read it again later."
+    ),
+    "table": (
+        "A table has a ruleset and seats. The hand is dealt as soon as all seats are taken. With "
+        "`entropy` this client adds 32 random bytes to the shuffle, so the server alone cannot "
+        "choose the deck."
+    ),
+    "stream": (
+        "The public log of a game is a stream of server-sent events: `id` is the seq of an event,"
+        " `event` its type, `data` its stored bytes. It begins with any event, ends after the "
+        "seal, and contains no hidden card."
+    ),
+    "play": (
+        "The view of a seat has its own cards and, in `moves`, its legal moves, ready to be "
+        "posted. `If-Match` refuses a move if another seat acted in between. The answer contains "
+        "a receipt, the server's signature of the game so far."
+    ),
+    "replay": (
+        "After the seal all cards are public. Each frame has an event, a caption and the view "
+        "after it."
+    ),
+    "verify": (
+        "The verification needs nothing from the server but the log: the chain of hashes, the "
+        "receipts, the commitment to the seed, the shuffle derived again, and the commitment to "
+        "each card. The format is SHX/1, specified in `ops/spec/shx-1.md` of the source code. The"
+        " rules of the game are checked by `POST /v1/verify` of this or any other server, or by "
+        "`shithead verify` offline."
+    ),
+}
+_CALLS: Mapping[str, tuple[str, ...]] = {
+    "call": (),
+    "register": ("players.register",),
+    "table": ("tables.open_table", "games.entropy"),
+    "stream": ("stream.follow",),
+    "play": ("games.game", "games.move"),
+    "replay": ("replay.frames",),
+    "verify": ("events.list_events", "evidence.verify"),
+}

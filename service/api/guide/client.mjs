@@ -1,0 +1,176 @@
+// A Shithead client in an afternoon: Node 20 with nothing installed.
+
+import { createHash, createHmac, createPublicKey, randomBytes, verify } from "node:crypto";
+
+// == call: One function for every call
+const SERVICE = process.argv[2] ?? "http://127.0.0.1:8000";
+let token = null;
+
+/** Return the answer to a request; throws the problem where the service refuses it. */
+async function call(method, path, body, headers = {}) {
+  const sent = { "Content-Type": "application/json", ...headers };
+  if (token) sent.Authorization = `Bearer ${token}`;
+  const answer = await fetch(SERVICE + path, {
+    method,
+    headers: sent,
+    body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+  });
+  if (!answer.ok) throw Object.assign(new Error(path), { problem: await answer.json() });
+  return answer;
+}
+
+const ask = async (...request) => (await call(...request)).json();
+
+// == register: Register a player
+const player = await ask("POST", "/v1/players", { name: "Ada" });
+token = player.token; // shown once, like player.recovery: store both
+console.log("registered as", player.id);
+
+// == table: Open a table
+const table = await ask("POST", "/v1/tables", {
+  ruleset: "shithead",
+  seats: ["me", { bot: "greedy" }, { bot: "lowest" }],
+  entropy: "value", // this client adds to the shuffle
+  turn_limit: 200, // a hand of bots could be long
+});
+const GAME = `/v1/games/${table.game}`;
+await ask("POST", `${GAME}/entropy`, { value: randomBytes(32).toString("hex") });
+console.log("playing", table.game);
+
+// == stream: Follow the game
+/** Yield each event of the game, as it happens, until the seal. */
+async function* follow(after = 0) {
+  const answer = await call("GET", `${GAME}/stream?after=${after}`, undefined, {
+    Accept: "text/event-stream",
+  });
+  let text = "";
+  for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const blocks = text.split("\n\n");
+    text = blocks.pop(); // begun, not ended
+    for (const block of blocks) {
+      const lines = block.split("\n").map((line) => line.split(/: (.*)/s));
+      const { event, data } = Object.fromEntries(lines);
+      if (event === "end") return;
+      if (data) yield JSON.parse(data); // other blocks are comments
+    }
+  }
+}
+
+// == play: Play
+/** Return the move to make: the lowest play, with twos and tens kept for later. */
+function choose(moves) {
+  const wanted = ["swap", "pass", "pick_up", "play_blind", "play", "ready"]; // the best comes last
+  const ranks = "T2AKQJ9876543";
+  const worth = ({ type, cards = [" "] }) =>
+    100 * wanted.indexOf(type) + 5 * ranks.indexOf(cards[0][0]) + cards.length;
+  return moves.reduce((best, move) => (worth(move) > worth(best) ? move : best));
+}
+
+const receipts = [];
+for await (const event of follow()) {
+  console.log(event.seq, event.type, event.by);
+  const view = await ask("GET", GAME);
+  if (event.seq + 1 < view.version || view.moves.length === 0) continue; // past, or not our turn
+  try {
+    const seen = { "If-Match": `"v${view.version}"` };
+    const done = await ask("POST", `${GAME}/moves`, choose(view.moves), seen);
+    receipts.push(done.receipt);
+  } catch (error) {
+    if (![409, 412].includes(error.problem?.status)) throw error; // the game went on: look again
+  }
+}
+console.log("result", (await ask("GET", GAME)).result);
+
+// == replay: Look at the hand again
+const replay = await ask("GET", `${GAME}/replay?as=all`);
+for (const frame of replay.items.slice(-3)) console.log(frame.seq, frame.caption);
+
+// == verify: Verify it
+const hex = (text) => Buffer.from(text, "hex");
+const big = (size, number) => hex(BigInt(number).toString(16).padStart(2 * size, "0"));
+const sha256 = (data) => createHash("sha256").update(data).digest();
+
+/** Return the parts of a hash, each after its length (SHX/1, section 1). */
+const enc = (parts) =>
+  Buffer.concat(parts.map(Buffer.from).flatMap((part) => [big(4, part.length), part]));
+const th = (tag, ...parts) => sha256(enc([tag, ...parts]));
+const tm = (key, tag, ...parts) => createHmac("sha256", key).update(enc([tag, ...parts])).digest();
+
+/** Yield 32-bit words from a key (SHX/1, section 3). */
+function* words(key) {
+  for (let number = 0; ; number++) {
+    const block = tm(key, "shx/1/stream", big(8, number));
+    for (let at = 0; at < 32; at += 4) yield block.readUInt32BE(at);
+  }
+}
+
+/** Return a number below n, each equally likely. */
+function uniform(n, stream) {
+  const limit = 2 ** 32 - (2 ** 32 % n);
+  for (;;) {
+    const word = stream.next().value;
+    if (word < limit) return word % n;
+  }
+}
+
+function must(holds, otherwise) {
+  if (!holds) throw new Error(otherwise);
+}
+
+const ndjson = { Accept: "application/x-ndjson" };
+const log = await (await call("GET", `${GAME}/events`, undefined, ndjson)).text();
+const lines = log.trimEnd().split("\n");
+const events = lines.map((line) => JSON.parse(line));
+const game = hex(table.game.replaceAll("-", ""));
+
+const heads = [th("shx/1/genesis", game)]; // the chain: each event names the head before it
+for (const [seq, line] of lines.entries()) {
+  must(events[seq].prev === heads[seq].toString("hex"), `the chain breaks at ${seq}`);
+  heads.push(sha256("\0" + line));
+}
+
+const { items: keys } = await ask("GET", "/v1/keys"); // better: stored before the game
+const der = Buffer.concat([hex("302a300506032b6570032100"), Buffer.from(keys[0].public, "base64")]);
+const serverKey = createPublicKey({ key: der, format: "der", type: "spki" });
+for (const receipt of receipts) {
+  // What the server signed while we played is in this log, and it did sign it.
+  const [body, note] = receipt.split("\n\n");
+  const [, version, head] = body.split("\n");
+  must(heads[version].toString("base64") === head, `another history at version ${version}`);
+  const signature = Buffer.from(note.trim().split(" ")[2], "base64").subarray(4);
+  must(verify(null, body + "\n", serverKey, signature), "not signed by the server");
+}
+
+const { data: created } = events[0];
+const { data: seal } = events.at(-1);
+const seed = hex(seal.seed); // the seed is the one that was committed to
+must(th("shx/1/server-seed", game, seed).toString("hex") === created.commit, "another seed");
+
+const entropy = created.seats.map(() => "");
+for (const { type, data } of events) {
+  if (type === "entropy_revealed") entropy[data.seat] = hex(data.value);
+}
+const { decks, jokers, partial } = created.deck;
+must(decks === 1 && jokers === 0 && partial.length === 0, "not the deck of `shithead`");
+const deck = [..."cdhs"].flatMap((suit) => [..."23456789TJQKA"].map((rank) => rank + suit));
+const bound = th("shx/1/transcript", game, heads[1], JSON.stringify(deck), ...entropy);
+const stream = words(tm(seed, "shx/1/deck", bound));
+for (let last = deck.length - 1; last > 0; last--) {
+  const other = uniform(last + 1, stream);
+  [deck[last], deck[other]] = [deck[other], deck[last]];
+}
+must(deck.join() === seal.deck.join(), "the deck is not the one that follows from the seed");
+
+const salts = tm(seed, "shx/1/salt", bound);
+const { cards } = events.find((event) => event.type === "deck_committed").data;
+for (const [place, card] of deck.entries()) {
+  const salt = tm(salts, "shx/1/card-salt", big(2, place)); // each card was committed to
+  const commitment = th("shx/1/card", game, big(2, place), card, salt);
+  must(commitment.toString("hex") === cards[place], `another card at ${place}`);
+}
+
+const kind = { "Content-Type": "application/x-ndjson" }; // the rules: any server can check them
+const audit = await ask("POST", "/v1/verify", log, kind);
+must(audit.result === "pass", audit.wording);
+console.log(events.length, "events,", receipts.length, "receipts:", audit.wording);
