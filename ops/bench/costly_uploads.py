@@ -1,27 +1,31 @@
 """
 The cost of the most expensive uploads to `/v1/verify`, before and after the limits.
 
-    python -m ops.bench.costly_uploads > ops/bench/results/costly-uploads.md
+    python -m ops.bench.costly_uploads --before CHECKOUT > ops/bench/results/costly-uploads.md
 
 The upload is a sealed log of a ruleset of one's own (38 decks, hands of 900 cards, runs,
-`must_play`), in which the seats pass again and again although they could play. *Before* is the
-checks with all alternatives listed for each refused pass. Takes half a minute.
+`must_play`), in which the seats pass again and again although they could play. The same files are
+verified by `shithead verify` of the checkout CHECKOUT, in which its `ops/test` has run once, and
+of this one. Takes two minutes.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from pathlib import Path
 from unittest import mock
 
 import orjson
 
-from service.application.games.uploads import Upload, answer, request_of
+from service.application.games.uploads import Upload, request_of
 from service.bootstrap import compose
-from service.domain.commands import Command, Play
-from service.domain.game import Game
-from service.domain.legal import legal_moves
 from service.fork_server import Killable, OutOfTime
+from service.shx.event_shapes import LATEST
 from tests.honest_games import FewTrials
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -29,6 +33,7 @@ from tests.memory.public_log import MemoryLog
 from tests.tamper import Forgery
 from tests.worlds.fake_world import KEYS, SetWorld, lines_of, open_game, person, post
 
+ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {
     "deck": {"count": "fixed", "decks": 38, "partial": [], "jokers": 0},
     "players": {"min": 2, "max": 2},
@@ -36,12 +41,12 @@ CHANGES = {
     "turn": {"runs": True, "obligation": "must_play"},
     "refill": {"size": 3},
 }
-PASSES = (0, 5, 10)
+PASSES = (0, 5, 10, 15)
 MANY = 6000
 BUDGET = 1
 
 
-def costly_log(passes: int) -> bytes:
+def costly_log(passes: int, *, version: int = LATEST) -> bytes:
     """Return a log of 152 kB and 245 bytes for each pass of a seat that could play."""
     store, world = MemoryStore(), SetWorld(4)
     services = compose(
@@ -52,6 +57,7 @@ def costly_log(passes: int) -> bytes:
         origin="bench.example",
         world=world,
         trials=FewTrials(),
+        record_version=version,
     )
     ada, bob = person(services, "Ada"), person(services, "Bob")
     with mock.patch.object(FewTrials, "refusal", return_value=None):
@@ -77,36 +83,19 @@ def costly_log(passes: int) -> bytes:
     return b"\n".join(log.lines()) + b"\n"
 
 
-def seconds_of(act: Callable[[], object]) -> float:
-    """Return how much CPU time something takes."""
-    began = time.process_time()
-    act()
-    return time.process_time() - began
-
-
-def verified(raw: bytes) -> Callable[[], object]:
-    """Return what verifies a log in this process."""
-    return lambda: answer(request_of(Upload(data=raw)))
-
-
-def every_alternative(game: Game, command: Command) -> str:
-    """Return what was said for each refused pass: the first of all moves, each time anew."""
-    plays = [move for move in legal_moves(game, command.seat) if isinstance(move, Play)]
-    return f"; seat {command.seat} could have played {plays[0].cards[0]}"
-
-
-def as_before(raw: bytes) -> Callable[[], object]:
-    """Return what verifies a log as it was verified before there was a limit."""
-
-    def act() -> None:
-        with mock.patch("service.verify.legality._Judge._instead", _instead_each_time):
-            verified(raw)()
-
-    return act
-
-
-def _instead_each_time(_judge: object, game: Game, command: Command) -> str:
-    return every_alternative(game, command)
+def seconds_of_verify(python: Path | str, root: Path, log: Path) -> float:
+    """Return the CPU seconds of `shithead verify` of the checkout `root`, its start included."""
+    earlier = os.times()
+    done = subprocess.run(
+        [python, "-m", "service.cli", "verify", log],
+        cwd=root,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    now = os.times()
+    if done.returncode not in (0, 1):  # passed, or failed: both are a report
+        raise RuntimeError(f"{root}: exit status {done.returncode}")
+    return now.children_user + now.children_system - earlier.children_user - earlier.children_system
 
 
 def stopped_after(raw: bytes) -> tuple[float, float]:
@@ -124,13 +113,25 @@ def stopped_after(raw: bytes) -> tuple[float, float]:
 
 def main() -> None:
     """Measure, and print the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--before", required=True, type=Path, metavar="CHECKOUT")
+    before_root = parser.parse_args().before.resolve()
+    commit = subprocess.check_output(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=before_root, text=True
+    ).strip()
     print("# What an upload to be verified costs\n")
-    print("Made by `python -m ops.bench.costly_uploads` on two cores shared with other work.\n")
-    print("| passes | bytes | CPU before | CPU now |\n| --- | --- | --- | --- |")
-    for passes in PASSES:
-        raw = costly_log(passes)
-        before, now = seconds_of(as_before(raw)), seconds_of(verified(raw))
-        print(f"| {passes} | {len(raw)} | {before:.2f} s | {now:.2f} s |", flush=True)
+    print("Made by `python -m ops.bench.costly_uploads --before CHECKOUT` on two cores shared with")
+    print("other work: CPU seconds of `shithead verify` for the same file, by a checkout of")
+    print(f"{commit} and by this one. The first line is the start of the program.\n")
+    print(f"| passes | bytes | {commit} | now |\n| --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "costly.jsonl"
+        for passes in PASSES:
+            log.write_bytes(costly_log(passes, version=1))
+            before = seconds_of_verify(before_root / ".venv/bin/python", before_root, log)
+            now = seconds_of_verify(sys.executable, ROOT, log)
+            size = log.stat().st_size
+            print(f"| {passes} | {size} | {before:.2f} s | {now:.2f} s |", flush=True)
     raw = costly_log(MANY)
     cold, warm = stopped_after(raw)
     print(f"\nA log of {len(raw)} bytes with {MANY} such passes, which takes longer than that, is")

@@ -1,18 +1,24 @@
+#!/usr/bin/env python3
 """
-Delay of bots during ruleset trials: in one shared queue, and in separate queues.
+Delay of bots during ruleset trials: python -m ops.bench.piled_trials > figures.json
 
-    python -m ops.bench.piled_trials > ops/bench/results/piled-trials.md
-
-Twelve players each send a ruleset of their own at the same moment. *Before* puts twelve trials into
-the queue of the bots, as the API did. Two workers; takes less than a minute.
+Twelve players each send a ruleset of their own at the same moment, to a service with two workers;
+a table of bots is opened right after. Takes less than a minute. `--page BEFORE.json NOW.json`
+prints the page that compares two of these files. The figures of before come from this file in a
+checkout of that commit: it imports only helpers of the tests that both checkouts have.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import datetime
@@ -21,33 +27,19 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import redis
-from rq import Queue
-from rq.serializers import JSONSerializer
-
-from service.job_queue import HANDS, QUEUE, TRIALS_QUEUE, TRY_RULESET
-from service.rulesets.catalogue import catalogue
-from service.rulesets.custom import custom_definition
-from service.store.migrate import migrate
 from tests import servers
 from tests.client import Answer, Client, register
 from tests.running import running
 
 POSTS = 12
+QUIET, LOOKED = 3.0, 30.0  # seconds for which a table of bots is watched
+
+Figures = dict[str, Any]
 
 
 def changes(number: int) -> dict[str, Any]:
     """Return what makes a ruleset of its own that takes as long to try as any."""
     return {"refill": {"size": 4 + number}, "players": {"min": 4, "max": 4}}
-
-
-def in_the_queue_of_bots(redis_url: str) -> None:
-    """Ask for trials as they were asked for before."""
-    client = redis.Redis.from_url(redis_url)
-    queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
-    for number in range(POSTS):
-        tree = custom_definition(catalogue()["leeds"], "Own", changes(number)).tree
-        queue.enqueue(TRY_RULESET, tree, HANDS, job_timeout=25, result_ttl=0, ttl=25)
 
 
 def posted(players: list[Client]) -> list[tuple[Answer, float]]:
@@ -64,10 +56,9 @@ def posted(players: list[Client]) -> list[tuple[Answer, float]]:
         return list(pool.map(post, enumerate(players)))
 
 
-def longest_wait(port: int, attack: Callable[[], object], *, looked: float) -> float:
+def longest_wait(port: int, *, looked: float) -> float:
     """Return for how long at most a table of bots stood still, of the seconds `looked`."""
     host = register(port, "Ada")
-    attack()
     seats = [{"bot": name} for name in ("lowest", "greedy", "random")]
     game = host.post("/v1/tables", {"ruleset": "leeds", "seats": seats})["game"]
     time.sleep(looked)
@@ -78,43 +69,69 @@ def longest_wait(port: int, attack: Callable[[], object], *, looked: float) -> f
     return max(b - a for a, b in pairwise(ends))
 
 
-def main() -> None:
-    """Measure, and print the page."""
+def measured() -> Figures:
+    """Return the figures of the checkout that this is run in."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="shb-")))
         database = stack.enter_context(servers.postgres(folder / "p"))
         redis_url = stack.enter_context(servers.valkey(folder / "v"))
         url = database.create()
-        migrate(url)
+        migrate = [sys.executable, "-m", "service.cli", "migrate", "--database-url", url]
+        subprocess.run(migrate, check=True, stdout=subprocess.DEVNULL)
         logs = folder / "logs"
         logs.mkdir()
         service = stack.enter_context(running(url, redis_url, logs, workers=2))
-        quiet = longest_wait(service.port, lambda: None, looked=3)
+        quiet = longest_wait(service.port, looked=QUIET)
         players = [register(service.port, f"Player {n}") for n in range(POSTS)]
-        with ThreadPoolExecutor(1) as pool:
-            sent = pool.submit(posted, players)
-            now = longest_wait(service.port, lambda: None, looked=10)
-            answers = sent.result()
-        before = longest_wait(service.port, lambda: in_the_queue_of_bots(redis_url), looked=27)
-        left = redis.Redis.from_url(redis_url).llen(f"rq:queue:{TRIALS_QUEUE}")
-    tell(quiet, before, now, answers, int(left))
-
-
-def tell(
-    quiet: float, before: float, now: float, answers: list[tuple[Answer, float]], left: int
-) -> None:
-    """Print the page."""
-    statuses = Counter(answer.status for answer, _ in answers)
+        answers: list[tuple[Answer, float]] = []
+        sending = threading.Thread(target=lambda: answers.extend(posted(players)))
+        sending.start()
+        time.sleep(0.5)  # by now all have been sent
+        attacked = longest_wait(service.port, looked=LOOKED)
+        sending.join()
+    statuses = Counter(str(answer.status) for answer, _ in answers)
     refused = [took for answer, took in answers if answer.status == 503 and took < 20]
-    print("# Bots beside trials of rulesets\n")
-    print("Made by `python -m ops.bench.piled_trials` on two cores shared with other work.\n")
-    print("| a table of bots stood still for at most | |\n| --- | --- |")
-    print(f"| nothing else going on | {quiet:.2f} s |")
-    print(f"| {POSTS} trials in the queue of the bots, as before | {before:.2f} s |")
-    print(f"| {POSTS} rulesets posted, trials in a queue of their own | {now:.2f} s |\n")
-    result = ", ".join(f"{count} times {status}" for status, count in sorted(statuses.items()))
-    print(f"The {POSTS} posts were answered {result}; those refused at once after at most")
-    print(f"{max(refused, default=0):.2f} s. Trials left in their queue at the end: {left}.")
+    return {
+        "quiet": quiet,
+        "attacked": attacked,
+        "answers": dict(sorted(statuses.items())),
+        "refused at once": max(refused, default=None),
+    }
+
+
+def page(before: Figures, now: Figures) -> Iterator[str]:
+    """Return the lines of the page that compares two sets of figures."""
+    yield from (
+        "# Bots beside trials of rulesets",
+        "",
+        "Made by `python -m ops.bench.piled_trials`, before (commit 1fb86fa) and now, on two cores",
+        f"shared with other work. {POSTS} players each post a ruleset of their own at one moment.",
+        "",
+        "| | before | now |",
+        "| --- | --- | --- |",
+    )
+    for name, key in (("nothing else going on", "quiet"), ("beside the posts", "attacked")):
+        pauses = f"{before[key]:.2f} s | {now[key]:.2f} s"
+        yield f"| longest pause of a table of bots, {name} | {pauses} |"
+    yield f"| answers to the posts | {_answers(before)} | {_answers(now)} |"
+    slowest = [f"{t:.2f} s" if (t := one["refused at once"]) else "–" for one in (before, now)]
+    yield f"| slowest of those refused at once | {slowest[0]} | {slowest[1]} |"
+
+
+def _answers(figures: Figures) -> str:
+    return ", ".join(f"{count} times {status}" for status, count in figures["answers"].items())
+
+
+def main() -> None:
+    """Measure and print figures, or print the page that compares two sets of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", nargs=2, type=Path, metavar="FILE")
+    asked = parser.parse_args()
+    if asked.page:
+        before, now = (json.loads(path.read_text()) for path in asked.page)
+        print("\n".join(page(before, now)))
+        return
+    print(json.dumps(measured(), indent=1))
 
 
 if __name__ == "__main__":
