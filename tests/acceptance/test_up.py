@@ -162,6 +162,14 @@ def test_it_gets_ready_stops_on_ctrl_c_within_ten_seconds_and_leaves_nothing(
         remains.rmdir()
 
 
+def test_without_workers_it_warns_that_bots_do_not_move(start: Callable[..., Up]) -> None:
+    up = start("data", "--workers", "0")
+    up.ready()
+    assert "warning: --workers 0: bots do not move" in up.output
+    assert not any("workers.main worker" in command for command in up.children().values())
+    up.stop()
+
+
 def test_a_second_start_goes_on_with_the_data_of_the_first(start: Callable[..., Up]) -> None:
     first = start()
     first.ready()
