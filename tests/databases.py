@@ -32,7 +32,6 @@ SELECT count(*), sum(xmin::text::bigint) FROM (
     UNION ALL SELECT xmin FROM pg_proc
     UNION ALL SELECT xmin FROM pg_rewrite
     UNION ALL SELECT xmin FROM pg_sequence
-    UNION ALL SELECT xmin FROM pg_trigger
     UNION ALL SELECT xmin FROM pg_type
     UNION ALL SELECT xmin FROM pg_database WHERE datname = current_database()
     UNION ALL SELECT s.xmin FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
@@ -52,11 +51,15 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'r' AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
 """
 
+# Tests disable triggers to write what the record refuses: that is undone, so it is no part of the
+# fingerprint.
 _TRIGGERS = """
-SELECT quote_ident(tgname) FROM pg_trigger
-WHERE tgrelid = %s::regclass AND tgenabled = 'A' AND NOT tgisinternal
+SELECT tgrelid::regclass::text, quote_ident(tgname), tgenabled::text,
+    concat_ws(' ', tgfoid, tgtype, tgattr, tgqual)
+FROM pg_trigger
 """
-"""Those that fire for a replica as well."""
+
+_SWITCHES = {"O": "ENABLE", "D": "DISABLE", "R": "ENABLE REPLICA", "A": "ENABLE ALWAYS"}
 
 _RESTART_SEQUENCES = """
 SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
@@ -83,7 +86,7 @@ class Databases:
     template: str
     _free: list[str] = field(default_factory=list)
     _fingerprints: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _initial: dict[str, bytes] | None = None
+    _initial: _Contents | None = None
 
     def take(self) -> str:
         """Return the address of a database that equals the template, as its owner."""
@@ -93,7 +96,7 @@ class Databases:
         with psycopg.connect(url) as connection:
             self._fingerprints[url] = _fingerprint(connection)
             if self._initial is None:
-                self._initial = {table: _rows(connection, table) for table in _tables(connection)}
+                self._initial = _contents(connection)
         return url
 
     def give_back(self, url: str) -> None:
@@ -113,16 +116,32 @@ class Databases:
         assert self._initial is not None
         try:
             with psycopg.connect(url) as connection:
-                if not _is_left(connection) or _fingerprint(connection) != self._fingerprints[url]:
-                    return False
-                if _number(connection, _SIZE) > _MOST_BYTES:
-                    return False
-                _restore(connection, self._initial)
-                self._fingerprints[url] = _fingerprint(connection)
+                return (
+                    _is_left(connection)
+                    and _fingerprint(connection) == self._fingerprints[url]
+                    and _number(connection, _SIZE) <= _MOST_BYTES
+                    and _restore(connection, self._initial)
+                )
         except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege):
-            # no connections allowed, or an owner who is no superuser
-            return False
-        return True
+            return False  # no connections allowed, or an owner who is no superuser
+
+
+_Triggers = dict[tuple[str, str], tuple[str, str]]
+"""Whether each trigger is enabled, and what it does, by table and name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contents:
+    """The rows of each table and the triggers of a database."""
+
+    rows: dict[str, bytes]
+    triggers: _Triggers
+
+
+def _contents(connection: psycopg.Connection) -> _Contents:
+    tables = [str(row[0]) for row in connection.execute(_USER_TABLES)]
+    rows = {table: _rows(connection, table) for table in tables}
+    return _Contents(rows=rows, triggers=_triggers(connection))
 
 
 def _is_left(connection: psycopg.Connection) -> bool:
@@ -142,23 +161,35 @@ def _fingerprint(connection: psycopg.Connection) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-def _restore(connection: psycopg.Connection, initial: dict[str, bytes]) -> None:
-    """Replace all rows by the initial ones; the triggers that refuse it are off meanwhile."""
+def _restore(connection: psycopg.Connection, initial: _Contents) -> bool:
+    """Replace all rows by the initial ones; return False if there are other triggers."""
+    now = _triggers(connection)
+    if {key: does for key, (_, does) in now.items()} != {
+        key: does for key, (_, does) in initial.triggers.items()
+    }:
+        return False
     connection.execute("SET session_replication_role = replica")
-    for table in _filled(connection, initial):
-        rows = initial[table]
+    for table in _filled(connection, initial.rows):
+        rows = initial.rows[table]
         if _rows(connection, table) == rows:
             continue
-        triggers = [str(row[0]) for row in connection.execute(_TRIGGERS, (table,))]
-        for trigger in triggers:
-            connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}".encode())
+        connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER".encode())
         connection.execute(f"DELETE FROM {table}".encode())
         if rows:
             with connection.cursor().copy(f"COPY {table} FROM STDIN".encode()) as copy:
                 copy.write(rows)
-        for trigger in triggers:
-            connection.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {trigger}".encode())
     connection.execute(_RESTART_SEQUENCES)
+    for (table, name), (state, _) in _triggers(connection).items():
+        wanted = initial.triggers[table, name][0]
+        if state != wanted:
+            switch = f"ALTER TABLE {table} {_SWITCHES[wanted]} TRIGGER {name}"
+            connection.execute(switch.encode())
+    return True
+
+
+def _triggers(connection: psycopg.Connection) -> _Triggers:
+    found = connection.execute(_TRIGGERS)
+    return {(str(row[0]), str(row[1])): (str(row[2]), str(row[3])) for row in found}
 
 
 def _filled(connection: psycopg.Connection, initial: dict[str, bytes]) -> list[str]:
@@ -171,10 +202,6 @@ def _filled(connection: psycopg.Connection, initial: dict[str, bytes]) -> list[s
 def _rows(connection: psycopg.Connection, table: str) -> bytes:
     with connection.cursor().copy(f"COPY {table} TO STDOUT".encode()) as copy:
         return b"".join(copy)
-
-
-def _tables(connection: psycopg.Connection) -> list[str]:
-    return [str(row[0]) for row in connection.execute(_USER_TABLES)]
 
 
 def _number(connection: psycopg.Connection, statement: str) -> int:
