@@ -14,7 +14,7 @@ from uuid import UUID
 
 import click
 
-from service.cli.keys import keys_at_hand, opening
+from service.cli.service_options import keys_at_hand, opening
 
 if TYPE_CHECKING:
     from service.application.operations import Archiving, Operating

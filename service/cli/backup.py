@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from service.cli.keys import (
+from service.cli.service_options import (
     KeysAtHand,
     closed,
+    database_of,
     key_file_of,
     keys_at_hand,
+    of_a_service,
     opening,
     read_keys,
     signer_at_hand,
     write_keys,
 )
-from service.cli.service_options import database_of, of_a_service
 from service.config import variable
 
 if TYPE_CHECKING:

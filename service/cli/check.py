@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from service.cli.keys import closed, keys_at_hand
-from service.cli.service_options import database_of, of_a_service
+from service.cli.service_options import closed, database_of, keys_at_hand, of_a_service
 
 if TYPE_CHECKING:
     from service.backup.check_progress import Progress

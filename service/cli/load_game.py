@@ -24,10 +24,10 @@ from service.shx.chain import decode_event, head
 from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
 from service.shx.refusals import sealed_refusals
 from service.shx.tlog.notes import parse_note
-from service.verify.authorship import Authorship
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all
 from service.verify.finding import Check, Finding, Result, Weight
+from service.verify.log import Authorship
 from service.verify.report import Report
 
 

@@ -14,8 +14,8 @@ from service.cli.service_options import of_a_log
 
 if TYPE_CHECKING:
     from service.public_log.freshness import Expected
+    from service.public_log.log_client import Poller
     from service.public_log.monitor import Monitor, MonitorState
-    from service.public_log.polling import Poller
 
 FOUND = 1
 UNREACHABLE = 2
@@ -194,7 +194,7 @@ def _monitor(
 
 def _poller(every: float, health_port: int | None) -> Poller:
     """Return a poller, and serve its health if a port is given."""
-    from service.public_log.polling import Poller, health_server
+    from service.public_log.log_client import Poller, health_server
 
     def tell(line: str) -> None:
         click.echo(line, err=True)

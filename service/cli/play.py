@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 import click
@@ -19,9 +19,13 @@ from rich.text import Text
 from schemas.views import Json
 from service.cli.evidence_options import seat_keys_of
 from service.cli.screen import printable, result_lines, seats_table, situation
-from service.client.api import Refused
-from service.client.hand import Hand, View
+from service.client.api import Api, NotAnswered, Refused
+from service.client.hand import Hand, NotSeated, View
+from service.client.local_log import Contradicted
 from service.client.move_input import AUTOMATIC, HELP, Unclear, typed, words_of
+from service.client.player import Player
+from service.client.player_files import BadFile, Kept, read_seat_key
+from service.client.signing import public_text
 from service.verify.finding import Result
 from service.verify.report import Report
 
@@ -203,10 +207,6 @@ def print_report(hand: Hand, report: Report) -> bool:
     return report.result is not Result.FAIL
 
 
-if TYPE_CHECKING:
-    from service.client.hand import Hand
-    from service.client.player import Player
-
 VALID, CONTRADICTED, UNFINISHED = 0, 1, 2
 
 _WHERE: Final = re.compile(
@@ -307,11 +307,6 @@ def play(where: str | None, url: str, **given: Any) -> int:
       shithead play --keyed --ruleset leeds --with open --with open
       shithead play --keyed --auto lowest http://127.0.0.1:8080/v1/tables/ID
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    from service.cli.screen import printable
-    from service.client.api import NotAnswered, Refused
-    from service.client.hand import NotSeated
-    from service.client.player_files import BadFile
-
     url, kind, identity = _where(where, url)
     try:
         return _play(_player(url, given), kind, identity, given)
@@ -341,10 +336,6 @@ def _where(where: str | None, url: str) -> tuple[str, str, UUID | None]:
 
 def _player(url: str, given: dict[str, Any]) -> Player:
     """Return the registered player with these files."""
-    from service.client.api import Api
-    from service.client.player import Player
-    from service.client.player_files import Kept, read_seat_key
-
     kept = Kept.at(given["home"].expanduser(), url)
     player = Player(api=Api(url=url, invite=given["invite"]), kept=kept)
     player.entropy = given["entropy"] or ("commit" if given["keyed"] else "none")
@@ -359,8 +350,6 @@ def _player(url: str, given: dict[str, Any]) -> Player:
 
 def _play(player: Player, kind: str, identity: UUID | None, given: dict[str, Any]) -> int:
     """Play the requested number of hands; return the worst status."""
-    from service.client.api import Refused
-
     if kind == "" and identity is not None:
         try:
             player.table(identity)
@@ -394,11 +383,6 @@ def _opened(player: Player, given: dict[str, Any]) -> dict[str, Any]:
 
 def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
     """Play one hand and verify it; return the status."""
-    from service.cli.resuming import can_resume
-    from service.cli.screen import printable
-    from service.client.hand import Hand
-    from service.client.local_log import Contradicted
-
     click.echo(f"game: {player.api.url}/v1/games/{game}", err=True)
     hand: Hand | None = None
     try:
@@ -416,9 +400,6 @@ def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
 
 def _save_contradiction(hand: Hand) -> None:
     """Save what the server shows now, as evidence, or report that it shows nothing."""
-    from service.cli.screen import printable
-    from service.client.api import NotAnswered, Refused
-
     click.echo(f"saved: {hand.folder} has the events seen before; nothing was signed after them")
     try:
         click.echo(f"saved: {hand.keep_contradiction()} has the events shown now")
@@ -427,9 +408,79 @@ def _save_contradiction(hand: Hand) -> None:
 
 
 def _chooser(rule: str | None, hand: Hand) -> Chooser:
-    from rich.console import Console
-
     console = Console(file=sys.stdout)
     if rule is not None:
         return Automatic(rule=rule, console=console)
     return Person(hand=hand, console=console)
+
+
+_NOT_YOURS: Final = "If you took the seat with a key, do not continue: the server removed it."
+
+
+def can_resume(hand: Hand, key_file: Path | None) -> bool:
+    """
+    Return whether to play, after the player's key and entropy were set to those of the hand.
+
+    The log pins a key and entropy for the seat. If they differ from the options, but not
+    from what this folder recorded, an option is wrong and not the server. The player is
+    asked before another key is used, or before moves go unsigned.
+
+    Raises Contradicted if this folder recorded another key or entropy for the seat.
+    """
+    view = hand.look()
+    if view["status"] in OVER:
+        return True
+    player = hand.player
+    key, entropy = hand.dealt_with()
+    if key != player.public:
+        agreed = _without(hand) if key is None else _with(hand, key, key_file)
+        if not agreed:
+            return False
+    if entropy != player.entropy:
+        click.echo(f"this hand was dealt with --entropy {entropy}, which is used", err=True)
+        player.entropy = entropy
+    if hand.entropy_is_missing():
+        click.echo("the entropy of your seat is not saved here: it cannot be checked", err=True)
+    return True
+
+
+def _without(hand: Hand) -> bool:
+    """Return whether to play a hand without the key that the options name."""
+    click.echo(
+        "this hand was dealt without a key for your seat: its moves cannot be signed (--keyed)."
+    )
+    if hand.taken_elsewhere():
+        click.echo(_NOT_YOURS)
+    if not _confirmed("Continue without a key?"):
+        click.echo("not played; to play without a key, leave out --keyed")
+        return False
+    hand.player.key = None
+    return True
+
+
+def _with(hand: Hand, key: str, key_file: Path | None) -> bool:
+    """Return whether to play with the key that the hand was dealt with, if it is found."""
+    path = key_file or hand.player.kept.folder / "seat.key"
+    click.echo(f"this hand was dealt with the key {key} for your seat: each move has to be signed.")
+    if hand.player.key is not None or not path.exists():
+        click.echo("That key was not found: name its file with --keyed --key FILE.")
+        return False
+    found = read_seat_key(path)
+    if public_text(found) != key:
+        click.echo(f"That key was not found: {path} has another. Use --keyed --key FILE.")
+        return False
+    click.echo(f"The key is not in use (--keyed is missing); {path} has it.")
+    if not _confirmed("Continue with this key?"):
+        click.echo("not played; to continue, add --keyed")
+        return False
+    hand.player.key = found
+    return True
+
+
+def _confirmed(question: str) -> bool:
+    """Return whether the player agrees; without a terminal, False."""
+    try:
+        return click.confirm(question, default=False)
+    except click.Abort:
+        click.echo()
+        return False

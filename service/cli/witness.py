@@ -13,8 +13,7 @@ import click
 from service.cli.service_options import of_a_log
 
 if TYPE_CHECKING:
-    from service.public_log.log_client import LogClient
-    from service.public_log.polling import Poller
+    from service.public_log.log_client import LogClient, Poller
     from service.public_log.witness import Witness, WitnessState
     from service.shx.tlog.notes import NoteVerifier
 
@@ -202,7 +201,7 @@ def _once(client: LogClient, watching: Witness) -> int:
 
 
 def _serve(client: LogClient, watching: Witness, host: str, port: int, every: float) -> int:
-    from service.public_log.polling import Poller
+    from service.public_log.log_client import Poller
     from service.public_log.witness import witness_server
 
     poller = Poller(every=every or KEYS_EVERY, tell=lambda said: click.echo(said, err=True))

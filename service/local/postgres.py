@@ -17,6 +17,7 @@ import psycopg
 
 from service.local.processes import (
     EmbeddedError,
+    Identity,
     Sockets,
     find_binary,
     is_private,
@@ -26,7 +27,6 @@ from service.local.processes import (
     start_child,
     stop_child,
 )
-from service.local.unprivileged_user import Identity
 
 _SUPERUSER = "postgres"
 _SOCKET_NAME = ".s.PGSQL.5432"

@@ -14,8 +14,15 @@ from pathlib import Path
 from typing import Final
 
 from service.atomic_files import write_whole
-from service.public_log.log_client import LogClient, NotThere, Unreachable
-from service.public_log.polling import HEALTH_PATH, REQUEST_SECONDS, Poller, health_answer
+from service.public_log.log_client import (
+    HEALTH_PATH,
+    REQUEST_SECONDS,
+    LogClient,
+    NotThere,
+    Poller,
+    Unreachable,
+    health_answer,
+)
 from service.public_log.witness_client import write_request
 from service.shx.canonical import RecordError, parse_time
 from service.shx.hashing import sha256

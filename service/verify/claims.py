@@ -12,9 +12,8 @@ from service.domain.cards import Card
 from service.replay.captions import PAST, caption, spelled
 from service.replay.history import ACTIONS
 from service.rulesets.catalogue import read_ruleset
-from service.verify.authorship import PRODUCER, Authorship
 from service.verify.finding import Check, Finding, Objection, Result, Weight
-from service.verify.log import Log
+from service.verify.log import PRODUCER, Authorship, Log
 from service.verify.shuffle import doubt_on_the_seed
 from service.verify.substitution import Unheld
 

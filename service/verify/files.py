@@ -14,14 +14,13 @@ from service.shx.bundle import Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyChange
 from service.verify.anchoring import proof_game
-from service.verify.budget import Budget
 from service.verify.evidence import BadEvidence, Keys, OutsideEvidence, parse_key_changes
 from service.verify.finding import Result
 from service.verify.html import report_html
 from service.verify.log import Log
 from service.verify.receipts import receipt_game
 from service.verify.report import LEVELS, Report, audit_object, report_text
-from service.verify.verify import verify_log
+from service.verify.verify import Budget, verify_log
 
 PASSED: Final = 0
 FAILED: Final = 1

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.verify.authorship import Authorship
 from service.verify.claims import (
     CLAIMS,
     Account,
@@ -18,6 +17,7 @@ from service.verify.claims import (
     summary_of,
 )
 from service.verify.finding import Check, Finding, Result
+from service.verify.log import Authorship
 from service.verify.shuffle import entropy_lines
 from service.verify.substitution import Unheld
 

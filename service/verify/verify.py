@@ -1,18 +1,19 @@
-"""Verification of a log or bundle: all checks in order, and the report."""
+"""Verification of a log or bundle: all checks in order, within a time limit, and the report."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from types import FrameType
+from typing import Any, Final, TypeVar
 
 from service.shx.bundle import OPENINGS, PROOF, Bundle
 from service.shx.canonical import MAX_LINE, RecordError, parse
 from service.shx.validators import OPENING, each
 from service.verify.anchoring import Policy, check_anchor, check_witness
-from service.verify.authorship import Authorship, authorship_of
-from service.verify.budget import Budget
 from service.verify.claims import accounts_of
 from service.verify.custody import check_custody, check_deal, check_hidden, positions_met
 from service.verify.evidence import OutsideEvidence
@@ -27,12 +28,17 @@ from service.verify.finding import (
     Unanswered,
     finding_of,
 )
-from service.verify.integrity import check_bytes, check_chain, check_order, entropy_states
+from service.verify.integrity import (
+    check_bytes,
+    check_chain,
+    check_order,
+    check_seal,
+    entropy_states,
+)
 from service.verify.legality import check_legality
-from service.verify.log import Log
+from service.verify.log import Authorship, Log, authorship_of
 from service.verify.receipts import Notes, Trust, check_receipts
 from service.verify.report import OF_THE_LOG, Report, level_of
-from service.verify.seal import check_seal
 from service.verify.sequence import check_sequence
 from service.verify.shuffle import check_commitments, check_openings, check_shuffle
 from service.verify.signatures import (
@@ -323,3 +329,53 @@ def _missing(
     if up_to is not None and up_to < log.end:
         said.append(f"a receipt for the events after seq {up_to}")
     return said
+
+
+_AGAIN: Final = 0.1  # seconds; where what is run swallowed the exception, it is raised again
+
+T = TypeVar("T")
+
+
+class BudgetSpent(BaseException):
+    """The time is over; no Exception, so that no check takes it for malformed content."""
+
+
+class Budget:
+    """Stops what is attempted once the time is over; without a limit it stops nothing."""
+
+    def __init__(self) -> None:
+        self.spent = False
+        self._attempting = False
+
+    @contextmanager
+    def running(self, seconds: float | None) -> Iterator[None]:
+        """Let the time run; only in the main thread, where a number of seconds is given."""
+        if seconds is None:
+            yield
+            return
+        before = signal.signal(signal.SIGALRM, self._over)
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def attempt(self, act: Callable[[], T], otherwise: T) -> T:
+        """Return what `act` returns, `otherwise` where the time is over before."""
+        if self.spent:
+            return otherwise
+        try:
+            self._attempting = True
+            result = act()
+            self._attempting = False
+        except BudgetSpent:
+            return otherwise
+        finally:
+            self._attempting = False
+        return result
+
+    def _over(self, _number: int, _frame: FrameType | None) -> None:
+        self.spent = True
+        if self._attempting:
+            raise BudgetSpent

@@ -14,16 +14,17 @@ import psycopg
 import pytest
 import redis
 
-from service.local import unprivileged_user
+from service.local import processes
 from service.local.postgres import EmbeddedPostgres
 from service.local.processes import (
     EmbeddedError,
+    Identity,
+    Method,
     find_binary,
     socket_folder,
     start_child,
     stop_child,
 )
-from service.local.unprivileged_user import Identity, Method
 from service.local.valkey import EmbeddedValkey
 
 
@@ -143,11 +144,11 @@ def test_root_becomes_nobody_where_namespaces_are_refused_and_others_stay_themse
     if os.getuid() != 0:
         assert Identity.current().method is not Method.SETUID
         return
-    nobody = unprivileged_user._nobody()
+    nobody = processes._nobody()
     refused = Identity(
         method=Method.SETUID, uid=nobody.pw_uid, gid=nobody.pw_gid, owner=nobody.pw_uid
     )
-    monkeypatch.setattr(unprivileged_user, "_current", lambda: refused)
+    monkeypatch.setattr(processes, "_current", lambda: refused)
     server = EmbeddedPostgres(tmp_path / "private")
     try:
         url = server.start()

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from service.public_log.polling import SHORTEST, Poller, health_server
+from service.public_log.log_client import SHORTEST, Poller, health_server
 
 
 def fail() -> None:
