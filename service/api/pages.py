@@ -83,6 +83,17 @@ def _module_of(check: Check) -> str:
     return next(name for name, text in sources()["verify"].items() if definition_of in text)
 
 
+VERIFIER_WORKER = "verifier/worker.js"
+
+VERIFIER_MODULES = tuple(
+    f"verifier/{name}.js"
+    for name in (
+        *("bundle", "bytes", "canonical", "cards", "custody", "deck", "integrity", "log", "notes"),
+        *("outside", "rulesets", "shapes", "signatures", "strings", "verify"),
+    )
+)
+"""What the page /verify loads; its service worker stores what the page names."""
+
 pages = Blueprint("pages", __name__, template_folder="templates")
 
 
@@ -140,6 +151,21 @@ def how_to_verify() -> Response:
     """Describe how to verify a game, and every check."""
     shown = [(package, sorted(names)) for package, names in sources().items()]
     return html_page("checks.html", checks=checks(), sources=shown)
+
+
+@pages.get("/verify")
+def verify_page() -> Response:
+    """Verify a game in the browser; the page itself works without this server."""
+    return html_page("verify.html", policy=SCRIPT_POLICY, modules=VERIFIER_MODULES)
+
+
+@pages.get("/verify/worker.js")
+def verify_worker() -> Response:
+    """Return the service worker that stores the page /verify in the browser."""
+    response = Response(assets.loaded().files[VERIFIER_WORKER], content_type=assets.KINDS[".js"])
+    response.headers["Service-Worker-Allowed"] = "/verify"  # the page itself is above its folder
+    response.headers["Content-Security-Policy"] = SCRIPT_POLICY  # of what the worker may fetch
+    return revalidated(response)
 
 
 @pages.get("/source/<name:package>/<file>")

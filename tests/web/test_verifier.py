@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from service.api.assets import loaded
 from service.shx.bundle import OPENINGS, PROOF, REFUSALS, read_bundle, read_log, write_bundle
 from service.shx.strict_zip import NotABundle
 from service.verify.evidence import OutsideEvidence
@@ -235,6 +237,24 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
     assert run_cli(tmp_path / "no-such-file").returncode == 3
     assert run_cli().returncode == 64
     assert run_cli(good, "--no-such-option").returncode == 64
+
+
+def test_the_scripts_as_they_are_served_do_the_same(tmp_path: Path) -> None:
+    """The server leaves comments out, and nothing else."""
+    for name, content in loaded().files.items():
+        if name.startswith("verifier/"):
+            assert not re.search(rb"^ *(?:/\*\*?\n|//)", content, re.MULTILINE), name
+            (tmp_path / Path(name).name).write_bytes(content)
+    shutil.copy(VERIFIER / "package.json", tmp_path)
+    for script in tmp_path.glob("*.js"):
+        subprocess.run([node(), "--check", str(script)], check=True)
+    log = ROOT / "tests/golden/samples/shithead-keyed.jsonl"
+    served = [
+        subprocess.run([node(), folder / "cli.js", log], capture_output=True, check=True).stdout
+        for folder in (VERIFIER, tmp_path)
+    ]
+    assert served[0] == served[1]
+    assert b"signatures   pass" in served[0]
 
 
 def test_many_files_end_with_the_worst(tmp_path: Path) -> None:

@@ -41,6 +41,9 @@ const CHECKS = [
   ["sequence", checkSequence],
 ];
 
+/** The checks that look at all entries, and stop before one that is none. */
+const OF_THE_LOG = new Set(["chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "signatures", "seal"]);
+
 export const NAMES = CHECKS.map(([name]) => name);
 
 /** The checks of the format that need the rules of the game, which this program does not know. */
@@ -69,6 +72,9 @@ export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress 
       if (!log.events.length && check !== "bytes") throw new Unanswered("missing", "nothing_read");
       return run(log, bundle, outside, remark);
     });
+    if (log.broken && OF_THE_LOG.has(check) && finding.result !== "fail") {
+      finding.remarks.push({ code: "up_to_broken", values: { seq: log.broken.seq } });
+    }
     findings.push(finding);
     await found(finding);
   }

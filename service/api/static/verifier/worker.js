@@ -1,0 +1,53 @@
+/**
+ * The service worker of /verify: it stores the page with its scripts and styles, so that the page
+ * verifies files while the server is switched off. Nothing else of the site goes through it.
+ */
+
+const worker = /** @type {any} */ (self);
+const STORE = "shithead.verify";
+const PAGE = "/verify";
+
+/** Store the page as the server has it now, with everything that it names. */
+async function store() {
+  const page = await fetch(PAGE, { cache: "no-cache", credentials: "omit" });
+  if (!page.ok) throw new Error(`status ${page.status}`);
+  const named = [...(await page.clone().text()).matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)];
+  const needed = new Set(named.map(([, path]) => path));
+  const cache = await caches.open(STORE);
+  await cache.addAll([...needed]);
+  await cache.put(PAGE, page);
+  for (const { url } of await cache.keys()) {
+    const path = new URL(url).pathname;
+    if (path !== PAGE && !needed.has(path)) await cache.delete(url);
+  }
+}
+
+/** Return the page from the server, and store it if it is a new one; without a server the stored one. */
+async function newest(/** @type {any} */ event) {
+  const stored = await caches.match(PAGE);
+  try {
+    const answer = await fetch(event.request);
+    if (!answer.ok && stored) return stored;
+    if (answer.ok && answer.headers.get("ETag") !== stored?.headers.get("ETag")) event.waitUntil(store().catch(() => {}));
+    return answer;
+  } catch (error) {
+    if (stored) return stored;
+    throw error;
+  }
+}
+
+worker.addEventListener("install", (/** @type {any} */ event) => {
+  event.waitUntil(store().then(() => worker.skipWaiting()));
+});
+
+worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
+
+worker.addEventListener("fetch", (/** @type {any} */ event) => {
+  const { request } = event;
+  const url = new URL(request.url);
+  if (request.method !== "GET" || url.origin !== location.origin) return;
+  if (request.mode === "navigate" && url.pathname === PAGE) event.respondWith(newest(event));
+  else if (url.pathname.startsWith("/static/")) {
+    event.respondWith(caches.match(request).then((stored) => stored ?? fetch(request)));
+  }
+});

@@ -1,0 +1,196 @@
+"""The page /verify in a real browser: files good and bad, a game of the server, the server off."""
+
+from __future__ import annotations
+
+from functools import partial
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from service.shx.bundle import write_bundle
+from tests.client import open_table, register
+from tests.running import Running, wait_for
+from tests.tamper import Forgery
+from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
+from tests.web.browsing import SIZES, Visits
+
+pytestmark = pytest.mark.heavy
+
+CHECKS = 14
+FOLDER = Path(__file__).parents[2] / "service" / "api" / "static" / "verifier"
+MOST_BYTES = 100_000
+"""Scripts and style of the page /verify as they are served."""
+
+
+def payload(name: str, content: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+
+
+def give(page: Page, name: str, content: bytes) -> None:
+    """Choose a file in the page, and wait until all checks were made."""
+    page.set_input_files("#file", payload(name, content))
+    expect(page.locator("#progress")).to_have_js_property("value", 1, timeout=20_000)
+
+
+def log_of(lines: tuple[bytes, ...]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
+def test_a_good_bundle_turns_green_check_by_check(visits: Visits) -> None:
+    page = visits.open("/verify")
+    give(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+    assert page.locator("#checks li").count() == CHECKS
+    assert page.locator("#checks li.fail").count() == 0
+    for check in ("bytes", "chain", "order", "shuffle", "openings", "deal", "custody", "seal"):
+        expect(page.locator(f"#check-{check}")).to_have_class("pass")
+
+
+def test_receipts_and_keys_of_ones_own_are_checked_as_well(visits: Visits) -> None:
+    page = visits.open("/verify")
+    give(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#check-receipts")).to_have_class("missing")
+    page.locator("summary").click()
+    page.locator("#server").fill(str(SERVER.verifier))
+    page.set_input_files("#receipts", payload("a.note", receipt(LAST)))
+    expect(page.locator("#check-receipts")).to_have_class("pass")
+    expect(page.locator("#check-receipts")).to_contain_text("cover the whole record")
+
+
+def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) -> None:
+    page = visits.open("/verify")
+    seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
+    changed = LINES[seq].replace(b'"direction":1', b'"direction":-1')
+    give(page, "events.jsonl", log_of((*LINES[:seq], changed, *LINES[seq + 1 :])))
+    expect(page.locator("#verdict h2")).to_have_text("This record does not hold")
+    chain = page.locator("#check-chain")
+    expect(chain).to_have_class("fail")
+    expect(chain.locator(".reason")).to_have_text(
+        f"Entry {seq}. Entry {seq + 1} carries another fingerprint of this entry: this one was "
+        "changed afterwards, or all that follows belongs to another history."
+    )
+    expect(chain.locator("pre").first).to_contain_text('"direction": -1')
+
+
+def test_a_card_not_held_is_named_though_all_hashes_were_made_again(visits: Visits) -> None:
+    forgery = Forgery(LINES)
+    seq = forgery.find("cards_played", lambda event: event["data"]["zone"] == "hand")
+    true = forgery.data(seq)["cards"][0]
+    other = next(card for card in ("2c", "3c", "4c") if card != true)
+    forgery.data(seq)["cards"] = [other]
+    page = visits.open("/verify")
+    give(page, "events.jsonl", log_of(forgery.lines()))
+    reason = page.locator("#check-custody .reason")
+    expect(reason).to_contain_text(f"played {other}, and did not hold it at that moment")
+    expect(page.locator("#check-chain")).to_have_class("pass")
+
+
+def test_a_file_of_another_kind_is_refused(visits: Visits) -> None:
+    page = visits.open("/verify")
+    give(page, "picture.png", b"\x89PNG\r\n")
+    expect(page.locator("#verdict")).to_contain_text("neither an evidence bundle nor the record")
+
+
+def test_a_dropped_file_is_checked(visits: Visits) -> None:
+    page = visits.open("/verify")
+    page.evaluate(
+        """(text) => {
+            const data = new DataTransfer();
+            data.items.add(new File([text], "events.jsonl"));
+            dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+        }""",
+        log_of(LINES).decode(),
+    )
+    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+
+
+def test_a_game_of_this_server_is_fetched_by_its_id(visits: Visits, service: Running) -> None:
+    host = register(service.port, "Ada")
+    game = open_table([host], ruleset="shithead", bots=("lowest",))
+    page = visits.open(f"/verify?game={game}")
+    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering so far")
+    expect(page.locator("#check-seal")).to_have_class("missing")
+    expect(page.locator("#check-chain")).to_have_class("pass")
+    page.locator("#game").fill("nothing")
+    page.get_by_role("button", name="Fetch and check").click()
+    expect(page.locator("#verdict")).to_contain_text("not the id of a game")
+
+
+def test_the_page_works_with_the_server_switched_off(visits: Visits, service: Running) -> None:
+    visits.expect("ERR_CONNECTION|ERR_FAILED|ERR_EMPTY_RESPONSE")
+    page = visits.open("/verify")
+    expect(page.locator("#offline")).to_contain_text("works with the server switched off")
+    service.kill("API")
+    try:
+        page.reload()
+        give(page, "game.shx", write_bundle(LINES))
+        expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+        page.locator("#game").fill("6f1c2b3a-0000-4000-8000-00000000abcd")
+        page.get_by_role("button", name="Fetch and check").click()
+        expect(page.locator("#verdict")).to_contain_text("The server does not answer")
+    finally:
+        service.start("API")
+        wait_for(partial(answers, service.port), seconds=60)
+
+
+def answers(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def test_signatures_are_not_passed_where_the_browser_cannot_check_them(visits: Visits) -> None:
+    context = visits.visitor()
+    context.add_init_script(
+        """const real = globalThis.SubtleCrypto?.prototype.importKey;
+        if (real) SubtleCrypto.prototype.importKey = function (format, data, algorithm, ...rest) {
+            if (algorithm.name === "Ed25519") throw new DOMException("no", "NotSupportedError");
+            return real.call(this, format, data, algorithm, ...rest);
+        };"""
+    )
+    page = context.new_page()
+    page.goto("/verify")
+    keyed = (FOLDER.parents[3] / "tests/golden/samples/shithead-keyed.jsonl").read_bytes()
+    give(page, "events.jsonl", keyed)
+    signatures = page.locator("#check-signatures")
+    expect(signatures).to_have_class("missing")
+    expect(signatures).to_contain_text("cannot be checked in this browser")
+    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering so far")
+
+
+def test_the_keyboard_is_enough(visits: Visits) -> None:
+    page = visits.open("/verify?game=nothing")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "file":
+            break
+    assert page.evaluate("document.activeElement.id") == "file"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "game"
+
+
+@pytest.mark.parametrize("size", list(SIZES))
+def test_a_failure_fits_every_size(visits: Visits, size: str) -> None:
+    page = visits.open("/verify", size=size)
+    give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
+    assert page.locator("#checks li.fail").count() > 0
+    wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wider <= 0
+
+
+def test_scripts_and_style_stay_small(visits: Visits) -> None:
+    context = visits.visitor()
+    sizes: list[int] = []
+    context.on(
+        "response",
+        lambda answer: sizes.append(len(answer.body())) if "/verifier/" in answer.url else None,
+    )
+    context.new_page().goto("/verify", wait_until="networkidle")
+    assert 20_000 < sum(sizes) < MOST_BYTES, sizes
