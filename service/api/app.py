@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flask import Blueprint, Flask, Response
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service.api import docs, http, limits, observability, openapi, pages, problems
+from service.api import compression, docs, http, limits, observability, openapi, pages, problems
 from service.api.audit import audit
 from service.api.context import Context, install, services
 from service.api.disputes import disputes
@@ -122,6 +122,7 @@ def create_app(
     _wrap(app, settings, shares)
     parts = _parts(services, settings, shares)
     install(app, parts)
+    compression.register(app)  # first, so that it sees an answer last
     observability.register(app, settings)
     limits.register(app, parts.rate_limits)
     http.register(app, settings)

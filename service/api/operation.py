@@ -20,6 +20,7 @@ from schemas.errors import ProblemSchema, pointers
 from schemas.strict_fields import Closed
 from service.api import problems
 from service.api.auth import caller_of, player_of_request, required
+from service.api.compression import leave_uncompressed
 from service.api.context import context, services
 from service.api.headers import RepeatHeaders, VersionHeaders
 from service.api.http import (
@@ -106,6 +107,7 @@ def operation(
     view raises.
     """
     query_schema, body_schema = query(), None if body is None else body()
+    is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
     no_query = _loaded_empty(query_schema)
     described = {
         "security": _SECURITY[token],
@@ -124,6 +126,8 @@ def operation(
     def decorate(view: F) -> F:
         @wraps(view)
         def answer_request(**path: Any) -> Response:
+            if is_secret:
+                leave_uncompressed()
             # An answer without a body is acceptable in every media type.
             empty = status == HTTPStatus.NO_CONTENT
             media_type = produces[0] if empty else negotiated_type(produces)
@@ -302,6 +306,9 @@ _IN_PATHS: Mapping[str, str] = {
     "rest": "the index of the tile, and the width of a partial one (C2SP tlog-tiles)",
 }
 """Every parameter of a path, with its description in the document."""
+
+_SECRETS = frozenset({"token", "recovery", "invite"})
+"""Fields of answers that are never compressed."""
 
 _SECURITY: Mapping[Token, list[dict[str, list[str]]]] = {
     Token.NEEDED: [{"bearer": []}],

@@ -9,15 +9,16 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
-from flask import Flask, Response, g, request
+from flask import Flask, Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from service.api.http import private
+from service.api.http import JSON, PAGE_POLICY, private
 from service.application.errors import Refusal, Unfollowed
 from service.application.quotas import quota_refused
 from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
+HTML = "text/html"
 MAX_ERRORS = 50
 """Errors that one problem lists."""
 
@@ -247,6 +248,20 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
     return response
 
 
+def _is_for_a_person() -> bool:
+    """Return whether the request is a browser's for a page, which gets HTML instead of JSON."""
+    if request.path.startswith("/v1/") or request.method not in ("GET", "HEAD"):
+        return False
+    return request.accept_mimetypes.best_match((MEDIA_TYPE, JSON, HTML)) == HTML
+
+
+def _page(title: str, status: int, detail: str) -> Response:
+    text = render_template("error.html", title=title, status=status, detail=detail)
+    response = Response(text, status=status, content_type=f"{HTML}; charset=utf-8")
+    response.headers["Content-Security-Policy"] = PAGE_POLICY
+    return response
+
+
 def _answer(
     type_: str, title: str, status: int, detail: str, members: Mapping[str, Any]
 ) -> Response:
@@ -258,6 +273,8 @@ def _answer(
         "instance": request.path,
         **members,
     }
+    if _is_for_a_person():
+        return private(_page(title, status, detail))
     # A problem can depend on what the caller may see, so no cache stores it.
     return private(Response(orjson.dumps(body), status=status, content_type=MEDIA_TYPE))
 

@@ -231,3 +231,26 @@ def test_if_match_is_not_looked_at_where_nothing_is_changed(world: World) -> Non
         assert world.get(path, headers={"If-Match": '"v1"'}).data == first.data
         again = world.get(path, headers={"If-None-Match": f'W/{first.headers["ETag"]}, "x"'})
         assert (again.status_code, again.data) == (304, b"")
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/rules/nothing", "/docs/nothing", "/problems/x"])
+def test_a_person_who_goes_astray_gets_a_page(world: World, path: str) -> None:
+    answer = world.get(path, headers={"Accept": BROWSER})
+    assert answer.status_code == 404
+    assert answer.mimetype == "text/html"
+    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert "<h1>Not found</h1>" in answer.text
+    assert {"/", "/rules", "/docs"} <= set(Page(answer.text).links)
+    assert 'href="/nothing"' not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [("/nothing", "*/*"), ("/nothing", ""), ("/nothing", "application/json"), ("/v1/x", BROWSER)],
+)
+def test_a_program_that_goes_astray_gets_a_problem(world: World, path: str, accept: str) -> None:
+    answer = world.get(path, headers={"Accept": accept})
+    assert (answer.status_code, problem_of(answer)) == (404, "not-found")

@@ -1,0 +1,86 @@
+"""Compression of answers with gzip or zstd, as the client accepts them."""
+
+from __future__ import annotations
+
+import gzip
+from http import HTTPStatus
+from typing import Final
+
+from flask import Flask, Response, g, request
+
+SMALLEST: Final = 1024
+"""Bytes from which on an answer is compressed: smaller ones fit into one packet anyway."""
+
+GZIP_LEVEL: Final = 5
+ZSTD_LEVEL: Final = 3
+
+ENCODINGS: Final = ("zstd", "gzip")
+"""The encodings, the preferred one first."""
+
+_TEXTS: Final = frozenset(
+    {
+        *("application/json", "application/problem+json", "application/x-ndjson"),
+        *("text/html", "text/css", "text/javascript", "text/plain", "image/svg+xml"),
+    }
+)
+"""Media types that are compressed. Bundles and streams are none of them."""
+
+
+def leave_uncompressed() -> None:
+    """
+    Exclude the answer of this request, because it has a token, recovery code or invite.
+
+    A problem in its place has none and is compressed. The length of a compressed answer could
+    reveal a secret next to text that somebody else chose.
+    """
+    g.leave_uncompressed = True
+
+
+def register(app: Flask) -> None:
+    """Compress the answers of an application, as the last step before they are sent."""
+
+    @app.after_request
+    def compress(response: Response) -> Response:
+        if response.status_code == 304:
+            response.vary.add("Accept-Encoding")
+            return response
+        if not _compressible(response):
+            return response
+        response.vary.add("Accept-Encoding")
+        encoding = request.accept_encodings.best_match(ENCODINGS)
+        if encoding is None:
+            return response
+        response.set_data(_compressed(response.get_data(), encoding))
+        response.headers["Content-Encoding"] = encoding
+        _weaken(response)
+        return response
+
+
+def _compressible(response: Response) -> bool:
+    if response.is_streamed or response.direct_passthrough:
+        return False
+    if g.get("leave_uncompressed") and response.status_code < HTTPStatus.BAD_REQUEST:
+        return False
+    if response.mimetype not in _TEXTS or "Content-Encoding" in response.headers:
+        return False
+    return len(response.get_data()) >= SMALLEST
+
+
+def _compressed(data: bytes, encoding: str) -> bytes:
+    if encoding == "zstd":
+        import zstandard  # once a client asks for it
+
+        packed: bytes = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(data)
+        return packed
+    return gzip.compress(data, GZIP_LEVEL, mtime=0)
+
+
+def _weaken(response: Response) -> None:
+    """
+    Make the ETag weak if it is a hash of the bytes, which are other bytes now.
+
+    `"v<version>"` names a state, not bytes, and clients send it back in If-Match.
+    """
+    tag, is_weak = response.get_etag()
+    if tag is not None and not is_weak and not tag.startswith("v"):
+        response.set_etag(tag, weak=True)
