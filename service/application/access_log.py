@@ -9,8 +9,7 @@ from service.application.callers import Caller
 from service.application.games.cache import GameEntry
 from service.application.ports import World
 from service.domain.view import Viewer
-from service.store.directory import Directory
-from service.store.games import GameRow, TableRow
+from service.store.games import GameRepository, GameRow, TableRow
 
 
 class Readings:
@@ -24,7 +23,7 @@ class Readings:
     If recording fails, the request fails and returns no data.
     """
 
-    def __init__(self, directory: Directory, world: World) -> None:
+    def __init__(self, directory: GameRepository, world: World) -> None:
         self._directory = directory
         self._world = world
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from service.atomic_files import PRIVATE, folder_lock
 from service.shx.canonical import RecordError, format_time, parse_time
-from service.store.directory import Directory, Erasure
+from service.store.directory import Erasure, PlayerRepository
 
 OVERLAP: Final = timedelta(hours=1)
 """How far before the newest erasure in the file is looked: processes' clocks differ."""
@@ -75,7 +75,7 @@ class ErasureFile:
 class Erasures:
     """Copies erasures from the database to the file; safe in several processes at once."""
 
-    def __init__(self, directory: Directory, path: Path | None) -> None:
+    def __init__(self, directory: PlayerRepository, path: Path | None) -> None:
         self._directory = directory
         self._file = None if path is None else ErasureFile(path)
         self._known: dict[UUID, datetime] = {}

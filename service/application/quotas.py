@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from service.application.errors import Refusal
-from service.store.directory import Directory
+from service.store.directory import PlayerRepository
 from service.store.events import Quota, QuotaKind
 
 MOST_TABLES = 200
@@ -62,7 +62,7 @@ def quota_refused(kind: QuotaKind) -> Refusal:
     return Refusal("rate-limited", _DETAILS[kind].format(most=most.get(kind)))
 
 
-def room_for_table(directory: Directory, player: UUID) -> None:
+def room_for_table(directory: PlayerRepository, player: UUID) -> None:
     """
     Refuse a new table if the player has reached the maximum of tables or running hands.
 
@@ -74,7 +74,7 @@ def room_for_table(directory: Directory, player: UUID) -> None:
     room_for_game(directory, player)
 
 
-def room_for_game(directory: Directory, player: UUID) -> None:
+def room_for_game(directory: PlayerRepository, player: UUID) -> None:
     """
     Refuse a new hand if the player has reached the maximum; see `room_for_table`.
 

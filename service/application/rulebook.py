@@ -9,7 +9,7 @@ import orjson
 from service.application.errors import Refusal, invalid
 from service.rulesets.catalogue import Definition, catalogue, known_by_name
 from service.rulesets.custom import custom_of
-from service.store.directory import CustomRuleset, Directory
+from service.store.directory import CustomRuleset, PlayerRepository
 
 KEPT = 1000
 
@@ -17,7 +17,7 @@ KEPT = 1000
 class Rulebook:
     """The catalogue and the players' rulesets; a ruleset never changes."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: PlayerRepository) -> None:
         self._directory = directory
         self._own: OrderedDict[str, Definition] = OrderedDict()
 

@@ -21,7 +21,7 @@ from service.rulesets.labels import differences, differs_from_base
 from service.rulesets.rules_page import rules_page
 from service.rulesets.statements import Statement, model
 from service.shx.hashing import ruleset_hash
-from service.store.directory import CustomRuleset, Directory
+from service.store.directory import CustomRuleset, PlayerRepository
 
 MOST_A_PLAYER = 50
 
@@ -39,7 +39,7 @@ class Rulemaking:
     def __init__(
         self,
         *,
-        directory: Directory,
+        directory: PlayerRepository,
         rulebook: Rulebook,
         trials: Trials,
         world: World,

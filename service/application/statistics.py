@@ -25,8 +25,13 @@ from service.audit.statistics import (
 from service.domain.game import Status
 from service.replay.history import decode_log, sealed_deck
 from service.shx.canonical import parse_time
-from service.store.directory import Directory
-from service.store.disputes import STATISTICS_TOPIC, BlindChoice, Facts, ShuffledDeck
+from service.store.disputes import (
+    STATISTICS_TOPIC,
+    BlindChoice,
+    DisputeRepository,
+    Facts,
+    ShuffledDeck,
+)
 from service.store.events import StoreError
 from service.store.paging import Cursor
 
@@ -61,7 +66,7 @@ class Statistics:
     def __init__(
         self,
         *,
-        directory: Directory,
+        directory: DisputeRepository,
         entries: Entries,
         readings: Readings,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),

@@ -138,7 +138,12 @@ class PlayerRepository(Repository):
 
 
 class Directory(PlayerRepository, GameRepository, DisputeRepository):
-    """All data outside the streams."""
+    """
+    All data outside the streams; the interface is this class, not a Protocol beside it.
+
+    The directory in memory (tests/memory) derives from it and replaces every method, so mypy
+    compares the signatures, and the contract tests the answers.
+    """
 
 
 def _player(row: tuple[Any, ...]) -> Player:

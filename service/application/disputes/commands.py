@@ -23,8 +23,7 @@ from service.domain.dispute_rules import DisputeRefused, KeptVote
 from service.keys.reloading import Keys
 from service.shx.canonical import format_time
 from service.shx.receipts import statement_commitment
-from service.store.directory import Directory
-from service.store.disputes import Words
+from service.store.disputes import DisputeRepository, Words
 from service.store.events import Commit, Quota
 
 OPERATOR = UUID(int=0)
@@ -42,7 +41,7 @@ class DisputeCommands:
     def __init__(
         self,
         *,
-        directory: Directory,
+        directory: DisputeRepository,
         games: Games,
         files: DisputeFiles,
         handler: Handler,

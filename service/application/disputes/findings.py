@@ -54,7 +54,7 @@ from service.rulesets.citations import Rules, cited, rules_allowing, rules_behin
 from service.shx.bundle import Bundle
 from service.shx.canonical import canonical, format_time
 from service.shx.hashing import sha256
-from service.store.directory import Directory
+from service.store.disputes import DisputeRepository
 from service.store.events import Commit, StoreUnavailable
 from service.verify.finding import Check, Finding, Result
 from service.verify.report import Report
@@ -223,7 +223,7 @@ class Attendance:
         self,
         *,
         handler: Handler,
-        directory: Directory,
+        directory: DisputeRepository,
         entries: Entries,
         files: DisputeFiles,
         keyring: Keys,

@@ -22,7 +22,7 @@ from service.domain.commands import Seat
 from service.domain.dispute import Charge, DisputeOpened, DisputeState, Periods, Side, StatementMade
 from service.replay.history import RecordedMove, move_around
 from service.shx.hashing import sha256
-from service.store.directory import Directory
+from service.store.disputes import DisputeRepository
 from service.store.events import EventStore, QuotaKind
 
 OF_THE_SERVER = (Charge.WRONG_DEAL, Charge.ALTERED_LOG)
@@ -46,7 +46,7 @@ class DisputeOpening:
         self,
         *,
         store: EventStore,
-        directory: Directory,
+        directory: DisputeRepository,
         entries: Entries,
         games: Games,
         files: DisputeFiles,

@@ -33,8 +33,8 @@ from service.domain.game import Status
 from service.domain.legal import legal_moves, may_act
 from service.domain.timeouts import default_opener, idle_end
 from service.metrics import TURNS
-from service.store.directory import Directory
 from service.store.events import StreamConflict
+from service.store.games import GameRepository
 
 STAND_IN = "lowest"
 """The bot that plays for a person who timed out repeatedly."""
@@ -60,7 +60,7 @@ class Turns:
         entries: Entries,
         moves: Moves,
         names: Names,
-        directory: Directory,
+        directory: GameRepository,
         world: World,
         idle: IdleGames,
         bot_secret: bytes,

@@ -25,7 +25,7 @@ OPENINGS = 20
 class Whole(Enum):
     """Marks the history with all cards that the service knows; views of it are masked later."""
 
-    HIHISTORY = "whole"
+    LOG = "whole"
 
 
 class Histories:
@@ -45,7 +45,7 @@ class Histories:
 
     def whole(self, entry: GameEntry) -> History:
         """Return the history with all cards that the service knows; mask what is shown."""
-        return self._history(entry, Whole.HIHISTORY)
+        return self._history(entry, Whole.LOG)
 
     def of(self, entry: GameEntry, viewer: Viewer) -> History:
         """Return the history as far as a viewer may know it, with its ruleset's statements."""
@@ -70,7 +70,7 @@ class Histories:
         with work(version - known):
             log = self._log(entry, begun)
             if begun is None or not _same_deck(begun.deck, deck, viewer):
-                cites = None if viewer is Whole.HIHISTORY else entry.record.game.ruleset.cites
+                cites = None if viewer is Whole.LOG else entry.record.game.ruleset.cites
                 history = History(log, deck, cites=cites)
             else:
                 history = begun.extended(log[known:], deck)
@@ -80,8 +80,8 @@ class Histories:
     def _deck(self, entry: GameEntry, viewer: Viewer | Whole) -> tuple[Card, ...] | None:
         """Return the deck as far as a viewer may know it; None if no card of it."""
         deck = entry.record.game.deck
-        if viewer in (Whole.HIHISTORY, ALL):
-            return deck or (deck if viewer is Whole.HIHISTORY else None)
+        if viewer in (Whole.LOG, ALL):
+            return deck or (deck if viewer is Whole.LOG else None)
         if not deck or not isinstance(viewer, int):
             return None
         return masked_deck(deck, self.openings(entry, viewer))

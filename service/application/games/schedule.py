@@ -17,8 +17,7 @@ from service.domain.game import EntropyState, Game, Status
 from service.domain.legal import may_be_followed_up, opens_first_come
 from service.domain.timeouts import waits_for_people
 from service.shx.canonical import parse_time
-from service.store.directory import Directory
-from service.store.games import IdleGame
+from service.store.games import GameRepository, IdleGame
 from service.store.paging import Cursor
 
 BEAT_SECONDS = 0.02
@@ -193,7 +192,7 @@ class IdleGames:
     def __init__(
         self,
         *,
-        directory: Directory,
+        directory: GameRepository,
         now: Callable[[], datetime],
         after: timedelta | None,
         clock_doubt: Doubt = no_doubt,

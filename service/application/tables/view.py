@@ -21,9 +21,8 @@ from service.domain.events import Clock
 from service.domain.table import Conditions, SeatChanged
 from service.shx.hashing import ruleset_hash
 from service.shx.keys import MAX_CHANGES, KeyChange
-from service.store.directory import Directory
 from service.store.events import EventStore, StreamKind
-from service.store.games import GameRow
+from service.store.games import GameRepository, GameRow
 
 NEWEST = 20
 """Number of hands shown with a table."""
@@ -115,7 +114,7 @@ def _seat(record: TableRecord, player: UUID | None) -> int | None:
 class KeyChanges:
     """Reads the signed key changes from a table's stream; each can be verified on its own."""
 
-    def __init__(self, store: EventStore, directory: Directory, readings: Readings) -> None:
+    def __init__(self, store: EventStore, directory: GameRepository, readings: Readings) -> None:
         self._store = store
         self._directory = directory
         self._readings = readings
