@@ -28,12 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put fast tests first, heavy ones after; leave long ones out unless they are asked for."""
+    """Put heavy tests first, so that fast ones fill the end; leave long ones out without --long."""
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-    items.sort(key=lambda item: item.get_closest_marker("heavy") is not None)
+    items.sort(key=lambda item: item.get_closest_marker("heavy") is None)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from service.shx.chain import head
 from service.shx.keys import read_key_changes
 from service.verify.evidence import OutsideEvidence
 from service.verify.verify import verify_bundle
+from tests.client import chosen
 from tests.running import Running, running, wait_for
 from tests.tamper import Forgery
 
@@ -78,7 +80,7 @@ def player(service: Running, home: Path, *, keyed: bool = True) -> Player:
 
 def play_on(hand: Hand, moves: int | None = None) -> None:
     """Play some moves of a hand, or all that are left."""
-    view = hand.look()
+    view, rng = hand.look(), random.Random(1)
     while view["status"] not in ("ended", "aborted") and moves != 0:
         if hand.set_up(view):
             view = hand.look()
@@ -86,8 +88,7 @@ def play_on(hand: Hand, moves: int | None = None) -> None:
         if not view["moves"]:
             view = hand.look(after=view["version"])
             continue
-        ready = [move for move in view["moves"] if move["type"] == "ready"]
-        hand.move(view, (ready or view["moves"])[0])
+        hand.move(view, chosen(view["moves"], rng))
         moves = None if moves is None else moves - 1
         view = hand.look()
 
@@ -242,11 +243,11 @@ def test_a_keyed_hand_resumed_without_its_key_says_so_and_goes_on_with_it(
     if moves:
         play_on(Hand(ada, game), moves=moves)
     where = f"{address(service)}/v1/games/{game}"
-    answer = play(service, tmp_path, "--auto", "first", where)
+    answer = play(service, tmp_path, "--auto", "lowest", where)
     assert answer.returncode == 2, (answer.stdout, answer.stderr)
     assert FALSE_ALARM not in answer.stdout
     assert "The key is not in use (--keyed is missing)" in answer.stdout
-    answer = play(service, tmp_path, "--auto", "first", where, typed="y\n")
+    answer = play(service, tmp_path, "--auto", "lowest", where, typed="y\n")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
 
@@ -258,11 +259,11 @@ def test_a_hand_without_a_key_resumed_with_keyed_says_so_and_goes_on_without(
     game = UUID(ada.open_table("shithead", [BOT])["game"])
     play_on(Hand(ada, game), moves=3)
     where = f"{address(service)}/v1/games/{game}"
-    answer = play(service, tmp_path, "--keyed", "--auto", "first", where)
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
     assert answer.returncode == 2, (answer.stdout, answer.stderr)
     assert FALSE_ALARM not in answer.stdout
     assert "dealt without a key" in answer.stdout
-    answer = play(service, tmp_path, "--keyed", "--auto", "first", where, typed="y\n")
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where, typed="y\n")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L2"
 
@@ -274,11 +275,11 @@ def test_a_hand_whose_key_is_in_no_file_is_not_played(service: Running, tmp_path
     path = ada.kept.folder / "seat.key"
     path.rename(tmp_path / "elsewhere.key")
     for words in ((), ("--keyed",)):
-        answer = play(service, tmp_path, *words, "--auto", "first", where, typed="y\n")
+        answer = play(service, tmp_path, *words, "--auto", "lowest", where, typed="y\n")
         assert answer.returncode == 2, (answer.stdout, answer.stderr)
         assert "--keyed --key FILE" in answer.stdout
     named = ("--keyed", "--key", str(tmp_path / "elsewhere.key"))
-    answer = play(service, tmp_path, *named, "--auto", "first", where)
+    answer = play(service, tmp_path, *named, "--auto", "lowest", where)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
 
 
@@ -292,6 +293,6 @@ def test_a_key_that_the_server_left_out_is_still_a_contradiction(
     key = public_text(read_seat_key(ada.kept.folder / "seat.key"))
     ada.kept.keep_share(UUID(table["id"]), key, "commit")
     where = f"{address(service)}/v1/games/{table['game']}"
-    answer = play(service, tmp_path, *words, "--auto", "first", where, typed="y\n")
+    answer = play(service, tmp_path, *words, "--auto", "lowest", where, typed="y\n")
     assert answer.returncode == 1, (answer.stdout, answer.stderr)
     assert "THE SERVER CONTRADICTS ITSELF" in answer.stdout

@@ -59,6 +59,7 @@ def whole_game(seed: int) -> tuple[Game, tuple[Event, ...], Iterator[Step]]:
     return game, events, random_steps(game, chance)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("times", often(30, 5000))
 def test_every_card_is_in_exactly_one_zone_and_every_game_ends(times: int) -> None:
     """Zones: at every moment; endless hands: at the latest by the turn limit."""
@@ -77,6 +78,7 @@ def test_every_card_is_in_exactly_one_zone_and_every_game_ends(times: int) -> No
     holds(prove, times)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("times", often(25, 3000))
 def test_legal_moves_are_what_decide_accepts(times: int) -> None:
     """Whatever is not listed is refused, and the order of cards does not matter."""
@@ -227,6 +229,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.heavy
 def test_play_is_the_same_in_every_process() -> None:
     """Nothing hangs on the order of a set or the seed of a hash."""
     digests = set()

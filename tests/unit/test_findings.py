@@ -46,6 +46,7 @@ def on_move(found: list[dict[str, object]]) -> dict[str, object] | None:
     return first
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_every_event_of_a_sealed_game_is_judged(name: str) -> None:
     lines = log_of(name)
@@ -60,6 +61,7 @@ def test_every_event_of_a_sealed_game_is_judged(name: str) -> None:
         assert all(check["text"] for check in results)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_before_the_seal_a_finding_on_a_move_is_what_the_seal_confirms(name: str) -> None:
     lines, judged = log_of(name), 0
@@ -79,6 +81,7 @@ def test_before_the_seal_a_finding_on_a_move_is_what_the_seal_confirms(name: str
     assert judged or name.endswith("-aborted")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["shithead", "leeds", "threes-time-outs", "shithead-layout"])
 def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str) -> None:
     """Not the statements about its effects, such as the next seat."""

@@ -16,6 +16,8 @@ import pytest
 from service.fork_server import BrokeOff, HungUp, Killable, OutOfTime
 from tests.running import wait_for
 
+pytestmark = pytest.mark.heavy
+
 HERE = f"{__name__}:work"
 ROOT = Path(__file__).resolve().parents[2]
 

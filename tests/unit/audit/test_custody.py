@@ -58,6 +58,7 @@ def sees(game: Game, card: str) -> bool:
     return card in faces or any(card in (*s.hand, *s.up_cards) for s in game.seats)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_each_card_of_a_sample_is_somewhere_at_every_version(name: str) -> None:
     history = sample(name)

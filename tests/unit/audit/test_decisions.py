@@ -82,6 +82,7 @@ def variants(known: Definition) -> Iterator[Ruleset]:
             yield known.ruleset(known.chosen(options), hand=hand)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_every_event_of_a_sample_belongs_to_a_decision(name: str) -> None:
     history = sample(name)
@@ -93,6 +94,7 @@ def test_every_event_of_a_sample_belongs_to_a_decision(name: str) -> None:
             assert DecisionSchema().validate(found) == {}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", sorted(catalogue()))
 def test_every_option_of_a_ruleset_can_be_decided(identity: str) -> None:
     for number, ruleset in enumerate(variants(catalogue()[identity])):

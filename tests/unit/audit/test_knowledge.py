@@ -37,6 +37,7 @@ def visible(game: Game) -> set[str]:
     return {str(card) for card in faces if card != HIDDEN}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
 def test_a_seat_knows_what_the_log_and_its_openings_give(identity: str) -> None:
     ruleset = rules(identity)
@@ -52,6 +53,7 @@ def test_a_seat_knows_what_the_log_and_its_openings_give(identity: str) -> None:
             assert KnowledgeSchema().validate(found) == {}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_where_a_seat_knows_a_card_it_is(name: str) -> None:
     history = sample(name)

@@ -45,6 +45,7 @@ def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) 
     return orjson.dumps(answer)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
 def test_a_viewer_is_told_the_same_whatever_it_cannot_know(identity: str) -> None:
     ruleset = rules(identity)

@@ -132,6 +132,7 @@ def honest_alarms(players: int, games: int, seed: int) -> int:
     return sum(games_until_found(rng, 0.0, games) is not None for _ in range(players))
 
 
+@pytest.mark.heavy
 def test_honest_players_are_left_alone_however_often_one_looks() -> None:
     """Ville: of 300 honest players 0.3 ever reach the threshold; three would be a scandal."""
     assert honest_alarms(300, 40, seed=3) < 3

@@ -45,6 +45,7 @@ def by_bots(*names: str) -> Chooser:
     return choose
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("hand", [1, 2])
 @pytest.mark.parametrize("identity", RULESETS)
 @pytest.mark.parametrize("name", NAMES)
@@ -162,6 +163,7 @@ def _shitheads(first: str, second: str, games: int, identity: str = "shithead") 
     return lost
 
 
+@pytest.mark.heavy
 def test_a_stronger_bot_loses_less_often() -> None:
     lost = _shitheads("lowest", "random", 20)
     assert lost["random"] > lost["lowest"]

@@ -32,6 +32,7 @@ def test_a_decision_is_told_with_the_words_of_its_statements(
     assert "  L8              A play is one or more cards of one rank" in out
 
 
+@pytest.mark.heavy
 def test_every_event_and_card_of_every_sample_can_be_asked_for(
     shithead: Callable[..., Said],
 ) -> None:

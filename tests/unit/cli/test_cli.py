@@ -44,6 +44,7 @@ def test_a_wrong_command_line_ends_with_a_status_that_no_report_has(
     assert "Error:" in err
 
 
+@pytest.mark.heavy
 def test_the_status_of_a_command_is_the_status_of_the_program(
     program: Callable[..., Said],
 ) -> None:

@@ -190,6 +190,7 @@ def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(asked: Shithe
     assert asked(*words, "--overlap", "0")[0] == 0, "which ends no more keys than it adds"
 
 
+@pytest.mark.heavy
 def test_an_idle_log_bears_any_number_of_rotations(
     asked: Shithead, log: MemoryLog, tmp_path: Path
 ) -> None:

@@ -211,6 +211,7 @@ def test_a_small_terminal_keeps_the_head_and_the_keys() -> None:
     assert "next" in lines[-1]
 
 
+@pytest.mark.heavy
 def test_every_sample_can_be_drawn_at_every_version_for_every_viewer() -> None:
     console = Console(width=80, height=24, file=StringIO())
     for path in LOGS[::4]:

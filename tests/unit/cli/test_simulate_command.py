@@ -44,6 +44,7 @@ def test_the_table_names_each_bot_and_the_result_of_verifying(
     assert "verified: all 2, no evidence of tampering, level L1" in out
 
 
+@pytest.mark.heavy
 def test_two_processes_play_the_games_of_one() -> None:
     one, two = (
         [

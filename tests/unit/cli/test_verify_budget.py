@@ -24,6 +24,7 @@ def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.heavy
 def test_what_is_not_checked_in_time_is_missing(shithead: Shithead, costly: Path) -> None:
     began = time.monotonic()
     status, out, _ = shithead("verify", costly, "--budget", "0.5")
@@ -35,6 +36,7 @@ def test_what_is_not_checked_in_time_is_missing(shithead: Shithead, costly: Path
     assert "no evidence of tampering, level L1" not in out
 
 
+@pytest.mark.heavy
 def test_the_object_says_so_too(shithead: Shithead, costly: Path) -> None:
     status, out, _ = shithead("verify", costly, "--budget", "0.5", "--json")
     assert status == 2
@@ -62,6 +64,7 @@ def test_a_budget_is_a_number_of_seconds(shithead: Shithead, budget: str) -> Non
     assert shithead("verify", LOG, "--budget", budget)[0] == 64
 
 
+@pytest.mark.heavy
 def test_alternatives_are_named_once(shithead: Shithead, tmp_path: Path) -> None:
     """Each refused pass of this log cost a second of CPU when all moves were listed for it."""
     path = tmp_path / "events.jsonl"

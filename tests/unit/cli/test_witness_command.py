@@ -244,6 +244,7 @@ def spoilt(server: Malformed, log: Path) -> None:
     server.answer = None
 
 
+@pytest.mark.heavy
 def test_the_looks_of_a_witness_go_on_after_malformed_answers(house: House, port: int) -> None:
     house.grow(1)
     words = ("--name", "w.example/1", "--port", "0", "--every", "0.1")
@@ -260,6 +261,7 @@ def test_the_looks_of_a_witness_go_on_after_malformed_answers(house: House, port
         assert len(cosignatures(parse_note(shown.read()), [key])) == 1
 
 
+@pytest.mark.heavy
 def test_the_looks_of_a_monitor_go_on_after_malformed_answers(house: House, port: int) -> None:
     house.grow(1)
     words = ("--every", "0.1", "--health-port", "0")

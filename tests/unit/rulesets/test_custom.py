@@ -171,6 +171,7 @@ def accepted(seed: int) -> tuple[str, Tree] | None:
     return base.id, own.settings({})
 
 
+@pytest.mark.heavy
 def test_whatever_is_accepted_can_be_dealt_opened_and_played() -> None:
     """Random changes: none gets stuck, breaks off, or lists a move that is then refused."""
     limits, found = Limits(actions_per_seat=50, seconds=2), 0

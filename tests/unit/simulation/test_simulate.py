@@ -19,6 +19,7 @@ def plan_for(identity: str, *, games: int = 2, seed: int = 1) -> Plan:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", sorted(catalogue()))
 def test_a_simulated_log_is_a_chain_that_folds_to_its_result(identity: str) -> None:
     for game in simulated_games(plan_for(identity)):

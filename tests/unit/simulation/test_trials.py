@@ -14,6 +14,7 @@ from service.simulation.trials import Limits, play_trials
 from tests.changed import replace
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", catalogue())
 def test_the_rulesets_of_the_catalogue_pass(identity: str) -> None:
     report = play_trials(definition(identity).settings({}), 3, Limits(seconds=20))
@@ -64,6 +65,7 @@ def test_a_lost_card_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a card is lost or duplicated" in report.refusal
 
 
+@pytest.mark.heavy
 def test_stacks_with_companions_are_listed_whole() -> None:
     """A stack of face-up cards is played whole, also as the companion of a five."""
     laid_out = {"up": 0, "hand": 6, "exchange": False, "layout": "stacks"}

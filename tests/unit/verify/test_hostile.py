@@ -64,6 +64,7 @@ strange = st.one_of(
 )
 
 
+@pytest.mark.heavy
 @QUICK
 @given(st.data())
 def test_a_mutated_and_rechained_log_is_always_reported_on(data: st.DataObject) -> None:
@@ -88,6 +89,7 @@ def test_a_mutated_and_rechained_log_is_always_reported_on(data: st.DataObject) 
         assert finding.result is not Result.FAIL or finding.reason
 
 
+@pytest.mark.heavy
 @QUICK
 @given(st.data())
 def test_moved_dropped_and_doubled_events_are_always_caught(data: st.DataObject) -> None:

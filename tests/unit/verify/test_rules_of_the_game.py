@@ -54,6 +54,7 @@ def test_rules_that_cannot_be_known_fail_at_the_first_event(pinned: dict[str, ob
     assert failed.value.seq == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", sorted(catalogue()))
 def test_a_made_game_of_every_ruleset_passes(identity: str) -> None:
     """The verifier and the rules agree on games other than the samples, time-outs included."""

@@ -58,6 +58,7 @@ def test_an_aborted_set_up_passes_what_applies() -> None:
     ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", FINISHED)
 def test_a_sample_cut_between_two_moves_passes_so_far(name: str) -> None:
     """Without the deck public facts alone are judged, and honest play passes them."""

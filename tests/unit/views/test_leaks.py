@@ -47,6 +47,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int, int]:
     return game, version, draw(st.integers(0, 2**32))
 
 
+@pytest.mark.heavy
 @examples(25)
 @given(stop=stops())
 def test_a_viewer_is_shown_the_same_whatever_it_cannot_know(stop: tuple[Played, int, int]) -> None:
@@ -58,6 +59,7 @@ def test_a_viewer_is_shown_the_same_whatever_it_cannot_know(stop: tuple[Played, 
         assert _sight(game, other, version, viewer) == _sight(game, game.deck, version, viewer)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
 def test_every_ruleset_shows_a_viewer_the_same_whatever_it_cannot_know(identity: str) -> None:
     ruleset = rules(identity)
