@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from schemas.strict_fields import Chosen, Closed, Truth, Whole, described
+from schemas.strict_fields import Chosen, Closed, Truth, Whole, described, time_field
 from schemas.tables import ENTROPY
 from service.shx.validators import MAX_SEATS
 
@@ -78,10 +78,8 @@ class ServerKeySchema(Closed):
     id = fields.String(**described("the key id: the first 4 bytes of a hash, in hex"))
     name = fields.String(**described("the name of the key, which is the server's origin"))
     public = fields.String(**described("the Ed25519 public key, in base64"))
-    from_ = fields.String(allow_none=True, data_key="from", **described("since when the key signs"))
-    to = fields.String(
-        allow_none=True, **described("until when it signed; null for the present key")
-    )
+    from_ = time_field(allow_none=True, data_key="from", **described("since when the key signs"))
+    to = time_field(allow_none=True, **described("until when it signed; null for the present key"))
     signed_by_previous = fields.String(
         allow_none=True,
         **described("the signature of the key before it, in base64; null for the first"),

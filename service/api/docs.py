@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -23,6 +24,18 @@ Json = dict[str, Any]
 
 LANGUAGES = {"client.py": "Python", "client.mjs": "JavaScript"}
 """The files of the client that the guide shows; each is also served as it is."""
+
+SPECIFICATION = Path(__file__).resolve().parents[2] / "ops/spec"
+"""The texts of the specification, in a checkout and in an installation alike."""
+
+SPECIFIED = {
+    "shx-1.md": "the record, SHX/1",
+    "rules.md": "the rules and their settings",
+    "api.md": "this interface",
+    "threat-model.md": "the threat model",
+    "vectors.json": "test vectors of SHX/1",
+}
+"""The files of the specification that are served, with their subjects."""
 
 _STEP = re.compile(r"^(?:#|//) == (\w+): (.*)\n", re.MULTILINE)
 
@@ -89,18 +102,24 @@ def register(app: Flask, document: Document) -> None:
 
     @docs.get("/docs")
     def page() -> Response:
-        return html_page("docs.html", document=document.value, problems=PROBLEMS)
+        return html_page(
+            "docs.html", document=document.value, problems=PROBLEMS, specified=SPECIFIED
+        )
 
     @docs.get("/docs/client")
     def client() -> Response:
         address = request.host_url.rstrip("/")
         return html_page("client_guide.html", steps=guide(), address=address)
 
-    @docs.get("/docs/<program>")
-    def client_file(program: str) -> Response:
-        if program not in LANGUAGES:
+    @docs.get("/docs/<text>")
+    def plain(text: str) -> Response:
+        if text in SPECIFIED:
+            shown = (SPECIFICATION / text).read_text("utf-8")
+        elif text in LANGUAGES:
+            shown = client_source(text)
+        else:
             raise not_found("page")
-        return revalidated(Response(client_source(program), content_type=f"{PLAIN}; charset=utf-8"))
+        return revalidated(Response(shown, content_type=f"{PLAIN}; charset=utf-8"))
 
     @docs.get("/problems/<code>")
     def problem_page(code: str) -> Response:
@@ -148,7 +167,7 @@ _TEXTS: Mapping[str, str] = {
     "verify": (
         "The verification needs nothing from the server but the log: the chain of hashes, the "
         "receipts, the commitment to the seed, the shuffle derived again, and the commitment to "
-        "each card. The format is SHX/1, specified in `ops/spec/shx-1.md` of the source code. The"
+        "each card. The format is SHX/1, specified at `/docs/shx-1.md`. The"
         " rules of the game are checked by `POST /v1/verify` of this or any other server, or by "
         "`shithead verify` offline."
     ),

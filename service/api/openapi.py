@@ -29,7 +29,7 @@ DESCRIPTION = (
     "The card game Shithead, with a verifiable public record of every game. Errors are problems "
     "(RFC 9457), each type documented at its address. Unknown fields are refused. Lists are "
     '{"items", "next"}, newest first. Games and tables have the ETag "v<version>". SHX/1, the '
-    "format of the record, is specified in `ops/spec/shx-1.md` of the source code."
+    "format of the record, is specified at `/docs/shx-1.md`."
 )
 
 

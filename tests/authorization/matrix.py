@@ -105,7 +105,7 @@ ANYWHERE = {
     "seq": "1",
     "card": "Th",
     "code": "malformed",
-    "program": "client.py",
+    "text": "shx-1.md",
     "package": "verify",
     "file": "integrity.py",
     "level": "0",

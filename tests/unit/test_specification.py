@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from schemas.event_fields import DATA, OpeningSchema
 from schemas.moves import INTENTS
 from schemas.settings import json_schema
 from schemas.strict_fields import CARD_PATTERN, Shaped
+from service.api.docs import SPECIFIED
 from service.api.problems import PROBLEMS
 from service.rulesets.catalogue import catalogue
 from service.shx.canonical import parse
@@ -248,6 +250,15 @@ def test_no_text_is_cited_that_is_not_there() -> None:
         p.name for p in (ROOT / "ops").rglob("*.md")
     }
     assert [n for n in sorted(named) if n[1].rpartition("/")[2] not in there] == []
+
+
+def test_the_service_has_the_specification() -> None:
+    """A reader of a page that cites a section finds the text in the same service."""
+    shown = {path.name for path in SPEC.iterdir()}
+    assert shown == SPECIFIED.keys()
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert "ops.spec" in packaged["packages"]["find"]["include"]
+    assert {"*.md", "*.json"} <= set(packaged["package-data"]["*"])
 
 
 def test_the_settings_are_those_of_the_code() -> None:

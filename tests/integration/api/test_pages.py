@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from service.api.assets import loaded, strings
+from service.api.docs import SPECIFICATION, SPECIFIED
 from service.api.pages import checks, inline_code, sources, start_line
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.verify.finding import Check
@@ -40,6 +41,13 @@ class Page(HTMLParser):
                 self.ids.append(value or "")
             if name == "style" or name.startswith("on"):
                 self.inline.append(f"{tag} {name}")
+
+
+def test_the_specification_is_served_as_text(world: World) -> None:
+    for name in SPECIFIED:
+        answer = world.get(f"/docs/{name}")
+        assert (answer.status_code, answer.mimetype) == (200, "text/plain")
+        assert answer.data == (SPECIFICATION / name).read_bytes()
 
 
 @pytest.mark.parametrize("path", [*TEXTS, "/rules/mukava", "/problems/rule-refused"])
