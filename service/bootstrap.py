@@ -18,6 +18,7 @@ from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import Attendance
 from service.application.disputes.opening import DisputeOpening
 from service.application.erasures import Erasures
+from service.application.first_read import FirstReads
 from service.application.games.audits import Auditing
 from service.application.games.cache import Entries
 from service.application.games.due_moves import Turns
@@ -60,6 +61,7 @@ from service.store.archive import Bundles
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import EventStore
+from service.store.lookups import Lookups, PostgresLookups, SeparateLookups
 from service.store.migrate import check as check_migrated
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
@@ -78,6 +80,7 @@ class Services:
     keyring: Keys
     origin: str
     answers: Answers
+    first_reads: FirstReads
     entries: Entries
     players: Players
     tables: Tables
@@ -129,6 +132,7 @@ def compose(
     store: EventStore,
     directory: Directory,
     log_store: LogStore,
+    lookups: Lookups | None = None,
     keyring: Keys,
     origin: str,
     world: World | None = None,
@@ -152,7 +156,8 @@ def compose(
     """Return the services over a store; tests may pass their own world and bell."""
     world, bell = world or RealWorld(), bell or Silence()
     rulebook = Rulebook(directory)
-    entries = Entries(store, directory, keyring, rulebook)
+    combined = lookups or SeparateLookups(store, directory)
+    entries = Entries(store, directory, combined, keyring, rulebook)
     histories = Histories(entries)
     names, answers = Names(directory), Answers(store, keyring, entries, histories)
     handler = Handler(store, answers)
@@ -238,6 +243,7 @@ def compose(
         keyring=keyring,
         origin=origin,
         answers=answers,
+        first_reads=FirstReads(combined, entries, names, answers, defers=lookups is not None),
         entries=entries,
         players=Players(
             directory=directory,
@@ -338,8 +344,10 @@ def services_from(settings: Settings) -> Services:
     bell = RedisBell(connect(settings.redis_url)) if settings.redis_url else None
     keyring = _keyring(settings)
     watch = ClockWatch(clocks=lambda: _clocks(database), now=RealWorld().now)
+    store = PostgresStore(database, Bundles(settings.archive))
     return compose(
-        store=PostgresStore(database, Bundles(settings.archive)),
+        store=store,
+        lookups=PostgresLookups(database, store),
         directory=Directory(database),
         keyring=keyring,
         origin=settings.origin,

@@ -76,9 +76,9 @@ REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_c
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game FROM PUBLIC;
+REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game, look_up FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game TO shithead_service;
+GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 

@@ -465,11 +465,12 @@ CREATE INDEX refusals_by_age ON refusals (at);
 -- answered meanwhile.
 --
 -- The answer is written first, so a repeated request gets SH410, never SH409 or SH429 because of
--- its own first execution. Streams are locked in the order of their ids: no deadlock.
+-- its own first execution. A token that is unknown or has expired comes before that: SH403. Streams are locked in the order of their ids: no deadlock.
 --
 -- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
 --
---   {"answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
+--   {"token": absent, null or the hash of a bearer token that must be valid,
+--    "answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
 --    "secret": null or {game, key, ciphertext}, "forget": null or game,
 --    "refused": null or how many refused attempts a seal of version 2 names,
 --    "outbox": [{stream, version, topic}],
@@ -482,6 +483,12 @@ DECLARE
     secret  jsonb := nullif(command -> 'secret', 'null');
     append  jsonb;
 BEGIN
+    IF command ->> 'token' IS NOT NULL AND NOT EXISTS (
+        SELECT FROM players p WHERE p.token_hash = decode(command ->> 'token', 'base64')
+    ) THEN
+        RAISE EXCEPTION 'the token is unknown or has expired' USING ERRCODE = 'SH403';
+    END IF;
+
     IF answer IS NOT NULL THEN
         PERFORM keep_answer(answer);
     END IF;
@@ -523,8 +530,10 @@ $$;
 -- try_append_events: append_events, with its ordinary refusals returned instead of raised.
 --
 -- Returns null after a commit; else {"refused": SH409 (a stream moved on), SH410 (the request has
--- been answered) or SH401 (a player was erased), "detail": as raised}, with nothing written. A
--- raised error would be logged by PostgreSQL, and two moves at the same time are no error.
+-- been answered), SH403 (the token has expired) or SH401 (a player was erased), "detail": as
+-- raised, "lines": for SH409 of a game its events since the expected version}, with nothing
+-- written. A raised error would be logged by PostgreSQL, and two moves at the same time are no
+-- error; the caller that lost decides again without reading.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -534,9 +543,23 @@ BEGIN
     PERFORM append_events(command);
     RETURN NULL;
 EXCEPTION
-    WHEN SQLSTATE 'SH409' OR SQLSTATE 'SH410' OR SQLSTATE 'SH401' THEN
+    WHEN SQLSTATE 'SH409' OR SQLSTATE 'SH410' OR SQLSTATE 'SH403' OR SQLSTATE 'SH401' THEN
         GET STACKED DIAGNOSTICS its_detail = PG_EXCEPTION_DETAIL;
-        RETURN jsonb_build_object('refused', SQLSTATE, 'detail', nullif(its_detail, '')::jsonb);
+        RETURN jsonb_build_object(
+            'refused', SQLSTATE,
+            'detail', nullif(its_detail, '')::jsonb,
+            'lines', (
+                SELECT jsonb_agg(convert_from(e.line, 'UTF8') ORDER BY e.seq)
+                FROM jsonb_array_elements(command -> 'appends') a
+                JOIN events e
+                    ON e.stream_id = (a.value ->> 'stream')::uuid
+                    AND e.seq >= (a.value ->> 'expected')::integer
+                WHERE
+                    SQLSTATE = 'SH409'
+                    AND a.value ->> 'kind' = 'game'
+                    AND a.value ->> 'stream' = nullif(its_detail, '')::jsonb ->> 'stream'
+            )
+        );
 END
 $$;
 
@@ -880,6 +903,67 @@ AS $$
         OR EXISTS (SELECT FROM table_seats s WHERE s.table_id = its_table AND s.player_id = viewer)
         OR EXISTS (SELECT FROM tables t WHERE t.table_id = its_table AND t.host = viewer)
     )
+$$;
+
+-- look_up: what a request needs first, in one round trip: its player, stored answer and game.
+--
+-- STABLE: all statements see one snapshot. A function with small statements, because the plan of
+-- one join over all tables would depend on which arguments are null and be made anew each time.
+-- Each argument may be null: then nothing is read for it. `beside` adds what is not in the log of
+-- the game: its secret, table, players with their names, and the first event of the table.
+CREATE OR REPLACE FUNCTION look_up(
+    token bytea, its_request_key bytea, game uuid, after_seq integer, named uuid[], beside boolean,
+    OUT player_id uuid, OUT name text, OUT body_hash bytea, OUT sealed bytea,
+    OUT kind text, OUT version integer, OUT head bytea, OUT lines bytea[], OUT back jsonb,
+    OUT names jsonb, OUT key_id text, OUT ciphertext bytea,
+    OUT table_id uuid, OUT host uuid, OUT public boolean, OUT invite_hash bytea,
+    OUT seats jsonb, OUT opened bytea
+)
+LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
+AS $$
+BEGIN
+    IF token IS NOT NULL THEN
+        SELECT p.player_id, p.name INTO look_up.player_id, look_up.name
+        FROM players p WHERE p.token_hash = token;
+    END IF;
+
+    IF its_request_key IS NOT NULL AND look_up.player_id IS NOT NULL THEN
+        SELECT a.body_hash, a.sealed INTO look_up.body_hash, look_up.sealed
+        FROM answers a WHERE a.caller = look_up.player_id AND a.request_key = its_request_key;
+    END IF;
+
+    IF game IS NOT NULL THEN
+        SELECT s.kind, s.version, s.head, g.back, g.table_id
+        INTO look_up.kind, look_up.version, look_up.head, look_up.back, look_up.table_id
+        FROM streams s
+        LEFT JOIN games g ON g.game_id = s.stream_id
+        WHERE s.stream_id = game;
+        lines := '{}';
+        IF look_up.version > after_seq THEN
+            lines := ARRAY(
+                SELECT e.line FROM events e WHERE e.stream_id = game AND e.seq >= after_seq ORDER BY e.seq
+            );
+        END IF;
+    END IF;
+
+    IF cardinality(named) > 0 THEN
+        names := (SELECT jsonb_object_agg(p.player_id, p.name) FROM players p WHERE p.player_id = ANY (named));
+    END IF;
+
+    IF beside AND look_up.table_id IS NOT NULL THEN
+        SELECT c.key_id, c.ciphertext INTO look_up.key_id, look_up.ciphertext
+        FROM secrets c WHERE c.game_id = game;
+        SELECT t.host, t.public, t.invite_hash INTO look_up.host, look_up.public, look_up.invite_hash
+        FROM tables t WHERE t.table_id = look_up.table_id;
+        seats := (
+            SELECT jsonb_agg(jsonb_build_array(w.player_id, p.name) ORDER BY w.seat)
+            FROM game_seats w
+            LEFT JOIN players p ON p.player_id = w.player_id
+            WHERE w.game_id = game
+        );
+        opened := (SELECT e.line FROM events e WHERE e.stream_id = look_up.table_id AND e.seq = 0);
+    END IF;
+END
 $$;
 
 -- may_see_game: whether a player, or the holder of an invite, may see a hand of a private table.
@@ -1654,9 +1738,9 @@ REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_c
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game FROM PUBLIC;
+REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game, look_up FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game TO shithead_service;
+GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 

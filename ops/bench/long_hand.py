@@ -80,7 +80,7 @@ def _tried(
             heads, game = head(line), evolve(game, event)
     after = load(record.identity, lines, seed=record.seed)
     change = Change(before=entry, record=after, lines=tuple(lines[len(first) :]))
-    services.store.commit(commit_of(services.entries, change))
+    services.store.commit(commit_of(change))
     return record.identity
 
 

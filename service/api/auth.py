@@ -6,9 +6,10 @@ import re
 
 from flask import request
 
-from service.api.context import context, services
+from service.api.context import context
 from service.application.callers import Caller, Player
 from service.application.errors import Refusal
+from service.application.first_read import FirstRead
 
 INVITE_HEADER = "Shithead-Invite"
 LOGGED_PATH = 300
@@ -17,24 +18,32 @@ LOGGED_PATH = 300
 _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 
-def player_of_request() -> Player | None:
-    """
-    Return the player with the bearer token of the request, None without a token.
-
-    Raises `unauthorized` for an unknown or expired token, also if the operation needs no
-    token: otherwise its owner would mistake the public view for their own.
-    """
+def bearer_token() -> str | None:
+    """Return the bearer token of the request, None without one; raises `unauthorized`."""
     header = request.headers.get("Authorization")
     if header is None:
         return None
     match = _BEARER.fullmatch(header)
     if match is None:
         raise Refusal("unauthorized", "the Authorization header must be: Bearer <token>")
-    player = services().players.by_token(match[1])
-    if player is None:
-        raise Refusal("unauthorized", "unknown or expired token")
-    context().rate_limits.count_player(player.id)
-    return player
+    return match[1]
+
+
+def admit(read: FirstRead, *, deferred: bool = False) -> Player | None:
+    """
+    Return the player of a first read, None without a token; counts a call of the player.
+
+    A deferred read leaves the check of the token to the commit, if token and game are cached.
+    Raises `unauthorized` for an unknown or expired token, also if the operation needs no
+    token: otherwise its owner would mistake the public view for their own.
+    """
+    if read.token is None:
+        return None
+    if not (deferred and read.defer()):
+        read.confirm()
+    if read.player is not None:
+        context().rate_limits.count_player(read.player.id)
+    return read.player
 
 
 def required(player: Player | None) -> Player:
@@ -46,9 +55,9 @@ def required(player: Player | None) -> Player:
     return player
 
 
-def caller_of(player: Player | None) -> Caller:
-    """Return the caller: the player, if any, with the invite in the request."""
+def caller_of(player: Player | None, read: FirstRead) -> Caller:
+    """Return the caller: the player, if any, with the invite in the request and its first read."""
     invite = request.headers.get(INVITE_HEADER)
     what = request.full_path.rstrip("?")[:LOGGED_PATH]
     identity = player.id if player else None
-    return Caller(player=identity, invite=invite, what=what)
+    return Caller(player=identity, invite=invite, what=what, read=read)

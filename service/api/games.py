@@ -69,13 +69,9 @@ def game(call: Call, game_id: UUID) -> Response:
     as_, at = call.query["as_"], call.query["at"]
     if at is not None:
         return _past(call, game_id, at)
-    entry = services().games.entry(call.caller, game_id)
-    seat = entry.seat_of(call.caller.player)
-    if as_ not in (None, "public", str(seat)):
-        body, version = services().games.view_as(call.caller, game_id, as_)
-        return conditional(private(json_response(body)), version)
-    _wait(call, game_id, entry.record.version)
-    body, version = services().games.view(call.caller, game_id, public=as_ == "public")
+    if call.query["wait"]:
+        _wait(call, game_id, as_)
+    body, version = services().games.view(call.caller, game_id, as_)
     return conditional(private(json_response(body)), version)
 
 
@@ -94,6 +90,7 @@ def game(call: Call, game_id: UUID) -> Response:
         *("bad-signature", "signature-required", "nonce-reused", "stale-version"),
         *("not-your-turn", "rule-refused", "unknown-card"),
     ),
+    deferred=True,
 )
 def move(call: Call, game_id: UUID) -> Response:
     """Make a move; with `If-Match` it is refused if another event came after that version."""
@@ -115,6 +112,7 @@ def move(call: Call, game_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=(*MOVING, "entropy-refused"),
     headers=(InviteHeaders,),
+    deferred=True,
 )
 def entropy(call: Call, game_id: UUID) -> Response:
     """Commit to the caller's entropy for the shuffle, or reveal it."""
@@ -155,9 +153,12 @@ def _past(call: Call, game_id: UUID, at: int) -> Response:
     return conditional(marked, at)
 
 
-def _wait(call: Call, game_id: UUID, version: int) -> None:
+def _wait(call: Call, game_id: UUID, as_: str | None) -> None:
+    """Wait for a new version of a game; not for the view of another seat, which ends with it."""
+    entry = services().games.entry(call.caller, game_id)
+    version, seat = entry.record.version, entry.seat_of(call.caller.player)
     after = version if call.query["after"] is None else call.query["after"]
-    if not call.query["wait"] or version > after:
+    if version > after or as_ not in (None, "public", str(seat)):
         return
     waiting = context().waiting
     with waiting.slots.slot(caller_address()) as free:

@@ -11,15 +11,17 @@ from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, TypeVar
+from uuid import UUID
 
 import flask_smorest
 from flask import Response, request
 from marshmallow import Schema, ValidationError
+from werkzeug.exceptions import HTTPException
 
 from schemas.errors import ProblemSchema, pointers
 from schemas.strict_fields import Closed
 from service.api import problems
-from service.api.auth import caller_of, player_of_request, required
+from service.api.auth import admit, bearer_token, caller_of, required
 from service.api.compression import leave_uncompressed
 from service.api.context import context, services
 from service.api.headers import RepeatHeaders, VersionHeaders
@@ -37,8 +39,9 @@ from service.api.http import (
     with_location,
 )
 from service.api.parsing import json_body, query_values
-from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal, misfit
+from service.application.first_read import FirstRead
 from service.application.work import limited_by
 
 F = TypeVar("F", bound=Callable[..., Response])
@@ -98,13 +101,15 @@ def operation(
     headers: tuple[type[Schema], ...] = (),
     location: str | None = None,
     doc: Mapping[str, Any] | None = None,
+    deferred: bool = False,
 ) -> Callable[[F], F]:
     """
     Return a decorator that registers and documents a view function as an API operation.
 
     The view gets a `Call` and the parameters of the path. Errors are reported in the order
     of api.md, section 1: media type, token, idempotency, query, body, then those that the
-    view raises.
+    view raises. With `deferred` the commit of a change of a game checks the token, without a
+    query before it.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
@@ -131,22 +136,29 @@ def operation(
             # An answer without a body is acceptable in every media type.
             empty = status == HTTPStatus.NO_CONTENT
             media_type = produces[0] if empty else negotiated_type(produces)
-            player, repeat = _authenticated(token), _idempotency(repeats)
-            with _limited_work(player):
-                stored = _stored_answer(player, repeat)
-                if stored is not None:
-                    return with_location(change_response(stored, status), location)
-                call = Call(
-                    player=player,
-                    caller=caller_of(player),
-                    repeat=repeat,
-                    query=no_query
-                    if no_query is not None and not request.query_string
-                    else _query(query_schema),
-                    body=None if body_schema is None else _body(body_schema),
-                    media_type=media_type,
-                )
-                return with_location(_answer(view, call, path), location)
+            read = _first_read(token, repeats, path.get("game_id"), deferred=deferred)
+            with _limited_work(read.player):
+                try:
+                    stored = read.first_answer() if read.confirmed else None
+                    if stored is not None:
+                        return with_location(change_response(stored, status), location)
+                    call = Call(
+                        player=read.player,
+                        caller=caller_of(read.player, read),
+                        repeat=read.request,
+                        query=no_query
+                        if no_query is not None and not request.query_string
+                        else _query(query_schema),
+                        body=None if body_schema is None else _body(body_schema),
+                        media_type=media_type,
+                    )
+                    return with_location(_answer(view, call, path), location)
+                except (Refusal, HTTPException):
+                    # An ended token, then a first answer to this request come before the fault.
+                    first = None if read.confirmed else read.first_answer()
+                    if first is None:
+                        raise
+                    return with_location(change_response(first, status), location)
 
         name = f"{blueprint.name}.{view.__name__}"
         documented = blueprint.doc(operationId=name, **described)(answer_request)
@@ -163,9 +175,19 @@ def in_query(errors: Iterable[Mapping[str, str]]) -> Refusal:
     return Refusal("malformed", f"invalid query: {detail}", errors=named)
 
 
-def _authenticated(token: Token) -> Player | None:
-    player = None if token is Token.IGNORED else player_of_request()
-    return required(player) if token is Token.NEEDED else player
+def _first_read(token: Token, repeats: Repeats, game: UUID | None, *, deferred: bool) -> FirstRead:
+    """Return the first read of a request: confirmed, unless it is deferred to its commit."""
+    sent = None if token is Token.IGNORED else bearer_token()
+    read = services().first_reads.begin(sent, game)
+    if token is Token.NEEDED and sent is None:
+        required(None)
+    try:
+        read.request = _idempotency(repeats)
+    except (Refusal, HTTPException):
+        admit(read)  # an ended token comes first
+        raise
+    admit(read, deferred=deferred)
+    return read
 
 
 def _limited_work(player: Player | None) -> AbstractContextManager[None]:
@@ -178,13 +200,6 @@ def _idempotency(repeats: Repeats) -> Idempotency | None:
         return None
     key = idempotency_key(allowed=repeats is not Repeats.REFUSED)
     return idempotency_of(key) if repeats is Repeats.ANSWERED else None
-
-
-def _stored_answer(player: Player | None, repeat: Idempotency | None) -> Answered | None:
-    """Return the first answer to a repeated request, None for a new one."""
-    if player is None or repeat is None:
-        return None
-    return services().answers.kept(player.id, repeat)
 
 
 def _loaded_empty(schema: Schema) -> Mapping[str, Any] | None:

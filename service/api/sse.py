@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from uuid import UUID
 
 import orjson
@@ -67,7 +68,7 @@ class _Follower:
     def __init__(self, parts: Context, caller: Caller, game: UUID, address: str) -> None:
         self._games = parts.services.games
         self._waiting = parts.waiting
-        self._caller = caller
+        self._caller = replace(caller, read=None)
         self._game = game
         self._address = address
         self._open = True

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
+from service.application.first_read import FirstRead
 from service.application.idempotency import Answers
 from service.application.quotas import quota_refused
 from service.store.events import (
@@ -18,7 +19,9 @@ from service.store.events import (
     EventStore,
     PlayerErased,
     QuotaFull,
+    StoreError,
     StreamConflict,
+    TokenEnded,
 )
 
 ATTEMPTS: Final = 20
@@ -47,6 +50,10 @@ class NewStream:
 
 def nothing() -> None:
     """Do nothing."""
+
+
+def _read_again(_state: object, _conflict: StoreError) -> None:
+    """Return None: the state is loaded again after a conflict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,15 +106,19 @@ class Handler:
         *,
         caller: UUID | None = None,
         request: Idempotency | None = None,
+        read: FirstRead | None = None,
         conflict: Callable[[], None] = nothing,
+        overtaken: Callable[[State, StoreError], State | None] = _read_again,
         erased: Callable[[], bool] = lambda: False,
     ) -> Answered:
         """
         Return the answer to a command, or the first answer to the same request.
 
         `load` returns the state, the present one if its argument is true, else it may be
-        cached. `decide` returns a decision on it, or raises Refusal. `conflict` is called for
-        each commit that came too late. `erased` is called if the commit names an erased player;
+        cached. `decide` returns a decision on it, or raises Refusal. `read` is the first read of
+        the request: if its token is not confirmed yet, the commit checks it. `conflict` is
+        called for each commit that came too late; `overtaken` returns the state after it, or
+        None to load it. `erased` is called if the commit names an erased player;
         it returns whether to decide again.
 
         Raises Refusal if the present refuses, and `unavailable` after too many conflicts;
@@ -119,13 +130,16 @@ class Handler:
             if isinstance(decision, Refused):
                 present = load(True)
                 if present.version == state.version:
-                    return self._refused(caller, request, decision)
+                    return self._refused(caller, request, decision, read)
                 state = present
                 continue
             try:
-                self._write(decision, caller, request)
-            except (StreamConflict, DisputeRuns):
+                self._write(decision, caller, request, read)
+            except (StreamConflict, DisputeRuns) as late:
                 conflict()
+                if (newer := overtaken(state, late)) is not None:
+                    state = newer
+                    continue
             except PlayerErased:
                 if not erased():
                     raise
@@ -142,19 +156,44 @@ class Handler:
         busy = Refusal("unavailable", "too many changes at once, try again")
         return self._refused(caller, request, _refused_by(busy))
 
-    def _write(self, accepted: Accepted, caller: UUID | None, request: Idempotency | None) -> None:
+    def _write(
+        self,
+        accepted: Accepted,
+        caller: UUID | None,
+        request: Idempotency | None,
+        read: FirstRead | None,
+    ) -> None:
         commit = accepted.commit
+        if read is not None and not read.confirmed:
+            commit = replace(commit, token=read.token)
         if caller is not None and request is not None:
             commit = replace(commit, answer=self._answers.sealed(caller, request, accepted.answer))
         accepted.effect()
-        if commit is not NO_CHANGE:
+        if commit is NO_CHANGE:
+            return
+        try:
             self._store.commit(commit)
+        except TokenEnded:
+            raise Refusal("unauthorized", "unknown or expired token") from None
 
     def _refused(
-        self, caller: UUID | None, request: Idempotency | None, refused: Refused
+        self,
+        caller: UUID | None,
+        request: Idempotency | None,
+        refused: Refused,
+        read: FirstRead | None = None,
     ) -> Answered:
-        """Return the first answer to this request; raises the refusal if there is none."""
-        if caller is not None and (first := self._answers.kept(caller, request)):
+        """
+        Return the first answer to this request; raises the refusal if there is none.
+
+        `read` has looked for it in the query that returned the present state.
+        """
+        first = None
+        if read is not None:
+            first = read.first_answer()
+        elif caller is not None:
+            first = self._answers.kept(caller, request)
+        if first is not None:
             return first
         raise refused.final()
 

@@ -83,7 +83,12 @@ class Answers:
         """
         if request is None:
             return None
-        found = self._store.answer(caller, request.request_key)
+        return self.opened(caller, request, self._store.answer(caller, request.request_key))
+
+    def opened(
+        self, caller: UUID, request: Idempotency, found: StoredAnswer | None
+    ) -> Answered | None:
+        """Return a stored answer as it was sent, None for None; raises as `kept`."""
         if found is None:
             return None
         if found.body_hash != request.body_hash:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from service.store.directory import Directory
@@ -22,19 +22,29 @@ class Names:
 
     def of(self, players: Sequence[UUID | None]) -> list[str | None]:
         """Return a name for each player, None for bots and for erased players."""
+        if missing := self.expired(players):
+            read = self._directory.names(missing)
+            self.learn({player: read.get(player) for player in missing})
+        with self._lock:
+            kept = [None if player is None else self._kept.get(player) for player in players]
+        return [None if one is None else one[1] for one in kept]
+
+    def expired(self, players: Sequence[UUID | None]) -> list[UUID]:
+        """Return those of the players whose names have to be read again."""
         now = time.monotonic()
         with self._lock:
-            known = {p: self._kept.get(p) for p in players if p is not None}
-        missing = [p for p, kept in known.items() if kept is None or kept[0] < now]
-        found = {p: kept[1] for p, kept in known.items() if kept is not None}
-        if missing:
-            read = self._directory.names(missing)
-            found |= {p: read.get(p) for p in missing}
-            with self._lock:
-                if len(self._kept) > 100_000:
-                    self._kept.clear()
-                self._kept |= {p: (now + KEPT_SECONDS, found[p]) for p in missing}
-        return [None if p is None else found[p] for p in players]
+            known = [(p, self._kept.get(p)) for p in players if p is not None]
+        return [player for player, kept in known if kept is None or kept[0] < now]
+
+    def learn(self, names: Mapping[UUID, str | None]) -> None:
+        """Cache names that were read just now."""
+        if not names:
+            return
+        end = time.monotonic() + KEPT_SECONDS
+        with self._lock:
+            if len(self._kept) > 100_000:
+                self._kept.clear()
+            self._kept |= {player: (end, name) for player, name in names.items()}
 
     def forget(self, player: UUID) -> None:
         """Remove a changed or erased name from the cache."""

@@ -97,6 +97,7 @@ class Commit:
     forget_secret: UUID | None = None  # the sealed game whose secret is deleted
     refused: int | None = None  # number of refused attempts named by its seal; None for version 1
     outbox: tuple[OutboxRow, ...] = ()
+    token: bytes | None = None  # hash of a bearer token that must still be valid
     quotas: tuple[Quota, ...] = ()  # counted in the same transaction, the player's row locked
 
 
@@ -116,12 +117,21 @@ class StoreError(Exception):
 
 
 class StreamConflict(StoreError):
-    """The stream has a newer version than the one read."""
+    """
+    The stream has a newer version than the one read.
 
-    def __init__(self, stream: UUID, version: int) -> None:
+    `lines` are the events of a game since then, if the store returned them.
+    """
+
+    def __init__(self, stream: UUID, version: int, lines: tuple[bytes, ...] = ()) -> None:
         super().__init__(f"stream {stream} is at version {version}")
         self.stream = stream
         self.version = version
+        self.lines = lines
+
+
+class TokenEnded(StoreError):
+    """The token of the commit is unknown or has expired."""
 
 
 class AnswerConflict(StoreError):
@@ -164,9 +174,9 @@ class EventStore(Protocol):
         Write all of `commit` in one transaction.
 
         Raises StreamConflict, also if a sealed game has another number of refused attempts
-        than `refused`; AnswerConflict; PlayerErased if an erased player would open a table,
-        sit down, be dealt to or referee; QuotaFull at the first quota reached; and
-        StoreUnavailable.
+        than `refused`; TokenEnded, before all others; AnswerConflict; PlayerErased if an
+        erased player would open a table, sit down, be dealt to or referee; QuotaFull at the
+        first quota reached; and StoreUnavailable.
         """
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:

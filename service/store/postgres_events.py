@@ -32,6 +32,7 @@ from service.store.events import (
     StreamConflict,
     StreamKind,
     StreamSlice,
+    TokenEnded,
 )
 from service.store.summaries import as_json, check_summary
 
@@ -50,6 +51,7 @@ def encode_commit(commit: Commit) -> str:
                 {"stream": str(row.stream), "version": row.version, "topic": row.topic}
                 for row in commit.outbox
             ],
+            "token": None if commit.token is None else _bytes(commit.token),
             "quotas": [_quota(quota) for quota in commit.quotas],
         }
     ).decode()
@@ -60,7 +62,7 @@ def check_commit(commit: Commit) -> None:
     streams = {append.stream for append in commit.appends}
     if len(streams) != len(commit.appends):
         raise ValueError("a commit appends to each stream once")
-    if not streams and commit != Commit(appends=(), answer=commit.answer):
+    if not streams and commit != Commit(appends=(), answer=commit.answer, token=commit.token):
         raise ValueError("what belongs to a stream is committed with its events")
     if not streams and commit.answer is None:
         raise ValueError("a commit has something to write")
@@ -248,7 +250,10 @@ def _refused_in_order(returned: Mapping[str, Any]) -> NoReturn:
     match returned["refused"]:
         case "SH409":
             found = returned["detail"] or {}
-            raise StreamConflict(UUID(found["stream"]), found["version"])
+            lines = tuple(line.encode() for line in returned.get("lines") or ())
+            raise StreamConflict(UUID(found["stream"]), found["version"], lines)
+        case "SH403":
+            raise TokenEnded("the token is unknown or has expired")
         case "SH410":
             raise AnswerConflict("this request has been answered")
         case "SH401":

@@ -5,11 +5,12 @@
 -- answered meanwhile.
 --
 -- The answer is written first, so a repeated request gets SH410, never SH409 or SH429 because of
--- its own first execution. Streams are locked in the order of their ids: no deadlock.
+-- its own first execution. A token that is unknown or has expired comes before that: SH403. Streams are locked in the order of their ids: no deadlock.
 --
 -- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
 --
---   {"answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
+--   {"token": absent, null or the hash of a bearer token that must be valid,
+--    "answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
 --    "secret": null or {game, key, ciphertext}, "forget": null or game,
 --    "refused": null or how many refused attempts a seal of version 2 names,
 --    "outbox": [{stream, version, topic}],
@@ -22,6 +23,12 @@ DECLARE
     secret  jsonb := nullif(command -> 'secret', 'null');
     append  jsonb;
 BEGIN
+    IF command ->> 'token' IS NOT NULL AND NOT EXISTS (
+        SELECT FROM players p WHERE p.token_hash = decode(command ->> 'token', 'base64')
+    ) THEN
+        RAISE EXCEPTION 'the token is unknown or has expired' USING ERRCODE = 'SH403';
+    END IF;
+
     IF answer IS NOT NULL THEN
         PERFORM keep_answer(answer);
     END IF;

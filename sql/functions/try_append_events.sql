@@ -1,8 +1,10 @@
 -- try_append_events: append_events, with its ordinary refusals returned instead of raised.
 --
 -- Returns null after a commit; else {"refused": SH409 (a stream moved on), SH410 (the request has
--- been answered) or SH401 (a player was erased), "detail": as raised}, with nothing written. A
--- raised error would be logged by PostgreSQL, and two moves at the same time are no error.
+-- been answered), SH403 (the token has expired) or SH401 (a player was erased), "detail": as
+-- raised, "lines": for SH409 of a game its events since the expected version}, with nothing
+-- written. A raised error would be logged by PostgreSQL, and two moves at the same time are no
+-- error; the caller that lost decides again without reading.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -12,8 +14,22 @@ BEGIN
     PERFORM append_events(command);
     RETURN NULL;
 EXCEPTION
-    WHEN SQLSTATE 'SH409' OR SQLSTATE 'SH410' OR SQLSTATE 'SH401' THEN
+    WHEN SQLSTATE 'SH409' OR SQLSTATE 'SH410' OR SQLSTATE 'SH403' OR SQLSTATE 'SH401' THEN
         GET STACKED DIAGNOSTICS its_detail = PG_EXCEPTION_DETAIL;
-        RETURN jsonb_build_object('refused', SQLSTATE, 'detail', nullif(its_detail, '')::jsonb);
+        RETURN jsonb_build_object(
+            'refused', SQLSTATE,
+            'detail', nullif(its_detail, '')::jsonb,
+            'lines', (
+                SELECT jsonb_agg(convert_from(e.line, 'UTF8') ORDER BY e.seq)
+                FROM jsonb_array_elements(command -> 'appends') a
+                JOIN events e
+                    ON e.stream_id = (a.value ->> 'stream')::uuid
+                    AND e.seq >= (a.value ->> 'expected')::integer
+                WHERE
+                    SQLSTATE = 'SH409'
+                    AND a.value ->> 'kind' = 'game'
+                    AND a.value ->> 'stream' = nullif(its_detail, '')::jsonb ->> 'stream'
+            )
+        );
 END
 $$;

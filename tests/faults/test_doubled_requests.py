@@ -17,6 +17,7 @@ from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.store.events import EventStore, SealedSecret
+from service.store.lookups import SeparateLookups
 from tests.worlds.fake_world import (
     Court,
     assert_sound,
@@ -97,7 +98,7 @@ def test_two_who_deal_or_sit_at_once_with_one_key_get_one_answer(
 
 
 class SealedMeanwhile:
-    """A store in which a game is sealed between the reading of its log and of its seed."""
+    """A store of separate reads, in which a game is sealed before its seed is read."""
 
     def __init__(self, store: EventStore, seal: Callable[[], None]) -> None:
         self._store = store
@@ -120,8 +121,8 @@ def test_a_reader_between_the_last_move_and_the_seal_knows_the_deck_after_it(
     """The seed is deleted at the seal; the log then has it."""
     game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     reader = court.process()
-    store = SealedMeanwhile(reader.store, lambda: play_out(services, game))
-    reader.entries._store = store
+    store: Any = SealedMeanwhile(reader.store, lambda: play_out(services, game))
+    reader.entries._lookups = SeparateLookups(store, reader.directory)
     entry_of(reader, game)
     entry = entry_of(reader, game)
     assert entry.record.sealed
@@ -144,7 +145,8 @@ def test_a_log_shorter_than_the_one_known_is_read_anew(
     assert longer.version == known.record.version + 1
     after = entry_of(services, game)
     other.entries.keep(after)
-    other.entries._store = Restored(other.store, known.record.version)
+    restored: Any = Restored(other.store, known.record.version)
+    other.entries._lookups = SeparateLookups(restored, other.directory)
     assert version_of(other, game) == known.record.version
 
 

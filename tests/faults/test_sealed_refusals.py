@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 from uuid import UUID
@@ -14,11 +14,14 @@ import pytest
 
 from service.application.callers import Caller, Player
 from service.application.errors import Refusal
+from service.application.games.cache import GameEntry
+from service.application.tables.record import TableRecord
 from service.bootstrap import Services
 from service.domain.events import AbortCause, Entropy, GameAborted
 from service.keys.keyring import KeyringError
 from service.shx.bundle import REFUSALS, Bundle, read_bundle
 from service.shx.refusals import SealedRefusals, seal_of, sealed_refusals
+from service.store.games import RefusedMove
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 from tests.worlds.fake_world import KEYS, Court, entry_of, lines_of, open_game, post
@@ -65,16 +68,16 @@ def assert_proven(services: Services, game: UUID, count: int) -> None:
 def test_an_attempt_between_the_decision_and_the_commit_is_sealed_too(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    other, read = court.process(), services.moves._refusals.to_seal
+    other, read = court.process(), services.entries.at_seal
     more: Iterator[Callable[[], str]] = iter([lambda: attempt(other, bob, game)] * 2)
     answered: list[str] = []
 
-    def overtaken(identity: UUID) -> tuple[SealedRefusals, int]:
-        found = read(identity)
+    def overtaken(entry: GameEntry) -> tuple[Sequence[RefusedMove], TableRecord]:
+        found = read(entry)
         answered.extend(one() for one in [next(more, None)] if one)
         return found
 
-    with mock.patch.object(services.moves._refusals, "to_seal", overtaken):
+    with mock.patch.object(services.entries, "at_seal", overtaken):
         post(services, ada, game, FORFEIT)
     assert answered == ["rule-refused"] * 2
     assert_proven(services, game, 2)

@@ -27,6 +27,7 @@ from service.shx.bundle import Bundle
 from service.shx.canonical import format_time
 from service.store.database import Database
 from service.store.directory import Directory
+from service.store.lookups import PostgresLookups
 from service.store.postgres_events import PostgresStore
 from service.verify.verify import verify_bundle
 from tests.changed import replace
@@ -99,9 +100,11 @@ class Court:
     def process(self, *, bell: Bell | None = None) -> Services:
         """Return the services of one more process."""
         database = Database(self.url, size=2)
+        store = PostgresStore(database)
         services = compose(
             log_store=MemoryLog(),
-            store=PostgresStore(database),
+            store=store,
+            lookups=PostgresLookups(database, store),
             directory=Directory(database),
             keyring=KEYS,
             origin="tests.example",

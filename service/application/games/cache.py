@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
@@ -18,7 +19,9 @@ from service.application.work import work
 from service.domain.commands import Seat
 from service.keys.reloading import Keys
 from service.store.directory import Directory
-from service.store.events import EventStore, StoreError, StreamKind
+from service.store.events import EventStore, SealedSecret, StoreError, StreamKind, StreamSlice
+from service.store.games import RefusedMove
+from service.store.lookups import Found, GameBeside, Lookup, Lookups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ class Entries:
         self,
         store: EventStore,
         directory: Directory,
+        lookups: Lookups,
         keyring: Keys,
         rulebook: Rulebook,
         *,
@@ -109,10 +113,15 @@ class Entries:
     ) -> None:
         self._store = store
         self._directory = directory
+        self._lookups = lookups
         self._keyring = keyring
         self._rulebook = rulebook
         self._games = Newest[GameEntry](size)
         self._tables = Newest[TableRecord](size)
+
+    def in_memory(self, game: UUID) -> GameEntry | None:
+        """Return a game at the version last read; None if it is not cached."""
+        return self._games.get(game)
 
     def cached(self, game: UUID) -> GameEntry | None:
         """Return a game at the version last read; None if it does not exist."""
@@ -120,23 +129,46 @@ class Entries:
 
     def fresh(self, game: UUID) -> GameEntry | None:
         """Return the present version of a game; None if it does not exist."""
+        lookup = self.lookup(game)
+        return self.found(lookup, self._lookups.find(lookup))
+
+    def lookup(self, game: UUID) -> Lookup:
+        """Return the lookup of what the cache lacks of a game."""
         entry = self._games.get(game)
-        after = entry.record.version if entry else 0
-        found = self._store.read(game, after=after)
-        if found is None or found.kind is not StreamKind.GAME:
+        if entry is None:
+            return Lookup(game=game, beside=True)
+        return Lookup(game=game, after=entry.version)
+
+    def found(self, lookup: Lookup, found: Found) -> GameEntry | None:
+        """Return the version of a game that a lookup found, and cache it; None if it has none."""
+        game, log = lookup.game, found.log
+        if game is None or log is None or log.kind is not StreamKind.GAME:
             return None
-        if found.version < after:
+        if log.version < lookup.after:
             # The store has fewer events than the cache: it was restored from a backup.
             self._games.forget(game)
             return self.fresh(game)
-        with work(len(found.events)):
-            if entry is None:
-                entry = self._loaded(game, found.events)
-            elif found.events:
-                entry = replace(entry, record=follow(entry.record, found.events))
-        entry = self._with_back(entry)
+        if lookup.beside:
+            if found.beside is None:
+                raise StoreError(f"what belongs to game {game} is not there")
+            with work(len(log.events)):
+                entry = self._loaded(game, log.events, found.beside)
+        else:
+            known = self._games.get(game)
+            if known is None or known.version < lookup.after:
+                return self.fresh(game)  # removed from the cache meanwhile
+            entry = self.followed(known, lookup.after, log.events)
+        entry = _with_back(entry, found.back)
         self.keep(entry)
         return entry
+
+    def followed(self, entry: GameEntry, after: int, lines: Sequence[bytes]) -> GameEntry:
+        """Return an entry after those of the lines, which begin at seq `after`, that it lacks."""
+        lines = lines[max(0, entry.version - after) :]
+        if not lines:
+            return entry
+        with work(len(lines)):
+            return replace(entry, record=follow(entry.record, lines))
 
     def keep(self, entry: GameEntry) -> None:
         """Put an entry into the cache, unless it has a later version already."""
@@ -144,19 +176,42 @@ class Entries:
 
     def table(self, identity: UUID) -> TableRecord | None:
         """Return the present version of a table; None if it does not exist."""
+        after = self._table_version(identity)
+        return self._found_table(identity, after, self._store.read(identity, after=after))
+
+    def at_seal(self, entry: GameEntry) -> tuple[Sequence[RefusedMove], TableRecord]:
+        """
+        Return a game's refused moves and the present version of its table, in one lookup.
+
+        Raises StoreError if there is no table.
+        """
+        game, identity = entry.record.identity, entry.table
+        after = self._table_version(identity)
+        found = self._lookups.find_seal(game, identity, after=after)
+        table = self._found_table(identity, after, found.table)
+        if table is None:
+            raise StoreError(f"the table of game {game} is missing")
+        return found.refused, table
+
+    def _table_version(self, identity: UUID) -> int:
         known = self._tables.get(identity)
-        after = known.version if known else 0
-        found = self._store.read(identity, after=after)
+        return known.version if known else 0
+
+    def _found_table(
+        self, identity: UUID, after: int, found: StreamSlice | None
+    ) -> TableRecord | None:
+        """Return the version of a table to which its events with seq ≥ `after` lead."""
         if found is None or found.kind is not StreamKind.TABLE:
             return None
-        if found.version < after:
-            self._tables.forget(identity)  # restored from a backup, as in `fresh`
+        known = self._tables.get(identity) if after else None
+        if found.version < after or (after and (known is None or known.version < after)):
+            self._tables.forget(identity)  # restored from a backup, as in `found`
             return self.table(identity)
         with work(len(found.events)):
             if known is None:
                 record = TABLES.load(identity, found.events)
             else:
-                record = TABLES.follow(known, found.events)
+                record = TABLES.follow(known, found.events[known.version - after :])
         self._tables.keep(identity, record)
         return record
 
@@ -175,45 +230,34 @@ class Entries:
         found = self._store.read(game, after=after, limit=limit)
         return found.events if found else ()
 
-    def _loaded(self, game: UUID, lines: tuple[bytes, ...]) -> GameEntry:
-        seed = self._seed(game, lines[-1])
-        if seed is None:
-            # Sealed since its log was read, and the seed deleted: now the log has it.
-            lines = self.lines(game)
-            seed = self._seed(game, lines[-1])
-        record = load(game, lines, seed=seed)
+    def _loaded(self, game: UUID, lines: tuple[bytes, ...], beside: GameBeside) -> GameEntry:
+        record = load(game, lines, seed=self._seed(game, lines[-1], beside.secret))
         pinned = record.created["ruleset"]
         if definition := self._rulebook.find(pinned["id"]):
             record = with_cites(record, definition.cites_of(pinned["options"]))
-        table_id = UUID(record.created["table"])
-        table, row = self.table(table_id), self._directory.table(table_id)
-        seats = self._directory.game(game)
-        if table is None or row is None or seats is None:
-            raise StoreError(f"what belongs to game {game} is not there")
+        opened = TABLES.load(beside.table, (beside.opened,))
         return GameEntry(
             record=record,
-            table=table_id,
-            host=row.host,
-            public=row.public,
-            invite_hash=row.invite_hash,
-            window_seconds=table.table.conditions.window_seconds,
-            players=tuple(seat.player for seat in seats.seats),
+            table=beside.table,
+            host=beside.host,
+            public=beside.public,
+            invite_hash=beside.invite_hash,
+            window_seconds=opened.table.conditions.window_seconds,
+            players=beside.players,
             back=frozenset(),
         )
 
-    def _with_back(self, entry: GameEntry) -> GameEntry:
-        """Return the entry with the seats that came back; none matters without a time-out."""
-        if not any(seat.time_outs for seat in entry.record.game.seats):
-            return replace(entry, back=frozenset()) if entry.back else entry
-        row = self._directory.game(entry.record.identity)
-        back = frozenset(row.back) if row is not None else frozenset()
-        return replace(entry, back=back)
-
-    def _seed(self, game: UUID, last: bytes) -> bytes | None:
+    def _seed(self, game: UUID, last: bytes, secret: SealedSecret | None) -> bytes | None:
         event = orjson.loads(last)
         if event["type"] in ("game_sealed", "game_aborted"):
             return bytes.fromhex(event["data"]["seed"])
-        secret = self._store.secret(game)
         if secret is None:
             return None
         return self._keyring.open(secret.key_id, secret.ciphertext, game.bytes)
+
+
+def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
+    """Return the entry with the seats that came back; none matters without a time-out."""
+    if not any(seat.time_outs for seat in entry.record.game.seats):
+        back = frozenset()
+    return entry if entry.back == back else replace(entry, back=back)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameEntry
 from service.application.games.record import GAMES, GameRecord
 from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake
 from service.application.tables.record import TABLES, TableRecord, seat_summaries, table_summary
@@ -15,7 +15,6 @@ from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import (
     Commit,
     OutboxRow,
-    StoreError,
     StreamAppend,
 )
 from service.store.summaries import GameSummary, NewGameSummary
@@ -35,6 +34,7 @@ class Change:
     record: GameRecord
     lines: tuple[bytes, ...]
     refused: int | None = None  # number of recorded attempts that a seal of version 2 names
+    table: TableRecord | None = None  # the game's table, if the game is over
 
     @property
     def after(self) -> GameEntry:
@@ -42,17 +42,17 @@ class Change:
         return replace(self.before, record=self.record, back=_still_back(self.before, self.record))
 
 
-def commit_of(entries: Entries, change: Change) -> Commit:
+def commit_of(change: Change) -> Commit:
     """
     Return the commit of a change; a finished hand is added to its table in the same commit.
 
     The store raises StreamConflict if the game or its table has moved on, or if another
-    attempt was refused since the seal was made. Raises StoreError if there is no table.
+    attempt was refused since the seal was made.
     """
     record, after = change.record, change.after
     appends = [_game_append(after, change)]
-    if record.sealed:
-        appends.append(_table_append(entries, after))
+    if change.table is not None:
+        appends.append(_table_append(change.table, record))
     return Commit(
         appends=tuple(appends),
         forget_secret=record.identity if record.sealed else None,
@@ -102,12 +102,9 @@ def _game_append(after: GameEntry, change: Change) -> StreamAppend:
     return GAMES.append(record, change.lines, expected=change.before.version, summary=summary)
 
 
-def _table_append(entries: Entries, after: GameEntry) -> StreamAppend:
-    table = entries.table(after.table)
-    if table is None:
-        raise StoreError(f"the table of game {after.record.identity} is missing")
-    finished = hand_finished(str(after.record.identity), after.record.game)
-    done, lines = TABLES.write(table, [finished], at=after.record.at)
+def _table_append(table: TableRecord, record: GameRecord) -> StreamAppend:
+    finished = hand_finished(str(record.identity), record.game)
+    done, lines = TABLES.write(table, [finished], at=record.at)
     return TABLES.append(done, lines, expected=table.version, summary=table_summary(done))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -16,6 +16,7 @@ from schemas.moves import move_json, move_of
 from service.application.access import visible
 from service.application.callers import Answered, Caller, Idempotency
 from service.application.errors import Refusal, not_found
+from service.application.first_read import FirstRead
 from service.application.games.cache import Entries, GameEntry
 from service.application.games.commits import Change, commit_of
 from service.application.games.record import GameRecord, seals, write
@@ -42,7 +43,7 @@ from service.shx.canonical import RecordError, canonical, format_time
 from service.shx.move_signing import check_auth, intent_holds
 from service.shx.refusals import UNPROVEN, SealedRefusals, refusals_file, seal_of
 from service.store.directory import Directory
-from service.store.events import EventStore, StreamConflict
+from service.store.events import EventStore, StoreError, StreamConflict
 from service.store.games import RefusedMove
 
 
@@ -140,14 +141,9 @@ class Refusals:
         refused = RefusedMove(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed)
         return self._directory.record_refusal(record.identity, refused)
 
-    def to_seal(self, game: UUID) -> tuple[SealedRefusals, int]:
-        """
-        Return the seal's entry for a game's refused attempts, and the number of their rows.
-
-        Moves out of turn are among the rows, but not in the seal.
-        """
-        kept = self._directory.refusals(game)
-        return seal_of(refusals_file(opened(self._keyring, game, kept))), len(kept)
+    def to_seal(self, game: UUID, kept: Sequence[RefusedMove]) -> SealedRefusals:
+        """Return the seal's entry for a game's refused attempts; moves out of turn are left out."""
+        return seal_of(refusals_file(opened(self._keyring, game, kept)))
 
     def of(self, game: UUID) -> list[dict[str, Any]]:
         """
@@ -274,7 +270,7 @@ class Moves:
             with work(listing(entry.record.game, seat)):
                 return self._decided(entry, seat, body, expected)
 
-        return self._handled(game, decision, player, request)
+        return self._handled(game, decision, player, request, caller.read)
 
     def change(
         self, caller: Caller, game: UUID, decision: Decision, request: Idempotency | None
@@ -282,7 +278,11 @@ class Moves:
         """Carry out a decision of the caller's seat that is not a move; raises Refusal."""
         player, seat = self._seated(caller, game)
         return self._handled(
-            game, lambda entry: self._accepted(entry, decision(entry), seat), player, request
+            game,
+            lambda entry: self._accepted(entry, decision(entry), seat),
+            player,
+            request,
+            caller.read,
         )
 
     def abort(self, game: UUID) -> None:
@@ -308,7 +308,7 @@ class Moves:
             change = self._changed(entry, events)
             return Accepted(
                 answer=Answered(body=b""),
-                commit=commit_of(self._entries, change),
+                commit=commit_of(change),
                 done=partial(self._committed, change, wake=False),
             )
 
@@ -332,7 +332,7 @@ class Moves:
         """
         change = self._changed(entry, events)
         try:
-            self._store.commit(commit_of(self._entries, change))
+            self._store.commit(commit_of(change))
         except StreamConflict:
             CONFLICTS.labels("server").inc()
             raise
@@ -345,23 +345,46 @@ class Moves:
         decision: Callable[[GameEntry], Accepted | Refused],
         player: UUID,
         request: Idempotency | None,
+        read: FirstRead | None,
     ) -> Answered:
         return self._handler.handle(
-            lambda fresh: self._loaded(game, fresh=fresh),
+            lambda fresh: self._loaded(game, fresh=fresh, read=read),
             decision,
             caller=player,
             request=request,
+            read=read,
             conflict=CONFLICTS.labels("player").inc,
+            overtaken=self._overtaken,
         )
 
-    def _loaded(self, game: UUID, *, fresh: bool) -> GameEntry:
-        entry = self._entries.fresh(game) if fresh else self._entries.cached(game)
+    def _loaded(
+        self, game: UUID, *, fresh: bool = False, read: FirstRead | None = None
+    ) -> GameEntry:
+        entry = self._first_read(game, fresh=fresh, read=read)
         if entry is None:
             raise not_found("game")
         return entry
 
+    def _first_read(self, game: UUID, *, fresh: bool, read: FirstRead | None) -> GameEntry | None:
+        if read is None:
+            return self._entries.fresh(game) if fresh else self._entries.cached(game)
+        return read.take(game) if fresh else read.entry(game)
+
+    def _overtaken(self, entry: GameEntry, conflict: StoreError) -> GameEntry | None:
+        """Return a game after the events that came first; None if the store did not return them."""
+        if not isinstance(conflict, StreamConflict) or conflict.stream != entry.record.identity:
+            return None
+        if not conflict.lines:
+            return None
+        newer = self._entries.followed(entry, entry.version, conflict.lines)
+        if any(seat.time_outs for seat in newer.record.game.seats):
+            return None  # seats may have come back from a bot as well
+        self._entries.keep(newer)
+        return newer
+
     def _seated(self, caller: Caller, game: UUID) -> tuple[UUID, Seat]:
-        entry = visible(self._entries.cached(game), caller, self._entries.sits_or_judges)
+        found = self._first_read(game, fresh=False, read=caller.read)
+        entry = visible(found, caller, self._entries.sits_or_judges)
         seat = entry.seat_of(caller.player)
         if caller.player is None or seat is None:
             raise Refusal("not-seated", "you do not sit in this game")
@@ -416,7 +439,7 @@ class Moves:
         change = self._changed(entry, events, auth=auth)
         return Accepted(
             answer=self._answer(change, seat),
-            commit=commit_of(self._entries, change),
+            commit=commit_of(change),
             done=partial(self._committed, change, wake=True),
         )
 
@@ -427,15 +450,17 @@ class Moves:
         *,
         auth: Mapping[str, Any] | None = None,
     ) -> Change:
-        refusals, refused = None, None
-        if entry.record.format > 1 and seals(events):
-            refusals, refused = self._refusals.to_seal(entry.record.identity)
+        refusals, refused, table = None, None, None
+        if seals(events):
+            kept, table = self._entries.at_seal(entry)
+            if entry.record.format > 1:
+                refusals, refused = self._refusals.to_seal(entry.record.identity, kept), len(kept)
         at = format_time(self._world.now())
         record, lines = write(entry.record, events, at=at, auth=auth, refusals=refusals)
         if record.game.status is Status.SHUFFLING:
             record, dealt = deal_when_ready(record, at=record.at)
             lines += dealt
-        return Change(before=entry, record=record, lines=lines, refused=refused)
+        return Change(before=entry, record=record, lines=lines, refused=refused, table=table)
 
     def _answer(self, change: Change, seat: Seat) -> Answered:
         record = change.record

@@ -76,7 +76,8 @@ class Games:
         This read is not recorded in the access log: before data of the game is returned,
         call `read`, or `Readings.note`. Raises Refusal `not-found`.
         """
-        return visible(self._entries.fresh(game), caller, self._entries.sits_or_judges)
+        found = self._entries.fresh(game) if caller.read is None else caller.read.take(game)
+        return visible(found, caller, self._entries.sits_or_judges)
 
     def read(self, caller: Caller, game: UUID) -> GameEntry:
         """Return a game and record a read of what its seats share; raises as `entry`."""
@@ -84,14 +85,13 @@ class Games:
         self._readings.note(entry, caller)
         return entry
 
-    def view(self, caller: Caller, game: UUID, *, public: bool = False) -> tuple[bytes, int]:
-        """Return the present view as JSON, and its version."""
-        entry = self.read(caller, game)
-        seat = None if public else entry.seat_of(caller.player)
-        return orjson.dumps(shown(entry, seat, self._names)), entry.record.version
+    def view(self, caller: Caller, game: UUID, viewer: str | None = None) -> tuple[bytes, int]:
+        """
+        Return the present view as JSON, and its version.
 
-    def view_as(self, caller: Caller, game: UUID, viewer: str) -> tuple[bytes, int]:
-        """Return another viewer's present view after the seal, and its version."""
+        `viewer` is that of a query: by default the caller's own seat, or the public; another
+        one's is shown after the seal only.
+        """
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
         self._readings.note(entry, caller, as_)

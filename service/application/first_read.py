@@ -1,0 +1,144 @@
+"""First read of a request: its token, its stored answer and its game, in one query."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Final
+from uuid import UUID
+
+from service.application.callers import Answered, Idempotency, Player, digest
+from service.application.errors import Refusal
+from service.application.games.cache import Entries, GameEntry
+from service.application.idempotency import Answers
+from service.application.names import Names
+from service.store.lookups import Found, Lookup, Lookups
+
+KNOWN_TOKENS: Final = 10_000
+"""Tokens of a process whose player is cached; each takes 300 bytes."""
+
+
+class FirstReads:
+    """Begins the first read of each request, and remembers which tokens were valid."""
+
+    def __init__(
+        self, lookups: Lookups, entries: Entries, names: Names, answers: Answers, *, defers: bool
+    ) -> None:
+        self.lookups = lookups
+        self.entries = entries
+        self.names = names
+        self.answers = answers
+        self.defers = defers  # whether the store checks the token of a commit
+        self._players: OrderedDict[bytes, Player] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self, token: str | None, game: UUID | None) -> FirstRead:
+        """Return the first read of a request; nothing is read yet."""
+        return FirstRead(self, None if token is None else digest(token), game)
+
+    def player_of(self, token: bytes) -> Player | None:
+        """Return the player whom a token belonged to when it was last read."""
+        with self._lock:
+            return self._players.get(token)
+
+    def remember(self, token: bytes, player: Player | None) -> None:
+        """Cache the player of a token, or forget an unknown or expired one."""
+        with self._lock:
+            if player is None:
+                self._players.pop(token, None)
+                return
+            self._players[token] = player
+            self._players.move_to_end(token)
+            if len(self._players) > KNOWN_TOKENS:
+                self._players.popitem(last=False)
+
+
+class FirstRead:
+    """
+    The token, the stored answer and the game of one request.
+
+    `confirm` reads all of them in one query. A change of a game can do without: `defer` takes
+    the player of a token that was valid before, the commit checks the token again, and any
+    refusal is confirmed first, so that faults keep their order (api.md, section 1).
+    """
+
+    def __init__(self, reads: FirstReads, token: bytes | None, game: UUID | None) -> None:
+        self._reads = reads
+        self._game = game
+        self._lookup: Lookup | None = None
+        self._found = Found()
+        self._entry: GameEntry | None = None
+        self._taken = True  # there is no game to take before the first query
+        self.token = token
+        self.request: Idempotency | None = None
+        self.player: Player | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        """Return whether the token, if any, was read from the database for this request."""
+        return self._lookup is not None or self.token is None
+
+    def defer(self) -> bool:
+        """Return whether token and game are cached, so that the commit alone need check them."""
+        if not self._reads.defers or self.token is None or self._game is None:
+            return False
+        self.player = self._reads.player_of(self.token)
+        return self.player is not None and self._reads.entries.in_memory(self._game) is not None
+
+    def confirm(self) -> None:
+        """Read token, answer and game at present; raises Refusal `unauthorized`."""
+        entries, names = self._reads.entries, self._reads.names
+        known = None if self._game is None else entries.in_memory(self._game)
+        game = Lookup() if self._game is None else entries.lookup(self._game)
+        self._lookup = Lookup(
+            token=self.token,
+            request_key=None if self.request is None else self.request.request_key,
+            game=game.game,
+            after=game.after,
+            beside=game.beside,
+            names=() if known is None else names.expired(known.players),
+        )
+        self._found, self._entry, self._taken = self._reads.lookups.find(self._lookup), None, False
+        names.learn(self._found.names)
+        if self.token is None:
+            return
+        found = self._found.player
+        self.player = None if found is None else Player(id=found.id, name=found.name)
+        self._reads.remember(self.token, self.player)
+        if self.player is None:
+            raise Refusal("unauthorized", "unknown or expired token")
+
+    def first_answer(self) -> Answered | None:
+        """
+        Return the first answer to this request, None if it has none.
+
+        Raises Refusal `unauthorized`, and `idempotency-conflict` if the key was used with
+        another body.
+        """
+        if not self.confirmed:
+            self.confirm()
+        if self.player is None or self.request is None:
+            return None
+        return self._reads.answers.opened(self.player.id, self.request, self._found.answer)
+
+    def entry(self, game: UUID) -> GameEntry | None:
+        """Return the game as this request read it; a cached one if it read none yet."""
+        if game != self._game or self._lookup is None:
+            return self._reads.entries.cached(game)
+        if self._entry is None:
+            self._entry = self._reads.entries.found(self._lookup, self._found)
+        return self._entry
+
+    def take(self, game: UUID) -> GameEntry | None:
+        """
+        Return the present version of a game, None if there is none.
+
+        The first call returns what was read with the token; each later one reads again,
+        because the caller waited, or lost a race.
+        """
+        if game != self._game:
+            return self._reads.entries.fresh(game)
+        if self._taken:
+            self.confirm()
+        self._taken = True
+        return self.entry(game)

@@ -1,0 +1,221 @@
+"""Lookups: what a request reads from several tables, in one query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from service.store.database import Database
+from service.store.directory import Directory
+from service.store.events import (
+    EventStore,
+    SealedSecret,
+    StoredAnswer,
+    StreamKind,
+    StreamSlice,
+)
+from service.store.games import RefusedMove
+from service.store.postgres_events import PostgresStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """The keys of one lookup; nothing is read for a key that is None."""
+
+    token: bytes | None = None  # hash of the bearer token
+    request_key: bytes | None = None  # of an answer stored for the player with this token
+    game: UUID | None = None
+    after: int = 0  # events with seq ≥ after are read
+    names: Sequence[UUID] = ()  # players whose names are read
+    beside: bool = False  # whether the data beside the game's log is read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPlayer:
+    """The player with the token of a lookup."""
+
+    id: UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameBeside:
+    """Data of a game that is not in its log."""
+
+    secret: SealedSecret | None  # None once the game is sealed
+    table: UUID
+    host: UUID
+    public: bool
+    invite_hash: bytes | None
+    players: tuple[UUID | None, ...]  # by seat, None for a bot
+    opened: bytes  # the first event of the table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The result of a lookup."""
+
+    player: FoundPlayer | None = None
+    answer: StoredAnswer | None = None
+    log: StreamSlice | None = None
+    back: frozenset[int] = frozenset()  # seats whose players came back from a bot
+    beside: GameBeside | None = None
+    names: Mapping[UUID, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSeal:
+    """What the last event of a hand needs: its refused moves, and its table's new events."""
+
+    refused: Sequence[RefusedMove]
+    table: StreamSlice | None
+
+
+class Lookups(Protocol):
+    """Combined reads; one snapshot and one round trip each, where the store can."""
+
+    def find(self, lookup: Lookup) -> Found:
+        """Return what the keys of a lookup lead to; raises StoreUnavailable."""
+
+    def find_seal(self, game: UUID, table: UUID, *, after: int) -> FoundSeal:
+        """Return a game's refused moves and its table's events with seq ≥ `after`."""
+
+
+class PostgresLookups:
+    """Lookups in PostgreSQL, one query each."""
+
+    def __init__(self, database: Database, store: PostgresStore) -> None:
+        self._database = database
+        self._store = store
+
+    def find(self, lookup: Lookup) -> Found:
+        """Return what the keys of a lookup lead to; an archived log costs further reads."""
+        [row] = self._database.fetch(
+            "look_up",
+            lookup.token,
+            lookup.request_key,
+            lookup.game,
+            lookup.after,
+            list(lookup.names),
+            lookup.beside,
+        )
+        log = None if lookup.game is None else self._slice(lookup.game, row[4:8], lookup.after)
+        beside = _beside(lookup.game, row) if lookup.beside else None
+        names: dict[UUID, str | None] = dict.fromkeys(lookup.names)
+        names |= {UUID(player): name for player, name in (row[9] or {}).items()}
+        names |= {UUID(player): name for player, name in row[16] or () if player is not None}
+        return Found(
+            player=None if row[0] is None else FoundPlayer(id=row[0], name=row[1] or ""),
+            answer=_answer(lookup, row),
+            log=log,
+            back=frozenset(row[8] or ()),
+            beside=beside,
+            names=names,
+        )
+
+    def find_seal(self, game: UUID, table: UUID, *, after: int) -> FoundSeal:
+        """Return a game's refused moves and its table's events with seq ≥ `after`."""
+        [row] = self._database.fetch("look_up_seal", game, table, after)
+        return FoundSeal(
+            refused=[_refused_move(*one) for one in row[4]],
+            table=self._slice(table, row[:4], after),
+        )
+
+    def _slice(self, stream: UUID, columns: Sequence[Any], after: int) -> StreamSlice | None:
+        kind, version, head, lines = columns
+        if kind is None:
+            return None
+        if len(lines) != max(0, version - after):
+            return self._store.read(stream, after=after)  # archived
+        return StreamSlice(
+            stream=stream, kind=StreamKind(kind), version=version, head=head, events=tuple(lines)
+        )
+
+
+def _answer(lookup: Lookup, row: Sequence[Any]) -> StoredAnswer | None:
+    if lookup.request_key is None or row[2] is None:
+        return None
+    return StoredAnswer(
+        caller=row[0], request_key=lookup.request_key, body_hash=row[2], sealed=row[3]
+    )
+
+
+def _beside(game: UUID | None, row: Sequence[Any]) -> GameBeside | None:
+    key_id, ciphertext, table, host, public, invite_hash, seats, opened = row[10:18]
+    if game is None or table is None or seats is None or opened is None:
+        return None
+    secret = None
+    if key_id is not None:
+        secret = SealedSecret(game=game, key_id=key_id, ciphertext=ciphertext)
+    return GameBeside(
+        secret=secret,
+        table=table,
+        host=host,
+        public=public,
+        invite_hash=invite_hash,
+        players=tuple(None if player is None else UUID(player) for player, _ in seats),
+        opened=opened,
+    )
+
+
+def _refused_move(
+    identity: UUID, at: datetime, seat: int, key_id: str, sealed: bytes, bound: bool
+) -> RefusedMove:
+    return RefusedMove(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed, bound=bound)
+
+
+class SeparateLookups:
+    """Lookups made of the single reads of a store and its directory, for stores in memory."""
+
+    def __init__(self, store: EventStore, directory: Directory) -> None:
+        self._store = store
+        self._directory = directory
+
+    def find(self, lookup: Lookup) -> Found:
+        """Return what the keys of a lookup lead to."""
+        player, answer, log, back, beside = None, None, None, frozenset[int](), None
+        if lookup.token is not None:
+            known = self._directory.player_by_token(lookup.token)
+            player = None if known is None else FoundPlayer(id=known.id, name=known.name or "")
+        if player is not None and lookup.request_key is not None:
+            answer = self._store.answer(player.id, lookup.request_key)
+        if lookup.game is not None:
+            # The secret first: once it is deleted, the log has the seed.
+            beside = self._beside(lookup.game) if lookup.beside else None
+            log = self._store.read(lookup.game, after=lookup.after)
+            row = self._directory.game(lookup.game)
+            back = frozenset(row.back) if row is not None else back
+        names = self._directory.names(lookup.names)
+        return Found(
+            player=player,
+            answer=answer,
+            log=log,
+            back=back,
+            beside=beside,
+            names={player: names.get(player) for player in lookup.names},
+        )
+
+    def find_seal(self, game: UUID, table: UUID, *, after: int) -> FoundSeal:
+        """Return a game's refused moves and its table's events with seq ≥ `after`."""
+        return FoundSeal(
+            refused=self._directory.refusals(game), table=self._store.read(table, after=after)
+        )
+
+    def _beside(self, game: UUID) -> GameBeside | None:
+        row = self._directory.game(game)
+        table = None if row is None else self._directory.table(row.table)
+        opened = None if row is None else self._store.read(row.table, limit=1)
+        if row is None or table is None or opened is None:
+            return None
+        return GameBeside(
+            secret=self._store.secret(game),
+            table=row.table,
+            host=table.host,
+            public=table.public,
+            invite_hash=table.invite_hash,
+            players=tuple(seat.player for seat in row.seats),
+            opened=opened.events[0],
+        )

@@ -1,0 +1,192 @@
+"""Round trips to PostgreSQL and Redis of the requests of a game, counted at the connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+from uuid import UUID, uuid4
+
+import pytest
+import redis
+
+from service.keys.keyring import Keyring
+from service.store import database
+from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
+
+Counted = list[str]
+
+
+@pytest.fixture
+def settings(redis_url: str) -> dict[str, Any]:
+    """Return the settings of a service as shipped: with Redis and rate limits."""
+    return {"redis_url": redis_url, "rate_limits": True, "keys": Keyring.generate().to_text()}
+
+
+@pytest.fixture
+def game(world: World, ada: Person, bob: Person) -> str:
+    """Return a game whose exchange runs; every statement of a hand is prepared already."""
+    for _ in range(2):
+        path = new_game(ada, bob)
+        for person in (ada, bob, ada, bob):
+            person.get(path)
+            person.post(f"{path}/moves", {"type": "ready"})
+        post(bob, path, {"type": "forfeit"})
+        forget(world, path)
+        ada.get(path)
+    return new_game(ada, bob)
+
+
+def new_game(ada: Person, bob: Person) -> str:
+    """Return the path of a new hand of two."""
+    table = ada.table("open", window_seconds=0)["id"]
+    return f"/v1/games/{bob.post(f'/v1/tables/{table}/seats').json['game']}"
+
+
+def post(person: Person, path: str, move: dict[str, Any]) -> Answer:
+    """Return the answer to a move with an idempotency key of its own."""
+    return person.post(f"{path}/moves", move, headers={"Idempotency-Key": uuid4().hex})
+
+
+def forget(world: World, path: str) -> None:
+    """Empty the caches of a process: of the game, of names and of tokens."""
+    parts = world.services
+    parts.entries._games.forget(UUID(path.rpartition("/")[2]))
+    parts.first_reads._players.clear()
+    parts.first_reads.names._kept.clear()
+
+
+@contextmanager
+def counted() -> Iterator[tuple[Counted, Counted]]:
+    """Count the waits for PostgreSQL and the commands sent to Redis."""
+    trips: Counted = []
+    commands: Counted = []
+    wait = database._Connection.wait
+    send: Any = redis.Connection.send_packed_command
+
+    def waited(self: Any, gen: Any, *rest: Any, **more: Any) -> Any:
+        trips.append("wait")
+        return wait(self, gen, *rest, **more)
+
+    def sent(self: Any, command: Any, *rest: Any, **more: Any) -> Any:
+        commands.append(str(command))
+        return send(self, command, *rest, **more)
+
+    with (
+        mock.patch.object(database._Connection, "wait", waited),
+        mock.patch.object(redis.Connection, "send_packed_command", sent),
+    ):
+        yield trips, commands
+
+
+def trips_of(act: Callable[[], Answer], status: int) -> int:
+    """Return the round trips to PostgreSQL of one request, which takes one of Redis at most."""
+    with counted() as (trips, commands):
+        answer = act()
+    assert answer.status_code == status, answer.text
+    assert len(commands) <= 1, commands
+    return len(trips)
+
+
+def test_a_view_is_one(ada: Person, game: str) -> None:
+    assert trips_of(lambda: ada.get(game), 200) == 1
+    assert trips_of(lambda: ada.get(f"{game}?as=public"), 200) == 1
+    assert trips_of(lambda: ada.world.get(game), 200) == 1  # without a token
+
+
+def test_a_view_on_a_cold_cache_is_one(world: World, ada: Person, game: str) -> None:
+    forget(world, game)
+    assert trips_of(lambda: ada.get(game), 200) == 1
+
+
+def test_a_view_with_names_that_have_to_be_read_again_is_one(
+    world: World, ada: Person, game: str
+) -> None:
+    ada.get(game)
+    world.services.first_reads.names._kept.clear()
+    assert trips_of(lambda: ada.get(game), 200) == 1
+
+
+def test_a_view_of_a_game_that_moved_on_elsewhere_is_one(
+    database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
+) -> None:
+    elsewhere(bob, database_url, settings, game)
+    assert trips_of(lambda: ada.get(game), 200) == 1
+    assert ada.get(game).json["seats"][1]["ready"]
+
+
+def test_a_move_is_one(ada: Person, bob: Person, game: str) -> None:
+    ada.get(game)
+    bob.get(game)
+    assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 1
+    assert trips_of(lambda: post(bob, game, {"type": "ready"}), 201) == 1
+    view = ada.get(game).json
+    on_turn = (ada, bob)[view["turn"]]
+    move = on_turn.get(game).json["moves"][0]
+    assert trips_of(lambda: post(on_turn, game, move), 201) == 1
+
+
+def test_a_move_on_a_cold_cache_with_an_unknown_token_is_two(
+    world: World, ada: Person, game: str
+) -> None:
+    forget(world, game)
+    assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 2
+
+
+def test_a_move_with_a_token_seen_for_the_first_time_is_two(
+    world: World, ada: Person, game: str
+) -> None:
+    world.services.first_reads._players.clear()
+    assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 2
+
+
+def elsewhere(person: Person, database_url: str, settings: dict[str, Any], path: str) -> None:
+    """Get ready in another process of the same service."""
+    other = make_world(database_url, **settings)
+    answer = other.client.post(f"{path}/moves", json={"type": "ready"}, headers=person.headers)
+    assert answer.status_code == 201, answer.text
+    other.services.close()
+
+
+def test_a_move_after_a_conflict_is_two(
+    database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
+) -> None:
+    elsewhere(bob, database_url, settings, game)
+    assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 2
+    assert ada.get(game).json["status"] == "playing"
+
+
+def test_a_refused_move_is_two(ada: Person, game: str) -> None:
+    ada.get(game)
+    post(ada, game, {"type": "ready"})
+    assert trips_of(lambda: post(ada, game, {"type": "ready"}), 409) == 2
+
+
+def test_the_move_that_seals_is_two(bob: Person, game: str) -> None:
+    bob.get(game)
+    assert trips_of(lambda: post(bob, game, {"type": "forfeit"}), 201) == 2
+
+
+def test_a_repeated_move_is_two(ada: Person, game: str) -> None:
+    """The commit finds the first answer, which is then read."""
+    key = {"Idempotency-Key": "once"}
+    first = ada.post(f"{game}/moves", {"type": "ready"}, headers=key)
+    assert trips_of(lambda: ada.post(f"{game}/moves", {"type": "ready"}, headers=key), 201) <= 3
+    assert ada.post(f"{game}/moves", {"type": "ready"}, headers=key).json == first.json
+
+
+@pytest.mark.parametrize("body", [{"type": "ready"}, {"type": "pass"}, {"type": "no move"}])
+def test_a_token_that_was_replaced_elsewhere_ends_at_once(
+    database_url: str, settings: dict[str, Any], ada: Person, game: str, body: dict[str, Any]
+) -> None:
+    """It is cached here, and refused before any other fault; nothing is written."""
+    ada.get(game)
+    before = ada.world.get(game).json["version"]
+    other = make_world(database_url, **settings)
+    answer = other.client.post("/v1/players/me/token", json={}, headers=ada.headers)
+    assert answer.status_code == 201
+    other.services.close()
+    assert problem_of(post(ada, game, body)) == "unauthorized"
+    assert problem_of(ada.get(game)) == "unauthorized"
+    assert ada.world.get(game).json["version"] == before
