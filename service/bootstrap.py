@@ -159,9 +159,16 @@ def compose(
     combined = lookups or SeparateLookups(store, directory)
     entries = Entries(store, directory, combined, keyring, rulebook)
     histories = Histories(entries)
-    names, answers = Names(directory), Answers(store, keyring, entries, histories)
+    names, receipts = Names(directory), Receipts(origin, keyring)
+    answers = Answers(
+        store=store,
+        keyring=keyring,
+        entries=entries,
+        histories=histories,
+        names=names,
+        receipts=receipts,
+    )
     handler = Handler(store, answers)
-    receipts = Receipts(origin, keyring)
     refusals = Refusals(store, directory, keyring, rulebook, world)
     readings = Readings(directory, world)
     games = Games(

@@ -10,7 +10,7 @@ from uuid import UUID
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.application.first_read import FirstRead
-from service.application.idempotency import Answers
+from service.application.idempotency import Answers, MadeMove
 from service.application.quotas import quota_refused
 from service.store.events import (
     AnswerConflict,
@@ -62,10 +62,12 @@ class Accepted:
     The command is accepted: `commit` is written, `done` is called, `answer` is returned.
 
     `effect` changes data outside the streams before the commit. It is idempotent, and raises
-    StreamConflict if the state decided on is not the present one.
+    StreamConflict if the state decided on is not the present one. With `rebuilt` the answer is
+    not stored: a repeated request gets it from the log.
     """
 
     answer: Answered
+    rebuilt: MadeMove | None = None
     commit: Commit = NO_CHANGE
     effect: Callable[[], None] = nothing
     done: Callable[[], None] = nothing
@@ -91,8 +93,8 @@ class Handler:
 
     Three rules hold for every command. Only the present refuses: a cached state may be old, so
     a refusal counts if the version decided on is still the present one. A repetition of a
-    request gets the first answer, even if both arrive at the same time. The answer is made
-    before the commit and stored with it, so that a crash loses both or neither.
+    request gets the first answer, even if both arrive at the same time. The answer, or what
+    it is rebuilt from, is stored in the commit, so that a crash loses both or neither.
     """
 
     def __init__(self, store: EventStore, answers: Answers) -> None:
@@ -167,7 +169,8 @@ class Handler:
         if read is not None and not read.confirmed:
             commit = replace(commit, token=read.token)
         if caller is not None and request is not None:
-            commit = replace(commit, answer=self._answers.sealed(caller, request, accepted.answer))
+            stored = self._answers.stored(caller, request, accepted.rebuilt or accepted.answer)
+            commit = replace(commit, answer=stored)
         accepted.effect()
         if commit is NO_CHANGE:
             return

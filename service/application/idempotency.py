@@ -1,8 +1,9 @@
-"""Stored answers for Idempotency-Key, without the hidden cards in them."""
+"""First answers for Idempotency-Key: of moves rebuilt from the log, others stored encrypted."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
@@ -12,8 +13,12 @@ from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.application.games.cache import Entries
 from service.application.games.histories import Histories
+from service.application.games.view import moved
+from service.application.names import Names
+from service.application.signing import Receipts
 from service.application.work import listing, work
 from service.domain.cards import in_code_order
+from service.domain.commands import Seat
 from service.domain.legal import legal_moves
 from service.keys.reloading import Keys
 from service.store.events import EventStore, StoredAnswer
@@ -64,16 +69,53 @@ def _view(answer: Any) -> Json | None:
     return view if seated else None
 
 
+_REBUILT: Final = b"log:"
+"""Begins a row from which an answer is rebuilt; other rows begin with the id of their key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeMove:
+    """What the answer to a move is rebuilt from, beside the log; all of it is public."""
+
+    game: UUID
+    seat: Seat
+    before: int  # the version before the move
+    version: int  # the version after it
+    back: tuple[Seat, ...]  # seats that had come back from a bot, which no event records
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the stored row."""
+        values = (str(self.game), self.seat, self.before, self.version, self.back)
+        return _REBUILT + orjson.dumps(values)
+
+    @staticmethod
+    def of_bytes(row: bytes) -> MadeMove:
+        """Return the move of a stored row."""
+        game, seat, before, version, back = orjson.loads(row.removeprefix(_REBUILT))
+        return MadeMove(
+            game=UUID(game), seat=seat, before=before, version=version, back=tuple(back)
+        )
+
+
 class Answers:
     """Stores the first answer to each idempotent request, and returns it to repetitions."""
 
     def __init__(
-        self, store: EventStore, keyring: Keys, entries: Entries, histories: Histories
+        self,
+        *,
+        store: EventStore,
+        keyring: Keys,
+        entries: Entries,
+        histories: Histories,
+        names: Names,
+        receipts: Receipts,
     ) -> None:
         self._store = store
         self._entries = entries
         self._histories = histories
         self._keyring = keyring
+        self._names = names
+        self._receipts = receipts
 
     def kept(self, caller: UUID, request: Idempotency | None) -> Answered | None:
         """
@@ -93,6 +135,8 @@ class Answers:
             return None
         if found.body_hash != request.body_hash:
             raise Refusal("idempotency-conflict", "this key was used with another body")
+        if found.sealed.startswith(_REBUILT):
+            return self._rebuilt(MadeMove.of_bytes(found.sealed))
         key_id, _, sealed = found.sealed.partition(b":")
         opened = self._keyring.open(key_id.decode(), sealed, _associated(caller, request))
         header, _, body = opened.partition(b"\n")
@@ -102,17 +146,46 @@ class Answers:
             replayed=True,
         )
 
-    def sealed(self, caller: UUID, request: Idempotency, answer: Answered) -> StoredAnswer:
-        """Return the answer, encrypted as it is stored in the commit of its request."""
-        header = orjson.dumps({"version": answer.version})
-        key_id, sealed = self._keyring.seal(
-            header + b"\n" + without_hand(answer.body), _associated(caller, request)
-        )
+    def stored(
+        self, caller: UUID, request: Idempotency, answer: Answered | MadeMove
+    ) -> StoredAnswer:
+        """Return the row that is stored in the commit of a request."""
+        if isinstance(answer, MadeMove):
+            row = answer.to_bytes()
+        else:
+            row = self._sealed(caller, request, answer)
         return StoredAnswer(
             caller=caller,
             request_key=request.request_key,
             body_hash=request.body_hash,
-            sealed=key_id.encode() + b":" + sealed,
+            sealed=row,
+        )
+
+    def _sealed(self, caller: UUID, request: Idempotency, answer: Answered) -> bytes:
+        """Return an answer, encrypted."""
+        header = orjson.dumps({"version": answer.version})
+        key_id, sealed = self._keyring.seal(
+            header + b"\n" + without_hand(answer.body), _associated(caller, request)
+        )
+        return key_id.encode() + b":" + sealed
+
+    def _rebuilt(self, move: MadeMove) -> Answered:
+        """
+        Return the answer to a move: the view of its seat at the version after it.
+
+        Names are those of now, and the receipt of the same head is signed with the present key.
+        Raises Refusal `unavailable` if the events are no longer in the log.
+        """
+        entry = self._entries.past(move.game, move.version)
+        if entry is None:
+            raise Refusal("unavailable", "the events of the first answer are not in the log")
+        after = replace(entry, back=frozenset(move.back))
+        count = move.version - move.before
+        lines = self._entries.lines(move.game, after=move.before, limit=count)
+        return Answered(
+            body=moved(after, lines, move.seat, self._names, self._receipts),
+            version=move.version,
+            replayed=True,
         )
 
 

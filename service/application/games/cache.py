@@ -170,6 +170,25 @@ class Entries:
         with work(len(lines)):
             return replace(entry, record=follow(entry.record, lines))
 
+    def past(self, game: UUID, version: int) -> GameEntry | None:
+        """
+        Return a game as it was at a version, None if its log is shorter.
+
+        The version last read costs nothing; for an older one the log is folded again. The
+        seats that came back from a bot are not known.
+        """
+        entry = self._games.get(game)
+        if entry is None or entry.version < version:
+            entry = self.fresh(game)
+        if entry is None or entry.version < version:
+            return None
+        if entry.version == version:
+            return entry
+        with work(version):
+            record = load(game, self.lines(game, limit=version), seed=entry.record.seed)
+        record = with_cites(record, entry.record.game.ruleset.cites)
+        return replace(entry, record=record, back=frozenset())
+
     def keep(self, entry: GameEntry) -> None:
         """Put an entry into the cache, unless it has a later version already."""
         self._games.keep(entry.record.identity, entry)

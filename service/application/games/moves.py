@@ -21,8 +21,9 @@ from service.application.games.cache import Entries, GameEntry
 from service.application.games.commits import Change, commit_of
 from service.application.games.record import GameRecord, seals, write
 from service.application.games.schedule import Rest, WakeKind, at_once, next_wake
-from service.application.games.view import shown
+from service.application.games.view import moved
 from service.application.handler import Accepted, Handler, Refused
+from service.application.idempotency import MadeMove
 from service.application.names import Names
 from service.application.ports import Bell, World
 from service.application.rulebook import Rulebook
@@ -437,8 +438,19 @@ class Moves:
         auth: Mapping[str, Any] | None = None,
     ) -> Accepted:
         change = self._changed(entry, events, auth=auth)
+        record, lines = change.record, change.lines
+        # Seats come back to their players at a move; the answer shows them as they were.
+        after = replace(entry, record=record)
+        body = moved(after, lines, seat, self._names, self._receipts)
         return Accepted(
-            answer=self._answer(change, seat),
+            answer=Answered(body=body, version=record.version),
+            rebuilt=MadeMove(
+                game=record.identity,
+                seat=seat,
+                before=entry.version,
+                version=record.version,
+                back=tuple(sorted(entry.back)),
+            ),
             commit=commit_of(change),
             done=partial(self._committed, change, wake=True),
         )
@@ -461,21 +473,6 @@ class Moves:
             record, dealt = deal_when_ready(record, at=record.at)
             lines += dealt
         return Change(before=entry, record=record, lines=lines, refused=refused, table=table)
-
-    def _answer(self, change: Change, seat: Seat) -> Answered:
-        record = change.record
-        body = b"".join(
-            (
-                b'{"version":%d,"events":[' % record.version,
-                b",".join(change.lines),
-                b'],"receipt":',
-                orjson.dumps(self._receipts.issue(record).decode()),
-                b',"game":',
-                orjson.dumps(shown(replace(change.before, record=record), seat, self._names)),
-                b"}",
-            )
-        )
-        return Answered(body=body, version=record.version)
 
     def _committed(self, change: Change, *, wake: bool) -> None:
         """Cache and count a committed change, and notify readers and, with `wake`, workers."""

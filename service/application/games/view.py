@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+
+import orjson
 
 from schemas.views import Facts, view_json
 from service.application.games.cache import GameEntry
@@ -15,6 +18,7 @@ from service.application.games.schedule import (
     window_until,
 )
 from service.application.names import Names
+from service.application.signing import Receipts
 from service.application.work import listing, work
 from service.domain.commands import Move, Seat
 from service.domain.game import Status
@@ -41,6 +45,28 @@ def shown(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
         window_until=format_time(window) if window else None,
     )
     return view_json(seen_by(game, viewer), viewer, facts, moves)
+
+
+def moved(
+    entry: GameEntry, lines: Sequence[bytes], seat: Seat, names: Names, receipts: Receipts
+) -> bytes:
+    """
+    Return the answer to a move as JSON (api.md, section 4).
+
+    `entry` is the game after the move, `lines` are its new events.
+    """
+    record = entry.record
+    return b"".join(
+        (
+            b'{"version":%d,"events":[' % record.version,
+            b",".join(lines),
+            b'],"receipt":',
+            orjson.dumps(receipts.issue(record).decode()),
+            b',"game":',
+            orjson.dumps(shown(entry, seat, names)),
+            b"}",
+        )
+    )
 
 
 def stand_ins(entry: GameEntry) -> frozenset[Seat]:

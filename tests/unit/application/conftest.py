@@ -34,18 +34,22 @@ class Rivals(MemoryStore):
 
 @dataclass(kw_only=True)
 class House:
-    """One store, and the processes that share nothing else."""
+    """One store with its directory, and the processes that share nothing else."""
 
     store: Rivals = field(default_factory=Rivals)
     world: SetWorld = field(default_factory=SetWorld)
     bell: Wakes = field(default_factory=Wakes)
+    directory: MemoryDirectory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.directory = MemoryDirectory(self.store)
 
     def process(self) -> Services:
         """Return the services of one more process."""
         return compose(
             log_store=MemoryLog(),
             store=self.store,
-            directory=MemoryDirectory(self.store),
+            directory=self.directory,
             keyring=KEYS,
             origin="tests.example",
             world=self.world,
