@@ -360,17 +360,7 @@ def services_from(settings: Settings) -> Services:
         origin=settings.origin,
         bell=bell,
         ask_findings=bell.look_into if bell else lambda _dispute: None,
-        readiness=Readiness(
-            needed={
-                "database": database.reach,
-                "migrations": lambda: check_migrated(settings.database_url),
-                "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
-            },
-            wanted={
-                "redis": lambda: _check_redis(redis),
-                "clock": lambda: check_clock(database),
-            },
-        ),
+        readiness=_readiness(settings, database, keyring, redis),
         trials=QueuedTrials(redis),
         begin_beat=Beat().begin,
         log_store=PostgresLog(database),
@@ -385,6 +375,22 @@ def services_from(settings: Settings) -> Services:
         verify=within(settings.verify_seconds),
         record_version=settings.record_version,
         close=database.close,
+    )
+
+
+def _readiness(
+    settings: Settings, database: Database, keyring: Keyring | KeyFile, redis: Redis | None
+) -> Readiness:
+    return Readiness(
+        needed={
+            "database": database.reach,
+            "migrations": lambda: check_migrated(settings.database_url),
+            "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
+        },
+        wanted={
+            "redis": lambda: _check_redis(redis),
+            "clock": lambda: check_clock(database),
+        },
     )
 
 

@@ -117,11 +117,10 @@ class Handler:
         Return the answer to a command, or the first answer to the same request.
 
         `load` returns the state, the present one if its argument is true, else it may be
-        cached. `decide` returns a decision on it, or raises Refusal. `read` is the first read of
-        the request: if its token is not confirmed yet, the commit checks it. `conflict` is
-        called for each commit that came too late; `overtaken` returns the state after it, or
-        None to load it. `erased` is called if the commit names an erased player;
-        it returns whether to decide again.
+        cached. `decide` returns a decision on it, or raises Refusal. The commit checks the token
+        of `read` if it is not confirmed. `conflict` is called for each commit that came too late;
+        `overtaken` returns the state after it, or None to load it. `erased` is called if the
+        commit names an erased player; it returns whether to decide again.
 
         Raises Refusal if the present refuses, and `unavailable` after too many conflicts;
         PlayerErased if the caller was erased in the meantime.
@@ -145,12 +144,8 @@ class Handler:
             except PlayerErased:
                 if not erased():
                     raise
-            except QuotaFull as full:
-                refused = _refused_by(quota_refused(full.kind))
-                return self._refused(caller, request, refused)
-            except AnswerConflict:
-                gone = Refusal("unavailable", "the first answer has expired, try again")
-                return self._refused(caller, request, _refused_by(gone))
+            except (QuotaFull, AnswerConflict) as error:
+                return self._refused(caller, request, _refused_by(_refusal_of(error)))
             else:
                 decision.done()
                 return decision.answer
@@ -207,6 +202,12 @@ def _decided(decide: Callable[[State], Decision], state: State) -> Decision:
         return decide(state)
     except Refusal as refusal:
         return _refused_by(refusal)
+
+
+def _refusal_of(error: QuotaFull | AnswerConflict) -> Refusal:
+    if isinstance(error, QuotaFull):
+        return quota_refused(error.kind)
+    return Refusal("unavailable", "the first answer has expired, try again")
 
 
 def _refused_by(refusal: Refusal) -> Refused:
