@@ -23,11 +23,12 @@ from service.application.games.audits import Auditing
 from service.application.games.cache import Entries
 from service.application.games.due_moves import Turns
 from service.application.games.entropy import EntropyCalls
-from service.application.games.evidence import Evidence, Verifying, Work, answer_here
+from service.application.games.evidence import Evidence, Verifying
 from service.application.games.histories import Histories
 from service.application.games.moves import Moves, Refusals
 from service.application.games.queries import Games, Lists
 from service.application.games.schedule import Beat, IdleGames, Rest, no_beat
+from service.application.games.uploads import Work, answer_here, within
 from service.application.handler import Handler
 from service.application.idempotency import Answers
 from service.application.names import Names
@@ -65,7 +66,6 @@ from service.store.lookups import Lookups, PostgresLookups, SeparateLookups
 from service.store.migrate import check as check_migrated
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
-from service.upload_verifier import within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ LINES = (
     ({"replay"}, {"verify", "audit", "bots"}),
     ({"public_log"}, {"store"}),
     ({"application"},),
-    ({"simulation", "job_queue", "telemetry", "startup_checks", "upload_verifier"}, {"bootstrap"}),
+    ({"simulation", "job_queue", "telemetry", "startup_checks"}, {"bootstrap"}),
     ({"api", "workers", "client", "backup", "local"}, {"cli"}),
 )
 """

@@ -15,7 +15,7 @@ from service.application.errors import Refusal
 from service.application.games.cache import Entries, GameEntry
 from service.application.games.moves import Refusals
 from service.application.games.queries import Games
-from service.application.games.uploads import Upload, answer, audit_of, request_of
+from service.application.games.uploads import Upload, Work, audit_of, request_of
 from service.application.work import work
 from service.domain.view import ALL
 from service.public_log.log import PublicLog
@@ -94,15 +94,6 @@ class Evidence:
 
 MOST_AUDITS = 500
 """Audit objects in memory, a few kilobytes each."""
-
-Work = Callable[[bytes, Sequence[socket]], bytes]
-"""Answers like `uploads.answer`; stops if the client closes all connections passed to it."""
-
-
-def answer_here(request: bytes, _callers: Sequence[socket]) -> bytes:
-    """Return the answer, computed in this process without a time limit."""
-    return answer(request)
-
 
 class Verifying:
     """Runs the offline checks; keys inside a bundle are not trusted."""

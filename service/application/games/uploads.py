@@ -1,14 +1,18 @@
-"""Uploads to verify: a bundle or log with evidence, encoded for another process."""
+"""Verification of uploads: a bundle or log with evidence, here or in a child process."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from socket import socket
 from typing import Any
 
 import orjson
 
 from service.application.errors import Refusal, invalid
+from service.fork_server import BrokeOff, HungUp, Killable, OutOfTime
 from service.shx.bundle import NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.verify.evidence import BadEvidence, parse_evidence
@@ -106,3 +110,45 @@ def audit_of(answered: bytes) -> dict[str, Any]:
         raise Refusal(code, detail, **extra)
     audit: dict[str, Any] = found["audit"]
     return audit
+
+
+Work = Callable[[bytes, Sequence[socket]], bytes]
+"""Answers like `answer`; stops if the client closes all connections passed to it."""
+
+
+def answer_here(request: bytes, _callers: Sequence[socket]) -> bytes:
+    """Return the answer, computed in this process without a time limit."""
+    return answer(request)
+
+
+AGAIN_AFTER = 60
+"""Value of Retry-After: the same log takes the same time again."""
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def verifier() -> Killable:
+    """Return the fork server of this process that verifies uploads."""
+    return Killable(f"{__name__}:answer")
+
+
+def within(seconds: int) -> Work:
+    """Return a function that verifies an upload within `seconds`, or raises `unavailable`."""
+
+    def work(request: bytes, callers: Sequence[socket]) -> bytes:
+        try:
+            return verifier().run(request, seconds=seconds, callers=callers)
+        except OutOfTime:
+            detail = (
+                f"the verification took more than the limit of {seconds} seconds; "
+                "`shithead verify` checks the same file without a limit"
+            )
+        except HungUp:
+            detail = "the caller hung up before the answer"
+        except BrokeOff:
+            _log.error("the verification of an upload crashed")
+            detail = "the verification crashed; `shithead verify` checks the same file"
+        raise Refusal("unavailable", detail, retry_after=AGAIN_AFTER) from None
+
+    return work
