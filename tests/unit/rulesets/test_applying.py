@@ -48,6 +48,13 @@ def test_extensions_of_the_source_are_marked_as_readings() -> None:
     assert any("It clears nothing" in s.text for s in definition("threes").statements)
 
 
+def test_l11_leaves_to_the_general_statements_what_an_empty_pile_takes() -> None:
+    """A page must not say that anything goes where a general statement names exceptions."""
+    [after_pick_up] = [s for s in definition("leeds").statements if s.id == "L11"]
+    assert "whatever may be played on an empty pile" in after_pick_up.text
+    assert "anything" not in after_pick_up.text
+
+
 def test_every_condition_of_the_model_is_known_and_holds_somewhere_and_not_everywhere() -> None:
     asked = {statement.applies for statement in model().statements} - {""}
     assert asked == set(APPLIES)
