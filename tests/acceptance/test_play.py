@@ -93,7 +93,8 @@ def play_on(hand: Hand, moves: int | None = None) -> None:
         view = hand.look()
 
 
-@pytest.mark.parametrize("rule", ["greedy", "first"])
+# The first move of each list makes a hand of up to 1,000 moves.
+@pytest.mark.parametrize("rule", ["greedy", pytest.param("first", marks=pytest.mark.long)])
 def test_a_keyed_hand_ends_with_l3(service: Running, tmp_path: Path, rule: str) -> None:
     """Where every person is keyed, the player's own evidence carries the whole hand."""
     answer = play(service, tmp_path, "--keyed", "--auto", rule, "--with", "lowest")
