@@ -115,6 +115,7 @@ def in_node(cases: Sequence[Case]) -> list[dict[str, Any]]:
 def answer_of(told: dict[str, Any]) -> Answer:
     """Return an answer of the JavaScript verifier in the form in which both are compared."""
     assert "findings" in told, told
+    assert "stopped" not in {one["code"] for one in told["findings"]}, told
     return {
         one["check"]: (one["result"], one["seq"] if one["result"] == "fail" else None)
         for one in told["findings"]

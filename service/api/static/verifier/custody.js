@@ -24,7 +24,10 @@ export async function checkCustody(log) {
 
 /** @param {Log} log @returns {Promise<Failure | null>} the first event that does not fit where the cards lie */
 async function walk(log) {
-  if (!log.first("cards_dealt")) throw new Unanswered("n/a", "not_dealt");
+  if (!log.first("cards_dealt")) {
+    if (log.seal || log.broken) throw new Unanswered("n/a", "not_dealt");
+    throw new Unanswered("missing", "not_yet_dealt");
+  }
   const table = new Table(log.created?.data, (await trueShuffle(log))?.deck ?? null);
   try {
     for (const [seq, event] of log.events.entries()) {
@@ -100,6 +103,8 @@ class Table {
   /** @param {Event} event */
   apply({ type, data }) {
     const seat = data.seat;
+    const moves = !["turn_timed_out", "seat_ready", "turn_passed"].includes(type);
+    for (const named of moves ? [seat, data.taker] : []) if (named >= this.seats) this.fail("order.no_seat", { seat: named });
     if (type === "cards_dealt") this.deal(data);
     else if (type === "cards_thrown") {
       this.pile.push(...data.cards.map((/** @type {string} */ code) => this.fromHand(seat, code)));
@@ -114,8 +119,8 @@ class Table {
     } else if (type === "pile_picked_up") this.pickUp(seat, data);
     else if (type === "blind_failed") this.failBlind(seat, data);
     else if (type === "stock_failed") {
-      const turned = this.fromStock(data.opening);
       this.countPile(data.count);
+      const turned = this.fromStock(data.opening);
       this.hands[data.taker].push(turned, ...this.pile.splice(0));
     } else if (type === "seat_out" && (this.hands[seat].length || this.up[seat].flat().length || this.down[seat].some(Boolean))) {
       this.fail("custody.out", { seat });
@@ -271,8 +276,8 @@ class Table {
 
   /** @param {number} seat @param {any} data */
   failBlind(seat, { taker, slot, opening, count }) {
-    this.hands[seat].push(this.fromDown(seat, slot, opening));
     this.countPile(count);
+    this.hands[seat].push(this.fromDown(seat, slot, opening));
     this.hands[taker].push(...this.pile.splice(0));
   }
 }

@@ -28,11 +28,8 @@ export async function checkChain(log, { manifest }) {
   }
 }
 
-const PLACE = new Map(
-  ["turn_timed_out", "", "play_started", "cards_drawn", "pile_burned", "seat_out", "game_ended", "game_sealed"]
-    .map((type, place) => [type, place]),
-);
-const ACTION = 1;
+/** What only follows from a move, and never begins one. */
+const FOLLOWING = new Set(["play_started", "cards_drawn", "pile_burned", "seat_out", "game_ended", "game_sealed"]);
 const BY_NOBODY = new Set([
   "game_created", "deck_committed", "cards_dealt", "cards_thrown", "play_started", "game_ended", "game_sealed",
   "game_aborted", "turn_timed_out",
@@ -104,22 +101,11 @@ class Course {
     }
   }
 
-  /** The events of a move stand in one order, each at most once. @param {Event} event */
+  /** @param {Event} event */
   checkMove(event) {
-    const start = this.log.starts[this.seq];
-    if (start === this.seq) {
-      if (this.seq && this.isUnfinished(this.seq - 1)) throw new Failure(this.seq - 1, "order.incomplete");
-      if ((PLACE.get(event.type) ?? 0) > ACTION && !isForfeit(event)) this.fail("begins_none", { type: event.type });
-      return;
-    }
-    const first = this.log.events[start].type;
-    if (!EXCHANGES.has(first) && !PLAYS.has(first) && first !== "turn_timed_out" && !isForfeit(this.log.events[start])) {
-      this.fail("begins_none", { type: event.type });
-    }
-    const place = PLACE.get(event.type) ?? ACTION;
-    const before = PLACE.get(this.log.events[this.seq - 1].type) ?? ACTION;
-    const laid = event.type === "seat_ready" && this.log.events[this.seq - 1].type === "table_laid";
-    if (place <= before && !laid) this.fail("within", { type: event.type });
+    if (this.log.starts[this.seq] !== this.seq) return;
+    if (this.seq && this.isUnfinished(this.seq - 1)) throw new Failure(this.seq - 1, "order.incomplete");
+    if (FOLLOWING.has(event.type) && !isForfeit(event)) this.fail("begins_none", { type: event.type });
   }
 
   /** @param {Event} event */

@@ -47,7 +47,16 @@ export class Unanswered extends Error {
 /** The actions that players choose, in the exchange and in play. */
 export const EXCHANGES = new Set(["cards_swapped", "table_laid", "seat_ready"]);
 export const PLAYS = new Set(["cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"]);
-const FOLLOWERS = new Set(["play_started", "cards_drawn", "pile_burned", "seat_out", "game_sealed"]);
+
+/** What follows from a move, and the events after which it can come. @type {Record<string, Set<string>>} */
+const AFTER = {
+  play_started: new Set(["seat_ready"]),
+  cards_drawn: new Set(["cards_played"]),
+  pile_burned: new Set(["cards_played", "cards_drawn"]),
+  seat_out: new Set([...PLAYS, "cards_drawn", "pile_burned"]),
+  game_ended: new Set([...PLAYS, "cards_drawn", "pile_burned", "seat_out"]),
+  game_sealed: new Set(["game_ended"]),
+};
 
 /** @param {Event} event */
 export const isForfeit = (event) => event.type === "game_ended" && event.data.reason === "forfeit";
@@ -60,8 +69,8 @@ export const isForfeit = (event) => event.type === "game_ended" && event.data.re
  */
 function continues(events, seq) {
   const event = events[seq];
-  if (FOLLOWERS.has(event.type) || (event.type === "game_ended" && !isForfeit(event))) return true;
   const before = events[seq - 1]?.type;
+  if (event.type in AFTER && !isForfeit(event)) return AFTER[event.type].has(before);
   if (before === "turn_timed_out") return EXCHANGES.has(event.type) || PLAYS.has(event.type);
   return event.type === "seat_ready" && before === "table_laid" && events[seq - 2]?.type === "turn_timed_out";
 }
@@ -140,7 +149,11 @@ export class Log {
   /** @returns {(string | null)[]} for each seat what it revealed, in hex */
   revealed() {
     const values = (this.created?.data.seats ?? []).map(() => null);
-    for (const { type, data } of this.events) if (type === "entropy_revealed") values[data.seat] = data.value;
+    for (const { type, data, seq } of this.events) {
+      if (type !== "entropy_revealed") continue;
+      if (data.seat >= values.length) throw new Failure(seq, "order.no_seat", { seat: data.seat });
+      values[data.seat] = data.value;
+    }
     return values;
   }
 }

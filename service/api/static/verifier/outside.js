@@ -91,6 +91,7 @@ export async function checkWitness(_log, bundle, { witnessKeys, quorum }) {
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} _outside @param {Remark} remark */
 export async function checkSeal(log, bundle, _outside, remark) {
+  if (!log.created) throw new Failure(0, "order.created");
   if (!log.seal) throw new Unanswered("missing", "unfinished");
   const file = bundle.files.get("refusals.jsonl");
   if (log.seal.v === 1) {

@@ -103,6 +103,10 @@ async function finish(check, run) {
     } else if (error instanceof NoEd25519) {
       finding.result = "missing";
       finding.reason = { code: "open.no_ed25519", values: {} };
+    } else if (error instanceof Error) {
+      // A file that leads this program astray must neither pass nor stop the page.
+      finding.result = "fail";
+      finding.reason = { code: "stopped", values: { error: String(error.message) } };
     } else throw error;
   }
   return finding;
