@@ -143,7 +143,7 @@ _TEXTS: Mapping[str, str] = {
     ),
     "register": (
         "A player has a name, a token and a recovery code. The token is sent with every further "
-        "request; nobody can read it again later."
+        "request. Store both: the service cannot show them again."
     ),
     "table": (
         "A table has a ruleset and seats. The hand is dealt as soon as all seats are taken. With "

@@ -69,6 +69,12 @@ NAMES_NOTHING = (
 BYTES = (ZIP, NDJSON)
 """Types whose schema is a string of bytes: every body fits it, whatever value it was made of."""
 
+TEXTS = (*BYTES, "multipart/form-data")
+"""Types that turn every value into text: a receipt that is a number arrives as its digits."""
+
+NO_WORKER = "no worker is available to play trial hands"
+"""A ruleset that fits its schema is played out first, for which this world has no worker."""
+
 
 class Playground:
     """A world in which ids that fit the document mostly name something that is there."""
@@ -182,15 +188,19 @@ def _try_once(playground: Playground, case: Any) -> None:
         playground.place(case, caller)
     if isinstance(case.query, dict) and _fits(case, "query") and "wait" in case.query:
         case.query["wait"] = 0
-    answer = case.call(app=playground.world.app, headers=caller.headers)
+    # The client asks for compressed answers, and without a connection decodes none.
+    headers = {**caller.headers, "Accept-Encoding": "identity"}
+    answer = case.call(app=playground.world.app, headers=headers)
     playground.note(answer)
     excluded = []
     if _refused_by_the_game(answer):
         excluded = CHECKS.get_by_names(["positive_data_acceptance"])
-    elif all(_fits(case, part) for part in ("path", "query", "body")) or case.media_type in BYTES:
+    elif all(_fits(case, part) for part in ("path", "query", "body")) or case.media_type in TEXTS:
         # What may be wrong then is the token, and this test sends a valid one.
         excluded = CHECKS.get_by_names(["negative_data_rejection"])
-    case.validate_response(answer, excluded_checks=excluded, headers=caller.headers)
+    if answer.status_code == 503 and answer.json()["detail"].startswith(NO_WORKER):
+        excluded = CHECKS.get_by_names(["not_a_server_error", "positive_data_acceptance"])
+    case.validate_response(answer, excluded_checks=excluded, headers=headers)
 
 
 def _fits(case: Any, part: str) -> bool:
@@ -213,7 +223,7 @@ def _refused_by_the_game(answer: Any) -> bool:
         errors = result.get("errors", [{"at": "", "message": result["detail"]}])
         # Headers are generated outside their pattern and still counted as valid: If-Match: 0.
         return all(
-            error["at"].startswith(("/options/", "/accused", "/seq", "If-Match"))
+            error["at"].startswith(("/options/", "/accused", "/seq", "/key", "If-Match"))
             or error["message"].startswith(NAMES_NOTHING)
             for error in errors
         )
