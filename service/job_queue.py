@@ -22,6 +22,7 @@ from rq.serializers import JSONSerializer
 from schemas.settings import Tree
 from service.application.errors import Refusal
 from service.shx.canonical import canonical
+from service.slots import Slots
 
 QUEUE = "bots"
 TAKE_TURN = "workers.jobs.take_turn"
@@ -185,8 +186,7 @@ class QueuedTrials:
 
     def __init__(self, client: redis.Redis | None) -> None:
         self._client = client
-        self._lock = threading.Lock()
-        self._waiting = set[UUID]()
+        self._slots = Slots("trials", MOST_WAITING, per_address=1)  # here, for one player
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
         """
@@ -216,17 +216,10 @@ class QueuedTrials:
     @contextmanager
     def _slot(self, by: UUID) -> Iterator[None]:
         """Occupy a slot for a waiting request; a player has one at a time."""
-        with self._lock:
-            if by in self._waiting:
-                raise _one_at_a_time()
-            if len(self._waiting) >= MOST_WAITING:
-                raise _too_many()
-            self._waiting.add(by)
-        try:
+        with self._slots.slot(str(by)) as free:
+            if not free:
+                raise _one_at_a_time() if self._slots.held(str(by)) else _too_many()
             yield
-        finally:
-            with self._lock:
-                self._waiting.discard(by)
 
 
 NO_TRIALS = QueuedTrials(None)

@@ -14,6 +14,7 @@ class Slots:
 
     One address has at most `per_address` slots, by default half of them, so that a single
     client cannot occupy all. `name` says what the slots are for; `size` is their number.
+    Another key than an address may be used, such as a player.
     """
 
     def __init__(self, name: str, slots: int, *, per_address: int | None = None) -> None:
@@ -42,6 +43,11 @@ class Slots:
             self._free -= 1
             self._held[address] += 1
             return True
+
+    def held(self, address: str) -> int:
+        """Return the number of slots that an address holds."""
+        with self._lock:
+            return self._held[address]
 
     def release(self, address: str) -> None:
         """Return a slot of an address."""

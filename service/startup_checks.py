@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -217,17 +217,38 @@ Check = Callable[[], None]
 """Raises an exception if a part is not ready."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Status = tuple[bool, dict[str, str]]
+"""Whether all required parts are ready, and the status of every part."""
+
+
 class Readiness:
-    """The checks of required parts, and of parts that are only reported."""
+    """
+    The checks of required parts, and of parts that are only reported.
 
-    needed: Mapping[str, Check]
-    wanted: Mapping[str, Check]
+    A check of a hung part takes seconds. One thread of the process checks at a time; calls
+    meanwhile get the last status, so that they hold no further threads.
+    """
 
-    def check(self) -> tuple[bool, dict[str, str]]:
+    def __init__(self, *, needed: Mapping[str, Check], wanted: Mapping[str, Check]) -> None:
+        self._needed = needed
+        self._wanted = wanted
+        self._checking = threading.Lock()
+        self._last: Status | None = None
+
+    def check(self) -> Status:
         """Return whether all required parts are ready, and the status of every part."""
-        needed = {name: _word(check) for name, check in self.needed.items()}
-        wanted = {name: _word(check) for name, check in self.wanted.items()}
+        last = self._last
+        if not self._checking.acquire(blocking=last is None) and last is not None:
+            return last
+        try:
+            self._last = self._checked()
+        finally:
+            self._checking.release()
+        return self._last
+
+    def _checked(self) -> Status:
+        needed = {name: _word(check) for name, check in self._needed.items()}
+        wanted = {name: _word(check) for name, check in self._wanted.items()}
         return all(word == "ok" for word in needed.values()), {**needed, **wanted}
 
 

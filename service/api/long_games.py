@@ -10,8 +10,8 @@ from service.api.limits import RateLimits
 from service.application.errors import Refusal
 from service.slots import Slots
 
-LONG = 1500
-"""Events that a request may process as ordinary work: at most 250 ms of processor time."""
+LONG = 1000
+"""Events that a request may process without a slot: less than 250 ms of processor time in all."""
 
 EVENTS_A_MINUTE = 150_000
 """Events beyond that which are processed for one address, and for one player."""
@@ -44,10 +44,10 @@ class LongGames:
         Raises `rate-limited` above the limit of the address or the player, and
         `unavailable` if no slot is free.
         """
-        address = self._address()
-        self._count(address, events)
+        address, cost = self._address(), min(events, EVENTS_A_MINUTE)
+        self._count(address, cost)
         if player is not None:
-            self._count(str(player), events)
+            self._count(str(player), cost)
         with self.slots.slot(address) as free:
             if not free:
                 detail = "too many very long games are being processed at the same time"

@@ -17,7 +17,7 @@ LARGE_HAND: Final = 100
 """Cards of a hand above which listing its legal moves is counted as work."""
 
 A_CARD: Final = 15
-"""Events that count for each card of such a hand: 101 cards may take as long as 1,500 events."""
+"""Events that count for each card of such a hand, so that every such list needs a slot."""
 
 ORDINARY_DECK: Final = 104
 """Cards of a deck up to which an event counts once where every card is followed."""

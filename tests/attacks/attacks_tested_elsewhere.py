@@ -35,6 +35,8 @@ _BODIES: Final = "faults/test_half_sent_bodies.py"
 _UPLOADS: Final = "faults/test_costly_uploads.py"
 _TRIALS: Final = "integration/test_trials.py"
 _LONG: Final = "unit/api/test_long_games.py"
+_HISTORIES: Final = "integration/test_histories.py"
+_WORK: Final = "unit/application/test_work.py"
 _SAFETY: Final = "integration/api/test_safety.py"
 _DISPUTES: Final = "integration/api/test_disputes.py"
 _JOBS: Final = "faults/test_foreign_jobs.py"
@@ -389,6 +391,30 @@ _SERVICE: Final = (
         "slots and a count",
         "readings of the longest hand",
         (_LONG, "an_address_and_a_player_may_have_so_much_a_minute"),
+    ),
+    _attack(
+        Family.WITHOUT_BOUND,
+        "slots and a count",
+        "the first call on a long hand in each process",
+        (_HISTORIES, "the_first_read_of_a_stream_in_a_process_is_work_of_the_request"),
+    ),
+    _attack(
+        Family.WITHOUT_BOUND,
+        "slots and a count",
+        "a list of many running hands",
+        (_LONG, "a_request_that_folds_many_short_games_needs_a_slot_as_well"),
+    ),
+    _attack(
+        Family.WITHOUT_BOUND,
+        "slots and a count",
+        "views and moves in hands of hundreds of cards",
+        (_WORK, "each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot"),
+    ),
+    _attack(
+        Family.WITHOUT_BOUND,
+        "a cache",
+        "a table at which thousands of hands were played",
+        (_HISTORIES, "a_table_that_was_read_before_is_folded_from_there"),
     ),
     _attack(
         Family.WITHOUT_BOUND,

@@ -118,6 +118,12 @@ def test_the_other_ways_to_send_slowly(service: Running) -> None:
         # One connection of HTTP/2 would hold two hundred requests.
         client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
         assert not answered_to_the_end(client).startswith(b"\0\0")
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as client:
+        upgrade = (
+            b"Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n"
+        )
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + upgrade + b"\r\n")
+        assert answered_to_the_end(client).startswith(b"HTTP/1.1 200 ")
     with contextlib.ExitStack() as stack:
         for _ in range(1100):
             client = stack.enter_context(

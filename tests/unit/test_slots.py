@@ -31,3 +31,11 @@ def test_a_slot_is_released_whatever_happens() -> None:
                 raise RuntimeError
         except RuntimeError:
             continue
+
+
+def test_the_slots_that_an_address_holds_are_known() -> None:
+    slots = Slots("places", 2, per_address=1)
+    assert slots.acquire("10.0.0.1")
+    assert (slots.held("10.0.0.1"), slots.held("10.0.0.2")) == (1, 0)
+    slots.release("10.0.0.1")
+    assert slots.held("10.0.0.1") == 0

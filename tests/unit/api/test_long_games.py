@@ -91,3 +91,12 @@ def test_work_within_work_shares_its_slot() -> None:
             pass
     with games.request(None)(LONG), games.request(None)(LONG):
         pass
+
+
+def test_a_call_beyond_the_limit_of_a_minute_is_answered_once() -> None:
+    games, player = LongGames(Address(), limits(enabled=True)), uuid4()
+    with games.request(player)(10 * EVENTS_A_MINUTE):
+        pass
+    with pytest.raises(Refusal) as refused, games.request(player)(LONG):
+        pass
+    assert refused.value.code == "rate-limited"
