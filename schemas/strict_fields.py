@@ -38,6 +38,18 @@ def described(text: str) -> dict[str, Any]:
     return {"required": True, "metadata": {"description": text}}
 
 
+class ShortList(fields.List[Any]):
+    """A JSON list whose length is checked before its items, which a long list has thousands of."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(value, list):
+            for check in self.validators:
+                if isinstance(check, validate.Length):
+                    check(value)
+        found: list[Any] = super()._deserialize(value, *args, **kwargs)
+        return found
+
+
 class Whole(fields.Integer):
     """A JSON integer; `true` and `"1"` are refused."""
 

@@ -13,6 +13,7 @@ from schemas.strict_fields import (
     PageQuery,
     QueryTruth,
     QueryWhole,
+    ShortList,
     Text,
     Truth,
     Whole,
@@ -83,7 +84,7 @@ class TableRequestSchema(Closed):
         required=True,
         metadata={"description": "the id of a ruleset, from `/v1/rulesets`", "example": "leeds"},
     )
-    seats = fields.List(
+    seats = ShortList(
         SeatRequestField(),
         required=True,
         validate=validate.Length(min=2, max=MAX_SEATS),

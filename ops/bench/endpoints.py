@@ -1,273 +1,396 @@
 #!/usr/bin/env python3
 """
-Time of every endpoint with the largest allowed input: python -m ops.bench.endpoints > PAGE
+Processor time of every endpoint with the costliest input: python -m ops.bench.endpoints --write
 
-The page is `ops/bench/results/endpoints.md`. The application runs in this process over a store
-in memory, so the figures are processor time of the API without that of PostgreSQL. Each endpoint
-is asked with bodies of a mebibyte (unknown fields, deep nesting, a long list, a long text) where
-it reads one, with the longest hand there can be and with a hand of 300 cards where it reads a
-game. The dearest answer is the row. An endpoint without a row ends the script with an error.
+Writes `ops/bench/results/endpoints.md`, or prints the page without `--write`. A PostgreSQL, a
+Valkey and the programs of the service are started for it. The application under measurement runs
+in this process over the same database, so a figure is the processor time of the API alone. Takes
+about fifteen minutes; `--write --only PATTERN` measures the endpoints that match and keeps the
+other rows of the page. Ends with status 1 if a call exceeds the bound outside a slot.
 """
 
 from __future__ import annotations
 
+import argparse
+import gc
+import logging
+import re
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from unittest import mock
-from uuid import UUID, uuid4
 
-import orjson
 import structlog
 from flask import Flask
 
-from ops.bench.long_hand import long_hand
+from ops.bench.endpoint_inputs import Input, inputs
+from ops.bench.endpoint_scene import Scene, make_scene, wait_for_findings
 from service.api.app import create_app
-from service.application.callers import Player
-from service.bootstrap import Services, compose
+from service.api.request_bodies import GRACE
+from service.bootstrap import services_from
 from service.config import Settings
-from tests.honest_games import FewTrials
-from tests.memory.directory import MemoryDirectory
-from tests.memory.events import MemoryStore
-from tests.memory.public_log import MemoryLog
-from tests.worlds.fake_world import KEYS, SetWorld, open_game, post
+from service.job_queue import WITHIN_SECONDS
+from service.slots import Slots
+from service.store.migrate import migrate
+from tests import servers
+from tests.running import running
 
-MEBIBYTE = 1 << 20
-BODY = 256 << 10
-"""The default limit of a body, in bytes (`SHITHEAD_MAX_BODY_BYTES`)."""
+PAGE = Path(__file__).parent / "results" / "endpoints.md"
 BOUND = 0.25
+"""Seconds of processor time that a call may take outside a slot."""
 
-WIDE = {
-    "deck": {"count": "fixed", "decks": 12, "partial": [], "jokers": 0},
-    "players": {"min": 2, "max": 2},
-    "deal": {"hand": 300, "down": 3, "up": 3},
-    "turn": {"runs": True, "obligation": "must_play"},
-    "refill": {"size": 3},
-}
-SLOTS: Mapping[str, str] = {
-    "/v1/verify": "slot (4 a process, 2 an address), a process of its own, a time",
-    "/v1/rulesets": "slot and queue of the trials",
-    "/v1/games/<uuid:game_id>/stream": "slot to wait (half of the threads)",
-    "/v1/games/<uuid:game_id>": "wait: slot to wait; at: slot for very long games",
-    "/v1/games/<uuid:game_id>/replay": "slot for very long games",
-    "/v1/games/<uuid:game_id>/transcript": "slot for very long games",
-    "/v1/games/<uuid:game_id>/openings": "slot for very long games",
-    "/v1/games/<uuid:game_id>/evidence": "slot for very long games",
-    "/v1/games/<uuid:game_id>/audit": "slot for very long games",
-    "/v1/games/<uuid:game_id>/audit/moves/<int:seq>": "slot for very long games",
-    "/v1/games/<uuid:game_id>/audit/cards/<path:card>": "slot for very long games",
-    "/v1/games/<uuid:game_id>/audit/knowledge": "slot for very long games",
-}
-"""What holds the number of calls at a time where processor time alone does not."""
+AGAIN = 3
+"""How often each call is repeated; the page has the median."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """The slots that calls of this process hold, and the processor time in them."""
+
+    names: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+    _depth: int = 0
+    _since: float = 0.0
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Watch every `Slots` while the block runs."""
+        acquire, release = Slots.acquire, Slots.release
+
+        def acquired(slots: Slots, address: str) -> bool:
+            free = acquire(slots, address)
+            if free:
+                self._enter(slots.name)
+            return free
+
+        def released(slots: Slots, address: str) -> None:
+            self._leave(slots.name)
+            release(slots, address)
+
+        with (
+            mock.patch.object(Slots, "acquire", acquired),
+            mock.patch.object(Slots, "release", released),
+        ):
+            yield
+
+    def begin(self) -> None:
+        """Forget the slots of the calls before."""
+        self.names, self.seconds = set(), 0.0
+
+    def _enter(self, name: str) -> None:
+        if name == "bodies":  # bounds the threads that wait for a body, not the work after it
+            return
+        self.names.add(name)
+        if not self._depth:
+            self._since = time.process_time()
+        self._depth += 1
+
+    def _leave(self, name: str) -> None:
+        if name == "bodies":
+            return
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += time.process_time() - self._since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """What calls are about."""
+class Cost:
+    """The processor time of one call, in seconds, and the slots that it held."""
 
-    app: Flask
-    token: str
-    table: str
-    player: str
-    long: str
-    wide: str
-    version: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One call and what it took."""
-
-    said: str
-    seconds: float
+    name: str
     status: int
+    outside: float
+    inside: float
+    slots: tuple[str, ...]
 
 
-def main() -> None:
-    """Print the page."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-    scene = _scene()
-    print("# Every endpoint with the most that its schema allows\n")
-    print(
-        "Made by `python -m ops.bench.endpoints`: milliseconds of processor time of the API for the"
-    )
-    print("dearest of the calls tried, asked once and then again, and what bounds calls that may")
-    print(f"take more than {BOUND * 1000:.0f}. Calls are also counted by address and by player.\n")
-    print("| call | dearest input | answer | first | again | bounded by |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    over = []
-    for method, rule in _endpoints(scene.app):
-        first = max(_calls(scene, method, rule), key=lambda asked: asked.seconds)
-        again = next(_calls(scene, method, rule, only=first.said))
-        slot = SLOTS.get(rule, "")
-        if again.seconds > BOUND and not slot:
-            over.append(f"{method} {rule}")
-        print(
-            f"| `{method} {rule}` | {first.said} | {first.status} | {first.seconds * 1000:.0f}"
-            f" | {again.seconds * 1000:.0f} | {slot or 'its cost'} |",
-            flush=True,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The costliest input of an endpoint: in a process that has read nothing, and again."""
+
+    call: str
+    first: Cost
+    again: Cost
+
+    @property
+    def over(self) -> bool:
+        """Return whether a call took longer than the bound outside a slot."""
+        return self.worst > BOUND
+
+    @property
+    def worst(self) -> float:
+        """Return the longer time outside a slot."""
+        return max(self.first.outside, self.again.outside)
+
+
+class Bench:
+    """Measures calls of an application in this process."""
+
+    def __init__(self, settings: Settings, scene: Scene, watch: Watch) -> None:
+        self._settings = settings
+        self._scene = scene
+        self._watch = watch
+
+    def rows(self, method: str, rule: str) -> Iterator[Row]:
+        """Yield the costliest input of an endpoint that is accepted, and that is refused."""
+        rows = [self._measured(method, rule, one) for one in inputs(self._scene, method, rule)]
+        for refused in (False, True):
+            alike = [row for row in rows if (row.first.status >= 400) is refused]
+            if alike:
+                yield max(alike, key=lambda row: (row.over, row.first.outside + row.first.inside))
+
+    def collection(self) -> float:
+        """Return the processor time of a garbage collection with the caches of long games full."""
+        with _new_process(self._settings) as app:
+            gc.collect()
+            gc.freeze()
+            for game in (self._scene.long, self._scene.sealed):
+                self._call(app, "GET", Input(name="", path=f"/v1/games/{game}?at=9"))
+                self._call(app, "GET", Input(name="", path=f"/v1/games/{game}/transcript"))
+            began = time.process_time()
+            gc.collect()
+            return time.process_time() - began
+
+    def _measured(self, method: str, rule: str, one: Input) -> Row:
+        with _new_process(self._settings) as app:
+            if one.before is not None:
+                with _new_process(self._settings) as other:
+                    self._call(other, method, one.before)
+            first = self._call(app, method, one)
+            again = sorted(
+                (self._call(app, method, one) for _ in range(AGAIN)),
+                key=lambda cost: cost.outside + cost.inside,
+            )[AGAIN // 2]
+        return Row(call=f"{method} {rule}", first=first, again=again)
+
+    def _call(self, app: Flask, method: str, one: Input) -> Cost:
+        headers = dict(one.headers)
+        if one.caller is not None:
+            headers["Authorization"] = f"Bearer {self._scene.tokens[one.caller]}"
+        more: dict[str, Any] = {}
+        if one.body is not None:
+            more = {"data": one.body[0], "content_type": one.body[1]}
+        client = app.test_client()
+        gc.collect()
+        self._watch.begin()
+        began = time.process_time()
+        answer = client.open(one.path, method=method, headers=headers, buffered=False, **more)
+        if answer.mimetype != "text/event-stream":
+            answer.get_data()
+        else:
+            next(iter(answer.response))
+        answer.close()
+        whole = time.process_time() - began
+        inside = self._watch.seconds
+        return Cost(
+            name=one.name,
+            status=answer.status_code,
+            outside=whole - inside,
+            inside=inside,
+            slots=tuple(sorted(self._watch.names)),
         )
-    print("\n" + WAITS)
-    if over:
-        print("\nOver the bound, and held by the limits of calls a minute alone:\n")
-        print("\n".join(f"- `{call}`" for call in over))
-        sys.exit(1)
 
 
-WAITS = """## Waits in a thread of the API
-
-| wait | slots of a process (64 threads) | of one address | at most |
-| --- | --- | --- | --- |
-| long poll, live stream | 32 | 16 | 30 s; a stream until the seal |
-| a request body that arrives | 56 | 40 | half a second |
-| a slow request body | 16 | 8 | `SHITHEAD_BODY_SECONDS`, and a second for each 64 KiB |
-| an upload that is verified | 4 | 2 | `SHITHEAD_VERIFY_SECONDS` |
-| work on a very long game | 4 | 2 | its cost |
-| a database connection | `queue_size` (`service/config.py`) | – | `SHITHEAD_STATEMENT_SECONDS` |"""
-
-
-def _endpoints(app: Flask) -> Iterator[tuple[str, str]]:
-    for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
-        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            yield method, rule.rule
-
-
-def _scene() -> Scene:
-    store, world = MemoryStore(), SetWorld(4)
-    services = compose(
-        log_store=MemoryLog(),
-        store=store,
-        directory=MemoryDirectory(store),
-        keyring=KEYS,
-        origin="bench.example",
-        world=world,
-        trials=FewTrials(),
-    )
-    settings = Settings(database_url="postgresql://unused", keys=KEYS.to_text(), rate_limits=False)
+@contextmanager
+def _new_process(settings: Settings) -> Iterator[Flask]:
+    """Yield an application with empty caches and an open connection, like a new process."""
+    services = services_from(settings)
     app = create_app(services, settings)
-    made = [services.players.register(name) for name in ("Ada", "Bob", "Cy")]
-    ada, bob, cy = (Player(id=UUID(one["id"]), name=one["name"]) for one in made)
-    wide = _wide_hand(services, ada, bob)
-    long = long_hand(services, [ada, bob, cy])
-    entry = services.entries.fresh(long)
-    assert entry is not None
-    return Scene(
-        app=app,
-        token=made[0]["token"],
-        player=made[0]["id"],
-        table=str(entry.table),
-        long=str(long),
-        wide=str(wide),
-        version=entry.record.version,
+    app.test_client().get("/readyz")
+    try:
+        yield app
+    finally:
+        services.close()
+
+
+def endpoints(app: Flask) -> list[tuple[str, str]]:
+    """Return the method and rule of every endpoint of the application, in order."""
+    return [
+        (method, rule.rule)
+        for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule)
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+    ]
+
+
+def main() -> int:
+    """Measure, and write or print the page; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="endpoints that match")
+    asked = parser.parse_args()
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    rows, listed, waits = _measure(asked.only)
+    kept = _kept(PAGE.read_text(), listed) if asked.only and asked.write else {}
+    page = "\n".join(_page(rows, kept, waits)) + "\n"
+    if asked.write:
+        PAGE.write_text(page)
+    else:
+        print(page)
+    return 1 if any(row.over for row in rows) else 0
 
 
-def _wide_hand(services: Services, ada: Player, bob: Player) -> UUID:
-    """Return a running hand of 300 cards a seat, under a ruleset of a player's own."""
-    with mock.patch.object(FewTrials, "refusal", return_value=None):
-        made = services.rulemaking.make(ada, name="Wide", base="shithead", changes=WIDE)
-    game = open_game(
-        services, ada, ("me", "open"), ruleset=orjson.loads(made.body)["id"], guests=(bob,)
+def _measure(only: str) -> tuple[list[Row], list[str], list[str]]:
+    """Return the rows of the endpoints, the names of all endpoints, and the lines about waits."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="she-")))
+        url = stack.enter_context(servers.postgres(folder / "p")).url
+        redis_url = stack.enter_context(servers.valkey(folder / "v"))
+        migrate(url)
+        logs = folder / "logs"
+        logs.mkdir()
+        periods = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
+        service = stack.enter_context(
+            running(url, redis_url, logs, api_processes=1, rate_limits=False, **periods)
+        )
+        settings = replace(service.settings, api_threads=64)
+        services = services_from(settings)
+        scene = make_scene(services)
+        wait_for_findings(services, scene, seconds=300)
+        services.close()
+        gc.collect()
+        gc.freeze()
+        watch = Watch()
+        stack.enter_context(watch.installed())
+        with _new_process(settings) as app:
+            listed = endpoints(app)
+            waits = _waits(settings, [one for one in gc.get_objects() if isinstance(one, Slots)])
+        bench = Bench(settings, scene, watch)
+        rows = []
+        for method, rule in listed:
+            if re.search(only, f"{method} {rule}"):
+                for row in bench.rows(method, rule):
+                    rows.append(row)
+                    print(_line(row), file=sys.stderr, flush=True)
+        names = [f"{method} {rule}" for method, rule in listed]
+        return rows, names, [*_collections(bench.collection()), *waits]
+
+
+def _collections(seconds: float) -> list[str]:
+    """Return the lines about the garbage collector."""
+    return [
+        "A garbage collection runs before each measured call. With the histories of two hands of",
+        f"19,000 actions in the cache, a full one took {seconds * 1000:.0f} ms of processor time.",
+        "In the service it falls into any call.",
+        "",
+    ]
+
+
+HEAD = f"""# Every endpoint with the costliest input found
+
+Made by `python -m ops.bench.endpoints --write` on a machine with two cores that was shared with
+other work. A figure is milliseconds of processor time of the API process, without PostgreSQL,
+Valkey, workers and the process that verifies uploads. *Outside*: outside every counted slot; no
+call may exceed {BOUND * 1000:.0f} there. *In slots*: while a slot was held, with the names of the
+slots (`service/slots.py`); they are observed during the call. *First*: in a process that has read
+no game, table or dispute yet; *again*: the median of {AGAIN} repetitions.
+
+Of each endpoint there are two rows at most: the costliest input that is accepted and the costliest
+that is refused, of those in `ops/bench/endpoint_inputs.py`: bodies of 256 KiB (unknown fields, deep
+nesting, long texts and lists), hands of 19,000 actions, hands of 300 cards by a custom ruleset,
+disputes with 249 referees and 38 statements, 190 running hands of one player. An input over the
+bound comes before costlier ones in slots. Calls are also counted by address and by player.
+Rows of single endpoints may come from a later run than the others (`--only`).
+
+| call | costliest input | answer | first: outside | in slots | again: outside | in slots | slots |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def _page(rows: list[Row], kept: Mapping[str, list[str]], waits: list[str]) -> Iterator[str]:
+    """Yield the lines of the page; `kept` are the rows of endpoints that were not measured."""
+    yield HEAD
+    lines = {row.call: [_line(one) for one in rows if one.call == row.call] for row in rows}
+    for _, of_call in sorted({**kept, **lines}.items(), key=lambda item: item[0].split()[::-1]):
+        yield from of_call
+    over = [row.call for row in rows if row.over]
+    if over:
+        yield "\nOver the bound outside a slot:\n"
+        yield from (f"- `{call}`" for call in over)
+    yield ""
+    yield from waits
+
+
+def _kept(page: str, listed: list[str]) -> dict[str, list[str]]:
+    """Return the rows of a page by endpoint, of those that still exist."""
+    found: dict[str, list[str]] = {}
+    for line in page.splitlines():
+        if line.startswith("| `") and line.count("|") == HEAD.splitlines()[-1].count("|"):
+            found.setdefault(line.split("`")[1], []).append(line)
+    return {call: lines for call, lines in found.items() if call in listed}
+
+
+def _line(row: Row) -> str:
+    first, again = row.first, row.again
+    cells = (
+        f"`{row.call}`",
+        first.name,
+        str(first.status),
+        *(f"{seconds * 1000:.0f}" for seconds in _times(first)),
+        *(f"{seconds * 1000:.0f}" for seconds in _times(again)),
+        ", ".join(sorted({*first.slots, *again.slots})),
     )
-    for player in (ada, bob):
-        post(services, player, game, {"type": "ready"})
-    return game
+    return f"| {' | '.join(cells)} |"
 
 
-def _calls(scene: Scene, method: str, rule: str, only: str | None = None) -> Iterator[Asked]:
-    """Yield what each way to ask for an endpoint takes."""
-    for path_said, path in _paths(scene, rule):
-        for body_said, body in _bodies(rule) if method in ("POST", "PATCH") else [("", None)]:
-            said = ", ".join(filter(None, (path_said, body_said)))
-            if only in (None, said):
-                yield _timed(scene, method, path, body, said)
+def _times(cost: Cost) -> tuple[float, float]:
+    return cost.outside, cost.inside
 
 
-def _paths(scene: Scene, rule: str) -> Iterator[tuple[str, str]]:
-    """Yield the addresses of an endpoint, with the dearest queries."""
-    middle = scene.version - 1001
-    parts = {
-        "<uuid:table_id>": scene.table,
-        "<uuid:player_id>": scene.player,
-        "<uuid:dispute_id>": str(uuid4()),
-        "<int:seq>": str(middle),
-        "<path:card>": "Th",
-        "<name:ruleset_id>": "leeds",
-        "<string:level>": "0",
-        "<path:rest>": "000",
-    }
-    for part, value in parts.items():
-        rule = rule.replace(part, value)
-    query = _query(rule, middle)
-    if "<uuid:game_id>" in rule:
-        yield "19,000 actions", rule.replace("<uuid:game_id>", scene.long) + query
-        wide = rule.replace("<uuid:game_id>", scene.wide).replace(f"/{middle}", "/8")
-        yield "300 cards", wide + _query(rule, 8)
-        return
-    for name in ("<name>", "<path:filename>", "<code>", "<string:code>"):
-        rule = rule.replace(name, "x" * 2000)
-    yield "", rule + query
+WAITS = {
+    "waiting": ("a long poll or a live stream", "30 s; a stream until the seal"),
+    "bodies": ("a request body that arrives", f"{GRACE:g} s, then a slot for slow bodies as well"),
+    "slow bodies": ("a slow request body", "`SHITHEAD_BODY_SECONDS`, 1 s more for each 64 KiB"),
+    "verifications": ("the process that verifies an upload", "`SHITHEAD_VERIFY_SECONDS`"),
+    "trials": ("the trial of a ruleset", f"{WITHIN_SECONDS:g} s"),
+    "long games": ("nothing: work on long games and large hands", "its cost"),
+}
+"""What is waited for in each kind of slot, and for how long at most."""
 
 
-def _query(rule: str, at: int) -> str:
-    ending = rule.rpartition("/")[2]
-    many = "&".join(f"x{number}={'y' * 100}" for number in range(40))
-    return {
-        "replay": f"?from={at}",
-        "knowledge": f"?at={at}",
-        "events": "",
-        "<uuid:game_id>": f"?at={at}",
-        "games": "?limit=200",
-        "tables": "?limit=200",
-        "differences": "?from=egilsson",
-        "openings": "",
-        "evidence": "?profile=seat",
-        "stream": f"?after={at}",
-        "bots": f"?{many}",
-    }.get(ending, "")
+def _waits(settings: Settings, found: list[Slots]) -> list[str]:
+    """Return the lines about every wait in a thread of the API; sizes are those in use."""
+    kinds = {slots.name: slots for slots in found}
+    if kinds.keys() != WAITS.keys():
+        raise LookupError(f"slots without a description: {kinds.keys() ^ WAITS.keys()}")
+    lines = [
+        f"| {what} | {name} | {kinds[name].size} | {kinds[name].per_address} | {most} |"
+        for name, (what, most) in WAITS.items()
+    ]
+    others = OTHER_WAITS.format(pool=settings.pool_size, queue=settings.queue_size)
+    return [*HEAD_OF_WAITS.splitlines(), *lines, *others.splitlines()]
 
 
-def _bodies(rule: str) -> Iterator[tuple[str, tuple[bytes, str] | None]]:
-    """Yield bodies of a mebibyte that are awkward to read, or to refuse."""
-    kind = "application/json"
-    if rule == "/v1/verify":
-        line = b'{"a":' + b"[" * 1000 + b"]" * 1000 + b"}\n"
-        yield "a mebibyte of lines", (line * (MEBIBYTE // len(line)), "application/x-ndjson")
-        return
-    size = BODY - 64
-    fields = b",".join(b'"%d":0' % n for n in range(size // 10))
-    yield "unknown fields", (b"{" + fields + b"}", kind)
-    yield "deep nesting", (b"[" * (size // 2) + b"]" * (size // 2), kind)
-    yield "a long text", (b'{"name":"' + b"\\u00e9" * (size // 6) + b'"}', kind)
-    cards = b",".join([b'"Th"'] * (size // 5))
-    yield "a long list of cards", (b'{"type":"play","cards":[' + cards + b"]}", kind)
-    seats = b",".join([b'{"bot":"greedy"}'] * (size // 17))
-    yield "a long list of seats", (b'{"ruleset":"leeds","seats":[' + seats + b"]}", kind)
-    yield "a move that is refused", (b'{"type":"pass"}', kind)
+HEAD_OF_WAITS = """## Waits in a thread of the API
 
+Slots of a process with 64 threads. Without a free slot the call is answered at once: 503
+`unavailable`, or the unchanged object for a long poll.
 
-def _timed(
-    scene: Scene, method: str, path: str, body: tuple[bytes, str] | None, said: str
-) -> Asked:
-    headers = {"Authorization": f"Bearer {scene.token}"}
-    if path == "/v1/players/me" and method == "DELETE":
-        headers = {"Authorization": "Bearer " + "0" * 43}  # Ada is still needed
-    if path.startswith("/v1/players/me/token"):
-        headers = {"Authorization": "Bearer " + "0" * 43}
-    more: dict[str, Any] = {}
-    if body is not None:
-        more = {"data": body[0], "content_type": body[1]}
-    client = scene.app.test_client()
-    began = time.process_time()
-    answer = client.open(path, method=method, headers=headers, buffered=False, **more)
-    if not path.endswith("/stream") and "/stream?" not in path:
-        answer.get_data()
-    taken = time.process_time() - began
-    answer.close()
-    return Asked(said=said, seconds=taken, status=answer.status_code)
+| waits for | slots | in a process | of one address (trials: player) | at most |
+| --- | --- | --- | --- | --- |"""
+
+OTHER_WAITS = """
+Waits that are counted in another way:
+
+| waits for | counted by | at most |
+| --- | --- | --- |
+| a statement of PostgreSQL | connections of the pool: {pool} | `SHITHEAD_STATEMENT_SECONDS` |
+| a connection of the pool | any number until the database was slow, then {queue} | 3 s |
+| Redis after a commit | one call at a time once Redis failed, one a second | 50 ms |
+| Redis for limits of calls by endpoint | none for 5 s after a failure | 0.4 s |
+| the checks of `/readyz` | one call at a time; others get the last status | some 10 s |
+| new statistics of the shuffle | a lock, every 10 s | `SHITHEAD_STATEMENT_SECONDS` |
+| the first OpenAPI document of a process | a lock, once | its cost |
+
+The head of a request holds no thread, only one of 4,096 connections of the process, for at most
+30 s. HTTP/2 is not spoken: one connection has one request at a time."""
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

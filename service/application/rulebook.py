@@ -7,11 +7,15 @@ from collections import OrderedDict
 import orjson
 
 from service.application.errors import Refusal, invalid
+from service.application.work import work
 from service.rulesets.catalogue import Definition, catalogue, known_by_name
 from service.rulesets.custom import custom_of
 from service.store.directory import CustomRuleset, PlayerRepository
 
 KEPT = 1000
+
+READING = 25
+"""So many events take as long to fold as it takes to read a custom ruleset."""
 
 
 class Rulebook:
@@ -52,7 +56,8 @@ class Rulebook:
 
     def _read(self, row: CustomRuleset) -> Definition:
         document = orjson.loads(row.document)
-        read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
+        with work(READING):
+            read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
         self._own[row.id] = read
         if len(self._own) > KEPT:
             self._own.popitem(last=False)

@@ -15,6 +15,7 @@ from service.application.errors import Refusal, invalid, not_found
 from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World
 from service.application.rulebook import Rulebook
+from service.application.work import work
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
 from service.rulesets.custom import RulesetRefused, custom_definition
 from service.rulesets.labels import differences, differs_from_base
@@ -120,6 +121,9 @@ def _within(at: str) -> str:
 
 OWN_KEPT = 500
 
+DESCRIBING = 25
+"""So many events take as long to fold as it takes to generate the texts of a ruleset."""
+
 
 class RulesetPages:
     """Reads of rulesets: one, lists, and the differences of two."""
@@ -127,7 +131,7 @@ class RulesetPages:
     def __init__(self, rulebook: Rulebook) -> None:
         self._rulebook = rulebook
         # A ruleset never changes, and its texts are slow to generate.
-        self._own = lru_cache(maxsize=OWN_KEPT)(lambda identity: described(self._found(identity)))
+        self._own = lru_cache(maxsize=OWN_KEPT)(self._described)
 
     def all(self) -> list[dict[str, Any]]:
         """Return the rulesets of the catalogue, then those known by name only."""
@@ -171,6 +175,11 @@ class RulesetPages:
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of a ruleset's settings."""
         return json_schema()
+
+    def _described(self, identity: str) -> dict[str, Any]:
+        found = self._found(identity)
+        with work(DESCRIBING):
+            return described(found)
 
     def _found(self, identity: str) -> Definition:
         found = self._rulebook.find(identity)

@@ -93,6 +93,14 @@ def test_endless_seats_get_a_short_answer(ada: Person) -> None:
     assert len(answer.data) < 1000
 
 
+def test_the_items_of_an_endless_list_are_not_read(ada: Person) -> None:
+    """Reading 15,000 seats took more than 250 ms; the number of seats is refused first."""
+    answer = ada.post("/v1/tables", {"ruleset": "shithead", "seats": [{"bot": 7}] * 15_000})
+    [error] = answer.json["errors"]
+    assert error["at"] == "/seats"
+    assert "64" in error["message"]
+
+
 def test_a_body_above_the_limit_is_refused(ada: Person) -> None:
     answer = ada.post("/v1/tables", {"ruleset": "x" * 2**18, "seats": ["me", "open"]})
     assert problem_of(answer) == "too-large"

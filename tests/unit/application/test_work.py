@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from uuid import UUID
 
 import orjson
@@ -12,6 +13,8 @@ import pytest
 from service.api.long_games import LONG
 from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
+from service.application.rulebook import READING
+from service.application.rulesets import DESCRIBING
 from service.application.work import LARGE_HAND, limited_by, listing
 from service.bootstrap import Services, compose
 from tests.memory.directory import MemoryDirectory
@@ -103,6 +106,20 @@ def test_each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot(services: Ser
     assert meter.of(lambda: services.answers.kept(asked, request)) >= LONG
     last = entry_of(services, game).record.version - 1
     assert meter.of(lambda: services.auditing.move(caller, game, last)) >= LONG
+
+
+def test_the_texts_of_custom_rulesets_are_work_when_they_are_generated(
+    services: Services,
+) -> None:
+    ada, meter = person(services, "Ada"), Meter()
+    for size in (4, 5, 6):
+        changes = {"refill": {"size": size}, "deal": {"hand": 4}}
+        services.rulemaking.make(ada, name="Own", base="shithead", changes=changes)
+    listed = partial(services.ruleset_pages.page, limit=200, cursor=None)
+    assert meter.of(listed) == 3 * DESCRIBING
+    assert meter.of(listed) == 0
+    services.rulebook._own.clear()
+    assert meter.of(listed) == 3 * READING
 
 
 def test_an_ordinary_hand_is_no_work(services: Services) -> None:

@@ -1,0 +1,222 @@
+"""The games, tables, disputes and rulesets that the bench of the endpoints asks for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from unittest import mock
+from uuid import UUID
+
+import orjson
+
+from ops.bench.costly_uploads import costly_log
+from ops.bench.long_hand import long_hand
+from ops.bench.requests import plain_table
+from service.application.callers import Caller, Player
+from service.application.disputes.opening import Accusation
+from service.application.disputes.record import DisputeRecord
+from service.application.games.cache import GameEntry
+from service.bootstrap import Services
+from service.domain.dispute import (
+    Charge,
+    DisputeEvent,
+    RefereeSeated,
+    Side,
+    StatementMade,
+    Vote,
+)
+from service.job_queue import QueuedTrials
+
+WIDE: Mapping[str, object] = {
+    "deck": {"count": "fixed", "decks": 12, "partial": [], "jokers": 0},
+    "players": {"min": 2, "max": 2},
+    "deal": {"hand": 300, "down": 3, "up": 3},
+    "turn": {"runs": True},
+    "refill": {"size": 3},
+}
+"""Of the rulesets that trials accept (640 cards at most) about the one with the most moves."""
+
+WIDE_ACTIONS = 400
+CROWD = 190
+"""Running hands of one player; 200 are allowed."""
+
+CROWD_ACTIONS = 150
+PASSES = 400
+"""Refused passes of the costly upload; each has its alternatives listed."""
+
+OLD_HANDS = 200
+CUSTOM = 30
+"""Custom rulesets of each of six players; 50 are allowed."""
+
+REFEREES = 249
+STATEMENTS = 19  # of each side, the accusation included; 20 are allowed
+TEXT = "\U0001f0a1" * 4000
+DISPUTES = 8  # of each accuser about one hand; 10 a day are allowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What calls are about: people with their tokens, games, tables and disputes."""
+
+    people: Mapping[str, Player]
+    tokens: Mapping[str, str]
+    long: str  # a running hand of 19,000 actions
+    long_version: int
+    sealed: str  # such a hand that is over
+    wide: str  # a running hand of 300 cards a seat
+    wide_long: str  # such a hand after 400 actions
+    accused: str  # a finished hand with many disputes
+    crowded: str  # a table of a player with many running hands
+    crowd_game: str  # its hand
+    old: str  # a table with many hands
+    running_dispute: str  # about the running hand of 19,000 actions
+    voting_dispute: str
+    ruled_dispute: str
+    wide_ruleset: str
+    upload: bytes
+
+
+def make_scene(services: Services) -> Scene:
+    """Return the scene, stored with the services; takes about two minutes."""
+    people, tokens = _people(services, ("Ada", "Bob", "Cy", "Dee", "Eve", "Fay"))
+    ada, bob, cy, dee, eve, fay = people.values()
+    three, crowd = (ada, bob, cy), (dee, eve, fay)
+    wide_ruleset = _rulesets(services, people)
+    long = long_hand(services, three)
+    sealed = long_hand(services, three)
+    services.moves.move(Caller(player=ada.id), sealed, {"type": "forfeit"})
+    wide = _entry(services, long_hand(services, (ada, bob), actions=2, ruleset=wide_ruleset))
+    wide_long = long_hand(services, (ada, bob), actions=WIDE_ACTIONS, ruleset=wide_ruleset)
+    crowded = [long_hand(services, crowd, actions=CROWD_ACTIONS) for _ in range(CROWD)]
+    accused = long_hand(services, three, actions=CROWD_ACTIONS)
+    services.moves.move(Caller(player=ada.id), accused, {"type": "forfeit"})
+    referees = [UUID(services.players.register("Judge")["id"]) for _ in range(REFEREES)]
+    for number in range(3 * DISPUTES):
+        _dispute(services, three[number % 3], accused, 10 + 6 * number, referees)
+    more, more_tokens = _people(services, ("Judge 1", "Judge 2", "Judge 3", "Gone"))
+    voting = _dispute(services, ada, sealed, 100, [more["Judge 1"].id, more["Judge 2"].id])
+    services.disputes.judge(
+        Caller(player=more["Judge 3"].id), more["Judge 3"], voting, refused=None
+    )
+    judges = [more[f"Judge {number}"] for number in (1, 2, 3)]
+    return Scene(
+        people=people | more,
+        tokens=tokens | more_tokens,
+        long=str(long),
+        long_version=_entry(services, long).record.version,
+        sealed=str(sealed),
+        wide=str(wide.record.identity),
+        wide_long=str(wide_long),
+        accused=str(accused),
+        crowded=str(_entry(services, crowded[0]).table),
+        crowd_game=str(crowded[1]),
+        old=str(_old_table(services, (ada, bob))),
+        running_dispute=str(_dispute(services, bob, long, 1000, referees)),
+        voting_dispute=str(voting),
+        ruled_dispute=str(_ruled(services, bob, accused, judges)),
+        wide_ruleset=wide_ruleset,
+        upload=costly_log(PASSES),
+    )
+
+
+def _people(services: Services, names: Sequence[str]) -> tuple[dict[str, Player], dict[str, str]]:
+    made = {name: services.players.register(name) for name in names}
+    players = {name: Player(id=UUID(one["id"]), name=name) for name, one in made.items()}
+    return players, {name: one["token"] for name, one in made.items()}
+
+
+def _entry(services: Services, game: UUID) -> GameEntry:
+    entry = services.entries.fresh(game)
+    if entry is None:
+        raise ValueError(f"game {game} is missing")
+    return entry
+
+
+def _rulesets(services: Services, people: Mapping[str, Player]) -> str:
+    """Store custom rulesets, accepted without trials; return the id of the one with wide hands."""
+    with mock.patch.object(QueuedTrials, "refusal", return_value=None):
+        for who, player in enumerate(people.values()):
+            for number in range(CUSTOM):
+                changes = {**WIDE, "refill": {"size": 4 + number}, "deal": {"hand": 290 - who}}
+                services.rulemaking.make(player, name="Own", base="shithead", changes=changes)
+        made = services.rulemaking.make(people["Ada"], name="Wide", base="shithead", changes=WIDE)
+    return str(orjson.loads(made.body)["id"])
+
+
+def _dispute(
+    services: Services,
+    accuser: Player,
+    game: UUID,
+    after: int,
+    referees: Sequence[UUID],
+    charge: Charge = Charge.COLLUSION,
+) -> UUID:
+    """Return a dispute of an accuser with all statements that both sides may make."""
+    seq, accused = _accused(services, game, accuser, after)
+    accusation = Accusation(accused=accused, seq=seq, charge=charge, statement=TEXT)
+    answer = services.disputes.open(Caller(player=accuser.id), accuser, game, accusation)
+    identity = UUID(orjson.loads(answer.body)["id"])
+    entry = _entry(services, game)
+    commands = services.disputes._commands  # noqa: SLF001 - all events in one step, not 287 calls
+    sides = {Side.ACCUSER: accuser.id, Side.ACCUSED: entry.players[accused]}
+
+    def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, object]]:
+        events: list[DisputeEvent] = []
+        texts = []
+        for side, author in sides.items():
+            for _ in range(STATEMENTS - (side is Side.ACCUSER)):
+                assert author is not None
+                commit, said = commands.words(identity, record.version + len(events), author, TEXT)
+                events.append(StatementMade(side=side, commit=commit))
+                texts.append(said)
+        events += [RefereeSeated(player=str(player)) for player in referees]
+        return events, {"texts": texts}
+
+    commands.stepped(accuser.id, identity, step)
+    return identity
+
+
+def _accused(services: Services, game: UUID, accuser: Player, after: int) -> tuple[int, int]:
+    """Return the first move from an event on that another seat made, and the seat."""
+    own = _entry(services, game).seat_of(accuser.id)
+    for line in services.entries.lines(game, after=after):
+        event = orjson.loads(line)
+        if event["by"] not in (None, own) and event["type"] in ("cards_played", "pile_picked_up"):
+            return event["seq"], event["by"]
+    raise ValueError("nobody else has made a move")
+
+
+def _old_table(services: Services, players: tuple[Player, Player]) -> UUID:
+    """Return a table at which many hands have been played."""
+    host, guest = players
+    wish = plain_table("shithead", ("me", "open"))
+    table = UUID(orjson.loads(services.tables.open(host, wish).body)["id"])
+    answer = services.tables.sit(
+        guest, table, seat=None, entropy=wish.entropy, key=None, invite=None
+    )
+    game = UUID(orjson.loads(answer.body)["game"])
+    for _ in range(OLD_HANDS):
+        services.moves.move(Caller(player=host.id), game, {"type": "forfeit"})
+        dealt = services.tables.deal(host, table, None)
+        game = UUID(orjson.loads(dealt.body)["game"]["id"])
+    return table
+
+
+def _ruled(services: Services, accuser: Player, game: UUID, judges: Sequence[Player]) -> UUID:
+    """Return a dispute with a ruling against the accuser, who may appeal."""
+    identity = _dispute(services, accuser, game, 60, [], Charge.OTHER)
+    for player in judges:
+        services.disputes.judge(Caller(player=player.id), player, identity, refused=None)
+    for player in judges:
+        services.disputes.vote(Caller(player=player.id), player, identity, Vote.NOT_PROVEN)
+    return identity
+
+
+def wait_for_findings(services: Services, scene: Scene, *, seconds: float) -> None:
+    """Wait until the workers have made the findings of the dispute; raises TimeoutError."""
+    end, caller = time.monotonic() + seconds, Caller(player=scene.people["Bob"].id)
+    while not services.disputes.view(caller, UUID(scene.running_dispute))["findings"]:
+        if time.monotonic() > end:
+            raise TimeoutError("the workers have made no findings")
+        time.sleep(0.5)
