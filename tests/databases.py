@@ -1,4 +1,4 @@
-"""Migrated databases for tests, each used again if a test changed nothing but rows."""
+"""Migrated databases for tests; each is reused if a test changed only rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import psycopg
 from tests.servers import DatabaseServer
 
 _EXIT_SECONDS = 2.0
-"""What the server may need to notice that its clients are gone."""
+"""Time limit for the server to notice that its clients have disconnected."""
 
-_MOST_BYTES = 1 << 20
-"""Tables and indexes above this size, dead rows included, slow down the next test."""
+_MAX_BYTES = 1 << 20
+"""Size of tables and indexes, with dead rows, above which they slow down the next test."""
 
 # A row of a catalogue gets a new xmin with each change: a new function, a disabled trigger,
 # a granted privilege. Statistics are not part of it.
@@ -51,8 +51,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'r' AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
 """
 
-# Tests disable triggers to write what the record refuses: that is undone, so it is no part of the
-# fingerprint.
+# Tests disable triggers to write rows that the database would refuse. The triggers are enabled
+# again afterwards, so their state is not part of the fingerprint.
 _TRIGGERS = """
 SELECT tgrelid::regclass::text, quote_ident(tgname), tgenabled::text,
     concat_ws(' ', tgfoid, tgtype, tgattr, tgqual)
@@ -100,7 +100,7 @@ class Databases:
         return url
 
     def give_back(self, url: str) -> None:
-        """Bring the database at `url` back to the template, or drop it."""
+        """Restore the database at `url` to the state of the template, or drop it."""
         if self._restored(url):
             self._free.append(url)
         else:
@@ -108,7 +108,7 @@ class Databases:
             self.server.drop(url)
 
     def drop_all(self) -> None:
-        """Drop the databases that no test has."""
+        """Drop the databases that no test is using."""
         while self._free:
             self.server.drop(self._free.pop())
 
@@ -117,13 +117,13 @@ class Databases:
         try:
             with psycopg.connect(url) as connection:
                 return (
-                    _is_left(connection)
+                    _has_no_clients(connection)
                     and _fingerprint(connection) == self._fingerprints[url]
-                    and _number(connection, _SIZE) <= _MOST_BYTES
+                    and _number(connection, _SIZE) <= _MAX_BYTES
                     and _restore(connection, self._initial)
                 )
         except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege):
-            return False  # no connections allowed, or an owner who is no superuser
+            return False  # no connections allowed, or an owner that is not a superuser
 
 
 _Triggers = dict[tuple[str, str], tuple[str, str]]
@@ -144,13 +144,13 @@ def _contents(connection: psycopg.Connection) -> _Contents:
     return _Contents(rows=rows, triggers=_triggers(connection))
 
 
-def _is_left(connection: psycopg.Connection) -> bool:
-    """Return whether no other client is connected, after a moment for those that just left."""
+def _has_no_clients(connection: psycopg.Connection) -> bool:
+    """Return whether no other client is connected; waits up to _EXIT_SECONDS for them to leave."""
     end = time.monotonic() + _EXIT_SECONDS
     while _number(connection, _CLIENTS) > 0:
         if time.monotonic() > end:
             return False
-        connection.rollback()  # each transaction reads the activity once
+        connection.rollback()  # pg_stat_activity is read once in each transaction
         time.sleep(0.01)
     return True
 
@@ -193,7 +193,7 @@ def _triggers(connection: psycopg.Connection) -> _Triggers:
 
 
 def _filled(connection: psycopg.Connection, initial: dict[str, bytes]) -> list[str]:
-    """Return the tables that have rows now or had rows initially."""
+    """Return the tables that have rows now or had rows in the template."""
     parts = [f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in initial]
     now = {str(row[0]) for row in connection.execute(" UNION ALL ".join(parts).encode())}
     return [table for table, rows in initial.items() if rows or table in now]

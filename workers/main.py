@@ -27,9 +27,9 @@ from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
 
 KINDS = ("worker", "trials", "relay", "sweeper", "sequencer")
-PAUSE = 1.0
-BEHIND_BOTS = 5
-"""Niceness of trial hands, so that they run with a lower priority than moves."""
+RETRY_SECONDS = 1.0
+TRIALS_NICENESS = 5
+"""Niceness of the trials process: ruleset trials have a lower priority than moves."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     warn_of_redis(settings)
     if words[0] == "trials":
-        os.nice(BEHIND_BOTS)
+        os.nice(TRIALS_NICENESS)
         return work(settings, TRIALS_QUEUE)
     if words[0] == "worker":
         return work(settings)
@@ -68,9 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def work(settings: Settings, name: str = QUEUE) -> int:
     """
-    Run an RQ worker that does not fork for each job; one queue, so its pop is atomic.
+    Run an RQ worker that does not fork for each job; return the exit status of the process.
 
-    If Redis is down, it retries: games wait, and nothing is lost.
+    It reads a single queue, because RQ pops atomically from one queue only. While Redis is
+    down, it retries: bots wait, and no move is lost.
     """
     if settings.redis_url is None:
         print("SHITHEAD_REDIS_URL is not set: a worker needs Redis", file=sys.stderr)
@@ -89,7 +90,7 @@ def work(settings: Settings, name: str = QUEUE) -> int:
             return 0
         except (redis.RedisError, OSError) as error:
             log.warning("redis does not answer", error=type(error).__name__)
-            time.sleep(PAUSE)
+            time.sleep(RETRY_SECONDS)
     return 0
 
 
@@ -102,7 +103,7 @@ class Worker(GuardedWorker):
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
         """Set `stopping`, even if Redis fails at the same moment."""
         self.stopping.set()
-        super().request_stop(signum, frame)  # type: ignore[no-untyped-call] # rq has no type here
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call] # rq does not annotate it
 
 
 def _stopped_by_signal() -> threading.Event:

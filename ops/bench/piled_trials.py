@@ -102,20 +102,20 @@ def measured() -> Figures:
 def page(before: Figures, now: Figures) -> Iterator[str]:
     """Return the lines of the page that compares two sets of figures."""
     yield from (
-        "# Bots beside trials of rulesets",
+        "# Delay of bots during ruleset trials",
         "",
         "Made by `python -m ops.bench.piled_trials`, before (commit 1fb86fa) and now, on two cores",
-        f"shared with other work. {POSTS} players each post a ruleset of their own at one moment.",
+        f"shared with other work. {POSTS} players post a custom ruleset each, at the same moment.",
         "",
         "| | before | now |",
         "| --- | --- | --- |",
     )
-    for name, key in (("nothing else going on", "quiet"), ("beside the posts", "attacked")):
+    for name, key in (("otherwise idle", "quiet"), ("during the posts", "attacked")):
         pauses = f"{before[key]:.2f} s | {now[key]:.2f} s"
         yield f"| longest pause of a table of bots, {name} | {pauses} |"
     yield f"| answers to the posts | {_answers(before)} | {_answers(now)} |"
     slowest = [f"{t:.2f} s" if (t := one["refused at once"]) else "–" for one in (before, now)]
-    yield f"| slowest of those refused at once | {slowest[0]} | {slowest[1]} |"
+    yield f"| slowest immediate refusal | {slowest[0]} | {slowest[1]} |"
 
 
 def _answers(figures: Figures) -> str:

@@ -1,4 +1,4 @@
-"""Checks of a monitor: is a checkpoint fresh, and cosigned by witnesses?"""
+"""A monitor's checks that a checkpoint is fresh and cosigned by witnesses."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from service.shx.tlog.cosignature import CosignatureVerifier, cosignatures
 from service.shx.tlog.notes import parse_note
 
 LEAF_WITHIN: Final = timedelta(minutes=10)
-"""A game has a leaf when it is dealt; after so long without one the log shown is old."""
+"""Each deal is logged at once: a game this old without a leaf means that the log is stale."""
 
-LOOKED_BACK: Final = timedelta(days=7)
-"""Games dealt longer ago are not looked for: the monitor forgets those that are over."""
+MAX_GAME_AGE: Final = timedelta(days=7)
+"""Older games are not checked, because the monitor drops finished games from its state."""
 
-AHEAD: Final = timedelta(minutes=5)
-"""A cosignature of a later time than this from now has a wrong clock behind it."""
+CLOCK_SKEW: Final = timedelta(minutes=5)
+"""A cosignature dated further in the future than this is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What a monitor expects of checkpoints; None or no keys: nothing."""
+    """What a monitor requires of checkpoints; an unset field disables its check."""
 
-    fresh_within: timedelta | None = None  # in which the log grows
+    fresh_within: timedelta | None = None  # longest time without a new leaf
     witnesses: Sequence[CosignatureVerifier] = ()
-    quorum: int | None = None  # of these; None: all
+    quorum: int | None = None  # how many witnesses must cosign; None: all
     cosigned_within: timedelta = timedelta(hours=1)
 
     @property
     def wanted(self) -> int:
-        """Return how many witnesses have to have cosigned."""
+        """Return how many witnesses must have cosigned."""
         return len(self.witnesses) if self.quorum is None else self.quorum
 
 
 @dataclass(slots=True, kw_only=True)
 class Times:
-    """When a monitor saw the log grow, and saw it cosigned, by its own clock."""
+    """When the log last grew, and when a monitor last saw a checkpoint with its quorum."""
 
     grown: str | None = None
     cosigned: str | None = None
 
 
 def stale(size: int, times: Times, expected: Expected, now: datetime) -> Iterator[str]:
-    """Yield that the same checkpoint has been shown for too long."""
+    """Yield a finding if the log has not grown for longer than `expected.fresh_within`."""
     if expected.fresh_within is None or times.grown is None:
         return
     if now - parse_time(times.grown) > expected.fresh_within:
@@ -56,48 +56,49 @@ def stale(size: int, times: Times, expected: Expected, now: datetime) -> Iterato
 def left_out(
     games: Iterable[ListedGame], known: Collection[str], size: int, now: datetime
 ) -> Iterator[str]:
-    """Yield the public games that the service lists and the log does not name."""
+    """Yield a finding for each public game that the service lists and the log does not contain."""
     for game in games:
         try:
             age = now - parse_time(game.created_at)
         except RecordError:
             continue
-        if LEAF_WITHIN < age < LOOKED_BACK and game.id not in known:
+        if LEAF_WITHIN < age < MAX_GAME_AGE and game.id not in known:
             yield (
-                f"stale: game {game.id} was dealt at {game.created_at}, and the log of {size} "
-                "leaves does not name it"
+                f"stale: game {game.id} was dealt at {game.created_at}, but the log of {size} "
+                "leaves does not contain it"
             )
 
 
 def cosigned(
     note: bytes, size: int, times: Times, expected: Expected, now: datetime
 ) -> Iterator[str]:
-    """Yield what is wrong with the cosignatures of a checkpoint; remember when all was right."""
+    """Yield the faults of a checkpoint's cosignatures; note in `times` if there are enough."""
     if not expected.witnesses:
         return
     try:
         found = cosignatures(parse_note(note), expected.witnesses)
     except RecordError as error:
-        yield f"cosignatures: a cosignature that does not hold: {error.detail}"
+        yield f"cosignatures: invalid cosignature: {error.detail}"
         return
-    made = [datetime.fromtimestamp(min(one.timestamp, 1 << 37), UTC) for one in found]
-    if any(time > now + AHEAD for time in made):
-        yield f"cosignatures: the checkpoint of {size} leaves is cosigned in the future"
+    made = [datetime.fromtimestamp(min(line.timestamp, 1 << 37), UTC) for line in found]
+    if any(time > now + CLOCK_SKEW for time in made):
+        yield f"cosignatures: the checkpoint of {size} leaves has a cosignature with a future time"
     if len(found) >= expected.wanted:
         times.cosigned = format_time(now)
     times.cosigned = times.cosigned or format_time(now)
     if now - parse_time(times.cosigned) > expected.cosigned_within:
         yield (
             f"cosignatures: {len(found)} of {expected.wanted} witnesses cosigned the checkpoint "
-            f"of {size} leaves; the last one with enough of them was seen at {times.cosigned}"
+            f"of {size} leaves; a checkpoint with enough cosignatures was last seen at "
+            f"{times.cosigned}"
         )
 
 
 def cosigned_at(note: bytes, witnesses: Sequence[CosignatureVerifier]) -> datetime | None:
-    """Return the time of the newest cosignature, None where there is none that holds."""
+    """Return the time of the newest cosignature; None if there is none or one is invalid."""
     try:
         found = cosignatures(parse_note(note), witnesses)
     except RecordError:
         return None
-    times = [datetime.fromtimestamp(min(one.timestamp, 1 << 37), UTC) for one in found]
+    times = [datetime.fromtimestamp(min(line.timestamp, 1 << 37), UTC) for line in found]
     return max(times, default=None)

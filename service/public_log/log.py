@@ -14,21 +14,21 @@ from service.shx.tlog.tiles import Tile, TiledTree, write_entries
 
 
 class PublicLog:
-    """Reads what has been published; None where that is nothing (yet)."""
+    """The published part of the log; each method returns None if nothing is published yet."""
 
     def __init__(self, store: LogStore) -> None:
         self._store = store
 
     def checkpoint(self) -> bytes | None:
-        """Return the newest checkpoint with the cosignatures that witnesses gave."""
+        """Return the newest checkpoint with the cosignatures of witnesses."""
         published = self._store.published()
         return None if published is None else published.checkpoint
 
     def tile(self, tile: Tile) -> bytes | None:
         """
-        Return a tile, or an entry bundle, as far as the newest checkpoint reaches.
+        Return a tile or an entry bundle; None if it is not in the newest published tree.
 
-        What it returns never changes: leaves are only ever added.
+        The answer never changes: the log is append-only.
         """
         published = self._store.published()
         if published is None or not tile.within(published.size):
@@ -39,9 +39,9 @@ class PublicLog:
 
     def proof(self, game: UUID, *, version: int | None = None) -> bytes | None:
         """
-        Return the proof that the log has the last leaf of a game; of just `version` if given.
+        Return the inclusion proof of a game's last leaf; None if that leaf is not of `version`.
 
-        The data of the leaf is added as extra data: a reader who checks it hashes it.
+        The leaf itself is in the proof as extra data, so that a verifier can hash it.
         """
         published = self._store.published()
         if published is None:
@@ -77,7 +77,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedHead:
-    """A head that was published, and the lines that witnesses put under it."""
+    """A published head with the cosignature lines of witnesses."""
 
     size: int
     root: bytes
@@ -86,7 +86,7 @@ class SignedHead:
 
     @property
     def checkpoint(self) -> bytes:
-        """Return the note with all signatures, as it is served; no more than readers accept."""
+        """Return the signed note with at most MAX_SIGNATURES signatures, as it is served."""
         own = self.note.rpartition(b"\n\n")[2].count(b"\n")
         room = max(0, MAX_SIGNATURES - own)
         return self.note + "".join(self.cosignatures[:room]).encode()
@@ -94,13 +94,13 @@ class SignedHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A head of a game that is to become a leaf; `head` is None if it is unknown."""
+    """The head of a game to be added as a leaf; `head` is None if it is unknown."""
 
     game: UUID
     version: int
     head: bytes | None
-    asked: bool  # by an outbox row, which leaves with the batch
-    known: bool  # whether the log has it already
+    asked: bool  # requested by an outbox row, which is deleted with the batch
+    known: bool  # whether the log has this leaf already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,48 +115,48 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Leaves to add to a tree of `size`, the hashes above them, and the root that they make."""
+    """Leaves to append to a tree of `size`, the new hashes of levels 1 and up, and the new root."""
 
     size: int
     leaves: tuple[Leaf, ...]
-    hashes: tuple[tuple[int, int, bytes], ...]  # level, position, hash; of level 1 and above
+    hashes: tuple[tuple[int, int, bytes], ...]  # level, position, hash
     root: bytes
-    done: tuple[tuple[UUID, int], ...]  # outbox rows that are settled by it
+    done: tuple[tuple[UUID, int], ...]  # outbox rows to delete: game, version
     at: datetime
 
 
 class LogStore(Protocol):
-    """Add and read; what was added stays."""
+    """Append-only storage of leaves, hashes, checkpoints and cosignatures."""
 
     def head(self) -> Head:
-        """Return the tree as it is."""
+        """Return the size and root of the current tree, with its note if it is signed."""
 
     def published(self) -> SignedHead | None:
         """Return the newest signed head."""
 
     def covering(self, index: int) -> SignedHead | None:
-        """Return a signed head that has a leaf: an early one, the better witnessed the better."""
+        """Return an early signed head that covers a leaf, with as many cosignatures as possible."""
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[Waiting]:
-        """Return what is to become a leaf, in order."""
+        """Return the games waiting for a leaf, in order."""
 
     def append(self, batch: Batch) -> None:
-        """Add a batch whole, or raise LogMoved where it was not made for the present tree."""
+        """Append a batch atomically; raises LogMoved if it was made for another tree."""
 
     def sign(self, size: int, note: bytes) -> None:
-        """Keep the signed checkpoint of a tree that is here."""
+        """Store the signed checkpoint of a stored tree."""
 
     def keep_cosignature(self, size: int, witness: str, line: str) -> None:
-        """Keep what a witness put under a checkpoint."""
+        """Store the cosignature line of a witness under a checkpoint."""
 
     def cosigned_size(self, witness: str) -> int:
-        """Return the size of the largest tree that a witness is known to have cosigned."""
+        """Return the size of the largest tree that a witness has cosigned."""
 
     def hashes(self, tile: Tile) -> bytes:
         """Return the hashes of a tile of the tree, in one row."""
 
     def entries(self, tile: Tile) -> Sequence[bytes]:
-        """Return the leaves' data of an entry bundle."""
+        """Return the leaf data of an entry bundle."""
 
     def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
         """Return the last leaf of a game in the tree of the first `size` leaves."""

@@ -36,62 +36,64 @@ SEALS: Final = frozenset({"game_sealed", "game_aborted"})
 
 @dataclass(slots=True, kw_only=True)
 class WatchedGame:
-    """A game that the log has leaves of; what its own events said, as far as they were read."""
+    """A game with leaves in the log, and the facts read from its events so far."""
 
-    leaves: dict[int, str] = field(default_factory=dict)  # version → head, not yet held against it
+    leaves: dict[int, str] = field(default_factory=dict)  # version → head, not yet compared
     leaf: int = 0  # the version of the last leaf
     leaf_head: str = ""
     private: bool = False
     version: int = 0  # events read
     head: str = ""
     at: str = ""
-    seal: str | None = None  # the type of the event that ended it
+    seal: str | None = None  # the type of the event that sealed it
     table: str = ""
     hand: int = 0
     prev: str | None = None
     commit: str = ""
-    seen: str = ""  # when the last leaf was read here
+    seen: str = ""  # when this monitor read the last leaf
 
 
 Games = dict[str, WatchedGame]
 
 
 def note_leaf(games: Games, receipt: Receipt, now: datetime) -> Iterator[str]:
-    """Store a leaf; yield its contradictions with earlier leaves of its game."""
+    """Store a leaf; yield a finding if it contradicts earlier leaves of its game."""
     game = games.setdefault(str(receipt.game), WatchedGame())
     game.seen = format_time(now)
     version, found = receipt.seq + 1, receipt.head.hex()
     if version < game.leaf:
-        yield f"order: the log names version {version} of game {receipt.game} after {game.leaf}"
+        yield (
+            f"order: the log has version {version} of game {receipt.game} after version {game.leaf}"
+        )
         return
     if version == game.leaf:
-        same = "the same head" if found == game.leaf_head else "another head"
-        yield f"twice: the log names version {version} of game {receipt.game} again, {same}"
+        same = "with the same head" if found == game.leaf_head else "with another head"
+        yield f"twice: the log has version {version} of game {receipt.game} twice, {same}"
         return
     if game.seal is not None:
-        yield f"sealed: the log names version {version} of game {receipt.game}, which was sealed"
+        yield f"sealed: the log has version {version} of game {receipt.game} after its seal"
     game.leaf, game.leaf_head = version, found
     game.leaves[version] = found
 
 
 def read_lines(identity: str, game: WatchedGame, lines: Sequence[bytes]) -> Iterator[str]:
     """
-    Go on in the events of a game; yield where they are not what the log says.
+    Read further events of a game; yield findings where they contradict the log's leaves.
 
-    No further than the log's last leaf: what comes later is held against a later leaf.
+    Events after the last leaf are not read: they are compared with a later leaf.
     """
     for line in lines[: game.leaf - game.version]:
         try:
             event = decode_event(line)
         except RecordError as error:
-            yield f"events: game {identity} has at seq {game.version} no event: {error.detail}"
+            yield f"events: game {identity} has no event at seq {game.version}: {error.detail}"
             return
         before = game.head or genesis(UUID(identity)).hex()
         if (event["game"], event["seq"], event["prev"]) != (identity, game.version, before):
-            yield f"fork: the events of game {identity} do not go on at seq {game.version}"
+            yield f"fork: event {game.version} of game {identity} does not continue the chain"
             return
         if game.seal is not None:
-            yield f"sealed: game {identity} goes on at seq {game.version}, after its seal"
+            yield f"sealed: game {identity} has an event after its seal, at seq {game.version}"
         game.version, game.head, game.at = game.version + 1, head(line).hex(), event["at"]
         if event["type"] == "game_created":
             data = event["data"]
@@ -100,15 +102,18 @@ def read_lines(identity: str, game: WatchedGame, lines: Sequence[bytes]) -> Iter
         if event["type"] in SEALS:
             game.seal = event["type"]
             yield from _check_seed(identity, game, event["data"]["seed"])
-        said = game.leaves.pop(game.version, None)
-        if said not in (None, game.head):
-            yield f"fork: the log and the service give game {identity} two heads at {game.version}"
+        logged = game.leaves.pop(game.version, None)
+        if logged not in (None, game.head):
+            yield (
+                f"fork: at version {game.version} of game {identity} the log and the service "
+                "have different heads"
+            )
 
 
 def check_tables(games: Mapping[str, WatchedGame], changed: Iterable[str]) -> Iterator[str]:
-    """Yield what is wrong between games: commitments used twice, hands missing or doubled."""
-    commits = _holders(games, lambda game: game.commit)
-    after = _holders(games, lambda game: f"{game.table} {game.prev}")
+    """Yield findings that concern several games: reused commitments, missing or repeated hands."""
+    commits = _games_by(games, lambda game: game.commit)
+    after = _games_by(games, lambda game: f"{game.table} {game.prev}")
     for identity in changed:
         game = games[identity]
         if not game.table:
@@ -123,10 +128,10 @@ def check_tables(games: Mapping[str, WatchedGame], changed: Iterable[str]) -> It
 
 
 def unsealed(games: Mapping[str, WatchedGame], now: datetime, limit: timedelta) -> Iterator[str]:
-    """Yield the public games that have stood still for long without a seal."""
+    """Yield a finding for each public game without a seal and without events for `limit`."""
     for identity, game in games.items():
         if game.table and game.seal is None and now - parse_time(game.at) > limit:
-            yield f"unsealed: nothing has happened in game {identity} since {game.at}"
+            yield f"unsealed: game {identity} has no seal, and no event since {game.at}"
 
 
 def as_json(games: Games) -> dict[str, Any]:
@@ -138,9 +143,9 @@ def from_json(value: Mapping[str, Mapping[str, Any]]) -> Games:
     """Return the watched games from JSON."""
     return {
         identity: WatchedGame(
-            **{**said, "leaves": {int(version): one for version, one in said["leaves"].items()}}
+            **{**saved, "leaves": {int(version): text for version, text in saved["leaves"].items()}}
         )
-        for identity, said in value.items()
+        for identity, saved in value.items()
     }
 
 
@@ -150,11 +155,11 @@ def _check_hand(
     where = f"game {identity}, hand {game.hand} of table {game.table},"
     if game.prev is None:
         if game.hand != 1:
-            yield f"hands: {where} follows no game"
+            yield f"hands: {where} names no previous game"
         return
     before = games.get(game.prev)
     if before is None:
-        yield f"hands: {where} follows game {game.prev}, which {_unknown(games, identity, game)}"
+        yield f"hands: {where} follows game {game.prev}, {_unknown(games, identity, game)}"
         return
     if not before.table:
         return  # its events could not be read
@@ -162,25 +167,32 @@ def _check_hand(
     if before.table != game.table or game.hand != expected:
         yield f"hands: {where} follows hand {before.hand} of table {before.table}"
     if before.seal is None:
-        yield f"hands: {where} began before the game in front of it was sealed"
+        yield f"hands: {where} began before the previous game was sealed"
 
 
 def _unknown(games: Mapping[str, WatchedGame], identity: str, game: WatchedGame) -> str:
-    """Return what to say of a game before that is not known here: never there, or long over."""
+    """Return why a previous game may be unknown: it is missing, or the monitor dropped it."""
     table = {name: other.hand for name, other in games.items() if other.table == game.table}
     later = [hand for name, hand in table.items() if name != identity]
     if later:
-        return f"the log does not have, or which hand {max(later)} came after long ago"
-    return "the log does not have, or had longer ago than is remembered"
+        return (
+            "which is missing from the log, or was dropped by this monitor "
+            f"because hand {max(later)} followed it"
+        )
+    return "which is missing from the log, or was dropped by this monitor because of its age"
 
 
 def _check_seed(identity: str, game: WatchedGame, seed: str) -> Iterator[str]:
-    """The seed is what was committed to; so no commitment can serve two games."""
+    """
+    Yield a finding if the seed does not open the commitment of the game.
+
+    The commitment binds the id of the game, so a seed cannot open it for two games.
+    """
     if server_commit(UUID(identity), bytes.fromhex(seed)).hex() != game.commit:
-        yield f"commitment: the seed of game {identity} is not what was committed to"
+        yield f"commitment: the seed of game {identity} does not match its commitment"
 
 
-def _holders(games: Mapping[str, WatchedGame], key: Any) -> dict[str, list[str]]:
+def _games_by(games: Mapping[str, WatchedGame], key: Any) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for identity, game in games.items():
         if game.table:
@@ -189,59 +201,62 @@ def _holders(games: Mapping[str, WatchedGame], key: Any) -> dict[str, list[str]]
 
 
 RECENT: Final = timedelta(days=30)
-"""For so long after its last leaf a finished game is remembered, and a private one."""
+"""How long finished and private games are remembered after their last leaf."""
 
-MOST_FINDINGS: Final = 1000
-"""Most findings remembered, so that none is reported twice; the rest is shown as "more"."""
+MAX_FINDINGS: Final = 1000
+"""Most findings saved in the state; of any others only the flag `more` is saved."""
 
 
 def forget(games: Games, *, pending: Collection[str], now: datetime, remember: timedelta) -> None:
     """
-    Drop the games that nothing will be held against any more.
+    Drop the games that no later check needs.
 
-    Kept are: what is recent; what is still to be read; the last known game of each table,
-    for `remember`, since a hand left out or dealt twice shows in what follows it; and, as
-    long, games without a seal. That a commitment comes twice needs no memory: it binds the
-    game's id, so the seed of one of the two cannot open it, and each seed is checked.
+    A game is retained while it is in `pending`, and for RECENT after its last leaf. The last
+    known game of each table and games without a seal are retained for `remember`: the next
+    hand of a table shows whether a hand is missing or was dealt twice. Reused commitments
+    are found without earlier games: a commitment binds the id of its game, and each seed
+    is checked against it.
     """
     followed = {game.prev for game in games.values()}
     for identity, game in list(games.items()):
         game.seen = game.seen or format_time(now)
         last = bool(game.table) and (identity not in followed or game.seal is None)
-        kept = max(RECENT, remember) if last else RECENT
-        if identity not in pending and now - parse_time(game.seen) > kept:
+        retention = max(RECENT, remember) if last else RECENT
+        if identity not in pending and now - parse_time(game.seen) > retention:
             del games[identity]
 
 
 JUST_RETIRED: Final = timedelta(seconds=60)
+"""How long after a rotation the monitor waits for the first signature of the new key."""
+
 LASTING: Final = frozenset({"signature", "rollback", "truncated", "fork", "stale", "cosignatures"})
-"""Findings about the log itself, which every look would repeat while they last."""
+"""Kinds of findings about the log that every poll would repeat while the fault lasts."""
 
 NOTHING_EXPECTED: Final = Expected()
 
 
 @dataclass(slots=True, kw_only=True)
 class MonitorState:
-    """What a monitor has seen; the edge of the tree is all that it takes to hold the rest to it."""
+    """What a monitor has seen; `edge` suffices to check that the log continues the same tree."""
 
     keys: list[NoteVerifier] = field(default_factory=list)
     edge: Edge = EMPTY
-    note: bytes = b""  # the last checkpoint that fitted
+    note: bytes = b""  # the last valid checkpoint
     games: Games = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)  # games whose events are still to be read
     findings: list[str] = field(default_factory=list)
-    more: bool = False  # whether there were findings beyond those that are kept
-    retired: dict[NoteVerifier, str] = field(default_factory=dict)  # keys whose end is signed
-    lasting: dict[str, str] = field(default_factory=dict)  # findings by kind and size of the tree
+    more: bool = False  # whether there were more than MAX_FINDINGS
+    retired: dict[NoteVerifier, str] = field(default_factory=dict)  # key → its signed end
+    lasting: dict[str, str] = field(default_factory=dict)  # "kind size" → finding
     times: Times = field(default_factory=Times)
 
 
 class Monitor:
     """
-    Follows one log. A finding is reported once and kept.
+    Follows one log, and reports each finding once.
 
-    It rebuilds the tree out of the entries themselves, so whatever the log changes,
-    drops or shows to others only makes another root than the one it signed.
+    It rebuilds the tree from the entries, so an entry that the log has changed or dropped,
+    or shows to other readers only, leads to another root than the signed one.
     """
 
     def __init__(
@@ -264,7 +279,7 @@ class Monitor:
         self._keep = keep
 
     def look(self) -> None:
-        """Read what is new and add to the findings; raises Unreachable with those kept so far."""
+        """Poll the log once and add findings; raises Unreachable and keeps earlier findings."""
         state, now = self.state, self._now()
         self._learn_keys()
         self._add(self._follow(), about_log=True)
@@ -277,7 +292,7 @@ class Monitor:
         forget(state.games, pending=state.pending, now=self._now(), remember=self._remember)
 
     def _learn_keys(self) -> None:
-        """Accept keys that live ones signed, and ends that are signed; no end is taken back."""
+        """Accept keys and end dates signed by current keys; an end date is never moved later."""
         state, listed, now = self.state, self._client.key_list(), self._now()
         if not state.keys:
             state.keys = [
@@ -285,33 +300,33 @@ class Monitor:
                 for key in listed.keys
                 if key.until is None or not is_over(key.until, now)
             ]
-        new = followed(self._live(), listed.keys)
+        new = followed(self._current_keys(), listed.keys)
         state.keys = list(dict.fromkeys([*state.keys, *new]))
-        for key, until in listed.retired(self._live()).items():
+        for key, until in listed.retired(self._current_keys()).items():
             state.retired[key] = min(until, state.retired.get(key, until))
 
-    def _live(self) -> list[NoteVerifier]:
+    def _current_keys(self) -> list[NoteVerifier]:
         ends, now = self.state.retired, self._now()
         return [key for key in self.state.keys if key not in ends or not is_over(ends[key], now)]
 
-    def _add(self, said: Iterator[str], *, about_log: bool = False) -> None:
-        """Keep findings; one about the log is kept once for each tree, whatever its numbers."""
+    def _add(self, findings: Iterator[str], *, about_log: bool = False) -> None:
+        """Store new findings; of each kind about the log, one for each size of the tree."""
         state = self.state
-        for one in said:
-            kind = one.partition(":")[0]
+        for finding in findings:
+            kind = finding.partition(":")[0]
             if about_log and kind in LASTING:
-                before = state.lasting.setdefault(f"{kind} {state.edge.size}", one)
+                before = state.lasting.setdefault(f"{kind} {state.edge.size}", finding)
                 if before in state.findings:
                     continue
-            if one in state.findings:
+            if finding in state.findings:
                 continue
-            if len(state.findings) < MOST_FINDINGS:
-                state.findings.append(one)
+            if len(state.findings) < MAX_FINDINGS:
+                state.findings.append(finding)
             else:
                 state.more = True
 
     def _fresh(self, now: datetime) -> Iterator[str]:
-        """Look at the age and the cosignatures of the last checkpoint that fitted."""
+        """Check the age and the cosignatures of the last valid checkpoint."""
         state, expected = self.state, self._expected
         if state.note:
             size = state.edge.size
@@ -319,18 +334,18 @@ class Monitor:
             yield from stale(size, state.times, expected, now)
 
     def _follow(self) -> Iterator[str]:
-        """Go on to the newest checkpoint, if it continues what was seen."""
+        """Read up to the newest checkpoint, and accept it if it continues the tree seen."""
         note, edge = self._client.checkpoint(), self.state.edge
         try:
-            checkpoint, _, _ = open_checkpoint(note, self._live())
+            checkpoint, _, _ = open_checkpoint(note, self._current_keys())
         except RecordError as error:
             self._wait_for_new_key(note)
             self._keep(note)
-            yield f"signature: a checkpoint that does not hold: {error.detail}"
+            yield f"signature: invalid checkpoint: {error.detail}"
             return
         if checkpoint.size < edge.size:
             self._keep(note)
-            yield f"rollback: the log shows {checkpoint.size} leaves, and had {edge.size}"
+            yield f"rollback: the log has {checkpoint.size} leaves, and had {edge.size} before"
             return
         try:
             entries = self._entries(edge.size, checkpoint.size)
@@ -340,11 +355,11 @@ class Monitor:
         grown, _ = grow(edge, [leaf_hash(entry) for entry in entries])
         if grown.root != checkpoint.root:
             self._keep(note)
-            yield f"fork: the tree of {checkpoint.size} leaves is not the one that was seen before"
+            yield f"fork: the tree of {checkpoint.size} leaves does not continue the one before"
             return
         self.state.lasting = {
-            key: said
-            for key, said in self.state.lasting.items()
+            key: finding
+            for key, finding in self.state.lasting.items()
             if key.endswith(f" {checkpoint.size}")
         }
         if self.state.times.grown is None or checkpoint.size > edge.size:
@@ -381,14 +396,14 @@ class Monitor:
                 yield f"leaf: leaf {index} is not the body of a receipt"
                 continue
             if receipt.origin != checkpoint.origin:
-                yield f"leaf: leaf {index} is of another log, {receipt.origin}"
+                yield f"leaf: leaf {index} belongs to another log, {receipt.origin}"
                 continue
             yield from note_leaf(state.games, receipt, self._now())
             if str(receipt.game) not in state.pending:
                 state.pending.append(str(receipt.game))
 
     def _read_games(self) -> Iterator[str]:
-        """Read the events of games with new leaves; what is not reached waits for the next time."""
+        """Read the events of games with new leaves; unread games stay pending for the next poll."""
         state, changed = self.state, list[str]()
         while state.pending:
             identity = state.pending[0]
@@ -399,7 +414,7 @@ class Monitor:
                 game.private = True
                 game.leaves.clear()
                 if game.table:
-                    yield f"withdrawn: game {identity} could be read before, and cannot any more"
+                    yield f"withdrawn: game {identity} was public, and can no longer be read"
             except Unreachable as error:
                 yield from self._tables(changed)
                 raise Unreachable(f"game {identity}: {error}") from None
@@ -413,7 +428,7 @@ class Monitor:
             lines = self._client.events(identity, before)
             yield from read_lines(identity, game, lines)
             if not lines:
-                yield f"fork: game {identity} has {before} events, fewer than the log says"
+                yield f"fork: game {identity} has {before} events, fewer than its leaves state"
             if game.version == before:
                 game.leaves.clear()
 
@@ -426,22 +441,22 @@ def load_state(path: Path) -> MonitorState:
     if not path.exists():
         return MonitorState()
     try:
-        said = json.loads(path.read_bytes())
-        levels = tuple(tuple(map(b64decode, level)) for level in said["edge"])
+        saved = json.loads(path.read_bytes())
+        levels = tuple(tuple(map(b64decode, level)) for level in saved["edge"])
         return MonitorState(
-            keys=[NoteVerifier(name=n, public=b64decode(p)) for n, p in said["keys"]],
-            edge=Edge(size=said["size"], levels=levels),
-            note=b64decode(said["note"]),
-            games=from_json(said["games"]),
-            pending=list(said["pending"]),
-            findings=list(said["findings"]),
-            more=bool(said.get("more", False)),
+            keys=[NoteVerifier(name=n, public=b64decode(p)) for n, p in saved["keys"]],
+            edge=Edge(size=saved["size"], levels=levels),
+            note=b64decode(saved["note"]),
+            games=from_json(saved["games"]),
+            pending=list(saved["pending"]),
+            findings=list(saved["findings"]),
+            more=bool(saved.get("more", False)),
             retired={
                 NoteVerifier(name=n, public=b64decode(p)): until
-                for n, p, until in said.get("retired", ())
+                for n, p, until in saved.get("retired", ())
             },
-            lasting=dict(said.get("lasting", {})),
-            times=Times(**said.get("times", {})),
+            lasting=dict(saved.get("lasting", {})),
+            times=Times(**saved.get("times", {})),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         raise RecordError("bad_monitor", f"{path} is not the state of a monitor") from None
@@ -449,7 +464,7 @@ def load_state(path: Path) -> MonitorState:
 
 def save_state(path: Path, state: MonitorState) -> None:
     """Write the state atomically."""
-    said: dict[str, Any] = {
+    saved: dict[str, Any] = {
         "v": 1,
         "keys": [[key.name, _text(key.public)] for key in state.keys],
         "size": state.edge.size,
@@ -463,7 +478,7 @@ def save_state(path: Path, state: MonitorState) -> None:
         "lasting": state.lasting,
         "times": asdict(state.times),
     }
-    write_whole(path, json.dumps(said).encode() + b"\n")
+    write_whole(path, json.dumps(saved).encode() + b"\n")
 
 
 def _text(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""A witness (C2SP tlog-witness): cosigns checkpoints of an append-only log; polls and serves."""
+"""A witness (C2SP tlog-witness) that cosigns checkpoints of an append-only log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from service.shx.validators import decode_base64
 
 MAX_REQUEST: Final = 1 << 17  # bytes
 MAX_PROOF: Final = 63
-MOST_EVIDENCE: Final = 100  # files
+MAX_EVIDENCE: Final = 100  # files
 SIZE_TYPE: Final = "text/x.tlog.size"
 PLAIN: Final = "text/plain; charset=utf-8"
 
@@ -84,7 +84,11 @@ class WitnessState:
 
     @classmethod
     def begin(cls, path: Path) -> WitnessState:
-        """Return the state of a new witness, written at once, so that its loss is noticed later."""
+        """
+        Create the state file of a new witness, and return the state.
+
+        The file is written at once, so that a later start without it fails.
+        """
         write_whole(path, _state_text({}, ()), new=True)
         return cls(path)
 
@@ -116,15 +120,15 @@ class WitnessState:
 
 
 def keep_evidence(beside: Path, note: bytes) -> Path:
-    """Save a signed note beside a file, up to MOST_EVIDENCE notes; return its path."""
+    """Save a signed note beside a file, up to MAX_EVIDENCE notes; return its path."""
     path = beside.with_name(f"{beside.name}.refused-{sha256(note).hex()[:12]}.note")
-    if len(list(beside.parent.glob(f"{beside.name}.refused-*.note"))) < MOST_EVIDENCE:
+    if len(list(beside.parent.glob(f"{beside.name}.refused-*.note"))) < MAX_EVIDENCE:
         write_whole(path, note)
     return path
 
 
 class Witness:
-    """Answers add-checkpoint, one request at a time, so that its trees only grow."""
+    """Answers add-checkpoint requests one at a time, so that its trees only grow."""
 
     def __init__(
         self,
@@ -162,8 +166,8 @@ class Witness:
         """
         Return the answer to a polled checkpoint that has fewer leaves than the tree seen.
 
-        One that `begins` the tree seen may come from a cache. With any other, the log was
-        rolled back or lost signed leaves; the checkpoint is saved as evidence.
+        If the checkpoint is a prefix of the tree seen (`begins`), it may come from a cache.
+        Otherwise the log was rolled back or lost signed leaves, and it is saved as evidence.
         """
         origin = parse_checkpoint(parse_note(note).text).origin
         checkpoint = self._signed(origin, note)
@@ -234,7 +238,7 @@ class Witness:
             return
         seen = self._state.seen(origin)
         if (checkpoint.size, checkpoint.root) == (seen.size, seen.root):
-            return  # cosigned before; the log is about to sign it with the new key
+            return  # cosigned before the key retired; the log will sign it with the new key
         path = self._state.keep_evidence(note)
         self._tell(f"REFUSED: {origin}: signed only by retired keys; saved in {path}")
 
@@ -377,7 +381,7 @@ def load_cosigner(path: Path, name: str | None) -> Cosigner:
         if name is None:
             raise RecordError("bad_witness", "a new witness needs a name, such as w.example/1")
         made = Cosigner(name=name, key=Ed25519PrivateKey.generate())
-        str(made.verifier)  # refuses a name that no key may have
+        str(made.verifier)  # raises RecordError for an invalid name
         private = b64encode(made.key.private_bytes_raw()).decode("ascii")
         write_whole(path, json.dumps({"v": 1, "name": name, "key": private}).encode() + b"\n")
         return made
@@ -402,7 +406,7 @@ def _parse(request: bytes) -> tuple[int, list[bytes], bytes]:
     if len(request) > MAX_REQUEST or not blank or old is None:
         raise RecordError("bad_request", "not an add-checkpoint request")
     if len(proof) != len(hashes) or len(proof) > MAX_PROOF:
-        raise RecordError("bad_request", "a line of the proof is no hash, or there are too many")
+        raise RecordError("bad_request", "a line of the proof is not a hash, or there are too many")
     return int(old[1]), proof, note
 
 

@@ -1,4 +1,4 @@
-"""Attacks on what the rules allow and on what they give."""
+"""Attacks with illegal moves or false effects of moves, for the tampering tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def a_card_that_does_not_fit(f: Forgery) -> int | None:
         if bad:
             data["cards"] = [bad[0]]
             return seq
-    raise AssertionError("no such place in the sample")
+    raise AssertionError("the sample has no event for this attack")
 
 
 @attack("leeds", Check.LEGALITY, Family.RENEGE)
@@ -41,7 +41,7 @@ def a_pile_picked_up_by_a_seat_that_could_and_must_play(f: Forgery) -> int | Non
         if last > seq:
             f.drop(seq + 1, last)
         return seq
-    raise AssertionError("no such place in the sample")
+    raise AssertionError("the sample has no event for this attack")
 
 
 @attack("shithead", Check.LEGALITY, Family.WRONG_REFILL)
@@ -97,11 +97,11 @@ def a_direction_turned_round(f: Forgery) -> int | None:
 
 @attack("shithead", Check.LEGALITY, Family.WRONG_END)
 def a_move_out_of_turn(f: Forgery) -> int | None:
-    one = f.find("pile_picked_up", lambda e: e["data"]["turn"] != e["data"]["seat"])
-    seat = (f.data(one)["seat"] + 1) % 3
-    f.data(one).update(seat=seat, taker=seat)
-    f.events[one]["by"] = seat
-    return one
+    seq = f.find("pile_picked_up", lambda e: e["data"]["turn"] != e["data"]["seat"])
+    seat = (f.data(seq)["seat"] + 1) % 3
+    f.data(seq).update(seat=seat, taker=seat)
+    f.events[seq]["by"] = seat
+    return seq
 
 
 @attack("shithead", Check.LEGALITY, Family.WRONG_END)
@@ -214,11 +214,11 @@ def a_turn_limit_beyond_all_bounds(f: Forgery) -> int | None:
 def a_playable_blind_card_kept_hidden(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["zone"] == "down")
     game, data = game_at(f, seq), f.data(seq)
-    kept = {k: data[k] for k in ("seat", "slot", "direction")}
+    unchanged = {k: data[k] for k in ("seat", "slot", "direction")}
     f.drop(seq + 1, f.move_end(seq))
     f.events[seq]["type"] = "blind_failed"
     f.events[seq]["data"] = {
-        **kept,
+        **unchanged,
         "taker": data["seat"],
         "opening": None,
         "count": len(game.pile),

@@ -1,4 +1,4 @@
-"""Work that can be killed: in time, with its caller, with the process that asked for it."""
+"""The fork server kills a child at its time limit, or when its caller or parent is gone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def work(request: bytes) -> bytes:
-    """Do what the request says, in the child."""
+    """Run the command in the request; executed in the child."""
     verb, _, rest = request.partition(b" ")
     match verb:
         case b"environment":
@@ -49,7 +49,7 @@ def killable() -> Iterator[Killable]:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process is there and is no zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -58,14 +58,14 @@ def alive(pid: int) -> bool:
     return not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
 
 
-def burning(path: Path) -> tuple[int, int]:
-    """Return the process that burns, once it does, and its parent."""
+def busy_child(path: Path) -> tuple[int, int]:
+    """Wait for the busy child; return its process id and that of its parent."""
     wait_for(lambda: path.exists() and path.read_text("ascii").endswith("."), seconds=20)
     pid, parent, _ = path.read_text("ascii").split()
     return int(pid), int(parent)
 
 
-def test_it_answers_however_much_there_is_to_say(killable: Killable) -> None:
+def test_small_and_large_requests_are_answered_by_a_new_child_each(killable: Killable) -> None:
     assert killable.run(b"abc", seconds=20) == b"cba"
     large = b"x" * 5_000_000 + b"y"
     assert killable.run(large, seconds=20) == large[::-1]
@@ -73,17 +73,17 @@ def test_it_answers_however_much_there_is_to_say(killable: Killable) -> None:
     assert first != second
 
 
-def test_it_is_killed_when_its_time_is_over(killable: Killable, tmp_path: Path) -> None:
+def test_a_child_is_killed_at_its_time_limit(killable: Killable, tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(OutOfTime):
         killable.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=0.5)
     assert time.monotonic() - began < 5
-    pid, _ = burning(tmp_path / "pid")
+    pid, _ = busy_child(tmp_path / "pid")
     wait_for(lambda: not alive(pid), seconds=10)
     assert killable.run(b"abc", seconds=20) == b"cba"
 
 
-def test_it_is_killed_when_its_caller_hangs_up(killable: Killable, tmp_path: Path) -> None:
+def test_a_child_is_killed_when_its_caller_hangs_up(killable: Killable, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
         caller, _ = server.accept()
@@ -91,21 +91,21 @@ def test_it_is_killed_when_its_caller_hangs_up(killable: Killable, tmp_path: Pat
         with caller, pytest.raises(HungUp):
             killable.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=60, callers=[caller])
     if (tmp_path / "pid").exists():
-        pid, _ = burning(tmp_path / "pid")
+        pid, _ = busy_child(tmp_path / "pid")
         wait_for(lambda: not alive(pid), seconds=10)
 
 
-def test_a_caller_is_waited_for_while_one_connection_may_be_its_own(killable: Killable) -> None:
+def test_a_child_runs_on_while_one_of_its_callers_is_connected(killable: Killable) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        there, gone = (socket.create_connection(server.getsockname()) for _ in range(2))
+        connected, closed = (socket.create_connection(server.getsockname()) for _ in range(2))
         callers = [server.accept()[0] for _ in range(2)]
-        gone.close()
+        closed.close()
         assert killable.run(b"abc", seconds=20, callers=callers) == b"cba"
-        for connection in (*callers, there):
+        for connection in (*callers, connected):
             connection.close()
 
 
-def test_a_child_that_dies_is_no_answer(killable: Killable) -> None:
+def test_a_child_that_dies_raises_broke_off(killable: Killable) -> None:
     with pytest.raises(BrokeOff):
         killable.run(b"die ", seconds=20)
     assert killable.run(b"abc", seconds=20) == b"cba"
@@ -121,17 +121,18 @@ def test_a_fork_server_that_was_killed_is_started_again() -> None:
     killable.close()
 
 
-def test_it_knows_no_setting_and_holds_no_connection(
+def test_a_child_inherits_no_setting_and_no_connection(
     killable: Killable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHITHEAD_KEYS", "secret")
-    mine = Killable(HERE)
+    fresh = Killable(HERE)
     with socket.create_server(("127.0.0.1", 0)):
-        answer = mine.run(b"environment ", seconds=20).decode()
-        held = mine.run(b"descriptors ", seconds=20).split()
-    mine.close()
+        answer = fresh.run(b"environment ", seconds=20).decode()
+        descriptors = fresh.run(b"descriptors ", seconds=20).split()
+    fresh.close()
     assert "SHITHEAD" not in answer
-    assert len(held) <= 6, held  # standard streams, its connection, and the folder it lists
+    # The standard streams, the connection of the child, and the directory that it lists.
+    assert len(descriptors) <= 6, descriptors
 
 
 CALLER = """
@@ -141,10 +142,10 @@ Killable("tests.unit.test_fork_server:work").run(b"burn " + sys.argv[1].encode()
 """
 
 
-def test_nothing_is_left_when_the_process_that_asked_is_killed(tmp_path: Path) -> None:
-    asker = subprocess.Popen([sys.executable, "-c", CALLER, str(tmp_path / "pid")], cwd=ROOT)
-    child, server = burning(tmp_path / "pid")
-    assert server != asker.pid
-    asker.kill()
-    asker.wait()
+def test_no_process_is_left_when_the_requesting_process_is_killed(tmp_path: Path) -> None:
+    requester = subprocess.Popen([sys.executable, "-c", CALLER, str(tmp_path / "pid")], cwd=ROOT)
+    child, server = busy_child(tmp_path / "pid")
+    assert server != requester.pid
+    requester.kill()
+    requester.wait()
     wait_for(lambda: not alive(child) and not alive(server), seconds=10)

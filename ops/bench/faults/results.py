@@ -45,33 +45,33 @@ class Sum:
 
 
 def load(path: Path) -> Sum:
-    """Return what earlier pieces came to."""
+    """Return the saved sum of earlier runs."""
     if not path.exists():
         return Sum()
-    said: dict[str, Any] = json.loads(path.read_text())
-    made = Sum(runs=said["runs"], seconds=said["seconds"], at_once=said["at_once"])
-    made.faults, made.counts = Counter(said["faults"]), Counter(said["counts"])
-    made.places, made.statuses = set(said["places"]), Counter(said["statuses"])
-    made.broken, made.replayed = said["broken"], said["replayed"]
-    made.unknown, made.wrong = said["unknown"], said["wrong"]
+    saved: dict[str, Any] = json.loads(path.read_text())
+    made = Sum(runs=saved["runs"], seconds=saved["seconds"], at_once=saved["at_once"])
+    made.faults, made.counts = Counter(saved["faults"]), Counter(saved["counts"])
+    made.places, made.statuses = set(saved["places"]), Counter(saved["statuses"])
+    made.broken, made.replayed = saved["broken"], saved["replayed"]
+    made.unknown, made.wrong = saved["unknown"], saved["wrong"]
     return made
 
 
 def save(path: Path, total: Sum) -> None:
-    """Write what all pieces together came to."""
-    said = {name: getattr(total, name) for name in Sum.__slots__}
-    said["places"] = sorted(total.places)
-    path.write_text(json.dumps(said, indent=1))
+    """Save the sum of all runs."""
+    saved = {name: getattr(total, name) for name in Sum.__slots__}
+    saved["places"] = sorted(total.places)
+    path.write_text(json.dumps(saved, indent=1))
 
 
 def page(total: Sum) -> str:
-    """Return the page that is kept in the repository."""
+    """Return the results page in Markdown, as it is stored in the repository."""
     steps = Counter(place.split(" ", 1)[0] for place in total.places)
     lines = [
-        "# Faults done, and what they did",
+        "# Injected faults and their effects",
         "",
-        "Written by `python -m ops.bench.faults`; what counts as a fault, and what each of them",
-        "simulates, stands among the decisions: *Faults are done, counted and checked*.",
+        "Written by `python -m ops.bench.faults`. Decision 0032 defines the kinds of faults and",
+        "what each of them simulates.",
         "",
         _summary(total),
         "",
@@ -80,38 +80,38 @@ def page(total: Sum) -> str:
         *_table("fault", total.faults.most_common()),
         f"| **all** | {total.faults.total()} |",
         "",
-        "Between two steps: different places in the code at which a program was ended:",
+        "Between two steps: number of different places in the code at which a program was killed:",
         ", ".join(f"{count} of the {kind}" for kind, count in sorted(steps.items())) + ".",
         "",
         "## Checks after every run",
         "",
-        *_table("held for", sorted(total.counts.items())),
-        f"| **did not hold** | {len(total.wrong)} |",
+        *_table("passed", sorted(total.counts.items())),
+        f"| **failed** | {len(total.wrong)} |",
         "",
-        "## What clients met",
+        "## Responses to clients",
         "",
         *_table("answer", sorted(total.statuses.items())),
-        f"| none: the connection broke | {total.broken} |",
-        f"| of all, kept answers given again | {total.replayed} |",
-        f"| changes of unknown fate (sent once, without a key) | {total.unknown} |",
+        f"| none: the connection was lost | {total.broken} |",
+        f"| of all, stored answers returned again | {total.replayed} |",
+        f"| changes with unknown outcome (sent once, without a key) | {total.unknown} |",
         "",
     ]
     if total.wrong:
-        lines += ["## What did not hold", "", *(f"- {one[:150]}" for one in total.wrong), ""]
+        lines += ["## Failed checks", "", *(f"- {one[:150]}" for one in total.wrong), ""]
     return "\n".join(lines)
 
 
 def _summary(total: Sum) -> str:
     return (
         f"{total.faults.total()} faults in {total.runs} runs, {total.seconds / 60:.0f} minutes; "
-        f"{total.at_once} of them several at one moment. **{_verdict(total)}**"
+        f"{total.at_once} of them during the effects of another. **{_verdict(total)}**"
     )
 
 
 def _verdict(total: Sum) -> str:
     if total.wrong:
-        return f"{len(total.wrong)} findings, below."
-    return "Nothing lost, nothing twice, every game ended, one tree."
+        return f"{len(total.wrong)} failed checks, listed below."
+    return "No move lost or repeated, every game ended, one tree."
 
 
 def _table(name: str, rows: Iterable[tuple[str, int]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A monitor forgets what is over, and misses nothing for it."""
+"""A monitor drops finished games from its state without missing a fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from service.public_log.monitor import (
-    MOST_FINDINGS,
+    MAX_FINDINGS,
     RECENT,
     Games,
     Monitor,
@@ -34,48 +34,48 @@ DOUBLE = Plan(name="double", hand=2, dealer=0, prev_game=ID)
 THIRD = Plan(name="three", hand=3, dealer=0, prev_game=id_of(made_game(SECOND)))
 
 
-def after_a_while(*plans: Plan) -> Games:
-    """Return what is left of games that were over long ago."""
+def retained(*plans: Plan) -> Games:
+    """Return the games that a monitor still retains long after their end."""
     games = seen(*plans)
     forget(games, pending=(), now=LATER, remember=LONG)
     return games
 
 
-def test_of_a_table_the_last_game_is_kept_and_those_before_it_are_not() -> None:
-    assert list(after_a_while(FIRST, SECOND, THIRD)) == [id_of(made_game(THIRD))]
+def test_the_last_game_of_a_table_is_retained_and_earlier_ones_are_dropped() -> None:
+    assert list(retained(FIRST, SECOND, THIRD)) == [id_of(made_game(THIRD))]
     assert len(seen(FIRST, SECOND)) == 2
     games = seen(FIRST, SECOND)
     forget(games, pending=(), now=NOW, remember=LONG)
-    assert len(games) == 2, "what is recent stays"
+    assert len(games) == 2, "recent games are retained"
     forget(games, pending=[ID], now=LATER, remember=LONG)
-    assert len(games) == 2, "what is still to be read stays"
+    assert len(games) == 2, "pending games are retained"
 
 
-def test_the_next_hand_of_a_table_is_right_however_long_it_takes() -> None:
-    games = after_a_while(FIRST, SECOND)
+def test_the_next_hand_of_a_table_is_accepted_after_a_long_pause() -> None:
+    games = retained(FIRST, SECOND)
     games |= seen(THIRD)
     assert list(check_tables(games, [id_of(made_game(THIRD))])) == []
 
 
-def test_a_hand_dealt_twice_is_noticed_after_the_first_is_forgotten() -> None:
-    """An operator who waits until the monitor forgot gains nothing."""
-    games = after_a_while(FIRST, SECOND, THIRD)
+def test_a_hand_dealt_twice_is_found_after_the_first_was_dropped() -> None:
+    """An operator gains nothing by waiting until the monitor has dropped a game."""
+    games = retained(FIRST, SECOND, THIRD)
     games |= seen(DOUBLE)
-    [said] = check_tables(games, [id_of(made_game(DOUBLE))])
-    assert said.startswith("hands: ")
-    assert "which hand 3 came after long ago" in said
+    [finding] = check_tables(games, [id_of(made_game(DOUBLE))])
+    assert finding.startswith("hands: ")
+    assert finding.endswith("was dropped by this monitor because hand 3 followed it")
 
 
-def test_a_table_that_wakes_after_longer_is_reported() -> None:
+def test_a_table_that_continues_after_its_games_were_dropped_is_reported() -> None:
     games = seen(FIRST, SECOND)
     forget(games, pending=(), now=NOW + LONG + timedelta(days=1), remember=LONG)
     assert games == {}
     games |= seen(THIRD)
-    [said] = check_tables(games, list(games))
-    assert said.endswith("or had longer ago than is remembered")
+    [finding] = check_tables(games, list(games))
+    assert finding.endswith("was dropped by this monitor because of its age")
 
 
-def test_games_without_a_seal_are_remembered_and_private_ones_forgotten() -> None:
+def test_games_without_a_seal_are_retained_and_private_ones_dropped() -> None:
     old = format_time(NOW)
     running = WatchedGame(table="t", seen=old, version=5, at=old)
     games = {"running": running, "private": WatchedGame(private=True, leaf=5, seen=old)}
@@ -83,23 +83,23 @@ def test_games_without_a_seal_are_remembered_and_private_ones_forgotten() -> Non
     assert list(games) == ["running"]
 
 
-def test_a_commitment_used_twice_shows_in_the_seed_and_needs_no_memory() -> None:
+def test_a_reused_commitment_is_found_by_its_seed_without_earlier_games() -> None:
     """The commitment binds the game's id: one seed cannot open it for two games."""
     forgery = Forgery(made_game(SECOND))
     forgery.data(0)["commit"] = json.loads(made_game(FIRST)[0])["data"]["commit"]
     lines = list(forgery.lines())
     game = WatchedGame(leaf=len(lines), leaf_head=head(lines[-1]).hex())
-    [said] = read_lines(id_of(lines), game, lines)
-    assert said.startswith(f"commitment: the seed of game {id_of(lines)} is not")
+    [finding] = read_lines(id_of(lines), game, lines)
+    assert finding.startswith(f"commitment: the seed of game {id_of(lines)} does not match")
 
 
-def test_a_game_that_goes_on_after_its_seal_is_noticed_when_read_anew() -> None:
+def test_an_event_after_the_seal_is_found_when_a_game_is_read_again() -> None:
     forgery = Forgery(made_game(FIRST))
     last = len(forgery.events) - 1
     forgery.insert(last + 1, "turn_passed", {"reason": "no_play", "seat": 0, "turn": 1}, by=0)
     lines = list(forgery.lines())
-    said = list(read_lines(ID, WatchedGame(leaf=len(lines)), lines))
-    assert said == [f"sealed: game {ID} goes on at seq {last + 1}, after its seal"]
+    findings = list(read_lines(ID, WatchedGame(leaf=len(lines)), lines))
+    assert findings == [f"sealed: game {ID} has an event after its seal, at seq {last + 1}"]
 
 
 def test_many_finished_games_leave_a_small_state(tmp_path: Path) -> None:
@@ -118,41 +118,41 @@ def test_many_finished_games_leave_a_small_state(tmp_path: Path) -> None:
 
 
 class Broken:
-    """A log whose checkpoint is none."""
+    """A log that serves an invalid checkpoint."""
 
     def key_list(self) -> KeyList:
         """Return no keys."""
         return KeyList(keys=())
 
     def checkpoint(self) -> bytes:
-        """Return nothing that could be read."""
+        """Return bytes that are not a signed note."""
         return b"no note"
 
 
-def test_findings_are_kept_up_to_a_number_and_that_there_were_more_is_too(tmp_path: Path) -> None:
-    """A log that lies all day must not fill the disk of who watches it."""
-    state = MonitorState(findings=[f"fork: {n}" for n in range(MOST_FINDINGS - 1)])
+def test_the_number_of_saved_findings_is_limited(tmp_path: Path) -> None:
+    """A faulty log must not fill the disk of the monitor."""
+    state = MonitorState(findings=[f"fork: {n}" for n in range(MAX_FINDINGS - 1)])
     broken: Any = Broken()
     watching = Monitor(broken, state, now=lambda: NOW, unsealed_after=timedelta(days=1))
     watching.look()
-    assert (len(state.findings), state.more) == (MOST_FINDINGS, False)
+    assert (len(state.findings), state.more) == (MAX_FINDINGS, False)
     watching.look()
     assert not state.more, "a finding is reported once"
     state.findings[-1] = "something else"
     watching.look()
-    assert (len(state.findings), state.more) == (MOST_FINDINGS, True)
+    assert (len(state.findings), state.more) == (MAX_FINDINGS, True)
     save_state(tmp_path / "state", state)
     assert load_state(tmp_path / "state").more
 
 
-def test_a_state_of_before_is_read_and_its_games_begin_to_age(tmp_path: Path) -> None:
+def test_games_in_a_state_of_an_earlier_release_age_from_then_on(tmp_path: Path) -> None:
     path = tmp_path / "state"
     save_state(path, MonitorState(games=seen(FIRST, SECOND)))
-    said = json.loads(path.read_text())
-    del said["more"]
-    for game in said["games"].values():
+    saved = json.loads(path.read_text())
+    del saved["more"]
+    for game in saved["games"].values():
         del game["seen"]
-    path.write_text(json.dumps(said))
+    path.write_text(json.dumps(saved))
     games = load_state(path).games
     forget(games, pending=(), now=NOW, remember=LONG)
     assert len(games) == 2
