@@ -6,10 +6,10 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
@@ -77,19 +77,23 @@ class RedisBell:
         self._queue = Queue(
             QUEUE, connection=client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
         )
+        self._publisher = _Publisher(client)
         self._quiet_seconds = quiet_seconds
         self._silent_until: float | None = None  # monotonic; None while Redis answers
         self._trying = threading.Lock()  # held by the call that probes
 
-    def moved(self, game: UUID, version: int, *, wake: bool) -> None:
+    def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
         """Publish a game's version to live readers, and enqueue a job if a move is due."""
-        self._ring(lambda: self._client.publish(channel("game", game), version))
+        messages = [(channel("game", game), version)]
+        if table is not None:
+            messages.append((channel("table", table), 0))
+        self._ring(lambda: self._publisher.publish(messages))
         if wake:
             self.wake(game, version)
 
     def table_moved(self, table: UUID, version: int) -> None:
         """Publish a table's version to live readers."""
-        self._ring(lambda: self._client.publish(channel("table", table), version))
+        self._ring(lambda: self._publisher.publish([(channel("table", table), version)]))
 
     def wake(self, game: UUID, version: int) -> None:
         """
@@ -141,6 +145,49 @@ class RedisBell:
             self._silent_until = time.monotonic() + self._quiet_seconds
         else:
             self._silent_until = None
+
+
+class _Publisher:
+    """
+    Publishes over a connection of its own, and reads the replies of many messages together.
+
+    A move does not wait for the reply, which is only the number of subscribers. Raises
+    redis.RedisError if Redis does not take a message, or does not reply to earlier ones.
+    """
+
+    UNREAD: Final = 64
+    """Replies that may be unread; each takes five bytes of the connection's buffer."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self._pool = client.connection_pool
+        self._connection: Any = None
+        self._unread = 0
+        self._lock = threading.Lock()
+
+    def publish(self, messages: Sequence[tuple[str, int]]) -> None:
+        """Send messages, each with its channel, in one packet."""
+        with self._lock:
+            try:
+                if self._connection is None:
+                    self._connection, self._unread = self._pool.get_connection(), 0
+                commands = [("PUBLISH", name, version) for name, version in messages]
+                self._connection.send_packed_command(self._connection.pack_commands(commands))
+                self._unread += len(messages)
+                if self._unread >= self.UNREAD:
+                    for _ in range(self._unread):
+                        self._connection.read_response()
+                    self._unread = 0
+            except (redis.RedisError, OSError) as error:
+                self._hang_up()
+                if isinstance(error, redis.RedisError):
+                    raise
+                raise redis.ConnectionError(str(error)) from error
+
+    def _hang_up(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.disconnect()
+            self._pool.release(connection)
 
 
 TRIALS_QUEUE: Final = "trials"

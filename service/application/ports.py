@@ -49,8 +49,12 @@ def no_doubt() -> None:
 class Bell(Protocol):
     """Best-effort notifications after a commit; no method raises."""
 
-    def moved(self, game: UUID, version: int, *, wake: bool) -> None:
-        """Notify live readers that a game reached `version`; with `wake` also the workers."""
+    def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
+        """
+        Notify live readers that a game reached `version`; with `wake` also the workers.
+
+        `table` is the game's table, if the move changed that as well.
+        """
 
     def table_moved(self, table: UUID, version: int) -> None:
         """Notify live readers that a table has changed."""
@@ -62,7 +66,7 @@ class Bell(Protocol):
 class Silence:
     """Sends no notifications: the sweeper finds everything later."""
 
-    def moved(self, game: UUID, version: int, *, wake: bool) -> None:
+    def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
         """Do nothing."""
 
     def table_moved(self, table: UUID, version: int) -> None:

@@ -71,7 +71,7 @@ class Wakes:
     woken: list[tuple[UUID, int]] = field(default_factory=list)
     announced: list[tuple[UUID, int]] = field(default_factory=list)
 
-    def moved(self, game: UUID, version: int, *, wake: bool) -> None:
+    def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
         """Remember a version, and whether a worker was asked for."""
         self.announced.append((game, version))
         if wake:

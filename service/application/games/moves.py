@@ -486,9 +486,8 @@ class Moves:
             and coming.kind is WakeKind.BOT
             and format_time(coming.at) <= record.at
         )
-        self._bell.moved(record.identity, record.version, wake=due)
-        if record.sealed:
-            self._bell.table_moved(after.table, 0)
+        table = after.table if record.sealed else None
+        self._bell.moved(record.identity, record.version, wake=due, table=table)
 
     def _refused(
         self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused

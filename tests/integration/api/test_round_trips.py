@@ -9,7 +9,7 @@ from unittest import mock
 from uuid import UUID, uuid4
 
 import pytest
-import redis
+from redis.connection import AbstractConnection
 
 from service.keys.keyring import Keyring
 from service.store import database
@@ -63,7 +63,7 @@ def counted() -> Iterator[tuple[Counted, Counted]]:
     trips: Counted = []
     commands: Counted = []
     wait = database._Connection.wait
-    send: Any = redis.Connection.send_packed_command
+    send: Any = AbstractConnection.send_packed_command
 
     def waited(self: Any, gen: Any, *rest: Any, **more: Any) -> Any:
         trips.append("wait")
@@ -75,9 +75,20 @@ def counted() -> Iterator[tuple[Counted, Counted]]:
 
     with (
         mock.patch.object(database._Connection, "wait", waited),
-        mock.patch.object(redis.Connection, "send_packed_command", sent),
+        mock.patch.object(AbstractConnection, "send_packed_command", sent),
     ):
         yield trips, commands
+
+
+def test_a_move_sends_one_command_to_redis_and_a_view_none(ada: Person, game: str) -> None:
+    """The message for live readers, of which the reply is not awaited."""
+    with counted() as (_, commands):
+        ada.get(game)
+    assert not commands
+    with counted() as (_, commands):
+        post(ada, game, {"type": "ready"})
+    assert len(commands) == 1
+    assert "PUBLISH" in commands[0]
 
 
 def trips_of(act: Callable[[], Answer], status: int) -> int:
