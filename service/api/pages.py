@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from uuid import UUID
 
 from flask import Blueprint, Flask, Response, render_template, request
 from markupsafe import Markup, escape
@@ -110,6 +111,26 @@ def lobby() -> Response:
     playable, _ = _catalogue()
     start = start_line(request.host_url.rstrip("/"))
     return html_page("lobby.html", policy=SCRIPT_POLICY, playable=playable, start=start)
+
+
+@pages.get("/play/<uuid:game_id>")
+def play(game_id: UUID) -> Response:
+    """Show a hand to its players and to spectators; the script gets it from the API."""
+    return _table_page(game=game_id)
+
+
+@pages.get("/tables/<uuid:table_id>")
+def table(table_id: UUID) -> Response:
+    """Show a table between its hands, or while it waits for players."""
+    return _table_page(table=table_id)
+
+
+ROOMS = {"verify": "/verify?game="}
+"""Pages to which the end of a hand leads, by the name of the text on the link; an id follows."""
+
+
+def _table_page(*, table: UUID | None = None, game: UUID | None = None) -> Response:
+    return html_page("table.html", policy=SCRIPT_POLICY, table=table, game=game, rooms=ROOMS)
 
 
 @pages.get("/rules")

@@ -35,9 +35,10 @@ def service(
     """Return the whole running service, with one worker, for the tests of one module."""
     with redis.Redis.from_url(redis_server) as client:
         client.flushdb()
-    with running(
-        module_database_url, redis_server, tmp_path_factory.mktemp("logs"), rate_limits=False
-    ) as started:
+    logs = tmp_path_factory.mktemp("logs")
+    # Each page of a table holds a stream, until the server notices that the page was closed.
+    more = {"rate_limits": False, "api_threads": 64}
+    with running(module_database_url, redis_server, logs, **more) as started:
         yield started
 
 

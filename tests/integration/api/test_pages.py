@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import subprocess
@@ -9,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from service.api.assets import loaded, strings
+from service.api.assets import FOLDER, loaded, strings
 from service.api.docs import SPECIFICATION, SPECIFIED
 from service.api.pages import checks, inline_code, sources, start_line
 from service.rulesets.catalogue import catalogue, known_by_name
@@ -17,7 +18,8 @@ from service.verify.finding import Check
 from tests.worlds.api_world import World, problem_of
 
 TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
-APPS = ("/",)
+ANY_ID = "00000000-0000-4000-8000-000000000000"
+APPS = ("/", f"/play/{ANY_ID}", f"/tables/{ANY_ID}")
 PAGES = (*APPS, *TEXTS)
 
 
@@ -119,6 +121,28 @@ def test_scripts_import_only_files_that_are_there_and_load_nothing_from_elsewher
             assert there in files, (name, target)
         assert not re.search(r"https?://(?!www\.w3\.org/)|url\(|@import", text), name
         assert "innerHTML" not in text and "eval(" not in text, name
+
+
+def test_scripts_are_served_without_comments_and_mean_the_same() -> None:
+    """Files are made smaller by lines: a literal over several lines could be changed by it."""
+    for path in (FOLDER / "app").rglob("*.js"):
+        source = path.read_text("utf-8")
+        assert all(line.count("`") % 2 == 0 for line in source.splitlines()), path
+        served = loaded().files[path.relative_to(FOLDER).as_posix()].decode()
+        assert not re.search(r"^\s*(/\*\*?$|//|\*)|^ ", served, re.MULTILINE), path
+    style = (FOLDER / "app/app.css").read_text("utf-8")
+    assert not [text for text in re.findall(r'"[^"]*"', style) if set("{};:,") & set(text)]
+
+
+def test_every_language_has_every_text_with_the_same_values() -> None:
+    english = strings()
+    values = re.compile(r"\{\w+\}")
+    for path in (FOLDER / "app/strings").glob("*.js"):
+        text = path.read_text("utf-8").removeprefix("export default ").rstrip().removesuffix(";")
+        words = json.loads(text)
+        assert words.keys() == english.keys(), path.name
+        for key, word in words.items():
+            assert set(values.findall(word)) == set(values.findall(english[key])), (path.name, key)
 
 
 def test_every_text_that_a_page_or_script_asks_for_is_there() -> None:

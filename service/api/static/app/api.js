@@ -100,12 +100,12 @@ async function repeated(attempt, signal) {
  * Return the body of a GET.
  *
  * @param {string} path
- * @param {{signal?: AbortSignal, timeout?: number, text?: boolean}} [how]
+ * @param {{signal?: AbortSignal, timeout?: number, as?: "json" | "text" | "blob"}} [how]
  * @returns {Promise<any>}
  */
 export async function get(path, how = {}) {
   const answer = await repeated(() => call("GET", path, how), how.signal);
-  return how.text ? answer.text() : answer.json();
+  return answer[how.as ?? "json"]();
 }
 
 /**

@@ -93,7 +93,7 @@ function face(card) {
 
 function back() {
   let lattice = "";
-  for (let step = -100; step <= 100; step += 20) {
+  for (let step = -104; step <= 70; step += 17.4) {
     const from = Math.max(0, step);
     const to = Math.min(76, step + 116);
     lattice += `M${12 + from} ${12 + from - step}L${12 + to} ${12 + to - step}`;

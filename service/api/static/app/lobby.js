@@ -1,8 +1,259 @@
-/** The lobby. */
+/** The lobby: play at once, start or join a table, return to a game, watch one. */
 
-import { start } from "./i18n.js";
-import { checkPlayer, showAccount } from "./player.js";
+import { Problem, get, identity, post } from "./api.js";
+import { seatName } from "./captions.js";
+import { picture } from "./cards.js";
+import { find, h, replace } from "./dom.js";
+import { listed, moment, start, t } from "./i18n.js";
+import { seatKey } from "./keys.js";
+import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
+import { entropyMode } from "./record.js";
+
+const KNOWN = "shithead.known-ruleset";
+const EVERY = 15_000; // milliseconds between looks at the lists
+const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
+
+/** @type {HTMLSelectElement} */
+const rulesets = find("#ruleset");
+const nameOf = (id) => [...rulesets.options].find((option) => option.value === id)?.text ?? id;
+
+/** What the server says against it, in place. */
+async function attempt(button, work) {
+  button.disabled = true;
+  find("#fault").textContent = "";
+  try {
+    await work();
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    const more = (problem.body.errors ?? []).map((error) => `${error.at}: ${error.message}`);
+    find("#fault").textContent = [problem.message, ...more].join(" ");
+    find("#fault").scrollIntoView({ block: "nearest" });
+  } finally {
+    button.disabled = false;
+  }
+}
+
+/** Open a table and go to it. */
+async function openTable(body) {
+  await ensurePlayer();
+  const table = await post("/v1/tables", { entropy: entropyMode(), ...(await seatKey()), ...body });
+  const invite = table.invite ? `#invite=${encodeURIComponent(table.invite)}` : "";
+  location.assign((table.game ? `/play/${table.game}` : `/tables/${table.id}`) + invite);
+}
+
+// ---- a hand at once
+
+const bots = (names) => names.map((bot) => ({ bot }));
+
+find("#now").addEventListener("click", (event) =>
+  attempt(event.currentTarget, () =>
+    openTable({ ruleset: "leeds", seats: ["me", ...bots(["greedy", "lowest", "greedy"])], window_seconds: 1 }),
+  ),
+);
+find("#now").disabled = false;
+
+// ---- a table of one's own
+
+const seats = find("#seats");
+const machines = find("#bots");
+
+/** Fill a select with numbers, and keep the choice where it still is one. */
+function offer(select, low, high, wanted) {
+  const value = Math.min(high, Math.max(low, Number(select.value || wanted)));
+  select.replaceChildren(...Array.from({ length: high - low + 1 }, (_, n) => new Option(String(low + n), String(low + n))));
+  select.value = String(value);
+}
+
+function offerSeats() {
+  const { min, max } = rulesets.selectedOptions[0].dataset;
+  offer(seats, Number(min), Number(max), 3);
+  offerBots();
+}
+
+function offerBots() {
+  offer(machines, 0, Number(seats.value) - 1, 2);
+  const open = Number(seats.value) - 1 - Number(machines.value);
+  find("#free").textContent = open ? t("start.free", { n: open }) : t("start.none");
+}
+
+let described = 0;
+
+async function describe() {
+  const mine = (described += 1);
+  const id = rulesets.value;
+  find("#rules-link").setAttribute("href", `/rules/${id}`);
+  const ruleset = await get(`/v1/rulesets/${id}`);
+  const from = localStorage.getItem(KNOWN) ?? "shithead";
+  const differs = from === id ? [] : (await get(`/v1/rulesets/${id}/differences?from=${from}`)).items;
+  if (mine !== described) return;
+  replace(find("#options"), ...Object.entries(ruleset.options).map(([name, option]) => optionField(name, option)));
+  const known = h("select", { "aria-label": t("start.known"), "data-key": "known", onchange: (event) => {
+    localStorage.setItem(KNOWN, event.target.value);
+    describe();
+  } }, [...rulesets.options].map((option) => h("option", { value: option.value, selected: option.value === from || null }, [option.text])));
+  replace(
+    find("#about-ruleset"),
+    ruleset.reconstruction ? h("p", { class: "quiet" }, [t("start.reconstruction")]) : null,
+    h("p", null, [t("start.known"), " ", known]),
+    differs.length
+      ? h("details", { open: differs.length < 8 || null }, [
+          h("summary", null, [t("start.differs", { n: differs.length })]),
+          h("ul", { lang: "en" }, differs.map((one) => h("li", null, [one.text, " ", one.rule ? h("a", { class: "quiet", href: `/rules/${id}#${one.rule}` }, [one.rule]) : ""]))),
+        ])
+      : h("p", { class: "quiet" }, [t("start.same")]),
+  );
+}
+
+/** A control for one option of the ruleset; a list of values is a set of boxes. */
+function optionField(name, { values, default: usual }) {
+  if (!values.length) return null;
+  const label = t(`option.${name}`);
+  if (Array.isArray(usual)) {
+    return h("fieldset", { "data-option": name }, [
+      h("legend", null, [label]),
+      values.map((value) => h("label", { class: "box" }, [
+        h("input", { type: "checkbox", value: JSON.stringify(value), checked: usual.includes(value) || null }), String(value),
+      ])),
+    ]);
+  }
+  return h("label", { class: "field" }, [
+    h("span", null, [label]),
+    h("select", { "data-option": name }, values.map((value) =>
+      h("option", { value: JSON.stringify(value), selected: value === usual || null }, [t(`option.${name}.${value}`)]),
+    )),
+  ]);
+}
+
+function chosenOptions() {
+  const found = {};
+  for (const element of find("#options").querySelectorAll("[data-option]")) {
+    const boxes = [...element.querySelectorAll("input")];
+    found[element.dataset.option] =
+      element instanceof HTMLSelectElement ? JSON.parse(element.value) : boxes.filter((box) => box.checked).map((box) => JSON.parse(box.value));
+  }
+  return found;
+}
+
+find("#deal").addEventListener("click", (event) =>
+  attempt(event.currentTarget, () => {
+    const clock = CLOCKS[find("#clock").value];
+    const open = Number(seats.value) - 1 - Number(machines.value);
+    return openTable({
+      ruleset: rulesets.value,
+      seats: ["me", ...Array(open).fill("open"), ...bots(Array(Number(machines.value)).fill(find("#strength").value))],
+      options: chosenOptions(),
+      clock: clock && { turn_seconds: clock[0], swap_seconds: clock[1] },
+      visibility: find("#private").checked ? "private" : "public",
+      ...(open ? {} : { window_seconds: 1 }),
+    });
+  }),
+);
+
+async function offerStrengths() {
+  const { items } = await get("/v1/bots");
+  const strongest = items.reduce((one, other) => (other.strength > one.strength ? other : one)).name;
+  find("#strength").replaceChildren(...items.map((bot) => {
+    const option = new Option(`${bot.name} ${"●".repeat(bot.strength)}`, bot.name, bot.name === strongest, bot.name === strongest);
+    option.title = bot.description;
+    return option;
+  }));
+}
+
+// ---- lists
+
+/** Who plays, in a few words: people by name, bots by number. */
+function players(some) {
+  const people = some.filter((seat) => seat.kind === "human").map(seatName);
+  const machines = some.filter((seat) => seat.kind === "bot").length;
+  return listed([...people, ...(machines ? [t("players.bots", { n: machines })] : [])]);
+}
+
+function row(title, detail, ...links) {
+  return h("li", { class: "row" }, [
+    h("span", { class: "what" }, [h("strong", null, [title]), h("span", { class: "quiet" }, [detail])]),
+    h("span", { class: "buttons" }, links),
+  ]);
+}
+
+const link = (href, key, main = false) => h("a", { class: `button${main ? " main" : ""}`, href, "data-key": href }, [t(key)]);
+
+const over = (game) => ["ended", "aborted"].includes(game.status);
+
+function join(table) {
+  const take = (event) =>
+    attempt(event.currentTarget, async () => {
+      await ensurePlayer();
+      const joined = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()) });
+      location.assign(joined.game ? `/play/${joined.game}` : `/tables/${joined.id}`);
+    });
+  return h("button", { type: "button", class: "main", "data-key": `join ${table.id}`, onclick: take }, [t("tables.join")]);
+}
+
+async function showTables() {
+  const { items } = await get("/v1/tables?status=open&limit=30");
+  const others = items.filter((table) => table.as === null && table.seats.some((seat) => seat.kind === "open"));
+  const rows = others.map((table) => {
+    const open = table.seats.filter((seat) => seat.kind === "open").length;
+    const detail = t("tables.detail", { players: players(table.seats), n: open });
+    return row(nameOf(table.ruleset.id), detail, link(`/rules/${table.ruleset.id}`, "tables.rules"), join(table));
+  });
+  replace(find("#tables"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("tables.none")]));
+}
+
+async function showOwn() {
+  const section = find("#own-games");
+  if (!identity()) {
+    section.hidden = true;
+    return;
+  }
+  const [{ items: games }, { items: tables }] = await Promise.all([
+    get("/v1/games?player=me&limit=30"),
+    get("/v1/tables?mine=true&status=open&limit=20"),
+  ]);
+  const running = games.filter((game) => !over(game)).sort((a, b) => Number(b.your_turn) - Number(a.your_turn));
+  const rows = [
+    ...running.map((game) => row(nameOf(game.ruleset.id), [players(game.seats), game.your_turn ? t("own.turn") : ""].filter(Boolean).join(" · "), link(`/play/${game.id}`, "own.play", true))),
+    ...tables.map((table) => row(nameOf(table.ruleset.id), t("tables.detail", { players: players(table.seats), n: table.seats.filter((seat) => seat.kind === "open").length }), link(`/tables/${table.id}`, "own.wait"))),
+  ];
+  section.hidden = !rows.length;
+  replace(find("#own-list"), h("ul", { class: "rows" }, rows));
+}
+
+async function showRecent() {
+  const { items } = await get("/v1/games?limit=8");
+  const name = (game, seat) => seatName(game.seats[seat]);
+  const rows = items.map((game) => {
+    const loser = game.result?.shithead ?? null;
+    const state = !over(game) ? t("recent.running") : loser === null ? t("recent.over") : t("result.shithead", { who: name(game, loser) });
+    return row(`${nameOf(game.ruleset.id)}`, `${players(game.seats)} · ${state} · ${moment(game.created_at)}`, link(`/play/${game.id}`, over(game) ? "recent.look" : "recent.watch"));
+  });
+  replace(find("#recent"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("recent.none")]));
+}
+
+async function showLists() {
+  if (document.hidden) return;
+  await Promise.all([showTables(), showOwn(), showRecent()]);
+}
+
+/** A few cards beside the title, as decoration. */
+function decorate() {
+  replace(find("#fan"), ["7c", "Td", "2s", "Kh", "As"].map((card, at) =>
+    h("span", { class: "fanned", "--at": at - 2 }, [picture(card, { label: "" })]),
+  ));
+}
 
 await start();
-await checkPlayer();
+decorate();
 showAccount();
+rulesets.addEventListener("change", () => {
+  offerSeats();
+  describe();
+});
+seats.addEventListener("change", offerBots);
+machines.addEventListener("change", offerBots);
+offerSeats();
+await checkPlayer();
+await Promise.all([describe(), offerStrengths(), showLists()]);
+find("#deal").disabled = false;
+setInterval(() => showLists().catch(() => {}), EVERY);
+document.addEventListener("visibilitychange", () => showLists().catch(() => {}));

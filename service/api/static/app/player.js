@@ -4,6 +4,7 @@
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
 import { find, h } from "./dom.js";
+import { canSign, setSigning, signing } from "./keys.js";
 import { t } from "./i18n.js";
 
 const NAME = "shithead.name";
@@ -56,6 +57,7 @@ function openDialog() {
   const dialog = h("dialog", { class: "panel", "aria-labelledby": "account-title" }, [
     h("h2", { id: "account-title" }, [t("account.title")]),
     ...(player ? registered(player) : unregistered(fault)),
+    signature(),
     h("details", null, [h("summary", null, [t("account.recover")]), ...recovery(fault)]),
     fault,
     h("p", { class: "buttons" }, [
@@ -72,6 +74,14 @@ function openDialog() {
 
 function field(label, attributes) {
   return h("label", { class: "field" }, [h("span", null, [label]), h("input", attributes)]);
+}
+
+/** A box for signed moves, where the browser can make a key. */
+function signature() {
+  const box = h("input", { type: "checkbox", checked: signing() || null, onchange: () => setSigning(box.checked) });
+  const label = h("label", { class: "box", hidden: "" }, [box, t("account.sign")]);
+  canSign().then((can) => (label.hidden = !can));
+  return label;
 }
 
 function unregistered(fault) {

@@ -1,0 +1,181 @@
+/**
+ * The table as a view shows it: seats, stock, pile, what it asks for, and the cards that lie open.
+ *
+ * Everything is drawn from one view; the replay can show any version with it.
+ */
+
+import { brief, picture, printed, sorted, spelled } from "./cards.js";
+import { asked, seatName } from "./captions.js";
+import { h, svg } from "./dom.js";
+import { listed, t } from "./i18n.js";
+
+/** Cards of the pile that are drawn; the rest is a number, and a list on request. */
+const SHOWN = 5;
+
+/**
+ * @typedef {Object} Scene
+ * @property {any} view
+ * @property {(seat: number) => string} [did] what a seat did lately, in a few signs
+ * @property {number | null} [bag] the seat that wears the paper bag
+ * @property {string[]} [order] ranks, low to high
+ */
+
+/** @param {any} view @returns {(seat: number) => string} the names of the seats, without "you" */
+export const namesOf = (view) => (seat) => seatName(view.seats[seat]);
+
+/**
+ * Return the seats of the others, clockwise from the viewer's left, by the side of the table.
+ *
+ * @param {any} view
+ * @param {boolean} round whether there is room at the sides
+ * @returns {{left: any[], top: any[], right: any[]}}
+ */
+export function sides(view, round) {
+  const count = view.seats.length;
+  const me = typeof view.as === "number" ? view.as : null;
+  const first = me === null ? 0 : me + 1;
+  const others = Array.from({ length: count - (me === null ? 0 : 1) }, (_, n) => view.seats[(first + n) % count]);
+  const each = !round || others.length < 3 ? 0 : Math.min(4, Math.max(1, Math.round(others.length / 4)));
+  return {
+    left: others.slice(0, each),
+    top: others.slice(each, others.length - each),
+    right: others.slice(others.length - each),
+  };
+}
+
+/** @param {number} others @returns {string} the class that chooses the size of the seats */
+export const crowd = (others) =>
+  others <= 3 ? "few" : others <= 5 ? "some" : others <= 11 ? "many" : "crowd";
+
+/** One slot in front of a seat: a face-down card and what lies open on it. */
+function slot(seat, at, small) {
+  const stack = seat.up[at] ?? [];
+  const down = seat.down[at];
+  if (small) return stack.map((card) => h("span", { class: chipClass(card) }, [brief(card)]));
+  return h("span", { class: `slot ${stack.length ? "open" : ""}` }, [
+    down ? picture(null, { label: "" }) : null,
+    ...stack.map((card) => picture(card, { label: "" })),
+  ]);
+}
+
+const chipClass = (card) => `chip ${"dh".includes(card[1]) && card[0] !== "X" ? "red" : ""}`;
+
+/** @param {any} seat @param {Scene} scene @returns {string} a seat in words, for screen readers */
+export function seatInWords(seat, scene) {
+  const { view } = scene;
+  const up = seat.up.flat();
+  const down = seat.down.filter(Boolean).length;
+  return [
+    `${seatName(seat)}${view.turn === seat.seat ? `, ${t("seat.turn")}` : ""}`,
+    seat.out ? t("seat.out", { n: seat.out }) : t("seat.hand", { n: seat.hand.count }),
+    seat.hand.known.length ? t("seat.known", { cards: listed(seat.hand.known.map(spelled)) }) : "",
+    up.length ? t("seat.up", { cards: listed(up.map(spelled)) }) : "",
+    down ? t("seat.down", { n: down }) : "",
+    view.status === "swapping" ? t(seat.ready ? "seat.ready" : "seat.unready") : "",
+  ]
+    .filter(Boolean)
+    .join(". ");
+}
+
+function badges(seat, scene) {
+  const found = [];
+  if (scene.view.dealer === seat.seat) found.push(["D", t("seat.dealer")]);
+  if (seat.kind === "bot") found.push(["⚙", t("seat.bot"), "bot"]);
+  if (seat.stand_in) found.push(["⚙!", t("seat.stand_in")]);
+  if (seat.key) found.push(["✎", t("seat.key")]);
+  if (scene.bag === seat.seat) found.push(["🛍", t("seat.bag")]);
+  return found.map(([sign, name, more = ""]) => h("abbr", { class: `badge ${more}`, title: name }, [sign]));
+}
+
+/**
+ * Return a seat of another player.
+ *
+ * @param {any} seat
+ * @param {Scene} scene
+ * @param {boolean} small cards as text
+ */
+export function plaque(seat, scene, small) {
+  const { view } = scene;
+  const turn = view.turn === seat.seat;
+  const down = seat.down.filter(Boolean).length;
+  const did = scene.did?.(seat.seat) ?? "";
+  const mark = seat.out ? t("seat.place", { n: seat.out }) : view.status === "swapping" && seat.ready ? "✓" : "";
+  return h(
+    "li",
+    { class: `seat${small ? " small" : ""}${turn ? " turn" : ""}${seat.out ? " gone" : ""}`, "data-seat": seat.seat },
+    [
+      h("span", { class: "unseen" }, [seatInWords(seat, scene)]),
+      h("span", { class: "who", "aria-hidden": "true" }, [
+        h("span", { class: "name" }, [seatName(seat)]),
+        ...badges(seat, scene),
+        mark ? h("span", { class: "badge" }, [mark]) : null,
+        turn ? h("span", { class: "clock", "data-clock": "" }) : null,
+      ]),
+      h("span", { class: "lying", "aria-hidden": "true" }, [
+        h("span", { class: "inhand" }, [small ? null : picture(null, { label: "" }), h("b", null, [seat.hand.count])]),
+        ...seat.down.map((_, at) => slot(seat, at, small)),
+        small && down ? h("span", { class: "chip back" }, [down]) : null,
+      ]),
+      h("span", { class: "did" }, [did]),
+    ],
+  );
+}
+
+/** @param {any} view @returns {HTMLElement} stock, pile, what it asks for, direction, burned cards */
+export function middle(view) {
+  const pile = view.pile;
+  const shown = pile.slice(-SHOWN);
+  const top = shown.at(-1);
+  const words = [
+    pile.length ? t("pile.words", { n: pile.length, card: top ? spelled(top) : "" }) : t("pile.empty.words"),
+    view.status === "playing" ? t("pile.asks", { demand: asked(view.demand) }) : "",
+    t("stock.words", { n: view.stock }),
+    t(view.direction === 1 ? "direction.1" : "direction.2"),
+  ].join(" ");
+  return h("div", { class: "middle" }, [
+    h("p", { class: "unseen" }, [words]),
+    h("div", { class: "stacks", "aria-hidden": "true" }, [
+      h("div", { class: "stock", "data-stock": "", title: t("stock.words", { n: view.stock }) }, [
+        view.stock ? picture(null, { label: "" }) : h("span", { class: "hole" }),
+        h("b", null, [view.stock]),
+      ]),
+      h("div", { class: "pile", "data-pile": "", "--n": Math.max(1, shown.length) }, [
+        ...(shown.length
+          ? shown.map((card, at) => h("span", { class: "laid", "--at": at }, [picture(card, { label: "" })]))
+          : [h("span", { class: "hole" })]),
+        h("b", null, [pile.length]),
+      ]),
+      h("div", { class: "facts" }, [turning(view.direction), burned(view.burned.length)]),
+    ]),
+    view.status === "playing" ? demand(view) : null,
+  ]);
+}
+
+const burned = (count) => h("span", { class: "burned", "data-burned": "" }, [t("burned", { n: count })]);
+
+function demand(view) {
+  const ranks = sorted(view.demand.ranks.map((rank) => (rank === "X" ? "X1" : `${rank}s`)));
+  const all = view.demand.kind === "anything";
+  return h("p", { class: "demand", "aria-hidden": "true" }, [
+    h("strong", null, [asked(view.demand)]),
+    all ? null : h("span", { class: "ranks" }, [ranks.map((card) => printed(card[0])).join(" ")]),
+  ]);
+}
+
+function turning(direction) {
+  const name = t(direction === 1 ? "direction.1" : "direction.2");
+  return h("span", { class: "turning", title: name }, [
+    svg("svg", { viewBox: "0 0 32 32", "aria-hidden": "true", class: direction === 1 ? "" : "flip" }, [
+      svg("path", { d: "M27 16a11 11 0 1 1-3.600-8.100", fill: "none", stroke: "currentColor", "stroke-width": 3 }),
+      svg("path", { d: "M25 1v9h-9z", fill: "currentColor" }),
+    ]),
+  ]);
+}
+
+/**
+ * Return the whole pile or the burned cards as a list, lowest first.
+ *
+ * @param {string[]} cards
+ */
+export const spread = (cards) =>
+  h("ul", { class: "spread" }, cards.map((card) => h("li", null, [picture(card)])));

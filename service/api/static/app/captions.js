@@ -1,0 +1,122 @@
+/**
+ * Events in words: one sentence each, in the language of the page.
+ *
+ * An event says what happened; who acts next and what the pile asks for comes from the view.
+ */
+
+import { brief, spelled } from "./cards.js";
+import { has, listed, t } from "./i18n.js";
+
+/**
+ * @typedef {Object} Voice how sentences are worded
+ * @property {(seat: number) => string} who the name of a seat
+ * @property {boolean} [aloud] cards in words, for screen readers; else in signs
+ */
+
+/**
+ * Return the name of a seat: its player's, its bot's with the seat's number, or the number alone.
+ *
+ * @param {{seat: number, name: string | null, kind: string, bot: string | null}} seat
+ */
+export function seatName(seat) {
+  if (seat.name) return seat.name;
+  if (seat.bot) return `${seat.bot[0].toUpperCase()}${seat.bot.slice(1)} ${seat.seat + 1}`;
+  return t(seat.kind === "open" ? "seat.open" : "seat.number", { n: seat.seat + 1 });
+}
+
+/**
+ * Return what the pile asks of the next play: "seven or lower".
+ *
+ * @param {{kind: string, rank: string | null}} demand of a view
+ */
+export function asked({ kind, rank }) {
+  return rank === null ? t("demand.anything") : t(`demand.${kind}`, { rank: t(`rank.${rank}`) });
+}
+
+/** @type {Record<string, (data: any, values: any, voice: Voice) => string>} */
+const SENTENCES = {
+  game_created: (data) => t("did.created", { n: data.seats.length }),
+  deck_committed: (data) => t("did.deck", { n: data.cards.length }),
+  cards_dealt: (data, values) =>
+    data.starter
+      ? t("did.dealt.starter", { ...values, card: values.name(data.starter.card) })
+      : t("did.dealt", values),
+  play_started: (data, values, voice) =>
+    data.turn === null ? t("did.started.open") : t("did.started", { who: voice.who(data.turn) }),
+  cards_swapped: (data, values) =>
+    t("did.swapped", { ...values, up: values.names(data.up), hand: values.names(data.hand) }),
+  table_laid: (data, values) => t("did.laid", { ...values, cards: values.names(data.stacks.flat()) }),
+  cards_played: (data, values) => {
+    const zone = data.zone === "hand" ? "" : `.${data.zone}`;
+    return t(`did.played${zone}`, values);
+  },
+  pile_burned: (data, values) => t(`did.burned.${data.cause}`, values),
+  pile_picked_up: (data, values, voice) => {
+    if (data.taker !== data.seat) return t("did.gave", { ...values, taker: voice.who(data.taker) });
+    const key = data.with.length ? "did.picked.with" : "did.picked";
+    return t(key, { ...values, cards: values.names(data.with) });
+  },
+  blind_failed: (data, values) =>
+    data.opening
+      ? t("did.blind", { ...values, card: values.name(data.opening.card) })
+      : t("did.blind.hidden", values),
+  stock_failed: (data, values) => t("did.stock", { ...values, card: values.name(data.opening.card) }),
+  seat_out: (data, values) => t("did.out", { ...values, n: data.place }),
+  game_ended: (data, values, voice) => ended(data, voice),
+  game_aborted: (data) => t(`did.aborted.${data.cause}`),
+};
+
+/**
+ * Return one event as a sentence.
+ *
+ * @param {any} event decoded
+ * @param {Voice} voice
+ * @returns {string}
+ */
+export function caption(event, voice) {
+  const data = event.data;
+  const name = voice.aloud ? spelled : brief;
+  const names = (cards) => (voice.aloud ? listed(cards.map(name)) : cards.map(name).join(" "));
+  const seat = data.seat ?? data.dealer ?? null;
+  const values = {
+    who: seat === null ? "" : voice.who(seat),
+    n: data.count ?? 0,
+    cards: data.cards ? names(data.cards) : "",
+    name,
+    names,
+  };
+  const sentence = SENTENCES[event.type];
+  if (sentence) return sentence(data, values, voice);
+  return has(`did.${event.type}`) ? t(`did.${event.type}`, values) : event.type;
+}
+
+/** @param {{reason: string, shithead: number | null, places: number[]}} result @param {Voice} voice */
+export function ended(result, voice) {
+  const key = `result.${result.reason}`;
+  const who = result.reason === "winner" ? result.places[0] : result.shithead;
+  return t(key, { who: who === null || who === undefined ? "" : voice.who(who) });
+}
+
+/** Event types that say what a seat did, as shown beside it. */
+const DEEDS = new Set([
+  "cards_thrown", "cards_swapped", "table_laid", "seat_ready", "cards_played", "pile_burned",
+  "pile_picked_up", "blind_failed", "stock_failed", "turn_passed", "turn_timed_out", "seat_out",
+]); // prettier-ignore
+
+/**
+ * Return what a seat did in some events, in a few signs: "7♣ 7♥, burned".
+ *
+ * @param {any[]} events decoded
+ * @param {number} seat
+ */
+export function deeds(events, seat) {
+  const found = events.filter((event) => DEEDS.has(event.type) && event.data.seat === seat);
+  return found
+    .slice(-3)
+    .map(({ type, data }) =>
+      type === "cards_played"
+        ? data.cards.map(brief).join(" ")
+        : t(`deed.${type}`, { n: data.count ?? data.place ?? 0 }),
+    )
+    .join(" · ");
+}

@@ -1,0 +1,91 @@
+/**
+ * Motion that shows where cards came from and went. It runs beside the game and delays nothing.
+ */
+
+import { picture } from "./cards.js";
+import { h, still } from "./dom.js";
+
+const FLIGHT = 420; // milliseconds
+const BETWEEN = 130;
+const MOST = 14; // flights at once; after a long absence the rest is only drawn
+
+/** @typedef {{cards: (string | null)[], from: string, to: string}} Flight places are selectors */
+
+const seatPlace = (seat, me) => (seat === me ? "#hand" : `[data-seat="${seat}"]`);
+
+/**
+ * Return the flights of one event.
+ *
+ * @param {any} event decoded
+ * @param {number | null} me
+ * @returns {Flight[]}
+ */
+export function flightsOf({ type, data }, me) {
+  const seat = data.seat === undefined ? "" : seatPlace(data.seat, me);
+  const backs = (n) => Array(Math.min(3, n)).fill(null);
+  switch (type) {
+    case "cards_played":
+    case "cards_thrown":
+      return [{ cards: data.cards, from: data.zone === "stock" ? "[data-stock]" : seat, to: "[data-pile]" }];
+    case "cards_drawn":
+      return [{ cards: backs(data.count), from: "[data-stock]", to: seat }];
+    case "pile_burned":
+      return [{ cards: backs(data.count), from: "[data-pile]", to: "[data-burned]" }];
+    case "pile_picked_up":
+    case "stock_failed":
+    case "blind_failed": {
+      const shown = data.opening ? [data.opening.card] : [];
+      const to = seatPlace(data.taker, me);
+      return [
+        { cards: shown, from: type === "stock_failed" ? "[data-stock]" : seat, to: "[data-pile]" },
+        { cards: backs(data.count), from: "[data-pile]", to },
+      ].filter((flight) => flight.cards.length);
+    }
+    default:
+      return [];
+  }
+}
+
+/** @returns {(selector: string) => DOMRect | null} where things lie now, before a change */
+export function places() {
+  const found = new Map();
+  for (const element of document.querySelectorAll("[data-own]")) {
+    found.set(`own ${element.getAttribute("data-own")}`, element.getBoundingClientRect());
+  }
+  return (place) => {
+    if (place.startsWith("own ")) return found.get(place) ?? null;
+    return document.querySelector(place)?.getBoundingClientRect() ?? null;
+  };
+}
+
+/**
+ * Let cards fly; where an own card lay before the change is taken from `before`.
+ *
+ * @param {Flight[]} flights
+ * @param {(selector: string) => DOMRect | null} before
+ */
+export function fly(flights, before) {
+  if (still() || document.hidden || !flights.length || flights.length > MOST) return;
+  const sky = document.getElementById("sky") ?? document.body.appendChild(h("div", { id: "sky", "aria-hidden": "true" }));
+  flights.forEach((flight, order) => {
+    flight.cards.forEach((card, at) => {
+      const from = (card && before(`own ${card}`)) ?? before(flight.from);
+      const to = document.querySelector(flight.to)?.getBoundingClientRect();
+      if (!from || !to) return;
+      const shown = picture(card, { label: "" });
+      sky.append(shown);
+      const size = shown.getBoundingClientRect();
+      const place = (box) =>
+        `translate(${box.x + box.width / 2 - size.width / 2 + at * 9}px, ${box.y + box.height / 2 - size.height / 2}px)`;
+      const flown = shown.animate(
+        [
+          { transform: place(from), opacity: 1 },
+          { transform: place(to), opacity: 1, offset: 0.85 },
+          { transform: place(to), opacity: 0 },
+        ],
+        { duration: FLIGHT, delay: order * BETWEEN, easing: "ease-in-out", fill: "both" },
+      );
+      flown.finished.then(() => shown.remove(), () => shown.remove());
+    });
+  });
+}

@@ -1,0 +1,106 @@
+/**
+ * From cards chosen with a pointer or keys to a move that can be posted.
+ *
+ * The server lists the legal moves; nothing here knows a rule. Any other choice may be posted as
+ * well: the server refuses it with the rule, which is how a reader learns it.
+ */
+
+import { rankOf } from "./cards.js";
+
+const same = (one, other) => one.length === other.length && one.every((card) => other.includes(card));
+const ranksOf = (cards) => cards.map(rankOf).sort().join("");
+
+/** @param {any} view @returns {string[][]} the cards of each play that the server lists */
+const plays = (view) => view.moves.filter((move) => move.type === "play").map((move) => move.cards);
+
+/** @param {any} view @returns {any} the seat of the viewer, null for a spectator */
+export const ownSeat = (view) => (typeof view.as === "number" ? view.seats[view.as] : null);
+
+/** @param {any} view @param {string} type */
+export const listedMoves = (view, type) => view.moves.filter((move) => move.type === type);
+
+/**
+ * Return the cards that are part of a listed play, beside those chosen already.
+ *
+ * Of many cards of a rank the server lists one set of each size: then the others of the rank are
+ * as good (api.md, section 4).
+ *
+ * @param {any} view
+ * @param {string[]} chosen
+ * @returns {Set<string>}
+ */
+export function playable(view, chosen) {
+  const fitting = plays(view).filter((cards) => chosen.every((card) => cards.includes(card)));
+  const listed = fitting.length || !chosen.length ? fitting : plays(view).filter((c) => ranksOf(c).includes(ranksOf(chosen)));
+  const found = new Set(listed.flat());
+  const ranks = new Set([...found].map(rankOf));
+  const own = ownSeat(view);
+  const held = [...(own?.hand.cards ?? []), ...(own?.up.flat() ?? [])];
+  for (const rank of ranks) {
+    const many = held.filter((card) => rankOf(card) === rank);
+    if (many.length > 6) for (const card of many) found.add(card);
+  }
+  return found;
+}
+
+/**
+ * Return what is chosen after a press on some cards (several: a stack, which goes as one).
+ *
+ * Cards that share a listed play or a rank add up; others begin a new choice.
+ *
+ * @param {any} view
+ * @param {string[]} chosen
+ * @param {string[]} pressed
+ */
+export function chosenAfter(view, chosen, pressed) {
+  if (pressed.every((card) => chosen.includes(card))) {
+    return chosen.filter((card) => !pressed.includes(card));
+  }
+  const both = [...new Set([...chosen, ...pressed])];
+  const together =
+    plays(view).some((cards) => both.every((card) => cards.includes(card))) ||
+    plays(view).some((cards) => both.every((card) => cards.some((one) => rankOf(one) === rankOf(card))) && ranksOf(cards).includes(ranksOf(both))) ||
+    new Set(both.map(rankOf)).size === 1;
+  return together ? both : [...pressed];
+}
+
+/**
+ * Return the play of the chosen cards, in the order in which the server lists such a play.
+ *
+ * @param {any} view
+ * @param {string[]} chosen
+ * @returns {{type: "play", cards: string[]}}
+ */
+export function playOf(view, chosen) {
+  const exact = plays(view).find((cards) => same(cards, chosen));
+  if (exact) return { type: "play", cards: exact };
+  const alike = plays(view).find((cards) => ranksOf(cards) === ranksOf(chosen));
+  if (!alike) return { type: "play", cards: chosen };
+  const left = [...chosen];
+  const cards = alike.map((card) => left.splice(left.findIndex((one) => rankOf(one) === rankOf(card)), 1)[0]);
+  return { type: "play", cards };
+}
+
+/** @param {any} view @param {string[]} chosen @returns {boolean} whether the server lists this play */
+export const isListed = (view, chosen) =>
+  plays(view).some((cards) => same(cards, chosen)) ||
+  (chosen.length > 0 &&
+    plays(view).some((cards) => ranksOf(cards) === ranksOf(chosen)) &&
+    chosen.every((card) => playable(view, []).has(card)));
+
+/**
+ * Return the slots after a card was put on one; a layout is complete once each has a card.
+ *
+ * @param {string[][]} staged cards chosen for each slot so far
+ * @param {string} card
+ * @param {number | null} slot null: the next free one, else a stack of the card's rank
+ * @param {string[][]} up what lies there already
+ */
+export function stagedAfter(staged, card, slot, up) {
+  const without = staged.map((cards) => cards.filter((one) => one !== card));
+  if (slot === null && staged.flat().includes(card)) return without;
+  const free = without.findIndex((cards, at) => !cards.length && !(up[at] ?? []).length);
+  const alike = without.findIndex((cards, at) => [...(up[at] ?? []), ...cards].some((one) => rankOf(one) === rankOf(card)));
+  const at = slot ?? (free >= 0 ? free : alike >= 0 ? alike : 0);
+  return without.map((cards, index) => (index === at ? [...cards, card] : cards));
+}

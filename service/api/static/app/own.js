@@ -1,0 +1,315 @@
+/**
+ * The reader's own cards: choosing by pointer, keys and drag, and the moves that can be made.
+ */
+
+import { asked, seatName } from "./captions.js";
+import { brief, button, picture, rankOf, sorted, spelled } from "./cards.js";
+import { find, h } from "./dom.js";
+import { listed, t } from "./i18n.js";
+import { chosenAfter, isListed, listedMoves, ownSeat, playOf, playable, stagedAfter } from "./moves.js";
+
+const DRAG = 8; // pixels before a press becomes a drag
+const STRIP = 27; // pixels of a card that stay visible under the next one
+
+/**
+ * @typedef {Object} Choice what the reader has chosen and not posted yet
+ * @property {string[]} cards
+ * @property {number | null} blind a face-down slot
+ * @property {string[][]} staged by slot, when laying cards face-up
+ */
+
+/** @returns {Choice} */
+export const noChoice = () => ({ cards: [], blind: null, staged: [] });
+
+/** @param {any} game state of the page @returns {boolean} whether cards are being laid face-up */
+export const laying = ({ view, ruleset }) =>
+  view.status === "swapping" && !ownSeat(view)?.ready && (ruleset?.settings.deal.layout ?? "none") !== "none";
+
+const swapping = ({ view }) => view.status === "swapping" && !ownSeat(view)?.ready;
+
+const orderOf = (game) => game.ruleset?.settings.order.low_to_high;
+
+/**
+ * Take a press on an own card; in the exchange phase a pair is exchanged at once.
+ *
+ * @param {any} game state of the page, with `choice`
+ * @param {string[]} cards one card, or a stack
+ * @param {(move: any) => void} act
+ */
+export function press(game, cards, act) {
+  const { view, choice } = game;
+  choice.blind = null;
+  if (laying(game)) {
+    const own = ownSeat(view);
+    const slots = choice.staged.length ? choice.staged : own.down.map(() => []);
+    if (own.hand.cards.includes(cards[0])) choice.staged = stagedAfter(slots, cards[0], null, own.up);
+  } else if (swapping(game)) exchange(game, cards[0], act);
+  else choice.cards = chosenAfter(view, choice.cards, cards);
+}
+
+function exchange(game, card, act) {
+  const { view, choice } = game;
+  const own = ownSeat(view);
+  const held = (one) => own.hand.cards.includes(one);
+  const other = choice.cards.find((one) => held(one) !== held(card));
+  if (other === undefined) {
+    choice.cards = choice.cards.includes(card) ? [] : [card];
+    return;
+  }
+  const [up, hand] = held(card) ? [card, other] : [other, card];
+  act({ type: "swap", up: [up], hand: [hand] });
+}
+
+/** Put a dragged card on the slot `at`: exchanged with what lies there, or laid. */
+function drop(game, card, at, act) {
+  const own = ownSeat(game.view);
+  if (laying(game)) {
+    const slots = game.choice.staged.length ? game.choice.staged : own.down.map(() => []);
+    game.choice.staged = stagedAfter(slots, card, at, own.up);
+  } else if (swapping(game) && own.up[at]?.length && own.hand.cards.includes(card)) {
+    act({ type: "swap", up: [card], hand: [own.up[at][0]] });
+  }
+}
+
+/**
+ * Return the move that the present choice means, null if there is none.
+ *
+ * @param {any} game
+ */
+export function chosenMove({ view, choice }) {
+  if (choice.blind !== null) return { type: "play_blind", slot: choice.blind };
+  if (choice.staged.some((cards) => cards.length)) return { type: "lay", stacks: choice.staged };
+  if (!choice.cards.length || view.status !== "playing") return null;
+  const along = listedMoves(view, "pick_up").find(
+    (move) => move.with?.length && move.with.length === choice.cards.length && move.with.every((card) => choice.cards.includes(card)),
+  );
+  return along && !isListed(view, choice.cards) ? along : playOf(view, choice.cards);
+}
+
+/** @param {any} move @param {any} view @returns {string} the words on a button that makes the move */
+export function moveInWords(move, view) {
+  switch (move.type) {
+    case "play":
+      return t("act.play", { cards: move.cards.map(brief).join(" ") });
+    case "pick_up": {
+      const along = move.with?.length ? t("act.with", { cards: move.with.map(brief).join(" ") }) : "";
+      return `${t("act.pick_up", { n: view.pile.length })} ${along}`.trim();
+    }
+    default:
+      return t(`act.${move.type}`, { n: (move.slot ?? 0) + 1 });
+  }
+}
+
+/**
+ * Return the buttons of the moves that can be made now; the first is the one chosen.
+ *
+ * @param {any} game
+ * @param {(move: any) => void} act
+ */
+export function actions(game, act) {
+  const { view } = game;
+  const chosen = chosenMove(game);
+  const found = [];
+  const made = (move, options = {}) =>
+    h("button", { type: "button", disabled: game.busy, onclick: () => act(move), ...options }, [moveInWords(move, view)]);
+  if (chosen) {
+    const whole = game.choice.staged.every((cards, at) => cards.length || ownSeat(view).up[at]?.length);
+    const main = (chosen.type === "lay" && whole) || chosen.type === "pick_up" || chosen.type === "play_blind" || isListed(view, game.choice.cards);
+    found.push(made(chosen, { class: main ? "main" : "", "data-key": "chosen" }));
+  }
+  const pickUps = listedMoves(view, "pick_up");
+  if (pickUps.length > 1) {
+    found.push(h("button", { type: "button", "data-key": "pick_up", disabled: game.busy, onclick: () => which(pickUps, view, act) }, [
+      t("act.pick_up.which", { n: view.pile.length }),
+    ]));
+  } else found.push(...pickUps.map((move) => made(move, { "data-key": "pick_up" })));
+  for (const type of ["ready", "try_stock", "pass"]) {
+    found.push(...listedMoves(view, type).map((move) => made(move, { class: type === "ready" && !chosen ? "main" : "", "data-key": type })));
+  }
+  return found;
+}
+
+/** Ask which face-up cards go along with the pile. */
+function which(moves, view, act) {
+  const choose = (move) => {
+    dialog.close();
+    act(move);
+  };
+  const dialog = h("dialog", { class: "panel", "aria-labelledby": "which-title", onclose: () => dialog.remove() }, [
+    h("h2", { id: "which-title" }, [t("act.pick_up.title")]),
+    h("div", { class: "options" }, moves.map((move) =>
+      h("button", { type: "button", "aria-label": moveInWords({ ...move, with: move.with ?? [] }, view), onclick: () => choose(move) },
+        move.with?.length ? move.with.map((card) => picture(card, { label: "" })) : [t("act.pick_up.alone")]),
+    )),
+    h("p", { class: "buttons" }, [h("button", { type: "button", onclick: () => dialog.close() }, [t("close")])]),
+  ]);
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** Return the slots in front of the reader. */
+export function slots(game, handlers) {
+  const { view, choice } = game;
+  const own = ownSeat(view);
+  const open = playable(view, choice.cards);
+  const blind = new Set(listedMoves(view, "play_blind").map((move) => move.slot));
+  return own.down.map((down, at) => {
+    const stack = own.up[at] ?? [];
+    const staged = choice.staged[at] ?? [];
+    const chosen = stack.length > 0 && stack.every((card) => choice.cards.includes(card));
+    const state = `${chosen ? " chosen" : ""}${stack.some((card) => open.has(card)) ? " fits" : ""}`;
+    const face = [...stack, ...staged].map((card, layer) =>
+      button(card, {
+        key: `card ${card}`,
+        class: `layer${state}${staged.includes(card) ? " staged" : ""}`,
+        label: t("own.up", { card: spelled(card), n: at + 1 }),
+        pressed: chosen || staged.includes(card),
+        onclick: () => handlers.press(staged.includes(card) ? [card] : view.status === "swapping" ? [card] : stack),
+      }),
+    );
+    const below = !down ? null
+      : blind.has(at)
+        ? button(null, {
+            key: `slot ${at}`,
+            class: `fits${choice.blind === at ? " chosen" : ""}`,
+            label: t("own.down", { n: at + 1 }),
+            pressed: choice.blind === at,
+            onclick: () => handlers.blind(at),
+          })
+        : picture(null, { label: face.length ? "" : t("own.down", { n: at + 1 }) });
+    [below, ...face].forEach((one) => one?.setAttribute("data-own", one.getAttribute("data-card") || `slot ${at}`));
+    return h("div", { class: "slot", "data-slot": at, "--layers": Math.max(0, face.length - 1) }, [below, ...face]);
+  });
+}
+
+/** Return the hand, sorted, in rows that overlap as much as the room asks. */
+export function hand(game, handlers) {
+  const { view, choice } = game;
+  const own = ownSeat(view);
+  const staged = choice.staged.flat();
+  const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
+  const all = view.status === "swapping" && !own.ready ? new Set(cards) : playable(view, []);
+  const fits = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
+  return cards.map((card, at) => {
+    const chosen = choice.cards.includes(card);
+    const made = button(card, {
+      key: `card ${card}`,
+      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${all.has(card) ? "" : " dull"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
+      label: fits.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
+      pressed: chosen,
+      onclick: () => handlers.press([card]),
+    });
+    made.setAttribute("data-own", card);
+    return made;
+  });
+}
+
+/** Choose the overlap of the hand, so that it is as few rows as possible. */
+export function fitHand() {
+  const element = find("#hand");
+  const cards = element.querySelectorAll(".card");
+  const width = element.clientWidth - 12;
+  const card = cards[0]?.getBoundingClientRect().width ?? 60;
+  const room = Math.max(1, Math.floor((width - card) / STRIP) + 1);
+  const rows = Math.max(1, Math.ceil(cards.length / room));
+  const each = Math.ceil(cards.length / rows);
+  const step = each > 1 ? Math.min(card + 6, (width - card) / (each - 1)) : card;
+  element.style.setProperty("--overlap", `${step - card}px`);
+}
+
+/** Let the arrow keys move among the own cards, Enter play, and the pointer drag. */
+export function listen(area, game, handlers) {
+  area.addEventListener("keydown", (event) => keys(event, area, game, handlers));
+  area.addEventListener("pointerdown", (event) => startDrag(event, game, handlers));
+  area.addEventListener("dblclick", (event) => {
+    if (event.target.closest?.("[data-own]")) handlers.make();
+  });
+}
+
+function keys(event, area, game, handlers) {
+  const card = event.target.closest?.("button[data-own]");
+  if (!card) return;
+  const all = [...area.querySelectorAll("button[data-own]")];
+  const at = all.indexOf(card);
+  const steps = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 };
+  if (event.key in steps) {
+    event.preventDefault();
+    all.at(steps[event.key] % all.length)?.focus();
+  } else if (event.key === "Enter" && !laying(game) && game.view.status === "playing") {
+    event.preventDefault();
+    if (card.getAttribute("aria-pressed") !== "true") card.click();
+    handlers.make();
+  } else if (/^[1-9]$/.test(event.key) && game.view.status === "swapping") {
+    drop(game, card.getAttribute("data-own"), Number(event.key) - 1, handlers.act);
+    handlers.changed();
+  }
+}
+
+function startDrag(event, game, handlers) {
+  const card = event.target.closest?.("button[data-own]");
+  if (!card || event.button !== 0 || game.busy) return;
+  const code = card.getAttribute("data-own");
+  const begin = { x: event.clientX, y: event.clientY };
+  let ghost = null;
+  const stop = new AbortController();
+  const move = (now) => {
+    if (!ghost && Math.hypot(now.clientX - begin.x, now.clientY - begin.y) < DRAG) return;
+    if (!ghost) {
+      game.dragging = true;
+      if (game.view.status === "playing" && !game.choice.cards.includes(code) && !code.startsWith("slot")) handlers.press([code]);
+      const shown = game.choice.cards.includes(code) ? game.choice.cards : [code];
+      ghost = h("div", { class: "ghost" }, shown.map((one) => picture(one.startsWith("slot") ? null : one, { label: "" })));
+      document.body.append(ghost);
+    }
+    ghost.style.setProperty("transform", `translate(${now.clientX}px, ${now.clientY}px) translate(-50%, -60%)`);
+  };
+  const end = (now) => {
+    stop.abort();
+    if (!ghost) return;
+    ghost.remove();
+    game.dragging = false;
+    addEventListener("click", swallow, { capture: true, once: true });
+    setTimeout(() => removeEventListener("click", swallow, { capture: true }), 0);
+    const under = now.type === "pointerup" ? document.elementFromPoint(now.clientX, now.clientY) : null;
+    const slot = under?.closest("[data-slot]")?.getAttribute("data-slot");
+    if (slot) drop(game, code, Number(slot), handlers.act);
+    else if (under?.closest("#middle, #others") && game.view.status === "playing") {
+      if (code.startsWith("slot")) handlers.blind(Number(code.slice(5)));
+      handlers.make();
+    }
+    handlers.changed();
+  };
+  addEventListener("pointermove", move, { signal: stop.signal });
+  addEventListener("pointerup", end, { signal: stop.signal });
+  addEventListener("pointercancel", end, { signal: stop.signal });
+}
+
+const swallow = (event) => {
+  event.stopPropagation();
+  event.preventDefault();
+};
+
+/** @param {any} game @returns {string} what the reader can do now, or what all wait for */
+export function situation(game) {
+  const { view } = game;
+  const own = ownSeat(view);
+  const names = (some) => listed(some.map((seat) => (seat.seat === view.as ? t("you") : seatName(seat))));
+  switch (view.status) {
+    case "shuffling": {
+      const missing = view.setup.filter((one) => ["waiting", "committed"].includes(one.state));
+      return t("now.shuffling", { who: names(missing.map((one) => view.seats[one.seat])) });
+    }
+    case "swapping":
+      if (own && !own.ready) return t(!laying(game) ? "now.swap" : own.up.flat().length ? "now.laid" : "now.lay");
+      return t("now.waiting", { who: names(view.seats.filter((seat) => !seat.ready)) });
+    case "playing": {
+      const demand = asked(view.demand);
+      if (own && view.turn === view.as) return t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
+      if (view.turn === null) return t(view.moves.length ? "now.begin" : "now.open");
+      const who = seatName(view.seats[view.turn]);
+      return t(view.moves.length ? "now.follow" : "now.theirs", { who });
+    }
+    default:
+      return "";
+  }
+}

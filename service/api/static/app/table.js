@@ -1,0 +1,517 @@
+/** The page of one table: a hand as it is played, its end, and the time between hands. */
+
+import { Problem, get, identity, live, post } from "./api.js";
+import { crowd, middle, namesOf, plaque, sides, spread } from "./board.js";
+import { caption, deeds, ended, seatName } from "./captions.js";
+import { brief, spelled } from "./cards.js";
+import { announce, find, h, replace } from "./dom.js";
+import { start, t } from "./i18n.js";
+import { seatKey, signed } from "./keys.js";
+import { flightsOf, fly, places } from "./motion.js";
+import { ownSeat } from "./moves.js";
+import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation, slots } from "./own.js";
+import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
+import { Chain, contribute, entropyMode, fetchReceipt, keepReceipt, receiptsOf } from "./record.js";
+
+const LOGGED = 80; // captions shown
+const root = find("#table");
+
+/** The state of the page. */
+const game = {
+  /** @type {any} */ view: null,
+  /** @type {any} */ table: null,
+  /** @type {any} */ ruleset: null,
+  /** @type {any[]} */ events: [],
+  choice: noChoice(),
+  busy: false,
+  dragging: false,
+  connected: true,
+  /** Events before this seq were there when the page was opened. */ began: 0,
+  /** The version after the reader's last move. */ looked: 0,
+  /** Events up to this seq have been shown moving. */ moved: 0,
+  /** @type {Problem | null} */ refusal: null,
+  /** @type {string[]} */ warnings: [],
+};
+/** @type {Chain} */
+let chain;
+let leaving = new AbortController();
+let refreshing = null;
+let again = false;
+
+// ---- loading and following
+
+async function openGame(id) {
+  leaving.abort();
+  leaving = new AbortController();
+  const signal = leaving.signal;
+  const view = await get(`/v1/games/${id}`, { signal });
+  const [table, ruleset] = await Promise.all([
+    get(`/v1/tables/${view.table}`, { signal }),
+    get(`/v1/rulesets/${view.ruleset.id}`, { signal }),
+  ]);
+  Object.assign(game, {
+    view, table, ruleset, events: [], choice: noChoice(), refusal: null, warnings: [],
+    began: view.version, looked: 0, moved: view.version,
+  }); // prettier-ignore
+  history.replaceState(null, "", `/play/${id}${location.hash}`);
+  chain = new Chain(id, warn);
+  frame();
+  render();
+  act.entropy();
+  follow(id, signal).catch(report);
+}
+
+async function follow(id, signal) {
+  const onstate = (connected) => {
+    game.connected = connected;
+    showConnection();
+  };
+  for await (const { line } of live(id, 0, { signal, onstate })) {
+    const event = JSON.parse(line);
+    chain.add(line);
+    chain.contributed(event);
+    game.events.push(event);
+    if (event.seq >= game.view.version) refresh();
+    else if (event.seq === game.view.version - 1) render();
+  }
+  if (signal.aborted) return;
+  await refresh();
+  await finish(signal);
+}
+
+/** Fetch the view; while one is on its way, once more after it. */
+async function refresh() {
+  again = true;
+  refreshing ??= (async () => {
+    while (again) {
+      again = false;
+      const id = game.view.id;
+      const view = await get(`/v1/games/${id}`, { signal: leaving.signal });
+      if (view.id === game.view.id) take(view);
+    }
+  })()
+    .catch(report)
+    .finally(() => (refreshing = null));
+  return refreshing;
+}
+
+/** Take a newer view. */
+function take(view) {
+  if (view.version < game.view.version) return;
+  const held = new Set([...(ownSeat(view)?.hand.cards ?? []), ...(ownSeat(view)?.up.flat() ?? [])]);
+  game.choice.cards = game.choice.cards.filter((card) => held.has(card));
+  game.choice.staged = game.choice.staged.map((cards) => cards.filter((card) => held.has(card)));
+  if (view.status !== game.view.status) game.choice = noChoice();
+  game.view = view;
+  if (!game.dragging) render();
+  act.entropy();
+}
+
+/** After the seal: store the receipt, compare, and wait for the next hand. */
+async function finish(signal) {
+  if (ownSeat(game.view)) await fetchReceipt(game.view.id).catch(report);
+  await chain.compare();
+  game.table = await get(`/v1/tables/${game.view.table}`, { signal });
+  render();
+  await nextHand(signal);
+}
+
+async function nextHand(signal) {
+  while (!signal.aborted) {
+    const { version, game: next } = game.table;
+    if (next && next !== game.view?.id) return openGame(next);
+    try {
+      const path = `/v1/tables/${game.table.id}?after=${version}&wait=25`;
+      game.table = await get(path, { signal, timeout: 40_000 });
+    } catch (problem) {
+      if (signal.aborted) return;
+      if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) throw problem;
+      await new Promise((done) => setTimeout(done, 3000));
+    }
+    if (game.view) render();
+    else waitingRoom(signal);
+  }
+}
+
+// ---- what the reader does
+
+/** Post a move; a refusal is shown with its rule. @param {any} move */
+async function act(move) {
+  if (game.busy) return;
+  game.busy = true;
+  game.refusal = null;
+  const { view } = game;
+  const { id, version, status } = view;
+  render();
+  try {
+    const seen = status === "playing" && move.type !== "forfeit" ? version : undefined;
+    await chain.work;
+    const body = await signed(move, view, chain.heads[version - 1]);
+    const answer = await post(`/v1/games/${id}/moves`, body, { seen });
+    keepReceipt(id, answer.receipt);
+    game.choice = noChoice();
+    game.looked = version;
+    game.busy = false;
+    take(answer.game);
+    chain.compare().catch(report);
+  } catch (problem) {
+    refused(problem);
+  } finally {
+    game.busy = false;
+    render();
+  }
+}
+
+function refused(problem) {
+  if (!(problem instanceof Problem)) throw problem;
+  game.refusal = problem;
+  announce([problem.message, problem.body.rule_text].filter(Boolean).join(" "), { urgent: true });
+  if (problem.status === 0 || problem.status === 412 || problem.status === 409) refresh();
+}
+
+/** Give this seat's part of the shuffle, without a word to the reader. */
+let contributing = false;
+act.entropy = async () => {
+  if (contributing || game.view.status !== "shuffling" || typeof game.view.as !== "number") return;
+  contributing = true;
+  try {
+    const answer = await contribute(game.view);
+    if (answer) {
+      keepReceipt(game.view.id, answer.receipt);
+      setTimeout(() => take(answer.game));
+    }
+  } catch (problem) {
+    if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) refresh();
+    else report(problem);
+  } finally {
+    contributing = false;
+  }
+};
+
+/** Do something with the table, and show what the server says against it. */
+async function attempt(work) {
+  if (game.busy) return;
+  game.busy = true;
+  game.refusal = null;
+  try {
+    await work();
+  } catch (problem) {
+    refused(problem);
+  } finally {
+    game.busy = false;
+    if (game.view) render();
+  }
+}
+
+const deal = () =>
+  attempt(async () => {
+    const { game: next } = await post(`/v1/tables/${game.table.id}/games`);
+    await openGame(next.id);
+  });
+
+const giveUp = () => {
+  if (confirm(t("act.forfeit.sure"))) act({ type: "forfeit" });
+};
+
+const handlers = {
+  act,
+  press: (cards) => {
+    game.refusal = null;
+    press(game, cards, act);
+    render();
+  },
+  blind: (slot) => {
+    game.choice = { ...noChoice(), blind: game.choice.blind === slot && !game.dragging ? null : slot };
+    render();
+  },
+  make: () => {
+    const move = chosenMove(game);
+    if (move) act(move);
+  },
+  changed: () => render(),
+};
+
+// ---- what the page shows
+
+const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").matches;
+
+/** The parts of the page, once a hand. */
+function frame() {
+  replace(
+    root,
+    h("h1", { class: "unseen" }, [t("table.title", { ruleset: game.ruleset.name, n: game.view.hand })]),
+    h("div", { id: "notices" }),
+    h("div", { id: "felt" }, [
+      h("div", { id: "others", role: "group", "aria-label": t("table.others") }),
+      h("div", { id: "middle", role: "group", "aria-label": t("table.middle") }),
+      h("div", { id: "own", role: "group", "aria-label": t("table.own") }, [
+        h("div", { id: "say" }),
+        h("div", { id: "cards" }, [h("div", { id: "slots" }), h("div", { id: "hand", role: "group", "aria-label": t("table.hand") })]),
+      ]),
+    ]),
+    h("aside", { id: "log", "aria-label": t("table.log") }),
+  );
+  listen(find("#cards"), game, handlers);
+  find("#middle").addEventListener("click", (event) => {
+    if (event.target.closest("[data-pile]")) showCards(t("pile.title"), game.view.pile);
+  });
+}
+
+function render() {
+  if (game.dragging || !document.getElementById("felt")) return;
+  const before = places();
+  const { view } = game;
+  const did = (seat) => deeds(game.events.filter((event) => event.seq >= since()), seat);
+  const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
+  const scene = { view, did, bag };
+  const own = ownSeat(view);
+  const wide = round();
+  const found = sides(view, wide);
+  const others = found.left.length + found.top.length + found.right.length;
+  const size = crowd(others);
+  root.dataset.others = String(others);
+  root.className = `${size} ${own ? "seated" : "watching"} ${view.status}`;
+  const side = (name) =>
+    h("ul", { class: `side ${name}` }, found[name].map((seat) => plaque(seat, scene, size === "crowd" || (!wide && others > 5))));
+  replace(find("#others"), side("left"), side("top"), side("right"));
+  replace(find("#middle"), over() ? result() : middle(view));
+  replace(find("#slots"), own && !over() ? slots(game, handlers) : []);
+  replace(find("#hand"), own && !over() ? hand(game, handlers) : []);
+  find("#own").classList.toggle("turn", view.turn === view.as && own !== null);
+  replace(find("#say"), say());
+  fitHand();
+  showLog();
+  showNotices();
+  tick();
+  tell(before);
+}
+
+const over = () => ["ended", "aborted"].includes(game.view.status);
+
+/** The seq from which deeds are shown: since the reader's last move, or the last round. */
+function since() {
+  if (ownSeat(game.view)) return game.looked;
+  return game.view.version - 3 * game.view.seats.length;
+}
+
+function say() {
+  const { view, refusal } = game;
+  const own = ownSeat(view);
+  const text = over() ? "" : situation(game);
+  return [
+    h("p", { class: "now" }, [
+      own ? h("strong", { class: "name" }, [seatName(own), text ? ": " : ""]) : null,
+      text ? h("span", null, [text]) : null,
+      h("span", { class: "clock", "data-clock": own && view.turn === view.as ? "" : null }),
+    ]),
+    refusal ? refusalBox(refusal) : null,
+    h("div", { class: "buttons" }, [
+      ...(over() ? afterwards() : actions(game, act)),
+      own?.stand_in && !over() ? h("button", { type: "button", onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
+      more(),
+    ]),
+  ];
+}
+
+function refusalBox(problem) {
+  const { rule, rule_text: text } = problem.body;
+  const address = `/rules/${game.view.ruleset.id}#${rule}`;
+  return h("div", { class: "refusal", "data-key": "refusal" }, [
+    h("p", { lang: "en" }, [h("strong", null, [problem.message])]),
+    rule ? h("p", { lang: "en" }, [h("a", { href: address, target: "_blank", rel: "noopener" }, [rule]), text ? ` ${text}` : ""]) : null,
+  ]);
+}
+
+function more() {
+  const { view } = game;
+  const button = (key, onclick) => h("button", { type: "button", class: "plain", onclick }, [t(key)]);
+  return h("details", { class: "more" }, [
+    h("summary", null, [t("more")]),
+    h("div", { class: "menu" }, [
+      button("pile.title", () => showCards(t("pile.title"), view.pile)),
+      button("burned.title", () => showCards(t("burned.title"), view.burned)),
+      h("a", { href: "/" }, [t("act.lobby")]),
+      h("a", { href: `/rules/${view.ruleset.id}`, target: "_blank", rel: "noopener" }, [t("more.rules")]),
+      button("more.evidence", () => attempt(saveEvidence)),
+      receiptsOf(view.id).length ? button("more.receipts", saveReceipt) : null,
+      h("p", { class: "quiet" }, [t("more.keys")]),
+      ownSeat(view) && !over() ? button("act.forfeit", giveUp) : null,
+    ]),
+  ]);
+}
+
+/** Let the reader save a file. @param {Blob} content @param {string} ending */
+function save(content, ending) {
+  const link = h("a", { href: URL.createObjectURL(content), download: `${game.view.id}.${ending}` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const saveReceipt = () => save(new Blob([receiptsOf(game.view.id).at(-1)], { type: "text/plain" }), "note");
+
+/** Fetched with the token, which a plain link would not send: a private game needs it. */
+const saveEvidence = async () => save(await get(`/v1/games/${game.view.id}/evidence`, { as: "blob" }), "shx");
+
+function showCards(title, cards) {
+  const dialog = h("dialog", { class: "panel", "aria-label": title, onclose: () => dialog.remove() }, [
+    h("h2", null, [title]),
+    cards.length ? spread(cards) : h("p", null, [t("no.cards")]),
+    h("p", { class: "buttons" }, [h("button", { type: "button", onclick: () => dialog.close() }, [t("close")])]),
+  ]);
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** How the hand ended, in the middle of the table. */
+function result() {
+  const { view } = game;
+  const name = namesOf(view);
+  if (!view.result) {
+    const event = game.events.find((one) => one.type === "game_aborted");
+    return h("div", { class: "result" }, [h("h2", null, [event ? caption(event, voice()) : t("did.game_aborted")])]);
+  }
+  return h("div", { class: "result" }, [
+    h("h2", null, [ended(view.result, voice())]),
+    h("ol", { class: "places" }, view.result.places.map((seat) =>
+      h("li", { class: seat === view.result.shithead ? "last" : "" }, [name(seat)]),
+    )),
+  ]);
+}
+
+function afterwards() {
+  const { view, table } = game;
+  const seated = table?.as !== null && table?.as !== undefined;
+  const next = table && table.status !== "closed" && (seated || table.host === identity()?.id);
+  return [
+    next ? h("button", { type: "button", class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
+    ...["replay", "verify"].map((key) =>
+      root.dataset[key] ? h("a", { class: "button", href: root.dataset[key] + view.id }, [t(`act.${key}`)]) : null,
+    ),
+    h("a", { class: "button", href: "/" }, [t("act.lobby")]),
+  ];
+}
+
+const voice = (aloud = false) => ({
+  aloud,
+  who: (seat) => (seat === game.view.as ? t("you") : seatName(game.view.seats[seat])),
+});
+
+function showLog() {
+  const shown = game.events.slice(-LOGGED).reverse();
+  const fresh = ownSeat(game.view) ? game.looked : Infinity;
+  const open = round() || document.querySelector("#log details")?.hasAttribute("open");
+  replace(
+    find("#log"),
+    h("details", { open: open || null }, [
+      h("summary", { "data-key": "log" }, [t("table.log")]),
+      h("ol", { reversed: "", tabindex: 0, "aria-label": t("table.log"), "data-key": "captions" }, shown.map((event) =>
+        h("li", { class: event.seq >= fresh ? "fresh" : "", value: event.seq }, [caption(event, voice())]),
+      )),
+    ]),
+  );
+}
+
+function showNotices() {
+  replace(
+    find("#notices"),
+    game.connected ? null : h("p", { class: "notice", role: "status" }, [t("lost")]),
+    ...game.warnings.map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
+  );
+}
+
+const showConnection = () => document.getElementById("notices") && showNotices();
+
+/** A contradiction between the log and what this browser holds. */
+function warn({ kind, seq }) {
+  game.warnings.push(t(`warn.${kind}`, { n: seq }));
+  showConnection();
+}
+
+function report(problem) {
+  if (leaving.signal.aborted || problem?.name === "AbortError") return;
+  game.warnings = [problem.message];
+  if (document.getElementById("notices")) showNotices();
+  else replace(root, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]), h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
+}
+
+/** Move the cards of new events, and read them aloud. @param {(selector: string) => any} before */
+function tell(before) {
+  const { view } = game;
+  const fresh = game.events.filter((event) => event.seq >= game.moved && event.seq < view.version);
+  if (!fresh.length) return;
+  game.moved = view.version;
+  fly(fresh.flatMap((event) => flightsOf(event, typeof view.as === "number" ? view.as : null)), before);
+  const quiet = new Set(["deck_committed", "entropy_committed", "entropy_revealed", "cards_drawn"]);
+  const spoken = fresh.filter((event) => !quiet.has(event.type)).map((event) => caption(event, voice(true)));
+  announce([...spoken.slice(-6), over() ? "" : situation(game)].filter(Boolean).join(". "));
+  const mine = view.turn === view.as && ownSeat(view);
+  document.title = `${mine ? "● " : ""}${t("table.title", { ruleset: game.ruleset.name, n: view.hand })}`;
+}
+
+/** Show the time left. */
+function tick() {
+  const deadline = game.view?.deadline;
+  const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - Date.now()) / 1000)) : null;
+  const text = left === null || !game.view.clock ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  for (const clock of document.querySelectorAll("[data-clock]")) {
+    clock.textContent = text;
+    clock.classList.toggle("short", left !== null && left <= 10);
+  }
+}
+
+// ---- before the first hand
+
+function waitingRoom(signal) {
+  const { table } = game;
+  const seated = table.as !== null;
+  const open = table.seats.filter((seat) => seat.kind === "open").length;
+  const sit = () =>
+    attempt(async () => {
+      await ensurePlayer();
+      const invite = new URLSearchParams(location.hash.slice(1)).get("invite");
+      game.table = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()), ...(invite ? { invite } : {}) });
+      if (game.table.game) await openGame(game.table.game);
+      else waitingRoom(signal);
+    });
+  const address = h("input", { readonly: "", value: location.href, "aria-label": t("wait.address"), onfocus: (event) => event.target.select() });
+  root.className = "waiting";
+  replace(
+    root,
+    h("h1", null, [t("wait.title", { ruleset: game.ruleset.name })]),
+    h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
+    h("ul", { class: "places" }, table.seats.map((seat) =>
+      h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seatName(seat), seat.seat === table.as ? ` (${t("you")})` : ""]),
+    )),
+    open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
+    game.refusal ? h("p", { class: "fault", role: "alert", lang: "en" }, [game.refusal.message]) : null,
+    h("p", { class: "buttons" }, [
+      !seated && open ? h("button", { type: "button", class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,
+      seated && !open ? h("button", { type: "button", class: "main", "data-key": "deal", onclick: deal }, [t("wait.deal")]) : null,
+      h("a", { class: "button", href: `/rules/${game.ruleset.id}` }, [t("more.rules")]),
+      h("a", { class: "button", href: "/" }, [t("act.lobby")]),
+    ]),
+  );
+}
+
+async function openTable(id) {
+  game.table = await get(`/v1/tables/${id}`);
+  const newest = game.table.game ?? game.table.games[0]?.id;
+  if (newest) return openGame(newest);
+  game.ruleset = await get(`/v1/rulesets/${game.table.ruleset.id}`);
+  const { signal } = leaving;
+  waitingRoom(signal);
+  return nextHand(signal);
+}
+
+addEventListener("resize", () => game.view && render());
+addEventListener("pagehide", () => leaving.abort());
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+setInterval(tick, 500);
+await start();
+await checkPlayer();
+showAccount();
+try {
+  await (root.dataset.game ? openGame(root.dataset.game) : openTable(root.dataset.table));
+} catch (problem) {
+  report(problem);
+}

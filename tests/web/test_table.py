@@ -1,0 +1,270 @@
+"""The lobby and the table in a browser: hands played by clicking, by keys, by two people."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Position, Route, expect
+
+from tests.web.browsing import SIZES, Visits
+
+pytestmark = pytest.mark.heavy
+
+TURN = "#own.turn, .result"
+CHOSEN = "[data-key=chosen]"
+PICK_UP = "[data-key=pick_up]"
+STRIP: Final[Position] = {"x": 9, "y": 22}
+"""The part of a card that no other covers."""
+
+
+def call(page: Page, method: str, path: str, body: object = None) -> Any:
+    """Return the answer to a call of the API as the page's player."""
+    return page.evaluate(
+        """([method, path, body]) => fetch(path, {method, body: body && JSON.stringify(body),
+            headers: {"Content-Type": "application/json", "Authorization":
+                `Bearer ${JSON.parse(localStorage.getItem("shithead.player"))?.token}`}})
+            .then((answer) => answer.json())""",
+        [method, path, body],
+    )
+
+
+def shorten(page: Page, **more: object) -> None:
+    """Give each table that the page opens a turn limit, so that a hand of a test ends soon."""
+
+    def with_limit(route: Route) -> None:
+        body = {**json.loads(route.request.post_data or "{}"), "turn_limit": 90, **more}
+        route.continue_(post_data=json.dumps(body))
+
+    page.route(
+        "**/v1/tables", lambda r: with_limit(r) if r.request.method == "POST" else r.fallback()
+    )
+
+
+def play_now(visits: Visits, size: str = "desktop", **more: Any) -> Page:
+    """Return the page of a hand against bots, begun with the first button of the lobby."""
+    page = visits.open("/", size=size, **more)
+    shorten(page)
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="Ready").wait_for()
+    return page
+
+
+def take_turn(page: Page) -> bool:
+    """Make one move by clicking what is highlighted; return whether the hand goes on."""
+    page.locator(TURN).first.wait_for()
+    if page.locator(".result").count():
+        return False
+    before = page.locator("#log li").first.get_attribute("value")
+    if page.locator("#cards button.fits").count():
+        page.locator("#cards button.fits").first.click(position=STRIP)
+        while not page.locator(f"{CHOSEN}.main").count():
+            page.locator("#cards button.fits:not(.chosen)").first.click(position=STRIP)
+        page.locator(CHOSEN).click()
+    else:
+        page.locator(PICK_UP).click()
+    expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
+    return True
+
+
+def faults_of(page: Page) -> list[str]:
+    """Return what axe finds on a page."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+def test_a_player_has_a_name_before_there_is_a_player(visits: Visits) -> None:
+    page = visits.open("/")
+    page.get_by_role("button", name="You: Guest").click()
+    page.get_by_label("Name, as others see it").fill("Ada")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
+
+
+def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visits) -> None:
+    first, second = visits.open("/"), visits.open("/")
+    made = call(first, "POST", "/v1/players", {"name": "Ada"})
+    second.get_by_role("button", name="You: Guest").click()
+    second.get_by_text("Play on as a player you have already").click()
+    second.get_by_label("Recovery code").fill(made["recovery"])
+    second.get_by_role("button", name="Recover").click()
+    expect(second.get_by_role("button", name="You: Ada")).to_be_visible()
+    assert made["token"] not in second.evaluate("JSON.stringify(localStorage)")
+    assert made["id"] in second.evaluate("localStorage.getItem('shithead.player')")
+
+
+def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
+    """Two clicks from the lobby to the first turn, then only cards and buttons."""
+    page = play_now(visits)
+    assert faults_of(page) == []
+    page.get_by_role("button", name="Ready").click()
+    while take_turn(page):
+        pass
+    expect(page.locator(".result h2")).to_have_text(
+        re.compile("shithead|Stalemate: nobody is the shithead")
+    )
+    game = page.url.rsplit("/", 1)[1]
+    page.wait_for_function("(key) => localStorage.getItem(key)", arg=f"shithead.receipts.{game}")
+    assert faults_of(page) == []
+    log = call(page, "GET", f"/v1/games/{game}/events")["items"]
+    assert {"entropy_committed", "entropy_revealed"} <= {event["type"] for event in log}
+    expect(page.locator(".notice")).to_have_count(0)
+    page.get_by_role("button", name="Next hand").click()
+    page.get_by_role("button", name="Ready").wait_for()
+    assert game not in page.url
+
+
+def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
+    """Three clicks after the choice of seats; each sees the other's moves without reloading."""
+    ada, bob = visits.open("/"), visits.open("/", size="phone")
+    shorten(ada)
+    ada.locator("#ruleset").select_option("shithead")
+    ada.get_by_label("Players in all").select_option("2")
+    ada.get_by_label("of them bots").select_option("0")
+    ada.get_by_role("button", name="Start", exact=True).click()
+    ada.get_by_text("Waiting for 1 more player").wait_for()
+    bob.reload()
+    bob.get_by_role("button", name="Join").click()
+    for page in (ada, bob):  # the shuffle needs both browsers, and asks neither person
+        page.get_by_role("button", name="Ready").wait_for()
+    ada.get_by_role("button", name="Ready").click()
+    expect(bob.locator(".seat .did")).to_have_text("ready")
+    bob.get_by_role("button", name="Ready").click()
+    for page in (ada, bob):
+        page.locator(".middle .demand").wait_for()
+    first, second = (ada, bob) if ada.locator("#own.turn").count() else (bob, ada)
+    take_turn(first)
+    expect(second.locator("#own.turn")).to_have_count(1)
+    take_turn(second)
+
+
+def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
+    visits.expect("422")
+    page = play_now(visits)
+    page.get_by_role("button", name="Ready").click()
+    for _ in range(40):
+        page.locator(TURN).first.wait_for()
+        if page.locator("#hand button:not(.fits)").count():
+            break
+        assert take_turn(page), "the hand ended first"
+    page.locator("#hand button:not(.fits)").first.click(position=STRIP)
+    page.locator(CHOSEN).click()
+    rule = page.locator(".refusal a")
+    expect(rule).to_have_attribute("href", re.compile(r"/rules/leeds#L\d+"))
+    expect(page.locator(".refusal")).to_have_attribute("data-key", "refusal")
+    said = page.locator(".refusal strong").inner_text()
+    expect(page.locator("#alert-region")).to_contain_text(said)
+    assert faults_of(page) == []
+
+
+def test_a_hand_is_played_with_the_keyboard_alone(visits: Visits) -> None:
+    page = visits.open("/", size="tablet", reduced_motion="reduce")
+    shorten(page)
+    page.get_by_role("button", name="Play a hand now").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Ready").wait_for()
+    exchange_with_keys(page)
+    reach(page, "[data-key=ready]")
+    page.keyboard.press("Enter")
+    for _ in range(2):
+        page.locator(TURN).first.wait_for()
+        if page.locator(".result").count():
+            return
+        before = page.locator("#log li").first.get_attribute("value")
+        if page.locator("#cards button.fits").count():
+            reach(page, "#cards button.fits")
+            page.keyboard.press("Space")
+            while not page.locator(f"{CHOSEN}.main").count():
+                reach(page, "#cards button.fits:not(.chosen)")
+                page.keyboard.press("Space")
+            page.keyboard.press("Enter")
+        else:
+            reach(page, PICK_UP)
+            page.keyboard.press("Enter")
+        expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
+    assert page.locator("#live-region p").count() > 0
+
+
+def exchange_with_keys(page: Page) -> None:
+    """Put the first card of the hand on the second slot."""
+    card = page.locator("#hand button").first.get_attribute("data-card")
+    page.locator("#hand button").first.focus()
+    page.keyboard.press("2")
+    expect(page.locator('[data-slot="1"] .layer')).to_have_attribute("data-card", card or "")
+
+
+def reach(page: Page, selector: str) -> None:
+    """Press Tab and the arrow keys until the focus is on an element."""
+    for _ in range(60):
+        if page.evaluate("(s) => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no key leads to {selector}")
+
+
+def test_a_lost_connection_is_shown_and_resumed(visits: Visits) -> None:
+    """What happened meanwhile is there afterwards, without reloading, each event once."""
+    visits.expect("ERR_INTERNET_DISCONNECTED")
+    page = play_now(visits)
+    game = page.url.rsplit("/", 1)[1]
+    page.context.set_offline(True)
+    page.evaluate("dispatchEvent(new Event('online'))")
+    other = visits.open("/")
+    identity = page.evaluate("localStorage.getItem('shithead.player')")
+    other.evaluate("(one) => localStorage.setItem('shithead.player', one)", identity)
+    call(other, "POST", f"/v1/games/{game}/moves", {"type": "ready"})
+    page.context.set_offline(False)
+    page.evaluate("dispatchEvent(new Event('online'))")
+    page.locator(TURN).first.wait_for()
+    seqs = page.locator("#log li").evaluate_all("(all) => all.map((one) => one.value)")
+    assert len(seqs) == len(set(seqs))
+    expect(page.locator(".notice")).to_have_count(0)
+
+
+def test_a_log_that_contradicts_a_receipt_is_reported(visits: Visits) -> None:
+    page = play_now(visits)
+    game = page.url.rsplit("/", 1)[1]
+    note = f"tests.example/g/{game}\n3\n{'A' * 43}=\n"
+    page.evaluate(
+        "([k, v]) => localStorage.setItem(k, v)", [f"shithead.receipts.{game}", json.dumps([note])]
+    )
+    page.get_by_role("button", name="Ready").click()
+    expect(page.locator(".notice.warning")).to_contain_text("contradicts a receipt")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits, scheme: Any) -> None:
+    page = visits.open("/", color_scheme=scheme)
+    page.get_by_role("button", name="Start", exact=True).wait_for()
+    made = call(page, "POST", "/v1/players", {"name": "Ada"})
+    page.evaluate("(one) => localStorage.setItem('shithead.player', one)", json.dumps(made))
+    seats = ["me", *({"bot": "lowest"} for _ in range(11))]
+    table = call(page, "POST", "/v1/tables", {"ruleset": "leeds", "seats": seats})
+    for path in ("/", f"/play/{table['game']}"):
+        page.goto(path)
+        page.locator("#recent li, #hand button").first.wait_for()
+        for width, height in SIZES.values():
+            page.set_viewport_size({"width": width, "height": height})
+            wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert wider <= 0, (path, width)
+            assert faults_of(page) == [], (path, width)
+
+
+def test_the_scripts_and_styles_are_small(visits: Visits) -> None:
+    """The lobby and the table together, without the other languages; bytes before compression."""
+    sizes: dict[str, int] = {}
+    page = visits.open("/rules")
+    page.on(
+        "response", lambda r: sizes.update({r.url: len(r.body())}) if "/static/" in r.url else None
+    )
+    page.goto("/")
+    page.wait_for_load_state("networkidle")
+    page.goto("/play/00000000-0000-4000-8000-000000000000")
+    visits.expect("404")
+    page.get_by_role("alert").first.wait_for()
+    assert 40_000 < sum(sizes.values()) < 112_000
