@@ -143,6 +143,44 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     take_turn(second)
 
 
+def test_a_private_table_is_joined_with_its_address_only(visits: Visits) -> None:
+    """The invite is in the fragment of the address, which no browser sends to a server."""
+    ada = visits.open("/")
+    shorten(ada)
+    ada.get_by_label("Players in all").select_option("2")
+    ada.get_by_label("of them bots").select_option("0")
+    ada.get_by_label("Only for people with the address").check()
+    ada.get_by_role("button", name="Start", exact=True).click()
+    address = ada.get_by_label("Share this address").last.input_value()
+    assert "#invite=" in address
+    bob = visits.open(address.removeprefix(visits.address))
+    bob.get_by_role("button", name="Sit down").click()
+    for page in (ada, bob):
+        page.get_by_role("button", name="Ready").wait_for()
+    card = bob.locator("#hand button").first.get_attribute("data-card")
+    bob.locator("#hand button").first.drag_to(bob.locator('[data-slot="2"]'))
+    expect(bob.locator('[data-slot="2"] .layer')).to_have_attribute("data-card", card or "")
+
+
+def test_a_player_of_another_language_signs_each_move(visits: Visits) -> None:
+    """The server checks each signature before it accepts the move."""
+    page = visits.open("/", locale="sv-SE")
+    shorten(page)
+    page.get_by_role("button", name="Du: Gäst").click()
+    page.get_by_label("Signera mina drag").check()
+    page.get_by_role("button", name="Stäng").click()
+    page.get_by_role("button", name="Spela en giv nu").click()
+    page.get_by_role("button", name="Klar").click()
+    take_turn(page)
+    assert page.locator("html").get_attribute("lang") == "sv"
+    expect(page.locator("#log")).to_contain_text("Du sade klar")
+    log = call(page, "GET", f"/v1/games/{page.url.rsplit('/', 1)[1]}/events")["items"]
+    begun = {"seat_ready", "cards_played", "pile_picked_up"}
+    own = [event for event in log if event["by"] == 0 and event["type"] in begun]
+    assert len(own) >= 2 and all("auth" in event for event in own)
+    assert faults_of(page) == []
+
+
 def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
     visits.expect("422")
     page = play_now(visits)
