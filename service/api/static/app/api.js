@@ -55,8 +55,13 @@ function headers(more = {}) {
 
 const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
 
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {{body?: object, signal?: AbortSignal, more?: Record<string, string>, timeout?: number}} how
+ */
 async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
-  const limits = [AbortSignal.timeout(timeout), signal].filter(Boolean);
+  const limits = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
   let answer;
   try {
     answer = await fetch(path, {

@@ -78,6 +78,7 @@ export function caption(event, voice) {
   const name = voice.aloud ? spelled : brief;
   const names = (cards) => (voice.aloud ? listed(cards.map(name)) : cards.map(name).join(" "));
   const seat = data.seat ?? data.dealer ?? null;
+  /** @type {Record<string, any>} */
   const values = {
     who: seat === null ? "" : voice.who(seat),
     n: data.count ?? 0,

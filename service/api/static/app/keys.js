@@ -32,10 +32,11 @@ async function store(mode) {
 /** @returns {Promise<CryptoKeyPair | undefined>} the key of this browser, if there is one */
 const found = async () => done((await store("readonly")).get("player"));
 
+/** @returns {Promise<CryptoKeyPair>} */
 async function keyPair() {
   const known = await found();
   if (known) return known;
-  const made = await crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"]);
+  const made = /** @type {CryptoKeyPair} */ (await crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"]));
   await done((await store("readwrite")).put(made, "player"));
   return made;
 }

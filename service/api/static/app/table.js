@@ -172,13 +172,15 @@ function refused(problem) {
 /** Give this seat's part of the shuffle, without a word to the reader. */
 let contributing = false;
 act.entropy = async () => {
-  if (contributing || game.view.status !== "shuffling" || typeof game.view.as !== "number") return;
+  if (contributing || typeof game.view.as !== "number") return;
   contributing = true;
   try {
-    const answer = await contribute(game.view);
-    if (answer) {
+    // Each answer brings the next view: an older one that is still on its way asks nothing twice.
+    while (game.view.status === "shuffling") {
+      const answer = await contribute(game.view);
+      if (!answer) break;
       keepReceipt(game.view.id, answer.receipt);
-      setTimeout(() => take(answer.game));
+      take(answer.game);
     }
   } catch (problem) {
     if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) refresh();
