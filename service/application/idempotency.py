@@ -130,7 +130,11 @@ class Answers:
     def opened(
         self, caller: UUID, request: Idempotency, found: StoredAnswer | None
     ) -> Answered | None:
-        """Return a stored answer as it was sent, None for None; raises as `kept`."""
+        """
+        Return a stored answer as it was sent, None for None.
+
+        Raises Refusal (`idempotency-conflict`) if it answered another body.
+        """
         if found is None:
             return None
         if found.body_hash != request.body_hash:

@@ -133,14 +133,18 @@ class Entries:
         return self.found(lookup, self._lookups.find(lookup))
 
     def lookup(self, game: UUID) -> Lookup:
-        """Return the lookup of what the cache lacks of a game."""
+        """Return the lookup of the part of a game that is not in the cache."""
         entry = self._games.get(game)
         if entry is None:
             return Lookup(game=game, beside=True)
         return Lookup(game=game, after=entry.version)
 
     def found(self, lookup: Lookup, found: Found) -> GameEntry | None:
-        """Return the version of a game that a lookup found, and cache it; None if it has none."""
+        """
+        Return the version of a game that a lookup found, and cache it; None if it has none.
+
+        Raises StoreError if the rows beside the game's events are missing.
+        """
         game, log = lookup.game, found.log
         if game is None or log is None or log.kind is not StreamKind.GAME:
             return None
@@ -150,7 +154,7 @@ class Entries:
             return self.fresh(game)
         if lookup.beside:
             if found.beside is None:
-                raise StoreError(f"what belongs to game {game} is not there")
+                raise StoreError(f"the rows beside the events of game {game} are missing")
             with work(len(log.events)):
                 entry = self._loaded(game, log.events, found.beside)
         else:
