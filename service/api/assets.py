@@ -60,13 +60,14 @@ def loaded() -> Assets:
     One hash covers all of them and is a part of every address. So a module that imports
     `./cards.js` gets the file of its own build, without its name being rewritten. Comments
     are left out: with types and documentation they are a quarter of the scripts. The files
-    in `app/` lose their indentation as well.
+    in `app/` and `verifier/` lose their indentation as well.
     """
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
     for name, content in files.items():
         plain = _COMMENT.sub(b"", content)
-        files[name] = _compact(plain, Path(name).suffix) if name.startswith("app/") else plain
+        compact = name.startswith(("app/", "verifier/"))
+        files[name] = _compact(plain, Path(name).suffix) if compact else plain
     whole = hashlib.sha256()
     for name, content in files.items():
         whole.update(f"{name}\n{len(content)}\n".encode() + content)

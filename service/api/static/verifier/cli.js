@@ -16,12 +16,14 @@ import { readKeys } from "./notes.js";
 import { say } from "./strings.js";
 import { resultOf, verify } from "./verify.js";
 
-const USAGE = `usage: node cli.js FILE… [options]
-  --receipt FILE       a receipt that you stored (repeatable)
-  --server-key KEY     the server's key (name+id+key), a file with it, or a saved answer of /v1/keys
-  --witness-key KEY    the key of a witness (name+id+key), or a file with it (repeatable)
-  --quorum N           how many of these witnesses must have signed (all)
-  --json               one line of JSON for each file`;
+const USAGE = [
+  "usage: node cli.js FILE… [options]",
+  "  --receipt FILE       a receipt that you stored (repeatable)",
+  "  --server-key KEY     the server's key (name+id+key), a file with it, or a saved answer of /v1/keys",
+  "  --witness-key KEY    the key of a witness (name+id+key), or a file with it (repeatable)",
+  "  --quorum N           how many of these witnesses must have signed (all)",
+  "  --json               one line of JSON for each file",
+].join("\n");
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
 

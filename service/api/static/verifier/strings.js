@@ -200,7 +200,7 @@ export const ENGLISH = {
   "page.no_server": "The server does not answer. A file can still be checked.",
   "page.left_out": "Not checked here:",
   "page.offline": "This page is stored in your browser: it works with the server switched off.",
-  "page.node": "The same program on the command line:",
+  "page.node": "The same program on the command line, in a copy of the project:",
   "page.footer": "This page sets no cookies and loads nothing from elsewhere.",
 };
 
