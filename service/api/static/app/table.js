@@ -335,6 +335,7 @@ function more() {
       h("a", { href: "/" }, [t("act.lobby")]),
       h("a", { href: `/rules/${view.ruleset.id}`, target: "_blank", rel: "noopener" }, [t("more.rules")]),
       button("more.evidence", () => attempt(saveEvidence)),
+      h("a", { href: `/verify?game=${view.id}`, target: "_blank", rel: "noopener" }, [t("act.verify")]),
       receiptsOf(view.id).length ? button("more.receipts", saveReceipt) : null,
       h("p", { class: "quiet" }, [t("more.keys")]),
       ownSeat(view) && !over() ? button("act.forfeit", giveUp) : null,
