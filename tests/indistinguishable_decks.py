@@ -1,4 +1,4 @@
-"""Two services whose decks agree on all that one viewer may know, and everything each answers."""
+"""Services with different decks that a viewer must not be able to tell apart, for leak tests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Deck = tuple[Card, ...]
 Viewer = Seat | None
 
 WINDOW = 3
-"""Seconds for which bots wait at a first-come opening."""
+"""Seconds that bots wait in a first-come opening."""
 
 DIGITS = re.compile(rb"[0-9a-f]{64}|[A-Za-z0-9+/]{43,}={0,2}")
 """Hashes, salts and commitments in hexadecimal; heads and signatures in base64."""
@@ -58,9 +58,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One answer, as it went over the wire."""
+    """One HTTP response, with a description of its request."""
 
-    to: str  # what was asked
+    to: str  # method, path, body and headers of the request
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
@@ -68,12 +68,12 @@ class Said:
 
 @dataclass(kw_only=True)
 class Service:
-    """A service whose clock, ids and deck are set; people sit at its table, and then bots."""
+    """A service with a fixed clock, ids and deck, and a table: people have the first seats."""
 
     ruleset: str
     people: int
     bots: tuple[str, ...] = ()
-    url: str | None = None  # of a database; without one everything is in memory
+    url: str | None = None  # of a database; None: in-memory stores
     options: Mapping[str, Any] = field(default_factory=dict)
     world: SetWorld = field(default_factory=lambda: SetWorld(seed=9))
     bell: Wakes = field(default_factory=Wakes)
@@ -96,18 +96,18 @@ class Service:
         return entry_of(self.services, self.game).record.game
 
     def make(self, step: Step) -> Said:
-        """Let a seat make a move, with a key to repeat it by; a second goes by."""
+        """Advance the clock by a second, and post a move of a seat with an idempotency key."""
         self.world.wait(1)
         self.made.append(step)
         return self.again(step.seat)
 
     def again(self, seat: Seat) -> Said:
-        """Let a seat send the last move that was made, with its key; its own or another's."""
+        """Post the last move again with its idempotency key, as any seat."""
         move, key = self.made[-1].move, {"Idempotency-Key": f"step-{len(self.made)}"}
         return self.ask("POST", f"/v1/games/{self.game}/moves", seat, key, json=move)
 
     def let_bots(self) -> list[Step]:
-        """Let the windows pass and the bots act, and return their moves."""
+        """Advance the clock past the bots' waiting times, and return the moves of the bots."""
         moved: list[Step] = []
         server_move = Moves.server_move
 
@@ -126,17 +126,17 @@ class Service:
     def ask(
         self, method: str, path: str, viewer: Viewer, headers: Any = None, json: Any = None
     ) -> Said:
-        """Return what a seat, or the public, is answered."""
+        """Return the response to a request of a seat, or of a caller without a token."""
         sent = {"X-Request-ID": "same", **(headers or {})}
         if viewer is not None:
             sent["Authorization"] = f"Bearer {self.tokens[viewer]}"
         answer = self.client.open(path, method=method, headers=sent, json=json)
         if answer.headers.get("Content-Encoding") == "gzip":
-            # Its length depends on the digits of hashes, which differ between the decks.
+            # The compressed length depends on the hashes, which differ between the decks.
             answer.set_data(gzip.decompress(answer.get_data()))
-        result = " ".join((method, path, str(json or ""), str(headers or "")))
+        asked = " ".join((method, path, str(json or ""), str(headers or "")))
         return Said(
-            to=result,
+            to=asked,
             status=answer.status_code,
             headers=tuple(answer.headers.items()),
             body=answer.get_data(),
@@ -177,7 +177,7 @@ class Service:
 
 @contextmanager
 def dealt(ruleset: str, people: int, deck: Deck | None = None, **more: Any) -> Iterator[Service]:
-    """Give a service that deals this deck, or without one the deck of its seed."""
+    """Yield a service that deals `deck`; if that is None, the deck of its seed."""
 
     def chosen(**given: Any) -> Shuffle:
         shuffle = derive(**given)
@@ -193,7 +193,7 @@ def json_of(said: Said) -> Any:
 
 
 def script(service: Service, rng: random.Random, *, steps: int) -> Iterator[Step]:
-    """Play at random for all seats, and give each step before it is made."""
+    """Yield random legal steps for all seats; the caller makes each one before the next."""
     for _ in range(steps):
         game = service.entry_game()
         if game.over:
@@ -208,14 +208,14 @@ def script(service: Service, rng: random.Random, *, steps: int) -> Iterator[Step
 def twin_of(
     service: Service, steps: Sequence[Step], viewer: Viewer, rng: random.Random
 ) -> Deck | None:
-    """Return, of the decks that a viewer of these steps cannot tell apart, a most different one."""
+    """Return the most different of the decks that a viewer cannot tell from the true one."""
     deck = service.entry_game().deck
     twins = twins_of(service, steps, viewer, rng)
     return max(twins, key=lambda twin: changed(twin, deck), default=None)
 
 
 def changed(twin: Deck, deck: Deck) -> int:
-    """Return how many cards lie elsewhere."""
+    """Return how many positions have another card."""
     return sum(a != b for a, b in zip(twin, deck, strict=True))
 
 
@@ -225,9 +225,9 @@ def twins_of(
     """
     Yield other decks that a viewer of these steps cannot tell from the true one.
 
-    Only cards that the viewer does not know change places, and only so that every
-    step is still possible and the same seat opens: that is what the table sees. What
-    bots would do with other cards is not asked.
+    Only cards unknown to the viewer change positions, and only if all steps remain legal
+    and the same seat opens, because the viewer sees these. The moves that bots would choose
+    with other cards are not considered.
     """
     game = service.entry_game()
     unknown = sorted(_unknown(game, viewer) - _opened(lines_of(service.services, service.game)))
@@ -254,12 +254,12 @@ def _unknown(game: Game, viewer: Viewer) -> set[int]:
 
 
 def _opened(lines: Sequence[bytes]) -> set[int]:
-    """Return the positions that the public log has opened: starters put back are in the stock."""
+    """Return the deck positions opened in the public log, with those of returned starters."""
     return {int(p) for line in lines for p in re.findall(rb'"p":([0-9]+)', line)}
 
 
 def _replayed(game: Game, deck: Deck, steps: Sequence[Step]) -> Seat | str | None:
-    """Return who opens when the steps are made with a deck; "impossible" where they cannot be."""
+    """Return the seat that opens with this deck; "impossible" if a step is not legal."""
     assert game.dealer is not None
     opener: Seat | str | None = "nobody"
     try:
@@ -284,12 +284,12 @@ def _after(
 
 
 def masked(said: Said) -> tuple[str, int, tuple[tuple[str, str], ...], list[tuple[str, bytes]]]:
-    """Return an answer in which nothing but the digits of hashes and signatures is blotted out."""
+    """Return a response with the digits of hashes, salts and signatures replaced by `#`."""
     parts = [("", said.body)]
     if said.body and dict(said.headers).get("Content-Type") == "application/zip":
         parts = [(name, content) for name, content in read_zip(said.body).items()]
         parts.append(("size", str(len(said.body)).encode()))
     elif "/tile/0/" in said.to:
         parts = [("", b"#" * len(said.body))]
-    blotted = [(name, DIGITS.sub(lambda m: b"#" * len(m[0]), part)) for name, part in parts]
-    return said.to, said.status, said.headers, blotted
+    hidden = [(name, DIGITS.sub(lambda m: b"#" * len(m[0]), part)) for name, part in parts]
+    return said.to, said.status, said.headers, hidden

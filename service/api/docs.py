@@ -23,10 +23,10 @@ from service.application.errors import not_found
 Json = dict[str, Any]
 
 LANGUAGES = {"client.py": "Python", "client.mjs": "JavaScript"}
-"""The files of the client that the guide shows; each is also served as it is."""
+"""The files of the example client in the guide; each is also served as a plain file."""
 
 SPECIFICATION = Path(__file__).resolve().parents[2] / "ops/spec"
-"""The texts of the specification, in a checkout and in an installation alike."""
+"""The folder of the specification, both in a checkout and in an installation."""
 
 SPECIFIED = {
     "shx-1.md": "the record, SHX/1",
@@ -54,7 +54,7 @@ class Step:
 @cache
 def client_source(name: str) -> str:
     """Return the source of the guide's client in one language."""
-    # The guide's Python is no module of the service: its name in the package ends in .txt.
+    # The Python client is not a module of the service, so its stored name ends in .txt.
     stored = f"{name}.txt" if name.endswith(".py") else name
     return (files(__package__) / "guide" / stored).read_text("utf-8")
 
@@ -82,7 +82,7 @@ def guide() -> tuple[Step, ...]:
 
 
 def example_of(content: Json, document: Json) -> Any:
-    """Return the example of a media type object, None without one."""
+    """Return the example of a media type object; None if it has none."""
     if "example" in content:
         return content["example"]
     found = content.get("examples", {}).get("recorded")
@@ -97,7 +97,7 @@ def json_text(value: Any) -> str:
 
 
 def register(app: Flask, document: Document) -> None:
-    """Serve the pages."""
+    """Add the routes of the pages to the application."""
     docs = Blueprint("docs", __name__, template_folder="templates")
 
     @docs.get("/docs")
@@ -143,7 +143,7 @@ _TEXTS: Mapping[str, str] = {
     ),
     "register": (
         "A player has a name, a token and a recovery code. The token is sent with every further "
-        "request. Store both: the service cannot show them again."
+        "request. Store the token and the code: the service cannot show them again."
     ),
     "table": (
         "A table has a ruleset and seats. The hand is dealt as soon as all seats are taken. With "
@@ -152,22 +152,22 @@ _TEXTS: Mapping[str, str] = {
     ),
     "stream": (
         "The public log of a game is a stream of server-sent events: `id` is the seq of an event,"
-        " `event` its type, `data` its stored bytes. It begins with any event, ends after the "
+        " `event` its type, `data` its stored bytes. It can begin at any event, ends after the "
         "seal, and contains no hidden card."
     ),
     "play": (
-        "The view of a seat has its own cards and, in `moves`, its legal moves, ready to be "
-        "posted. `If-Match` refuses a move if another seat acted in between. The answer contains "
-        "a receipt, the server's signature of the game so far."
+        "The view of a seat has its own cards and, in `moves`, legal moves that can be posted "
+        "unchanged. With `If-Match` a move is refused if another seat has acted in between. The "
+        "answer contains a receipt, the server's signature of the game so far."
     ),
     "replay": (
         "After the seal all cards are public. Each frame has an event, a caption and the view "
-        "after it."
+        "after the event."
     ),
     "verify": (
-        "The verification needs nothing from the server but the log: the chain of hashes, the "
-        "receipts, the commitment to the seed, the shuffle derived again, and the commitment to "
-        "each card. The format is SHX/1, specified at `/docs/shx-1.md`. The"
+        "The verification needs only the log: it checks the hash chain, the receipts, the "
+        "commitment to the seed and the commitment to each card, and derives the shuffle again. "
+        "The format is SHX/1, specified at `/docs/shx-1.md`. The"
         " rules of the game are checked by `POST /v1/verify` of this or any other server, or by "
         "`shithead verify` offline."
     ),

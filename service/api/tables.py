@@ -81,16 +81,16 @@ def open_table(call: Call) -> Response:
 )
 def list_tables(call: Call) -> Response:
     """List the tables that the caller can see: public ones, their own, and the invite's."""
-    asked = call.query
-    if asked["mine"]:
+    query = call.query
+    if query["mine"]:
         required(call.player)
     items, next_ = services().lists.tables(
         call.caller,
-        status=asked["status"],
-        ruleset=asked["ruleset"],
-        mine=asked["mine"],
-        limit=asked["limit"],
-        cursor=asked["cursor"],
+        status=query["status"],
+        ruleset=query["ruleset"],
+        mine=query["mine"],
+        limit=query["limit"],
+        cursor=query["cursor"],
     )
     return private(json_response(page(items, next_)))
 
@@ -111,13 +111,13 @@ def table(call: Call, table_id: UUID) -> Response:
     if call.query["wait"] and version <= after:
         waiting = context().waiting
         with waiting.slots.slot(caller_address()) as free:
-            moved = free and waiting.until_past(
+            changed = free and waiting.until_past(
                 table_id,
                 lambda: services().tables.version(table_id),
                 after,
                 call.query["wait"],
             )
-        if moved:
+        if changed:
             found, version = services().tables.view(call.caller, table_id)
     return conditional(private(json_response(found)), version)
 
@@ -161,7 +161,7 @@ def sit(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
-    """Change the entropy or key of the caller's seat for future hands; omitted fields stay."""
+    """Change the entropy or key of the caller's seat for future hands; omitted fields are kept."""
     found, version = services().tables.change_seat(
         call.by, table_id, changes=call.body, invite=call.caller.invite
     )

@@ -1,1 +1,1 @@
-"""A reference client: plays over HTTP alone, signs, and believes nothing that it can check."""
+"""A reference client: plays over HTTP, signs its moves, and verifies what the server returns."""

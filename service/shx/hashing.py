@@ -1,4 +1,4 @@
-"""The hashes of SHX/1: tagged, with the length of every part."""
+"""The hash functions of SHX/1, over a tag and parts, each preceded by its length."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def u64(number: int) -> bytes:
 
 def enc(*parts: bytes) -> bytes:
     """
-    Return the parts, each after its length, so that different lists give different bytes.
+    Return the parts, each preceded by its length: different lists have different encodings.
 
     >>> enc(b"ab", b"c").hex(" ", 1)
     '00 00 00 02 61 62 00 00 00 01 63'

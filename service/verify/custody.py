@@ -1,4 +1,4 @@
-"""Checks `deal`, `custody` and `hidden`: where every card was."""
+"""Checks `deal`, `custody` and `hidden`: the place of every card at every event."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from service.verify.without_deck import lands
 
 def check_deal(log: Log, cursor: Cursor) -> None:
     """
-    The deck is the ruleset's, the counts are, and draws take the top of the stock.
+    Check that the deck and the numbers of dealt cards are those of the ruleset.
+
+    Also check the starter, and that dealt and drawn cards come from the top of the stock.
 
     Raises Failed if the deal breaks a rule, Unanswered if nothing was dealt.
     """
@@ -92,7 +94,7 @@ def positions_met(log: Log, seat: int) -> frozenset[int]:
 
 
 def _ruleset(log: Log) -> Ruleset | None:
-    """Return the rules; an unknown ruleset is a matter of `legality`."""
+    """Return the ruleset; None if it is unknown, which the check `legality` reports."""
     try:
         return log.ruleset
     except Failed:
@@ -113,7 +115,7 @@ def _check_deck(log: Log, ruleset: Ruleset) -> None:
     decks, jokers, partial = deck_of(ruleset, log.seats)
     if (deck["decks"], deck["jokers"], deck["partial"]) != (decks, jokers, list(partial)):
         rule = ruleset.cite("deck.count", "deck.decks")
-        raise Failed(0, "the deck is not the one that the ruleset asks for", rule)
+        raise Failed(0, "the deck is not the one of the ruleset", rule)
 
 
 def _check_counts(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
@@ -124,17 +126,17 @@ def _check_counts(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
 
 
 def _check_starter(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
-    """A starter is turned where the ruleset has one; under B only special cards are put back."""
+    """Check that a starter is turned only if the ruleset has one, and put back only if special."""
     rule, kind = ruleset.cite("deal.starter"), ruleset.deal.starter
     starter, returned = data["starter"], data["returned"]
     if kind is Starter.NONE and starter is not None:
-        raise Failed(seq, "a starter is turned, which this ruleset does not have", rule)
+        raise Failed(seq, "a starter is turned, but the ruleset has none", rule)
     if kind is not Starter.PLAIN and returned:
-        raise Failed(seq, "a starter is put back, which this ruleset does not do", rule)
+        raise Failed(seq, "a starter is put back, but the ruleset does not allow this", rule)
     if kind is not Starter.NONE and starter is None and data["stock"] > len(returned):
         raise Failed(seq, "no starter is turned", rule)
     if any(not _special(ruleset, opening["card"]) for opening in returned):
-        raise Failed(seq, "a starter is put back that is no special card", rule)
+        raise Failed(seq, "a starter is put back that is not a special card", rule)
     if kind is Starter.PLAIN and starter is not None and _special(ruleset, starter["card"]):
         raise Failed(seq, "a special card starts the pile", rule)
 
@@ -147,15 +149,15 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
     """
     Check that every blind card that stayed hidden really did not fit the pile.
 
-    Raises Failed if the log does not begin with `game_created`, Unanswered without hidden blind
-    cards or a deck that fits the game.
+    Raises Failed if the log does not begin with `game_created`. Raises Unanswered if there are
+    no hidden blind cards, the deck is not known, or the game does not fit its deck.
     """
-    kept = [
+    hidden = [
         seq
         for seq, event in enumerate(log.events)
         if event["type"] == "blind_failed" and event["data"]["opening"] is None
     ]
-    if not kept:
+    if not hidden:
         raise not_applicable("no blind card was kept hidden")
     if log.deck is None:
         raise missing("the blind cards that were kept hidden are known after the seal")
@@ -164,14 +166,14 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
     if not isinstance(created, GameCreated):
         raise Failed(0, "the log does not begin with game_created")
     game = replace(new_game(created), deck=tuple(Card(code) for code in log.deck))
-    for seq in range(1, kept[-1] + 1):
+    for seq in range(1, hidden[-1] + 1):
         cursor.seq = seq
         event = log.decoded[seq]
-        if seq in kept and isinstance(event, BlindFailed):
+        if seq in hidden and isinstance(event, BlindFailed):
             position = game.seats[event.seat].down[event.slot]
             if position is not None and lands(game, game.deck[position]):
                 rule = game.ruleset.cite("model.blind")
-                reason = f"{game.deck[position]} was kept hidden and would have fitted"
+                reason = f"{game.deck[position]} was kept hidden, but would have fitted"
                 cursor.note(seq, reason, rule)
         try:
             game = evolve(game, event)

@@ -1,4 +1,4 @@
-"""Check `sequence`: do the games of a table follow one another?"""
+"""Check `sequence`: the games of a table follow one another without gaps or repetitions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def check_sequence(
     log: Log, others: Sequence[Log], changes: Sequence[KeyChange], cursor: Cursor
 ) -> Answer:
     """
-    The games of this table follow one another, none left out and none twice.
+    Check that the games of a table follow one another, and that none is missing or repeated.
 
-    One log alone is asked only what needs no other. Return in words what a reader should
-    know: aborted attempts, other rules or seats than before, new keys and whether the ones
-    before signed for them, and whether the table's first games are among those given.
+    With one log only the checks are made that need no other log. The answer lists aborted
+    attempts, changed rules and numbers of seats, new keys and whether the previous keys
+    signed them, and whether logs of earlier games of the table are missing.
 
     Raises Unanswered without another log of the table, or if logs are missing between them.
     """
@@ -52,24 +52,24 @@ def check_sequence(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fault:
-    """What is wrong between games, and the games that it concerns."""
+    """A fault in the sequence, and the games that it concerns."""
 
     games: tuple[Log, ...]
     reason: str
     rule: str | None = None
-    seq: int | None = 0  # of the event in each of these games that shows it
+    seq: int | None = 0  # of the event that shows the fault, in each of these games
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Given:
-    """The logs that are verified together, as the report on one of them looks at them."""
+    """The logs of a table that are verified together, for the report on one of them."""
 
-    log: Log  # the one that the report is about
-    games: Sequence[Log]  # those of its table
+    log: Log  # the subject of the report
+    games: Sequence[Log]  # all logs of its table
     cursor: Cursor
 
     def note(self, faults: Iterable[_Fault]) -> None:
-        """Keep the faults that concern this table, with an event only those of the log itself."""
+        """Record the faults of this table; only faults of `log` itself get the seq of an event."""
         for fault in faults:
             if any(game in self.games for game in fault.games):
                 own = any(game.game == self.log.game for game in fault.games)
@@ -77,7 +77,7 @@ class _Given:
                 self.cursor.note(seq, fault.reason, fault.rule)
 
     def ordered(self) -> list[Log]:
-        """Return the games as each names the one before; note where one is left out."""
+        """Return the games in the order of their links; record a fault if one is missing."""
         try:
             return _ordered(self.games)
         except Failed as failed:
@@ -85,12 +85,12 @@ class _Given:
             return list(self.games)
 
     def follow(self, ordered: Sequence[Log]) -> list[str]:
-        """Note where a game does not follow the one before it; return what is missing for that."""
+        """Record a fault where a game does not follow the previous one; return missing evidence."""
         lacking = []
         last_played: Log | None = None
         for before, after in () if self.cursor.failures else pairwise(ordered):
             if before.seal is None:
-                lacking.append(f"the seal of game {before.game}, which another followed")
+                lacking.append(f"the seal of game {before.game}, although a later game exists")
                 continue
             if before.seal["type"] == "game_sealed":
                 last_played = before
@@ -99,7 +99,7 @@ class _Given:
 
 
 def next_dealer(log: Log) -> int | None:
-    """Return who deals after this sealed game (rules.md, Next dealer)."""
+    """Return the next dealer after this game (rules.md, Next dealer); None if it did not end."""
     dealt = [e["data"]["dealer"] for e in log.events if e["type"] == "cards_dealt"]
     ended = [e["data"] for e in log.events if e["type"] == "game_ended"]
     if not dealt or not ended:
@@ -118,16 +118,18 @@ def next_dealer(log: Log) -> int | None:
 
 def _distinct(log: Log, others: Iterable[Log]) -> list[Log]:
     """
-    Return one log a game, the longest where several agree.
+    Return one log for each game: the longest if several agree.
 
-    Two logs of one game that part are the plainest sign of a server that tells
-    different readers different histories. A contradiction with `log` itself comes first.
+    Raises Failed if two logs of one game differ: the server has then shown different
+    histories to different readers. A contradiction with `log` itself is reported first.
     """
     every = [log, *(other for other in others if other.heads)]
-    parted = [pair for pair in combinations(every, 2) if _parting(*pair) is not None]
-    if parted:
-        one, other = min(parted, key=lambda pair: (pair[0] is not log, _parting(*pair) or 0))
-        seq = _parting(one, other)
+    differing = [pair for pair in combinations(every, 2) if _first_difference(*pair) is not None]
+    if differing:
+        one, other = min(
+            differing, key=lambda pair: (pair[0] is not log, _first_difference(*pair) or 0)
+        )
+        seq = _first_difference(one, other)
         said = f"{_named(one)} and {_named(other)} are two histories of one game"
         raise Failed(
             seq if one is log else None,
@@ -139,8 +141,8 @@ def _distinct(log: Log, others: Iterable[Log]) -> list[Log]:
     return list(longest.values())
 
 
-def _parting(one: Log, other: Log) -> int | None:
-    """Return the first seq at which two logs of one game differ, None where they do not."""
+def _first_difference(one: Log, other: Log) -> int | None:
+    """Return the first seq at which two logs of one game differ; None if they agree."""
     if not (one.events and other.events) or one.game != other.game:
         return None
     pairs = enumerate(zip(one.heads, other.heads, strict=False))
@@ -148,42 +150,42 @@ def _parting(one: Log, other: Log) -> int | None:
 
 
 def _seeds(one: Log, other: Log) -> str:
-    """Return in words whether two logs that differ name the same seed."""
+    """Return a text that compares the commitments and seeds of two differing logs."""
     same = one.created["commit"] == other.created["commit"]
     said = f"{'the same' if same else 'another'} commitment to the seed"
     if one.seal is None or other.seal is None:
-        return f"{said}, and not both show the seed"
+        return f"{said}, and at least one log does not have the seed"
     seed = one.seal["data"]["seed"] == other.seal["data"]["seed"]
     return f"{said}, {'and' if same == seed else 'but'} {'the same' if seed else 'another'} seed"
 
 
 def _named(log: Log) -> str:
-    """Return the file of a log, or its game where it came from none."""
+    """Return the file name of a log; without a file, the id of its game."""
     return log.name or f"a log of game {log.game}"
 
 
 def _shared(games: Sequence[Log]) -> Iterator[_Fault]:
     """
-    Yield what two games have in common and may not: a seed, a commitment, the game before them.
+    Yield a fault if games share what must be unique: a seed, a commitment or a previous game.
 
-    A seed that was published tells the deck of every later game that has it, at whatever
-    table. The commitments bind the game's id, so they differ where the seed is the same.
+    A published seed reveals the deck of every other game with the same seed, at any table.
+    Commitments bind the game's id, so two games with the same seed have different ones.
     """
     for _, both in _doubled(games, _seed_of):
-        said = f"games {' and '.join(map(_both, both))} were dealt from one seed"
+        said = f"games {' and '.join(map(_label, both))} were dealt from one seed"
         yield _Fault(games=both, reason=said, seq=None)
     for commit, both in _doubled(games, lambda game: str(game.created["commit"])):
-        said = f"the server commitment {commit} is used twice: {', '.join(map(_both, both))}"
+        said = f"the server commitment {commit} is used twice: {', '.join(map(_label, both))}"
         yield _Fault(games=both, reason=said)
     for before, both in _doubled(games, _before):
-        said = f"two games follow {before}: {', '.join(map(_both, both))}"
+        said = f"two games follow {before}: {', '.join(map(_label, both))}"
         yield _Fault(games=both, reason=said)
 
 
 def _doubled(
     games: Sequence[Log], value: Callable[[Log], str | None]
 ) -> Iterator[tuple[str, tuple[Log, ...]]]:
-    """Yield the values that several games have, each with these games."""
+    """Yield each value that several games share, with these games."""
     holders: dict[str, tuple[Log, ...]] = {}
     for game in games:
         if (held := value(game)) is not None:
@@ -196,23 +198,23 @@ def _seed_of(game: Log) -> str | None:
 
 
 def _before(game: Log) -> str:
-    """Return the game before one in words; each table has one game that follows no other."""
+    """Return the name of the previous game; each table has one game without a previous one."""
     before = game.created["prev_game"]
     return f"no other game of table {game.created['table']}" if before is None else str(before)
 
 
 def _foreign(games: Sequence[Log]) -> Iterator[_Fault]:
-    """Yield the games that name one of another table as the game before them."""
+    """Yield a fault for each game whose previous game belongs to another table."""
     by_id = {str(game.game): game for game in games}
     for game in games:
         before = by_id.get(str(game.created["prev_game"]))
         if before is not None and before.created["table"] != game.created["table"]:
-            said = f"game {_both(game)} follows {_both(before)}, a game of another table"
+            said = f"game {_label(game)} follows {_label(before)}, a game of another table"
             yield _Fault(games=(game, before), reason=said)
 
 
 def _conditions(games: Sequence[Log]) -> Iterator[_Fault]:
-    """Yield where the turn limit or the clock is not that of the hand before."""
+    """Yield a fault where the turn limit or the clock differs from the previous hand."""
     for before, after in pairwise(games):
         for field, name in (("turn_limit", "turn limit"), ("clock", "clock")):
             one, other = before.created[field], after.created[field]
@@ -224,7 +226,7 @@ def _conditions(games: Sequence[Log]) -> Iterator[_Fault]:
 
 
 def _plain(value: Any) -> str:
-    """Return a turn limit or a clock in words."""
+    """Return the text for a turn limit or a clock."""
     if value is None:
         return "none"
     if isinstance(value, int):
@@ -232,21 +234,21 @@ def _plain(value: Any) -> str:
     return f"{value['turn_seconds']} s a turn and {value['swap_seconds']} s for the exchange"
 
 
-def _both(log: Log) -> str:
-    """Return the game of a log, with its file where it came from one."""
+def _label(log: Log) -> str:
+    """Return the id of a log's game, followed by the file name if there is one."""
     return f"{log.game} ({log.name})" if log.name else str(log.game)
 
 
 def _firsts(log: Log) -> Iterator[_Fault]:
     """
-    Yield what is wrong with a game whatever came before it.
+    Yield the faults of a game that do not depend on the previous one.
 
-    The dealer of the first hand is drawn, in each attempt at it (statements L3, P2, M2);
-    a later hand follows another game.
+    The dealer of the first hand is drawn, also if an attempt was aborted (statements L3, P2,
+    M2); a later hand follows another game.
     """
     created, hand = log.created, log.created["hand"]
     if created["prev_game"] == str(log.game):
-        yield _Fault(games=(log,), reason="a game that follows itself")
+        yield _Fault(games=(log,), reason="the game names itself as the previous game")
     if hand == 1 and created["dealer"] is not None:
         rule = log.ruleset.cite("end.next_dealer")
         said = f"seat {created['dealer']} deals the first hand undrawn"
@@ -256,7 +258,7 @@ def _firsts(log: Log) -> Iterator[_Fault]:
 
 
 def _unlogged(first: Log) -> Iterator[str]:
-    """Yield why the log of the game before the first one given would be needed, if it would."""
+    """Yield the reason why the log before the first one is needed, if it is."""
     created, hand = first.created, first.created["hand"]
     if created["prev_game"] is None:
         return
@@ -268,23 +270,23 @@ def _unlogged(first: Log) -> Iterator[str]:
 
 
 def _ordered(games: Sequence[Log]) -> list[Log]:
-    """Return the games as each names the one before; raises Failed where one is left out."""
+    """Return the games in the order of their links; raises Failed if one is missing."""
     by_id = {str(game.game): game for game in games}
     after = {str(game.created["prev_game"]): game for game in games}
     first = [game for game in games if str(game.created["prev_game"]) not in by_id]
     if len(first) != 1:
         hands = ", ".join(str(game.created["hand"]) for game in first)
-        raise Failed(0, f"a game was left out: none leads to the games of hands {hands or '-'}")
+        raise Failed(0, f"a game is missing: no game leads to the games of hands {hands or '-'}")
     ordered = [first[0]]
     while (following := after.get(str(ordered[-1].game))) is not None:
         ordered.append(following)
     if len(ordered) < len(games):
-        raise Failed(0, "games that follow one another in a circle")
+        raise Failed(0, "the links between the games form a circle")
     return ordered
 
 
 def _succession(before: Log, after: Log, played: Log | None) -> Iterator[_Fault]:
-    """Yield where a game is not the one that follows another: its number, time, dealer."""
+    """Yield the faults of a game's number, time and dealer, compared with the previous game."""
     aborted = before.seal is not None and before.seal["type"] == "game_aborted"
     hand, created = before.created["hand"], after.created
     expected = hand if aborted else hand + 1
@@ -292,7 +294,7 @@ def _succession(before: Log, after: Log, played: Log | None) -> Iterator[_Fault]
     if created["hand"] != expected:
         yield _Fault(games=both, reason=f"hand {created['hand']} after hand {hand}, not {expected}")
     if after.events[0]["at"] < before.events[-1]["at"]:
-        said = f"hand {created['hand']} began before the game in front of it ended"
+        said = f"hand {created['hand']} began before the previous game ended"
         yield _Fault(games=both, reason=said)
     dealer = before.created["dealer"] if aborted else next_dealer(before)
     if played is not None and aborted:
@@ -306,7 +308,7 @@ def _succession(before: Log, after: Log, played: Log | None) -> Iterator[_Fault]
 
 
 def _dealer_rule(log: Log) -> str:
-    """Return the statement on who deals after a sealed game: where no ruleset says, the model's."""
+    """Return the statement on the next dealer: of the model if the ruleset has none."""
     ended = next((e["data"] for e in log.events if e["type"] == "game_ended"), None)
     if ended is None or ended["reason"] in ("stalemate", "forfeit"):
         return log.ruleset.cite("model.next_dealer")
@@ -327,18 +329,18 @@ def _notes(games: Sequence[Log]) -> list[str]:
 
 
 def _changes_of(games: Sequence[Log]) -> Iterator[str]:
-    """Yield what was not the same from one hand of the table to the next, and hardly ever is."""
+    """Yield a note for each change of the ruleset or of the number of seats between hands."""
     for before, after in pairwise(games):
         one, other, hand = before.created, after.created, after.created["hand"]
         if one["ruleset_hash"] != other["ruleset_hash"]:
             named = f"{one['ruleset']['id']}, then {other['ruleset']['id']}"
-            yield f"other rules than before, or other options: {named}: in hand {hand}"
+            yield f"the ruleset or its options changed: {named}: in hand {hand}"
         if before.seats != after.seats:
             yield f"{after.seats} seats instead of {before.seats}: in hand {hand}"
 
 
 def _key_notes(games: Sequence[Log], changes: Sequence[KeyChange]) -> list[str]:
-    """Return where a seat's key is not that of the hand before, and what there is to say for it."""
+    """Return a note for each changed key of a seat, and whether the previous key signed it."""
     notes = []
     for before, after in pairwise(games):
         seats = enumerate(zip(before.created["seats"], after.created["seats"], strict=False))
@@ -353,7 +355,7 @@ def _key_note(
     log: Log, seat: int, old: str | None, new: str | None, changes: Sequence[KeyChange]
 ) -> str:
     if new is None:
-        return "no key any more"
+        return "key removed"
     if old is not None and vouched(log, seat, old, new, changes):
         return "key changed, signed by the one before"
     return "new key"

@@ -1,4 +1,4 @@
-"""A copy of everything that is stored during a game shows no secret of it."""
+"""Tests that a dump of the database, Redis and the logs reveals no secret of a running game."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ PEOPLE = ("Ada Lovelace", "Bob Noyce")
 
 @dataclass(frozen=True, kw_only=True)
 class Dumped:
-    """What somebody would find who got hold of a machine's storage in the middle of a game."""
+    """The content of a machine's storage during a game, as an intruder could copy it."""
 
     database: str
     redis: str
     logs: str
 
     def everything(self) -> dict[str, str]:
-        """Return the three by name."""
+        """Return the three contents by name."""
         return {"database": self.database, "redis": self.redis, "logs": self.logs}
 
 
 @dataclass(frozen=True, kw_only=True)
 class InMidGame:
-    """A private game that has begun, and the secrets that belong to it."""
+    """A running private game and its secrets."""
 
     dumped: Dumped
     entry: GameEntry
@@ -54,7 +54,7 @@ class InMidGame:
 def game(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[InMidGame]:
-    """Return a game with stored answers, refused moves and entropy, stopped in the middle."""
+    """Return a running game with stored answers, refused moves and entropy."""
     server = request.getfixturevalue("database_server")
     url = server.create(template=request.getfixturevalue("migrated_template"))
     folder = tmp_path_factory.mktemp("logs")
@@ -75,7 +75,7 @@ def game(
 
 
 def _played(service: Running) -> tuple[list[Client], dict[str, str], UUID]:
-    """Play some moves at a private table, with refusals, and return all that must stay secret."""
+    """Play and refuse some moves at a private table; return players, tokens and the game's id."""
     answer = {name: _registered(service, name) for name in PEOPLE}
     people = [Client(port=service.port, token=account["token"]) for account in answer.values()]
     table = people[0].post(
@@ -106,8 +106,8 @@ def _registered(service: Running, name: str) -> dict[str, Any]:
 
 
 def _refused(people: list[Client], game: str) -> None:
-    """Let the seat on turn try cards of two ranks, or cards of another seat."""
-    for _ in range(100):  # until it is not a bot's turn
+    """Post moves that are refused: cards of two ranks, some of them in other hands."""
+    for _ in range(100):  # repeated while it is the bot's turn
         if _tried(people, game):
             return
         time.sleep(0.1)
@@ -175,14 +175,14 @@ def dump_redis(url: str) -> str:
 
 
 def spellings(secret: bytes) -> set[str]:
-    """Return the ways in which bytes could stand in a dump."""
+    """Return the encodings in which a secret could occur in a dump."""
     encoded = {b64encode(secret).decode(), urlsafe_b64encode(secret).decode()}
     plain = {secret.decode("latin-1"), secret.hex(), secret.hex().upper()}
     return plain | {text.rstrip("=") for text in encoded}
 
 
 def hidden_positions(entry: GameEntry) -> dict[int, Card]:
-    """Return the cards that not everybody knows, by their place in the deck."""
+    """Return the cards that are not public, by their position in the deck."""
     game, shuffle = entry.record.game, entry.record.shuffle
     assert shuffle is not None
     place = {code: p for p, code in enumerate(shuffle.deck)}
@@ -193,8 +193,8 @@ def hidden_positions(entry: GameEntry) -> dict[int, Card]:
     return {p: Card(shuffle.deck[p]) for p in sorted(hidden)}
 
 
-def test_the_dump_is_one_of_a_game_with_something_to_hide(game: InMidGame) -> None:
-    """Else the tests below would show nothing."""
+def test_the_dump_is_of_a_game_with_hidden_cards_and_stored_answers(game: InMidGame) -> None:
+    """Without hidden cards and stored answers the other tests could not fail."""
     assert len(hidden_positions(game.entry)) > 20
     for table in ("answers", "secrets", "refusals", "outbox", "games"):
         assert f"\n{table}: " in game.dumped.database, table
@@ -202,7 +202,7 @@ def test_the_dump_is_one_of_a_game_with_something_to_hide(game: InMidGame) -> No
     assert str(game.entry.record.identity) in game.dumped.database
 
 
-def test_the_server_seed_and_the_keys_that_follow_from_it_are_nowhere(game: InMidGame) -> None:
+def test_the_dump_has_neither_the_server_seed_nor_the_keys_derived_from_it(game: InMidGame) -> None:
     record = game.entry.record
     assert record.seed is not None
     assert record.shuffle is not None
@@ -211,7 +211,7 @@ def test_the_server_seed_and_the_keys_that_follow_from_it_are_nowhere(game: InMi
             assert not [s for s in spellings(secret) if s in text], name
 
 
-def test_the_salt_of_no_hidden_card_is_anywhere(game: InMidGame) -> None:
+def test_the_dump_has_no_salt_of_a_hidden_card(game: InMidGame) -> None:
     shuffle = game.entry.record.shuffle
     assert shuffle is not None
     for p in hidden_positions(game.entry):
@@ -219,17 +219,17 @@ def test_the_salt_of_no_hidden_card_is_anywhere(game: InMidGame) -> None:
             assert not [s for s in spellings(shuffle.salt(p)) if s in text], (name, p)
 
 
-def test_tokens_recovery_codes_and_invites_are_nowhere(game: InMidGame) -> None:
-    for what, secret in game.tokens.items():
+def test_the_dump_has_no_tokens_recovery_codes_or_invites(game: InMidGame) -> None:
+    for kind, secret in game.tokens.items():
         for name, text in game.dumped.everything().items():
-            assert not [s for s in spellings(secret.encode()) if s in text], (name, what)
+            assert not [s for s in spellings(secret.encode()) if s in text], (name, kind)
 
 
-def test_no_hidden_card_is_named_anywhere(game: InMidGame) -> None:
-    """Nothing stored names a card, but events of what everybody saw."""
+def test_the_dump_names_no_hidden_card(game: InMidGame) -> None:
+    """Only public events name cards."""
     public = set(_seen(game))
     for card in hidden_positions(game.entry).values():
-        assert card not in public, "a hidden card that an event names is not hidden"
+        assert card not in public, "a card named by a public event is not hidden"
         quoted = re.compile(rf"""["']{re.escape(card)}["']""")
         for name, text in game.dumped.everything().items():
             assert not quoted.search(text), (name, card)
@@ -244,7 +244,7 @@ def _seen(game: InMidGame) -> Iterator[str]:
     yield from (*state.pile, *state.burned)
 
 
-def test_neither_a_deck_nor_the_opening_of_a_hidden_card_is_anywhere(game: InMidGame) -> None:
+def test_the_dump_has_neither_a_deck_nor_the_opening_of_a_hidden_card(game: InMidGame) -> None:
     shuffle = game.entry.record.shuffle
     assert shuffle is not None
     for name, text in game.dumped.everything().items():
@@ -255,10 +255,12 @@ def test_neither_a_deck_nor_the_opening_of_a_hidden_card_is_anywhere(game: InMid
                 assert between.join(shuffle.deck[p : p + 4]) not in text, (name, p)
 
 
-def test_names_stand_in_the_list_of_players_and_nowhere_else(game: InMidGame) -> None:
-    """A person can be erased without a trace: no event, no log, no answer in clear has a name."""
+def test_names_of_people_occur_in_the_players_table_only(game: InMidGame) -> None:
+    """A person can be erased: no event, log or unencrypted answer contains a name."""
     for person in PEOPLE:
-        where = {line.split(":")[0] for line in game.dumped.database.splitlines() if person in line}
-        assert where == {"players"}
+        tables = {
+            line.split(":")[0] for line in game.dumped.database.splitlines() if person in line
+        }
+        assert tables == {"players"}
         assert person not in game.dumped.redis
         assert person not in game.dumped.logs

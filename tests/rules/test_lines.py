@@ -1,4 +1,4 @@
-"""A change of any rule shows: legal lines are counted from fixed positions of every ruleset."""
+"""Legal lines of play from fixed positions of every ruleset, compared with stored counts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ EVERY = every_ruleset()
 
 
 @pytest.mark.parametrize("name", sorted(EVERY))
-def test_the_legal_lines_are_those_counted_before(name: str) -> None:
-    """Where a rule was meant to change: `python -m tests.rules.lines`, and read the difference."""
+def test_the_numbers_of_legal_lines_have_not_changed(name: str) -> None:
+    """After an intended change of a rule run `python -m tests.rules.lines`, and review the diff."""
     assert lines_of(name, EVERY[name]) == json.loads(GOLDEN.read_text("utf-8"))[name]
 
 
 def test_every_ruleset_is_counted() -> None:
-    """None is forgotten, none is left over."""
+    """The stored counts cover every ruleset and no other."""
     assert sorted(json.loads(GOLDEN.read_text("utf-8"))) == sorted(EVERY)

@@ -33,7 +33,7 @@ class DisputeRecord:
     """
     A dispute's state together with the head of its stream and the time of its last event.
 
-    `outside` are facts from outside the stream that decide what happens in the dispute.
+    `outside` has the inputs of the dispute's rules that are not in its stream.
     """
 
     identity: UUID
@@ -54,7 +54,7 @@ class DisputeRecord:
 
 
 def advance(record: DisputeRecord, *, now: str) -> tuple[DisputeRecord, tuple[bytes, ...]]:
-    """Return the record after all periods that ended until `now`, and their lines."""
+    """Return the record with the events of all periods that ended by `now`, and their lines."""
     lines: tuple[bytes, ...] = ()
     for event, at in due_events(record.dispute, moment_of(now), record.outside):
         record, more = DISPUTES.write(record, [event], at=text_of(at))
@@ -69,13 +69,13 @@ def dispute_append(
     expected: int,
     beside: Mapping[str, Any] | None = None,
 ) -> StreamAppend:
-    """Return the append of new lines; `beside` is data stored outside the stream with them."""
+    """Return the append of new lines; `beside` is stored with them, outside the stream."""
     summary = {**_summary(record), **(beside or {})}
     return DISPUTES.append(record, lines, expected=expected, summary=summary)
 
 
 def wake_at(record: DisputeRecord) -> datetime | None:
-    """Return the next end of a period, None if there is none."""
+    """Return the end of the current period; None if no period is running."""
     due = due_at(record.dispute, record.outside.sealed_at)
     return None if due is None else time_of(due)
 
@@ -98,7 +98,7 @@ def text_of(moment: Moment) -> str:
 def _summary(record: DisputeRecord) -> DisputeSummary:
     dispute, opened, ruling = record.dispute, record.dispute.opened, record.dispute.ruling
     verdict = ruling.verdict if ruling else None
-    proven = verdict is Verdict.PROVEN  # of a dispute against the server, in a column of its own
+    proven = verdict is Verdict.PROVEN  # the verdict against the server has its own column
     return DisputeSummary(
         game_id=opened.game,
         state=dispute.state.value,
@@ -139,4 +139,4 @@ DISPUTES: Final[Stream[DisputeRecord, DisputeEvent]] = Stream(
     begin=_begun,
     evolve=_evolved,
 )
-"""Disputes. `by` is a seat in the format and stays null: the data names the player."""
+"""Dispute streams. `by` of an event is always null, because the data names the player."""

@@ -66,15 +66,15 @@ class Evidence:
             if not entry.record.sealed:
                 files[OPENINGS] = canonical(self._games.seat_openings(entry, seat))
         self._readings.note(entry, caller, ALL if entry.record.sealed else None)
-        named = "public" if seat is None else f"seat-{seat}"
-        return f"{game}.shx", write_bundle(lines, profile=named, files=files)
+        name = "public" if seat is None else f"seat-{seat}"
+        return f"{game}.shx", write_bundle(lines, profile=name, files=files)
 
     def public(self, entry: GameEntry) -> bytes:
         """
         Return the public bundle of a game for the archive, without access rules.
 
         Raises Refusal `unavailable` if some of the refused attempts named in the seal are
-        missing: archiving would delete the others with the rows of the game.
+        missing: archiving deletes the rows of the game, and with them the remaining attempts.
         """
         record = entry.record
         if not self._refusals.whole(record):
@@ -92,11 +92,12 @@ class Evidence:
         return {**files, **self._refusals.file(record)}
 
 
-MOST_AUDITS = 500
-"""Audit objects in memory, a few kilobytes each."""
+MAX_AUDITS = 500
+"""Most audit objects in the cache, at a few kilobytes each."""
+
 
 class Verifying:
-    """Runs the offline checks; keys inside a bundle are not trusted."""
+    """Runs the offline checks for stored games and uploads; keys in a bundle are not trusted."""
 
     def __init__(
         self,
@@ -119,15 +120,15 @@ class Verifying:
         self._audits = _Audits()
 
     def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
-        """Return the audit object of a stored game; before the seal computed without S."""
+        """Return the audit object of a stored game; before the seal without the server seed (S)."""
         entry = self._games.read(caller, game)
         version, keys = entry.record.version, tuple(self._server_keys())
         proof = self._log.proof(game, version=version)
         files = {**({} if proof is None else {PROOF: proof}), **self._refusals.file(entry.record)}
         made_of = (entry.record.head, files, keys)
-        kept = self._audits.of(game, made_of)
-        if kept is not None:
-            return kept
+        cached = self._audits.of(game, made_of)
+        if cached is not None:
+            return cached
         with work(version):
             lines = self._entries.lines(game, limit=version)
             own = OutsideEvidence(server_keys=keys, witness_keys=self._witnesses)
@@ -139,7 +140,7 @@ class Verifying:
         """
         Return whether the audit object of a stored game is final.
 
-        After the seal, the public log still has to include the game, and witnesses to cosign.
+        It is final once the game is sealed and in the public log, and witnesses have cosigned.
         """
         [anchored] = [c["result"] for c in audit["checks"] if c["check"] == Check.ANCHOR.value]
         published = anchored == Result.PASS.value
@@ -151,7 +152,8 @@ class Verifying:
         Return the audit object of an uploaded bundle or log, from the upload alone.
 
         The work stops after its time limit, or if the client closes all connections in
-        `callers`. Raises Refusal `unavailable` then, and those of `Upload.audit`.
+        `callers`. Raises Refusal `unavailable` in these cases, and the
+        refusals of `Upload.audit`.
         """
         return audit_of(self._work(request_of(upload), callers))
 
@@ -159,21 +161,21 @@ class Verifying:
 class _Audits:
     """Cache of audit objects by game, each with the data that it was computed from."""
 
-    def __init__(self, *, most: int = MOST_AUDITS) -> None:
-        self._kept: OrderedDict[UUID, tuple[object, dict[str, Any]]] = OrderedDict()
+    def __init__(self, *, most: int = MAX_AUDITS) -> None:
+        self._cached: OrderedDict[UUID, tuple[object, dict[str, Any]]] = OrderedDict()
         self._most = most
         self._lock = threading.Lock()
 
     def of(self, game: UUID, made_of: object) -> dict[str, Any] | None:
         """Return the audit object of a game if it was computed from the same data."""
         with self._lock:
-            known, audit = self._kept.get(game, (None, None))
+            known, audit = self._cached.get(game, (None, None))
         return audit if known == made_of else None
 
     def keep(self, game: UUID, made_of: object, audit: dict[str, Any]) -> None:
-        """Cache an audit object, in place of the game's last one."""
+        """Cache an audit object, and replace an earlier one of the game."""
         with self._lock:
-            self._kept[game] = (made_of, audit)
-            self._kept.move_to_end(game)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            self._cached[game] = (made_of, audit)
+            self._cached.move_to_end(game)
+            while len(self._cached) > self._most:
+                self._cached.popitem(last=False)

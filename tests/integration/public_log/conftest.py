@@ -1,4 +1,4 @@
-"""An application with people, and the public log of its database."""
+"""Fixtures: a database connection, and the public log in that database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.worlds.fake_log import Clock, Reader
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    """Return connections with the service's privileges alone."""
+    """Return connections with the privileges of the service's role."""
     made = Database(address_of_service(database_url))
     yield made
     made.close()
@@ -23,17 +23,17 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def store(database: Database) -> PostgresLog:
-    """Return the log's rows."""
+    """Return the storage of the public log."""
     return PostgresLog(database)
 
 
 @pytest.fixture
 def reader(store: PostgresLog) -> Reader:
-    """Return a reader of the log from outside."""
+    """Return a client that reads the published log."""
     return Reader(PublicLog(store))
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """Return a clock that a test moves."""
+    """Return a clock that is set by the test."""
     return Clock()

@@ -20,7 +20,7 @@ def codes(history: History) -> list[str]:
 
 
 def zones_of(game: Game, card: str) -> list[tuple[str, int | None, int | None]]:
-    """Return every place where a card lies, worked out from the state anew."""
+    """Return every place of a card, computed from the state independently of `custody`."""
     found: list[tuple[str, int | None, int | None]] = []
     found += [("pile", None, None)] * game.pile.count(card)
     found += [("burned", None, None)] * game.burned.count(card)
@@ -45,12 +45,12 @@ def check(history: History, card: str) -> None:
         for seq in (part["from_seq"], part["to_seq"]):
             game = history.games[seq]
             assert zones_of(game, card) == [(part["zone"], part["seat"], part["slot"])]
-            seers = {
+            viewers = {
                 viewer for viewer in range(len(game.seats)) if sees(seen_by(game, viewer), card)
             }
             answer = part["seen_by"]
-            if part["zone"] != "stock":  # starters put under it are seen, and in no view
-                assert seers == set(range(len(game.seats)) if answer == "all" else answer)
+            if part["zone"] != "stock":  # returned starters were seen, but are not in a view
+                assert viewers == set(range(len(game.seats)) if answer == "all" else answer)
 
 
 def sees(game: Game, card: str) -> bool:
@@ -60,7 +60,7 @@ def sees(game: Game, card: str) -> bool:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-def test_each_card_of_a_sample_is_somewhere_at_every_version(name: str) -> None:
+def test_each_card_of_a_sample_has_one_place_at_every_version(name: str) -> None:
     history = sample(name)
     if history.games[-1].deck:
         for card in codes(history)[::5]:
@@ -68,7 +68,7 @@ def test_each_card_of_a_sample_is_somewhere_at_every_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("identity", RULESETS)
-def test_each_card_of_every_ruleset_is_somewhere_at_every_version(identity: str) -> None:
+def test_each_card_of_every_ruleset_has_one_place_at_every_version(identity: str) -> None:
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[-1], 3, turn_limit=60)
     history = history_of(game, game.deck)
@@ -76,7 +76,7 @@ def test_each_card_of_every_ruleset_is_somewhere_at_every_version(identity: str)
         check(history, card)
 
 
-def test_without_a_deck_only_public_stretches_are_told() -> None:
+def test_without_a_deck_only_public_parts_of_the_path_are_returned() -> None:
     whole = sample("leeds")
     history = History(whole.log[:-2])
     for card in codes(whole):
@@ -88,7 +88,7 @@ def test_without_a_deck_only_public_stretches_are_told() -> None:
         assert HIDDEN not in str(answer)
 
 
-def test_a_seat_is_told_its_own_hand_and_no_other() -> None:
+def test_a_seat_gets_the_parts_in_its_own_hand_and_in_no_other() -> None:
     history = sample("shithead")
     for card in codes(history):
         parts = custody(history, card, viewer=1)["path"]

@@ -153,7 +153,7 @@ def test_a_changed_turn_limit_or_clock_fails(
 def test_a_hand_left_out_fails(shithead: Run, tmp_path: Path) -> None:
     first, second = hands()
     third = made_game_of("third", hand=3, dealer=dealer_after(second), after=second)
-    assert "a game was left out" in fails(shithead, tmp_path, first, third)
+    assert "a game is missing" in fails(shithead, tmp_path, first, third)
     skipped = made_game_of("third", hand=3, dealer=dealer_after(first), after=first)
     assert fails(shithead, tmp_path, first, skipped) == "hand 3 after hand 1, not 2"
 

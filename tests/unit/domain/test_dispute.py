@@ -70,7 +70,7 @@ THREE = ("a", "b", "c")
 
 @dataclass
 class Court:
-    """A dispute that a test leads on, with a clock; the game is sealed unless it is said."""
+    """A dispute with a clock, moved on by a test; its game is sealed unless `sealed_at` is None."""
 
     opened: DisputeOpened = OPENED
     now: Moment = 0
@@ -89,24 +89,24 @@ class Court:
     def state(self) -> DisputeState:
         return self.dispute.state
 
-    def stands(self, state: DisputeState) -> bool:
-        """Return whether the dispute stands there."""
+    def is_in(self, state: DisputeState) -> bool:
+        """Return whether the dispute is in this state."""
         return self.state is state
 
     def then(self, happened: tuple[DisputeEvent, ...]) -> Court:
-        """Add events, and what follows from them at once."""
+        """Add events, and the events that follow from them at once."""
         self.events += [(event, self.now) for event in happened]
-        return self.look()
+        return self.add_due()
 
-    def look(self) -> Court:
-        """Write down what the periods have led to."""
+    def add_due(self) -> Court:
+        """Add the events of the periods that have ended."""
         outside = Outside(sealed_at=self.sealed_at, votes=self.votes)
         self.events += due_events(self.dispute, self.now, outside)
         return self
 
     def wait(self, time: Moment) -> Court:
         self.now += time
-        return self.look()
+        return self.add_due()
 
     def seat(self, *players: str) -> Court:
         for player in players:
@@ -141,14 +141,14 @@ class Court:
         return [ruling.verdict for ruling in self.dispute.rulings]
 
 
-def test_three_who_hold_the_same_make_a_cad() -> None:
-    """L23: if all referees hold a player to have cheated, that player is a cad."""
+def test_a_unanimous_panel_of_three_makes_a_cad() -> None:
+    """L23: if all referees find that a player cheated, that player is a cad."""
     court = Court().ruled(CHEATED, CHEATED, CHEATED)
-    assert court.stands(DisputeState.RULED)
+    assert court.is_in(DisputeState.RULED)
     assert court.verdicts() == [Verdict.CAD]
 
 
-def test_one_vote_for_the_accused_clears() -> None:
+def test_one_vote_for_the_accused_clears_the_accused() -> None:
     assert Court().ruled(CHEATED, CHEATED, NOT_PROVEN).verdicts() == [Verdict.CLEARED]
 
 
@@ -162,45 +162,45 @@ def test_a_player_of_the_table_does_not_judge(player: str) -> None:
         Court().seat(player)
 
 
-def test_a_referee_sits_once() -> None:
+def test_a_referee_joins_the_panel_once() -> None:
     with pytest.raises(DisputeRefused):
         Court().seat("a", "a")
 
 
 def test_the_voting_opens_when_three_have_been_seated_for_a_day() -> None:
     court = Court().seat(*THREE)
-    assert court.stands(DisputeState.OPEN)
+    assert court.is_in(DisputeState.OPEN)
     assert voting_opens_at(court.dispute, 0) == DAY
     with pytest.raises(DisputeRefused):
         court.commit("a")
-    assert court.wait(DAY - 1).stands(DisputeState.OPEN)
-    assert court.wait(1).stands(DisputeState.VOTING)
+    assert court.wait(DAY - 1).is_in(DisputeState.OPEN)
+    assert court.wait(1).is_in(DisputeState.VOTING)
     assert court.dispute.voting_from == DAY
 
 
 def test_the_voting_does_not_open_before_the_seal() -> None:
     court = Court(sealed_at=None).seat(*THREE).wait(3 * DAY)
-    assert court.stands(DisputeState.OPEN)
+    assert court.is_in(DisputeState.OPEN)
     assert due_at(court.dispute, None) is None
     court.sealed_at = 2 * DAY
-    assert court.look().stands(DisputeState.VOTING)
+    assert court.add_due().is_in(DisputeState.VOTING)
     assert court.dispute.voting_from == 2 * DAY
 
 
-def test_the_third_referee_to_stay_decides_when_the_voting_opens() -> None:
+def test_the_voting_opens_a_day_after_the_third_referee_was_seated() -> None:
     court = Court().seat("a", "b").wait(DAY).seat("c")
-    assert court.wait(DAY - 1).stands(DisputeState.OPEN)
-    assert court.wait(1).stands(DisputeState.VOTING)
+    assert court.wait(DAY - 1).is_in(DisputeState.OPEN)
+    assert court.wait(1).is_in(DisputeState.VOTING)
 
 
 def test_a_refused_referee_delays_the_voting_until_another_has_been_seated_long_enough() -> None:
     court = Court().seat(*THREE).wait(DAY - 1).refused("bob", 1).seat("d")
     assert court.dispute.referees[1].state is RefereeState.RECUSED
-    assert court.wait(DAY - 1).stands(DisputeState.OPEN)
+    assert court.wait(DAY - 1).is_in(DisputeState.OPEN)
     assert court.wait(1).dispute.judges == (0, 2, 3)
 
 
-def test_a_refused_referee_does_not_offer_again() -> None:
+def test_a_refused_referee_cannot_join_again() -> None:
     court = Court().seat(*THREE).refused("bob", 1)
     with pytest.raises(DisputeRefused):
         court.seat("b")
@@ -226,7 +226,7 @@ def test_no_referee_is_refused_once_the_voting_is_open() -> None:
         court.refused("bob", 0)
 
 
-def test_a_refusal_that_comes_after_the_opening_nobody_noticed_is_refused() -> None:
+def test_a_refusal_after_the_voting_was_due_to_open_is_rejected() -> None:
     court = Court().seat(*THREE)
     court.now = DAY
     late = due_events(court.dispute, court.now, Outside(sealed_at=0))
@@ -241,38 +241,38 @@ def test_only_the_sides_refuse() -> None:
         court.refused("cleo", 0)
 
 
-def test_a_side_may_refuse_without_limit_but_not_for_ever() -> None:
+def test_a_side_may_refuse_any_number_of_referees_until_the_dispute_ends() -> None:
     court = Court()
     for number in range(40):
         court.seat(f"judge {number}").refused("bob", number)
-    assert court.wait(29 * DAY).stands(DisputeState.OPEN)
-    assert court.wait(DAY).stands(DisputeState.FINAL)
+    assert court.wait(29 * DAY).is_in(DisputeState.OPEN)
+    assert court.wait(DAY).is_in(DisputeState.FINAL)
     assert court.dispute.ruling is None
 
 
-def test_the_end_of_a_dispute_counts_from_the_seal() -> None:
+def test_the_period_of_a_dispute_begins_at_the_seal() -> None:
     court = Court(sealed_at=None).wait(60 * DAY)
-    assert court.stands(DisputeState.OPEN)
+    assert court.is_in(DisputeState.OPEN)
     court.sealed_at = 60 * DAY
     assert deadline(court.dispute, court.sealed_at) == 90 * DAY
-    assert court.wait(30 * DAY - 1).stands(DisputeState.OPEN)
-    assert court.wait(1).stands(DisputeState.FINAL)
+    assert court.wait(30 * DAY - 1).is_in(DisputeState.OPEN)
+    assert court.wait(1).is_in(DisputeState.FINAL)
 
 
-def test_a_complete_panel_votes_on_after_the_end_of_the_dispute() -> None:
+def test_a_complete_panel_continues_after_the_end_of_the_dispute_period() -> None:
     court = Court().wait(29 * DAY).panel(*THREE)
-    assert court.stands(DisputeState.VOTING)
-    assert court.wait(DAY).commit(*THREE).stands(DisputeState.REVEALING)
-    assert court.reveal(CHEATED, *THREE).stands(DisputeState.RULED)
+    assert court.is_in(DisputeState.VOTING)
+    assert court.wait(DAY).commit(*THREE).is_in(DisputeState.REVEALING)
+    assert court.reveal(CHEATED, *THREE).is_in(DisputeState.RULED)
 
 
-def test_a_panel_that_falls_apart_after_the_end_of_the_dispute_makes_it_final() -> None:
+def test_a_dispute_whose_panel_becomes_too_small_after_its_period_is_final() -> None:
     court = Court().wait(29 * DAY).panel(*THREE).wait(2 * DAY)
-    assert court.stands(DisputeState.FINAL)
+    assert court.is_in(DisputeState.FINAL)
     assert court.dispute.ruling is None
 
 
-def test_a_vote_is_revealed_only_when_all_are_in() -> None:
+def test_a_vote_is_revealed_only_after_all_have_committed() -> None:
     court = Court().panel(*THREE).commit("a", "b")
     with pytest.raises(DisputeRefused):
         court.reveal(CHEATED, "a")
@@ -290,14 +290,14 @@ def test_a_committed_vote_does_not_change() -> None:
 def test_votes_that_the_server_seals_are_revealed_when_all_have_committed() -> None:
     court = Court().panel(*THREE)
     for number, player in enumerate(THREE):
-        assert court.stands(DisputeState.VOTING)
+        assert court.is_in(DisputeState.VOTING)
         court.votes[number] = KeptVote(vote=CHEATED, salt="cc" * 32)
         court.then(commit_vote(court.dispute, player, "aa" * 32, by_server=True))
-    assert court.stands(DisputeState.RULED)
+    assert court.is_in(DisputeState.RULED)
     assert [r.sealed_by for r in court.dispute.referees] == [SealedBy.SERVER] * 3
 
 
-def test_kept_votes_wait_for_the_referees_who_sealed_their_own() -> None:
+def test_votes_sealed_by_the_server_do_not_reveal_those_sealed_by_referees() -> None:
     court = Court().panel(*THREE)
     court.votes[0] = KeptVote(vote=CHEATED, salt="cc" * 32)
     court.then(commit_vote(court.dispute, "a", "aa" * 32, by_server=True)).commit("b", "c")
@@ -308,73 +308,73 @@ def test_kept_votes_wait_for_the_referees_who_sealed_their_own() -> None:
 def test_a_referee_who_does_not_vote_in_time_leaves_the_panel() -> None:
     court = Court().panel(*THREE).commit("a", "b")
     assert due_at(court.dispute, 0) == 3 * DAY
-    assert court.wait(2 * DAY - 1).stands(DisputeState.VOTING)
-    assert court.wait(1).stands(DisputeState.OPEN)
+    assert court.wait(2 * DAY - 1).is_in(DisputeState.VOTING)
+    assert court.wait(1).is_in(DisputeState.OPEN)
     assert [r.state for r in court.dispute.referees] == ["committed", "committed", "recused"]
     court.panel("d")
     assert court.dispute.judges == (0, 1, 3)
-    assert court.commit("d").stands(DisputeState.REVEALING), "committed votes stand"
+    assert court.commit("d").is_in(DisputeState.REVEALING), "committed votes remain valid"
 
 
-def test_a_referee_whose_vote_stands_is_not_refused() -> None:
-    """The voting had opened for this referee: a side cannot get rid of a vote by waiting."""
+def test_a_referee_who_has_voted_cannot_be_refused() -> None:
+    """A side cannot remove a committed vote by waiting until the panel is too small."""
     court = Court().panel(*THREE).commit("a", "b").wait(2 * DAY).seat("d")
-    assert court.stands(DisputeState.OPEN)
+    assert court.is_in(DisputeState.OPEN)
     for side in ("ada", "bob"):
         with pytest.raises(DisputeRefused, match="stands"):
             refuse(court.dispute, side, 0)
         refuse(court.dispute, side, 3)
 
 
-def test_a_larger_panel_goes_on_without_a_silent_referee() -> None:
+def test_a_panel_of_four_continues_without_a_referee_who_does_not_vote() -> None:
     court = Court().panel(*THREE, "d").commit(*THREE).wait(2 * DAY)
-    assert court.stands(DisputeState.REVEALING)
+    assert court.is_in(DisputeState.REVEALING)
     assert court.dispute.stage_since == 3 * DAY
     assert court.reveal(CHEATED, *THREE).verdicts() == [Verdict.CAD]
 
 
 def test_a_referee_who_does_not_reveal_in_time_leaves_the_panel() -> None:
     court = Court().panel(*THREE).commit(*THREE).reveal(CHEATED, "a", "b")
-    assert court.wait(2 * DAY).stands(DisputeState.OPEN)
+    assert court.wait(2 * DAY).is_in(DisputeState.OPEN)
     court.panel("d").commit("d")
     assert court.reveal(CHEATED, "d").verdicts() == [Verdict.CAD]
 
 
-def test_the_silence_of_one_of_four_in_revealing_ends_with_a_ruling() -> None:
+def test_a_panel_of_four_rules_without_a_referee_who_does_not_reveal() -> None:
     court = Court().panel(*THREE, "d").commit(*THREE, "d").reveal(CHEATED, *THREE).wait(2 * DAY)
-    assert court.stands(DisputeState.RULED)
+    assert court.is_in(DisputeState.RULED)
     assert court.dispute.rulings[0].referees == (0, 1, 2)
     assert court.dispute.rulings[0].at == 3 * DAY
 
 
-def test_seated_referees_who_were_not_on_the_panel_take_the_places_of_silent_ones() -> None:
+def test_spare_referees_replace_those_who_do_not_vote() -> None:
     court = Court().seat(*THREE).wait(1).seat("d").wait(DAY)
     assert court.dispute.judges == (0, 1, 2)
     court.commit("a", "b").wait(2 * DAY)
     assert court.dispute.judges == (0, 1, 3)
-    assert court.stands(DisputeState.VOTING)
+    assert court.is_in(DisputeState.VOTING)
 
 
-def test_a_late_look_writes_down_what_an_early_one_would_have() -> None:
-    """A dispute reads the same whether the periods were noticed in time or much later."""
+def test_ended_periods_give_the_same_events_whenever_they_are_processed() -> None:
+    """The events and their times do not depend on when the ended periods are processed."""
     often, once = Court().seat(*THREE, "d"), Court().seat(*THREE, "d")
     for _ in range(40):
         often.wait(DAY)
     once.wait(40 * DAY)
     assert often.events == once.events
-    assert often.stands(DisputeState.FINAL)
+    assert often.is_in(DisputeState.FINAL)
 
 
-def test_an_appeal_goes_to_other_referees_and_is_the_last() -> None:
+def test_an_appeal_has_other_referees_and_its_ruling_is_final() -> None:
     court = Court().ruled(CHEATED, CHEATED, CHEATED)
     court.then(appeal(court.dispute, "bob"))
-    assert court.stands(DisputeState.APPEALED)
+    assert court.is_in(DisputeState.APPEALED)
     with pytest.raises(DisputeRefused):
         court.seat("judge 0")
     court.seat(*THREE)
-    assert court.stands(DisputeState.APPEALED)
+    assert court.is_in(DisputeState.APPEALED)
     court.wait(DAY).commit(*THREE).reveal(NOT_PROVEN, *THREE)
-    assert court.stands(DisputeState.FINAL)
+    assert court.is_in(DisputeState.FINAL)
     assert court.verdicts() == [Verdict.CAD, Verdict.CLEARED]
     with pytest.raises(DisputeRefused):
         appeal(court.dispute, "ada")
@@ -401,34 +401,34 @@ def test_only_the_side_that_lost_appeals(
                 appeal(court.dispute, player)
 
 
-def test_an_appeal_without_a_panel_leaves_the_first_ruling() -> None:
+def test_an_appeal_without_a_panel_confirms_the_first_ruling() -> None:
     court = Court().ruled(CHEATED, CHEATED, CHEATED).wait(6 * DAY)
     court.then(appeal(court.dispute, "bob"))
-    assert court.wait(30 * DAY - 1).stands(DisputeState.APPEALED)
-    assert court.wait(1).stands(DisputeState.FINAL)
+    assert court.wait(30 * DAY - 1).is_in(DisputeState.APPEALED)
+    assert court.wait(1).is_in(DisputeState.FINAL)
     assert court.verdicts() == [Verdict.CAD]
 
 
 def test_a_ruling_that_is_not_appealed_is_final_after_a_week() -> None:
     court = Court().ruled(CHEATED, CHEATED, CHEATED)
-    assert court.wait(WEEK - 1).stands(DisputeState.RULED)
-    assert court.wait(1).stands(DisputeState.FINAL)
+    assert court.wait(WEEK - 1).is_in(DisputeState.RULED)
+    assert court.wait(1).is_in(DisputeState.FINAL)
     assert due_at(court.dispute, 0) is None
     with pytest.raises(DisputeRefused):
         appeal(court.dispute, "bob")
 
 
-def test_a_dispute_keeps_the_periods_of_its_opening() -> None:
+def test_the_periods_in_the_first_event_apply_to_the_whole_dispute() -> None:
     at_once = Periods(referee_seated_seconds=0, vote_seconds=1, appeal_seconds=0, dispute_seconds=5)
     court = Court(opened=replace(OPENED, periods=at_once)).seat(*THREE)
-    assert court.stands(DisputeState.VOTING)
-    assert court.commit(*THREE).reveal(CHEATED, *THREE).stands(DisputeState.FINAL)
+    assert court.is_in(DisputeState.VOTING)
+    assert court.commit(*THREE).reveal(CHEATED, *THREE).is_in(DisputeState.FINAL)
     silent = Court(opened=replace(OPENED, periods=at_once)).seat(*THREE).wait(SECOND)
-    assert silent.stands(DisputeState.OPEN)
-    assert silent.wait(4 * SECOND).stands(DisputeState.FINAL)
+    assert silent.is_in(DisputeState.OPEN)
+    assert silent.wait(4 * SECOND).is_in(DisputeState.FINAL)
 
 
-def test_only_sides_make_statements_until_the_end_and_not_without_limit() -> None:
+def test_statements_of_each_side_are_limited_and_end_with_the_dispute() -> None:
     court = Court()
     for _ in range(MOST_STATEMENTS):
         court.then(make_statement(court.dispute, Side.ACCUSED, "00" * 32))
@@ -440,7 +440,7 @@ def test_only_sides_make_statements_until_the_end_and_not_without_limit() -> Non
         make_statement(court.dispute, Side.ACCUSER, "00" * 32)
 
 
-def test_every_event_reads_back_as_it_was_written() -> None:
+def test_every_event_survives_a_round_trip_through_its_schema() -> None:
     court = Court().then((FindingsMade(version=9, digest="cc" * 32),))
     court.then(make_statement(court.dispute, Side.ACCUSED, "00" * 32)).seat("refused").refused(
         "ada", 0
@@ -454,35 +454,35 @@ def test_every_event_reads_back_as_it_was_written() -> None:
         assert dispute_event_of(dispute_type_of(event), plain_data(event)) == event
 
 
-def test_a_first_event_without_periods_has_the_usual_ones() -> None:
-    """Disputes that were opened before periods were settings have none in their first event."""
+def test_a_first_event_without_periods_has_the_default_ones() -> None:
+    """Disputes opened under an earlier release have no periods in their first event."""
     data = plain_data(OPENED)
     old = {name: value for name, value in data.items() if name not in ("periods", "move")}
     assert dispute_event_of("dispute_opened", old) == OPENED
     assert OPENED.periods == Periods()
 
 
-def test_a_dispute_of_an_earlier_release_folds_and_goes_on_by_the_present_rules() -> None:
-    """It voted before anything like `voting_opened` was written; votes committed then stand."""
+def test_a_dispute_of_an_earlier_release_continues_by_the_current_rules() -> None:
+    """It has votes without a `voting_opened` event; these votes remain valid."""
     court = Court()
     court.events += [(RefereeSeated(player=player), 0) for player in THREE]
     court.events += [(VoteCommitted(referee=n, commit="aa" * 32), 0) for n in range(3)]
     court.events += [(VoteRevealed(referee=0, vote=CHEATED, salt="bb" * 32), 0)]
-    assert court.stands(DisputeState.OPEN)
-    assert court.wait(DAY).stands(DisputeState.REVEALING)
-    assert court.reveal(CHEATED, "b", "c").stands(DisputeState.RULED)
+    assert court.is_in(DisputeState.OPEN)
+    assert court.wait(DAY).is_in(DisputeState.REVEALING)
+    assert court.reveal(CHEATED, "b", "c").is_in(DisputeState.RULED)
 
 
 def test_a_quick_ruling_of_an_earlier_release_can_be_appealed_or_was_ended_by_a_refusal() -> None:
     court = Court()
     court.events += [(RefereeSeated(player=player), 0) for player in THREE]
     court.events += [(Ruled(verdict=Verdict.CAD, referees=(0, 1, 2)), 0)]
-    assert court.stands(DisputeState.RULED)
+    assert court.is_in(DisputeState.RULED)
     appeal(court.dispute, "bob")
     court.events += [(RefereeRefused(referee=0, side=Side.ACCUSED), 0)]
-    assert court.stands(DisputeState.OPEN)
-    assert court.wait(30 * DAY).stands(DisputeState.FINAL)
-    assert court.dispute.ruling is None, "a refused referee has not judged"
+    assert court.is_in(DisputeState.OPEN)
+    assert court.wait(30 * DAY).is_in(DisputeState.FINAL)
+    assert court.dispute.ruling is None, "the ruling of a refused referee is void"
 
 
 def test_a_dispute_is_opened_once() -> None:

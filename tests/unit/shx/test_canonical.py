@@ -1,4 +1,4 @@
-"""Canonical bytes: orjson against the RFC written out, and everything that is refused."""
+"""Canonical bytes: compared with a direct implementation of RFC 8785, and refused input."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from service.shx.canonical import MAX_DEPTH, MAX_INTEGER, MAX_LINE, RecordError,
 _SHORT = {8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
 
 
-def slow(value: Any) -> str:
-    """RFC 8785, sections 3.2.2 and 3.2.3, word for word."""
+def reference(value: Any) -> str:
+    """Return canonical JSON by a direct implementation of RFC 8785, sections 3.2.2 and 3.2.3."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
@@ -23,9 +23,9 @@ def slow(value: Any) -> str:
     if isinstance(value, str):
         return '"' + "".join(map(escaped, value)) + '"'
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(slow, value)) + "]"
+        return "[" + ",".join(map(reference, value)) + "]"
     keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
-    return "{" + ",".join(f"{slow(key)}:{slow(value[key])}" for key in keys) + "}"
+    return "{" + ",".join(f"{reference(key)}:{reference(value[key])}" for key in keys) + "}"
 
 
 def escaped(letter: str) -> str:
@@ -46,18 +46,18 @@ values = st.recursive(
 
 @given(values)
 def test_the_bytes_are_those_of_rfc_8785(value: Any) -> None:
-    assert canonical(value) == slow(value).encode()
+    assert canonical(value) == reference(value).encode()
 
 
 def test_every_character_is_escaped_as_in_rfc_8785() -> None:
     every = (chr(n) for n in range(0x3000) if not 0xD800 <= n < 0xE000)
     for letter in every:
         if unicodedata.is_normalized("NFC", letter):
-            assert canonical(letter) == slow(letter).encode()
+            assert canonical(letter) == reference(letter).encode()
 
 
 @given(values)
-def test_what_is_written_can_be_read_again(value: Any) -> None:
+def test_parse_returns_the_value_of_canonical_bytes(value: Any) -> None:
     assert parse(canonical(value)) == value
 
 
@@ -89,7 +89,7 @@ def nested(depth: int) -> list[Any]:
         (nested(MAX_DEPTH + 1), "too_deep"),
     ],
 )
-def test_what_has_no_canonical_bytes_is_refused(value: Any, code: str) -> None:
+def test_values_without_canonical_bytes_are_refused(value: Any, code: str) -> None:
     with pytest.raises(RecordError) as caught:
         canonical(value)
     assert caught.value.code == code
@@ -127,12 +127,12 @@ def test_what_has_no_canonical_bytes_is_refused(value: Any, code: str) -> None:
         b"[" * 100_000,
     ],
 )
-def test_any_other_spelling_is_refused(data: bytes) -> None:
+def test_other_encodings_of_a_value_are_refused(data: bytes) -> None:
     with pytest.raises(RecordError):
         parse(data)
 
 
-def test_the_largest_depth_number_and_size_are_still_read() -> None:
+def test_the_largest_depth_number_and_size_are_accepted() -> None:
     assert parse(canonical(nested(MAX_DEPTH))) == nested(MAX_DEPTH)
     assert parse(b"9007199254740991") == MAX_INTEGER
     longest = b'"' + b"a" * (MAX_LINE - 2) + b'"'
