@@ -54,7 +54,7 @@ def test_a_game_left_out_is_caught() -> None:
     first, _, second = table()
     result, reason = sequence_of(first, second)
     assert result is Result.FAIL
-    assert reason is not None and "left out" in reason
+    assert reason is not None and "is missing" in reason
 
 
 def test_two_games_after_the_same_one_are_caught() -> None:
@@ -194,7 +194,7 @@ def test_other_rules_and_other_seats_in_a_later_hand_are_told() -> None:
     result, said = sequence_of(first, aborted, other)
     assert result is Result.PASS
     assert said is not None
-    assert "other options: shithead, then leeds: in hand 2" in said
+    assert "the ruleset or its options changed: shithead, then leeds: in hand 2" in said
     assert "4 seats instead of 3: in hand 2" in said
     assert "other" not in (sequence_of(*table())[1] or "")
 
