@@ -20,6 +20,7 @@ from redis.retry import Retry
 
 from service.application.errors import Refusal
 from service.config import Settings
+from service.slots import Slots
 
 ENDPOINT_LIMITS = {
     "players.register": 1200,
@@ -34,6 +35,9 @@ UNLIMITED = frozenset({"health.alive", "health.ready", "metrics"})
 WINDOW_SECONDS = 60
 REDIS_RETRY_SECONDS = 5.0
 """How long endpoints are counted in this process alone after Redis failed to answer."""
+
+REDIS_SLOTS = 8
+"""Requests of a process that may wait for Redis at a time; others are counted in the process."""
 
 
 class FixedWindows:
@@ -73,6 +77,7 @@ class RateLimits:
         self._windows = FixedWindows()
         self._redis = _redis_counter(settings.redis_url) if self._enabled else None
         self._redis_after = 0.0
+        self._redis_slots = Slots("redis counters", REDIS_SLOTS, per_address=REDIS_SLOTS)
 
     def count_request(self) -> None:
         """Count the present request by its address; raises `rate-limited` if it is one too many."""
@@ -108,18 +113,24 @@ class RateLimits:
 
     def _count_endpoint(self, endpoint: str, address: str, limit: int) -> None:
         detail = "too many requests to this address of the API"
-        if self._redis is not None and time.monotonic() >= self._redis_after:
-            item = RateLimitItemPerMinute(limit)
-            try:
-                if self._redis.hit(item, endpoint, address):
-                    return
-                reset = self._redis.get_window_stats(item, endpoint, address).reset_time
-            except (RedisError, OSError):
-                self._redis_after = time.monotonic() + REDIS_RETRY_SECONDS
-            else:
-                allowed = f"{detail}: {limit} a minute are allowed"
-                raise _rate_limited(allowed, reset - time.time())
+        with self._redis_slots.slot(address) as free:
+            if free and self._count_in_redis(endpoint, address, limit, detail):
+                return
         self._count(f"{endpoint} {address}", limit, detail)
+
+    def _count_in_redis(self, endpoint: str, address: str, limit: int, detail: str) -> bool:
+        """Return whether Redis counted the request; raises `rate-limited` if it is one too many."""
+        if self._redis is None or time.monotonic() < self._redis_after:
+            return False
+        item = RateLimitItemPerMinute(limit)
+        try:
+            if self._redis.hit(item, endpoint, address):
+                return True
+            reset = self._redis.get_window_stats(item, endpoint, address).reset_time
+        except (RedisError, OSError):
+            self._redis_after = time.monotonic() + REDIS_RETRY_SECONDS
+            return False
+        raise _rate_limited(f"{detail}: {limit} a minute are allowed", reset - time.time())
 
 
 def register(app: Flask, rate_limits: RateLimits) -> None:

@@ -163,14 +163,17 @@ class Document:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._making = Lock()
+        self._made: Json | None = None
 
-    @cached_property
+    @property
     def value(self) -> Json:
-        """Return the document as plain values."""
+        """Return the document as plain values; the first request makes it."""
         with self._making:
-            found: Json = orjson.loads(orjson.dumps(self._api.to_dict(), option=_OPTIONS))
-            add_examples(found)
-        return found
+            if self._made is None:
+                made: Json = orjson.loads(orjson.dumps(self._api.to_dict(), option=_OPTIONS))
+                add_examples(made)
+                self._made = made
+            return self._made
 
     @cached_property
     def text(self) -> bytes:

@@ -25,6 +25,7 @@ from service.audit.statistics import (
 from service.domain.game import Status
 from service.replay.history import decode_log, sealed_deck
 from service.shx.canonical import parse_time
+from service.slots import Slots
 from service.store.disputes import (
     STATISTICS_TOPIC,
     BlindChoice,
@@ -80,6 +81,8 @@ class Statistics:
         self._latest: dict[bool, datetime] = {}
         self._read_at = -KEPT_SECONDS
         self._lock = threading.Lock()
+        self._shuffles: dict[str, Any] | None = None
+        self._first = Slots("statistics", 4, per_address=4)
 
     def uncounted(self, *, limit: int) -> Sequence[UUID]:
         """Return finished games that are not counted yet."""
@@ -93,13 +96,37 @@ class Statistics:
         self._directory.keep_facts(self._facts(entry))
 
     def shuffles(self) -> dict[str, Any]:
-        """Return the statistics of the shuffle over all decks."""
-        with self._lock:
-            if time.monotonic() - self._read_at > KEPT_SECONDS:
-                self._read_new()
-                self._read_at = time.monotonic()
-            measures = [m for key in sorted(self._tallies) for m in self._tallies[key].measures()]
-            finished = sum(tally.finished for tally in self._tallies.values())
+        """
+        Return the statistics of the shuffle over all decks.
+
+        While one call reads new decks, the others get the last answer. Raises Refusal
+        `unavailable` if several calls wait for the first answer of this process already.
+        """
+        last = self._shuffles
+        if last is None:
+            with self._first.slot("") as free:
+                if not free:
+                    raise Refusal("unavailable", "the statistics are being made", retry_after=1)
+                with self._lock:
+                    return self._newest()
+        if not self._lock.acquire(blocking=False):
+            return last
+        try:
+            return self._newest()
+        finally:
+            self._lock.release()
+
+    def _newest(self) -> dict[str, Any]:
+        """Return the statistics, made again if they are older than KEPT_SECONDS."""
+        if self._shuffles is None or time.monotonic() - self._read_at > KEPT_SECONDS:
+            self._read_new()
+            self._shuffles = self._summary()
+            self._read_at = time.monotonic()
+        return self._shuffles
+
+    def _summary(self) -> dict[str, Any]:
+        measures = [m for key in sorted(self._tallies) for m in self._tallies[key].measures()]
+        finished = sum(tally.finished for tally in self._tallies.values())
         return {
             "n": finished,
             "measures": [

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from service.api.context import context
+from service.api.limits import REDIS_SLOTS
 from tests.worlds.api_world import World, make_world, problem_of
 
 
@@ -93,3 +95,19 @@ def test_of_ipv6_the_network_is_counted(database_url: str) -> None:
         ]
         assert here == [200, 200, 200, 429]
         assert calls(world, 1, environ_base={"REMOTE_ADDR": "2001:db8:0:1::1"}) == [200]
+
+
+def test_without_a_free_redis_slot_an_endpoint_is_counted_in_the_process(
+    database_url: str, redis_server: str
+) -> None:
+    """A slow Redis holds eight threads at most."""
+    with limited(database_url, redis_url=redis_server) as world:
+        with world.client.application.app_context():
+            slots = context().rate_limits._redis_slots
+        assert all(slots.acquire("192.0.2.1") for _ in range(REDIS_SLOTS))
+        guess = {"recovery": "x" * 43}
+        answers = [world.client.post("/v1/players/recover", json=guess) for _ in range(61)]
+        assert [answer.status_code for answer in answers] == [401] * 60 + [429]
+        slots.release("192.0.2.1")
+        answer = world.client.post("/v1/players/recover", json=guess)
+        assert answer.status_code == 401, "Redis has counted none of those before"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -10,8 +12,10 @@ import pytest
 
 from schemas.statistics import BlindChoicesSchema, ShufflesSchema
 from service.application import statistics
+from service.application.errors import Refusal
 from service.audit.statistics import THRESHOLD
 from service.store.disputes import STATISTICS_TOPIC
+from tests.running import wait_for
 from tests.worlds.api_world import Person, World, problem_of
 
 SHUFFLES = "/v1/statistics/shuffles"
@@ -161,3 +165,35 @@ def test_choices_are_for_the_player_and_for_referees(
 
 def test_a_player_that_cannot_be_read_is_refused(ada: Person) -> None:
     assert problem_of(ada.get(f"{CHOICES}?player=nobody")) == "malformed"
+
+
+def test_while_one_call_reads_new_decks_the_others_get_the_last_answer(
+    world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first answer four calls wait for it, and the fifth is refused."""
+    forfeited(ada)
+    count(world)
+    kept, may_read, reading = world.services.statistics, threading.Event(), threading.Event()
+    read = kept._read_new
+
+    def slow() -> None:
+        reading.set()
+        assert may_read.wait(20)
+        read()
+
+    monkeypatch.setattr(kept, "_read_new", slow)
+    with ThreadPoolExecutor(5) as pool:
+        first = [pool.submit(kept.shuffles) for _ in range(4)]
+        assert reading.wait(20)
+        wait_for(lambda: kept._first.held("") == 4, seconds=20)
+        with pytest.raises(Refusal, match="being made"):
+            kept.shuffles()
+        may_read.set()
+        answers = [one.result(20) for one in first]
+        may_read.clear()
+        reading.clear()
+        newer = pool.submit(kept.shuffles)
+        assert reading.wait(20)
+        assert kept.shuffles() == answers[-1]
+        may_read.set()
+        assert newer.result(20)["n"] == answers[-1]["n"]
