@@ -1,4 +1,4 @@
-"""Semaphores for waits and expensive work: named slots, a part of them for one address."""
+"""Non-blocking semaphores with a limit for each address, for waits and expensive work."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Slots:
     """
     A semaphore that never blocks: `acquire` returns false at once if no slot is free.
 
-    One address has at most `per_address` slots, by default half of them, so that a single
-    client cannot occupy all. `name` says what the slots are for; `size` is their number.
-    Another key than an address may be used, such as a player.
+    One address can hold at most `per_address` slots, by default half of them, so that a single
+    client cannot occupy all. `name` is the purpose of the slots, and `size` their number.
+    Instead of an address another key may be used, such as a player.
     """
 
     def __init__(self, name: str, slots: int, *, per_address: int | None = None) -> None:
@@ -27,7 +27,7 @@ class Slots:
 
     @contextmanager
     def slot(self, address: str) -> Iterator[bool]:
-        """Hold a slot for an address while the block runs; yields false if none was free."""
+        """Hold a slot for an address while the block runs; yields false if none is free."""
         acquired = self.acquire(address)
         try:
             yield acquired
@@ -50,7 +50,7 @@ class Slots:
             return self._held[address]
 
     def release(self, address: str) -> None:
-        """Return a slot of an address."""
+        """Release a slot of an address."""
         with self._lock:
             self._free += 1
             self._held[address] -= 1

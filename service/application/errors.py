@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-MOST_QUOTED = 200
-"""Characters of a JSON pointer in a detail: the pointer itself may be as long as the body."""
+MAX_POINTER = 200
+"""Most characters of a JSON pointer in a detail; a pointer may be as long as the body."""
 
 
 class Refusal(Exception):
@@ -21,14 +21,14 @@ class Refusal(Exception):
 
 
 class Unfollowed(Exception):
-    """The stored events of a game are invalid from `seq` on; the operator has to investigate."""
+    """The stored events of a game are invalid from `seq` on; the operator must investigate."""
 
     def __init__(self, game: UUID, seq: int) -> None:
         super().__init__(f"game {game} cannot be followed at seq {seq}")
 
 
 def not_found(what: str) -> Refusal:
-    """Return the refusal for something that does not exist, or that this caller may not see."""
+    """Return the refusal for an object that does not exist, or that this caller may not see."""
     return Refusal("not-found", f"there is no such {what}")
 
 
@@ -41,7 +41,7 @@ def misfit(errors: Sequence[Mapping[str, str]]) -> Refusal:
     """Return the refusal of a body with these errors; its detail is the first of them."""
     first, more = errors[0], len(errors) - 1
     place = first["at"] or "the body"
-    if len(place) > MOST_QUOTED:
-        place = place[:MOST_QUOTED] + "…"
+    if len(place) > MAX_POINTER:
+        place = place[:MAX_POINTER] + "…"
     others = "" if not more else f" (and {more} more)"
     return Refusal("invalid-body", f"{place}: {first['message']}{others}", errors=errors)

@@ -12,23 +12,23 @@ from service.domain.cards import HIDDEN
 WIDTH: Final = 100
 Row = TypeVar("Row")
 RuleText = Callable[[str], str | None]
-"""Returns the text of a statement, None for an unknown one."""
+"""Returns the text of a statement; None if it is unknown."""
 
 
 class Objection(Protocol):
-    """What a check says against an event, as the verifier has it."""
+    """A failure of a check at an event, as reported by the verifier."""
 
     @property
     def check(self) -> str:
-        """Return which check it was."""
+        """Return the name of the check."""
 
     @property
     def reason(self) -> str | None:
-        """Return why."""
+        """Return the reason of the failure."""
 
     @property
     def rule(self) -> str | None:
-        """Return the statement that decides it, None where none does."""
+        """Return the statement that decides it; None if there is none."""
 
 
 def decision_text(
@@ -40,10 +40,10 @@ def decision_text(
     answers: Sequence[str] = (),
 ) -> str:
     """
-    Return a decision as text, with what the checks say against what was done.
+    Return a decision as text, with the failures of checks at its events.
 
-    `unknown` says what of the game is not known any more, `answers` who answers for
-    what was done. The statements that decide against it come first.
+    `unknown` describes the part of the game that is no longer known. `answers` names the
+    party responsible for the failures. Statements cited by failures are listed first.
     """
     lines = [_heading(found), *_unknown(unknown)]
     if found["saw"] is not None:
@@ -65,7 +65,7 @@ def decision_text(
 
 
 def custody_text(found: Json, *, unknown: str | None = None) -> str:
-    """Return the path of a card as text, a line a stretch; `unknown` says since when less is."""
+    """Return the path of a card as text, one line for each place; `unknown` as in a decision."""
     place = "an unknown position" if found["p"] is None else f"position {found['p']}"
     lines = [f"custody of {found['card']}, {place} of the deck", *_unknown(unknown), ""]
     rows = [
@@ -76,7 +76,7 @@ def custody_text(found: Json, *, unknown: str | None = None) -> str:
 
 
 def knowledge_text(found: Json, *, unknown: str | None = None) -> str:
-    """Return what a seat could know as text, a line a card; `unknown` says since when less is."""
+    """Return the cards a seat could know as text, a line each; `unknown` as in a decision."""
     heading = f"what seat {found['seat']} could know at version {found['version']}"
     lines = [heading, *_unknown(unknown), ""]
     rows = [
@@ -90,7 +90,7 @@ def knowledge_text(found: Json, *, unknown: str | None = None) -> str:
 
 
 def move_text(move: Json) -> str:
-    """Return a move as a player would say it."""
+    """Return a move in the words of a player."""
     match move["type"]:
         case "play":
             return f"play {' '.join(move['cards'])}"
@@ -146,7 +146,7 @@ def _saw(view: Json, seat: int) -> Iterator[str]:
 
 
 def _held(hand: Json) -> list[str]:
-    """Return the cards of a hand, those that are not known as such."""
+    """Return the cards of a hand, with a placeholder for each unknown card."""
     if hand["cards"] is not None:
         return list(hand["cards"])
     known = hand["known"]
@@ -207,7 +207,7 @@ def _seers(seen_by: str | list[int]) -> str:
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Yield rows with their columns one below the other, the last as long as it is."""
+    """Yield rows with aligned columns, without padding after the last one."""
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))] if rows else []
     for row in rows:
         cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]

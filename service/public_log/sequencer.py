@@ -30,30 +30,30 @@ NAME = "log.checkpoint"
 
 
 class Signed(Protocol):
-    """Remembers the largest tree that this service signed, and what contradicts the present one."""
+    """Stores the largest tree that this service signed, and a contradiction of the current one."""
 
     @property
     def place(self) -> Path | None:
-        """Return the file where it is remembered; None if it ends with the process."""
+        """Return the file of the checkpoint; None if it is stored in memory only."""
 
     def last(self) -> Checkpoint | None:
-        """Return what was signed last; None where nothing is known of it."""
+        """Return the last signed checkpoint; None if none is stored."""
 
     def keep(self, note: bytes) -> None:
-        """Remember a checkpoint that is about to be published."""
+        """Store a checkpoint before it is published."""
 
     def contradiction(self) -> Checkpoint | None:
-        """Return the checkpoint, signed here, with which a witness contradicted the log."""
+        """Return the signed checkpoint of this log with which a witness contradicted it."""
 
     def contradict(self, note: bytes) -> None:
-        """Remember such a checkpoint; the first one stays until it is settled."""
+        """Store such a checkpoint, unless one is stored already."""
 
     def settle(self) -> None:
-        """Forget it: the log continues that checkpoint again."""
+        """Delete the contradiction: the log continues that checkpoint again."""
 
 
 class Forgetful:
-    """Knows of nothing that was signed; for logs that live no longer than their process."""
+    """Stores no checkpoint; for logs that exist only in the memory of their process."""
 
     place: Path | None = None
 
@@ -61,21 +61,21 @@ class Forgetful:
         self._contradiction: bytes | None = None
 
     def last(self) -> None:
-        """Return that nothing is known."""
+        """Return None: no checkpoint is stored."""
 
     def keep(self, note: bytes) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def contradiction(self) -> Checkpoint | None:
-        """Return what a witness has shown to this process."""
+        """Return the contradiction that a witness has shown to this process."""
         return None if self._contradiction is None else _parsed(self._contradiction)
 
     def contradict(self, note: bytes) -> None:
-        """Remember it for this process."""
+        """Store a contradiction in memory, unless one is stored already."""
         self._contradiction = self._contradiction or note
 
     def settle(self) -> None:
-        """Forget it."""
+        """Delete the contradiction."""
         self._contradiction = None
 
 
@@ -83,9 +83,9 @@ class SignedFile:
     """
     The newest checkpoint in a file.
 
-    A database can be set back by a restore; this file is not set back with it, if it lies
-    where no snapshot of the database reaches. It holds what anybody may read, so
-    `shithead restore --checkpoint` takes it as it is. A contradiction is kept beside it.
+    A restore sets back the database, but not this file, provided that it is not part of a
+    snapshot of the database. Its content is public, and `shithead restore --checkpoint` reads
+    it unchanged. A contradiction is stored beside it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -98,14 +98,14 @@ class SignedFile:
         return self._path
 
     def last(self) -> Checkpoint | None:
-        """Return what was signed last; raises OSError or RecordError where it cannot be read."""
+        """Return the last signed checkpoint; raises OSError or RecordError if it is unreadable."""
         return _read(self._path)
 
     def keep(self, note: bytes) -> None:
         """
-        Remember a checkpoint, on disk before it is published, unless a larger tree is remembered.
+        Write a checkpoint to disk before it is published, unless the file has a larger tree.
 
-        Raises OSError, or RecordError where `note` is none.
+        Raises OSError, or RecordError if `note` is not a checkpoint.
         """
         size = _parsed(note).size
         with folder_lock(self._path.parent):
@@ -114,11 +114,11 @@ class SignedFile:
                 write_whole(self._path, note, mode=PUBLIC)
 
     def contradiction(self) -> Checkpoint | None:
-        """Return what a witness has shown; raises OSError or RecordError where it is damaged."""
+        """Return the contradiction; raises OSError or RecordError if its file is unreadable."""
         return _read(self._against)
 
     def contradict(self, note: bytes) -> None:
-        """Keep a checkpoint as evidence; processes that start later find it."""
+        """Save a checkpoint as evidence for this and later processes."""
         with folder_lock(self._path.parent):
             if not self._against.exists():
                 write_whole(self._against, note, mode=PUBLIC)
@@ -129,13 +129,13 @@ class SignedFile:
 
 
 def beside(key_file: Path | None, place: Path | None = None) -> Signed:
-    """Return the memory of a service; without a key file and a place there is none that lasts."""
+    """Return the storage of signed checkpoints: a file, or memory without key file and place."""
     path = checkpoint_path(key_file, place)
     return Forgetful() if path is None else SignedFile(path)
 
 
 def checkpoint_path(key_file: Path | None, place: Path | None = None) -> Path | None:
-    """Return the file that remembers the newest checkpoint: `place`, else beside the key file."""
+    """Return the file of the newest checkpoint: `place`, otherwise one beside the key file."""
     if place is not None or key_file is None:
         return place
     return key_file.with_name(NAME)
@@ -153,12 +153,12 @@ def _parsed(note: bytes) -> Checkpoint:
     try:
         return parse_checkpoint(parse_note(note).text)
     except RecordError as error:
-        raise RecordError(error.code, f"no checkpoint: {error.detail}") from None
+        raise RecordError(error.code, f"not a checkpoint: {error.detail}") from None
 
 
 BATCH: Final = 500
 BETWEEN: Final = timedelta(seconds=60)
-"""A running game gets a leaf at most this often, beside those of its setting-up and its seal."""
+"""Shortest time between leaves of a running game, apart from those of set-up and seal."""
 
 Step = Callable[[str], None]
 
@@ -168,24 +168,24 @@ class LogBroken(Exception):
 
 
 class Unconfirmed(Exception):
-    """Too few witnesses have agreed with the log yet: nothing is signed until they have."""
+    """Fewer witnesses than the quorum have agreed with the log; nothing is signed until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behind:
-    """How many leaves are still without a signature, and without which witness's."""
+    """Numbers of leaves without a signature of the log, and without one of each witness."""
 
-    unsigned: int  # leaves that no checkpoint has
-    uncosigned: Mapping[str, int]  # by witness: leaves of the newest checkpoint
+    unsigned: int  # leaves in no checkpoint
+    uncosigned: Mapping[str, int]  # witness → leaves of the newest checkpoint
 
 
 class Sequencer:
     """
-    Appends, then signs, then asks witnesses; stopped anywhere, the next round goes on.
+    Appends leaves, signs the tree, and asks witnesses; a later round completes a stopped one.
 
-    Any number may run at once: a batch goes in only on the tree it was made for, so
-    there is one tree; and two who sign the same tree with the same key write the
-    same bytes. What is signed was read from the database after its commit.
+    Several sequencers may run at once. A batch is appended only to the tree it was made for,
+    so there is one tree, and two signatures of the same tree by the same key are the same
+    bytes. A tree is signed only after it was read from the database, after its commit.
     """
 
     def __init__(
@@ -213,13 +213,13 @@ class Sequencer:
         self._own_keys = own_keys
 
     def run_once(self) -> int:
-        """Do one round and return how many leaves were added; raises what the store raises."""
+        """Append and sign once; return the number of new leaves; raises errors of the store."""
         added = self.append()
         self.publish()
         return added
 
     def append(self) -> int:
-        """Add a batch of what waits; return how many leaves it had."""
+        """Append a batch of waiting leaves; return their number."""
         now = self._now()
         head = self._store.head()
         waiting = self._store.waiting(limit=BATCH, last_leaf_before=now - BETWEEN)
@@ -237,11 +237,11 @@ class Sequencer:
 
     def publish(self) -> bool:
         """
-        Sign the newest head where that is still to be done; return whether it was.
+        Sign the newest head if signatures are missing; return whether any were.
 
         Raises LogBroken if the file of the signed checkpoint cannot be written.
         """
-        # In this order: another sequencer may sign a newer head between two of the looks.
+        # The order matters: another sequencer may sign a newer head between these reads.
         remembered = self._remembered()
         published = self._store.published()
         head = self._store.head()
@@ -269,11 +269,11 @@ class Sequencer:
 
     def confirm(self) -> None:
         """
-        Compare the log with what was signed and seen before, before anything is signed.
+        Compare the log with the last signed checkpoint and with the witnesses; then it may sign.
 
-        All witnesses are asked at once. Raises LogBroken where what was signed last is
-        lost, or where a witness proves that it has seen another log: the database is older
-        than what was published. Raises Unconfirmed while fewer than the quorum agree.
+        All witnesses are asked at once. Raises LogBroken if the last signed checkpoint is
+        missing, or if a witness proves that it has seen another log: then the database is
+        older than the published log. Raises Unconfirmed while fewer than the quorum agree.
         """
         published = self._store.published()
         size = 0 if published is None else published.size
@@ -318,8 +318,8 @@ class Sequencer:
         """
         Ask each witness for its cosignature under the newest checkpoint, all at once.
 
-        Best effort: return those that gave none, each with the reason. An empty tree
-        has nothing to witness.
+        Best effort: return the witnesses without an answer, each with the reason. For an
+        empty tree no witness is asked.
         """
         answers = ask_all(self._witnesses, self.ask)
         return [(witness, reason) for witness, reason in answers if reason is not None]
@@ -328,7 +328,7 @@ class Sequencer:
         """
         Ask one witness for its cosignature; return why there is none.
 
-        A refusal that it proves stops the signing, from now on and after a restart.
+        A refusal with a proof stops all further signing, also after a restart.
         """
         published = self._store.published()
         if published is None or published.size == 0:
@@ -351,12 +351,12 @@ class Sequencer:
         return None
 
     def _own(self) -> list[NoteVerifier]:
-        """Return every key that this log was ever signed with, as far as it is known here."""
+        """Return all known keys of this log, current and retired."""
         present = [signer.verifier for signer in self._signers(self._now())]
         return list(dict.fromkeys([*present, *self._own_keys()]))
 
     def _of_nothing(self) -> bytes:
-        """Return the checkpoint of the empty tree, to ask witnesses what they have seen."""
+        """Return the checkpoint of the empty tree, with which an empty log asks witnesses."""
         head = Checkpoint(origin=self._origin, size=0, root=root(()))
         return sign_checkpoint(head, self._signers(self._now()))
 
@@ -367,7 +367,7 @@ class Sequencer:
             raise LogBroken(f"what a witness has shown cannot be kept: {error}") from None
 
     def _overtaken(self, reason: object) -> bool:
-        """Return whether a witness saw more because another sequencer has published it since."""
+        """Return whether a witness saw a larger tree that another sequencer has published since."""
         if not isinstance(reason, WitnessRefused):
             return False
         published = self._store.published()
@@ -379,19 +379,19 @@ class Sequencer:
         return isinstance(reason, SeenMore) and reason.size <= published.size
 
     def _continues(self, size: int, seen: Checkpoint) -> bool:
-        """Return whether the tree of `size` leaves has a tree that was seen as its beginning."""
+        """Return whether the tree `seen` is a prefix of the tree of `size` leaves."""
         return (
             seen.size <= size and TiledTree(size, self._store.hashes).root(seen.size) == seen.root
         )
 
     def _batch(self, head: Head, waiting: Sequence[Waiting], now: datetime) -> Batch:
         leaves: list[Leaf] = []
-        for one in waiting:
-            if one.known or one.head is None:
+        for row in waiting:
+            if row.known or row.head is None:
                 continue
-            data = receipt_body(self._origin, one.game, one.version - 1, one.head).encode()
+            data = receipt_body(self._origin, row.game, row.version - 1, row.head).encode()
             index = head.size + len(leaves)
-            leaves.append(Leaf(index=index, game=one.game, version=one.version, data=data))
+            leaves.append(Leaf(index=index, game=row.game, version=row.version, data=data))
         edge = read_edge(head.size, self._store.hashes)
         if edge.root != head.root:
             raise LogBroken(f"the tiles do not make the tree of {head.size} leaves")
@@ -399,14 +399,14 @@ class Sequencer:
         return Batch(
             size=head.size,
             leaves=tuple(leaves),
-            hashes=tuple(one for one in added if one[0] > 0),
+            hashes=tuple(entry for entry in added if entry[0] > 0),
             root=grown.root,
-            done=tuple((one.game, one.version) for one in waiting if one.asked),
+            done=tuple((row.game, row.version) for row in waiting if row.asked),
             at=now,
         )
 
     def _check(self, head: Head, published: SignedHead | None) -> None:
-        """Raise unless the tiles make this tree and, as its beginning, the one signed before."""
+        """Raise LogBroken unless the tiles form this tree, and the last signed one is a prefix."""
         tree = TiledTree(head.size, self._store.hashes)
         if tree.root() != head.root:
             raise LogBroken(f"the tiles do not make the tree of {head.size} leaves")
@@ -420,7 +420,7 @@ class Sequencer:
             raise LogBroken(f"what was signed last cannot be read: {error}") from None
 
     def _check_memory(self, head: Head, last: Checkpoint | None) -> None:
-        """Raise unless this tree goes on from the last one signed, whatever the database says."""
+        """Raise LogBroken unless this tree continues the last checkpoint in the file."""
         if last is None:
             if self._has_kept and self._memory.place is not None:
                 raise LogBroken(f"{self._memory.place} is gone: what was signed last is lost")
@@ -434,7 +434,7 @@ class Sequencer:
             raise LogBroken(f"the tree of {last.size} leaves that was signed here is another")
 
     def _check_contradiction(self, head: Head) -> None:
-        """Raise while the tree does not continue what a witness has shown, signed by us."""
+        """Raise LogBroken while the tree does not continue the checkpoint shown by a witness."""
         try:
             seen = self._memory.contradiction()
         except (OSError, RecordError) as error:
@@ -450,10 +450,10 @@ class Sequencer:
 
     def _signed(self, head: Head, signers: Sequence[NoteSigner]) -> bytes:
         """
-        Return the note with a signature of each signer, those that it has already kept.
+        Return the note with its present signatures and one of each signer.
 
-        Keeping them lets processes with older and newer keys run at once, as they do
-        while a rotation is rolled out.
+        Present signatures are retained, because processes with older and newer keys run
+        at the same time while a key rotation is rolled out.
         """
         checkpoint = Checkpoint(origin=self._origin, size=head.size, root=head.root)
         if head.note is None:

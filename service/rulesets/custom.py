@@ -36,31 +36,33 @@ class RulesetRefused(ValueError):
 
 def custom_definition(base: Definition, name: str, changes: Any, named: Any = None) -> Definition:
     """
-    Return the ruleset that `changes` make of `base`, the base's options at their defaults.
+    Return the ruleset `base` with `changes`, and with the base's options at their defaults.
 
     It has only the options that every ruleset has: its id follows from its settings, and
-    other options would change them. A change without effect is refused if it was requested
-    (in `named`, if `changes` contains more than the request), else left out.
+    other options would change them. A change without effect is refused if it was requested,
+    and otherwise left out. `named` are the requested changes; None: all of `changes`.
 
-    Raises RulesetRefused with JSON pointers, into `changes` if the fault is there.
+    Raises RulesetRefused with JSON pointers, which refer to `changes` if the fault is there.
     """
     try:
         check_changes(changes)
         before = plain_settings(base.settings({}))
-        asked = plain_settings(merged(before, changes))
-        check_tree(asked)
+        requested = plain_settings(merged(before, changes))
+        check_tree(requested)
     except SettingsError as error:
         raise RulesetRefused((error.at, error.message)) from None
-    if found := contradictions(asked) or idle_changes(asked, changes if named is None else named):
+    if found := contradictions(requested) or idle_changes(
+        requested, changes if named is None else named
+    ):
         raise RulesetRefused(*found)
-    settings = plain_settings(without_idle(asked))
+    settings = plain_settings(without_idle(requested))
     if settings == plain_settings(without_idle(before)):
         raise RulesetRefused(("", f"nothing is changed: these are the settings of {base.id}"))
     return custom_of(base, name, settings)
 
 
 def custom_of(base: Definition, name: str, settings: Tree) -> Definition:
-    """Return the ruleset of settings that `custom_definition` accepted."""
+    """Return the ruleset with these settings, which `custom_definition` has accepted."""
     described = _described(base, settings)
     return Definition(
         id=custom_id(settings),
@@ -93,19 +95,19 @@ def plain_settings(tree: Tree) -> Tree:
     plain = full_tree({**full, "ranks": {"A": {}}})["ranks"]["A"]
     full["ranks"] = {rank: rule for rank, rule in ranks.items() if rule != plain}
     every = {**full, "ranks": {rank: ranks.get(rank, plain) for rank in ALL_RANKS}}
-    if second := _what_differs(full.pop("second_hand", {}), every):
+    if second := _effective_changes(full.pop("second_hand", {}), every):
         full["second_hand"] = second
     return full
 
 
-def _what_differs(changes: Mapping[str, Any], tree: Mapping[str, Any]) -> Tree:
-    """Return the changes that change something in `tree`, which has every setting."""
+def _effective_changes(changes: Mapping[str, Any], tree: Mapping[str, Any]) -> Tree:
+    """Return the changes that differ from `tree`, which has every setting."""
     result: Tree = {}
     for name, value in changes.items():
         if not isinstance(value, Mapping):
             if value != tree[name]:
                 result[name] = value
-        elif below := _what_differs(value, tree[name]):
+        elif below := _effective_changes(value, tree[name]):
             result[name] = below
     return result
 
@@ -138,34 +140,34 @@ def _described(base: Definition, settings: Tree) -> _Described:
     sentences = {path: text for path, text in changed.items() if not saying(path)}
     for setting, value in leaves(settings):
         places = {(base.rule_of(setting), section) for section in sections_of(setting)}
-        own = any((s.id, s.section) in places for s in base.statements)
-        if setting not in changed and own and places & gone and not saying(setting):
+        has_statement = any((s.id, s.section) in places for s in base.statements)
+        if setting not in changed and has_statement and places & gone and not saying(setting):
             sentences[setting] = f"{label_of(setting)}: {value_in_words(setting, value)}."
     for number, (setting, text) in enumerate(sentences.items(), 1):
         section = sections_of(setting)[0]
         statements.append(Statement(id=f"C{number}", section=section, text=text, reading=False))
         cites[setting.removeprefix("second_hand.")] = f"C{number}"
-    return _Described(statements=tuple(statements), cites=_standing(cites, statements, lost))
+    return _Described(statements=tuple(statements), cites=_citations_kept(cites, statements, lost))
 
 
-def _standing(
+def _citations_kept(
     cites: Mapping[str, str], statements: Iterable[Statement], lost: Container[str]
 ) -> dict[str, str]:
     """
     Return the citations; those of dropped statements are replaced by the model's.
 
     A rule without a setting, such as that a stack is played whole, may come from any entry
-    of its statement: it rests on the model as soon as one entry is dropped.
+    of its statement. It cites the model as soon as one entry is dropped.
     """
     ids = {s.id for s in (*statements, *model().statements)}
-    standing = {}
+    citations = {}
     for path, rule in cites.items():
         of_the_model = path.startswith("model.")
         if rule in ids and not (of_the_model and rule in lost):
-            standing[path] = rule
+            citations[path] = rule
         elif path in model().cites or not of_the_model:
-            standing[path] = rule_of(model().cites, path)
-    return standing
+            citations[path] = rule_of(model().cites, path)
+    return citations
 
 
 def _lists(value: Any) -> Any:

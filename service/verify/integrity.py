@@ -1,4 +1,4 @@
-"""Checks `bytes`, `chain`, `order` and `seal`: is the log well-formed, unchanged and finished?"""
+"""Checks `bytes`, `chain`, `order` and `seal`: the log is well-formed, unchanged and sealed."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from service.verify.log import SEALS, Log, linked
 
 
 def check_bytes(log: Log, cursor: Cursor) -> None:
-    """Every line is the canonical bytes of an event of a known version and type."""
+    """Check that every line is the canonical encoding of an event of a known version and type."""
     for broken in log.unreadable:
         cursor.note(broken.seq, broken.reason)
 
 
 def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
     """
-    Seq without gaps, each `prev` the head before, times that never go back.
+    Check that `seq` has no gaps, each `prev` is the previous head, and times never decrease.
 
-    Raises Failed if the manifest names another end than the log has.
+    Raises Failed if the manifest has another time for the last event.
     """
     cursor.seq = 0
     if bundle.game not in (None, log.game):
@@ -53,19 +53,19 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
 
 
 def _check_profile(log: Log, bundle: Bundle) -> None:
-    """A seat's bundle names an existing seat."""
+    """Raise Failed if the bundle is of a seat that does not exist."""
     _, _, seat = (bundle.profile or "").partition("-")
     if seat and log.begins and int(seat) >= log.seats:
-        raise Failed(0, f"the manifest is of seat {seat}, and there are {log.seats}")
+        raise Failed(0, f"the manifest is of seat {seat}, but there are {log.seats} seats")
 
 
 def _break(log: Log, seq: int) -> Failed:
     """
-    Return the failure if an event names another one before it, at the event that was changed.
+    Return the failure for a `prev` that is not the previous head, at the changed event.
 
-    If the next event still names this one as it stands, this one was not changed: the one
-    before it was. If just these two links are broken, one changed event explains both: this
-    one, whose `prev` is wrong. Else either may be changed, and the earlier one is named.
+    If the link from the next event is intact, this event was not changed, so the previous
+    one was. If only these two links are broken, one changed event explains both: this one.
+    Otherwise either may have been changed, and the failure is at the previous one.
     """
     whole = seq < log.end and linked(log, seq + 1)
     alone = seq < log.end and not whole and (seq + 1 == log.end or linked(log, seq + 2))
@@ -79,7 +79,7 @@ def _break(log: Log, seq: int) -> Failed:
 
 
 def _check_link(log: Log, seq: int) -> None:
-    """Hold an event against the one before; after a gap the numbers are those from there on."""
+    """Compare an event with the previous one; after a gap, `seq` must continue from there."""
     event, before = log.events[seq], log.events[seq - 1] if seq else None
     due = 0 if before is None else before["seq"] + 1
     if event["seq"] != due:
@@ -99,7 +99,7 @@ _SEAT_FIELDS: Final = ("seat", "taker", "turn", "cleared_by", "dealer", "shithea
 
 def check_order(log: Log, cursor: Cursor) -> None:
     """
-    Set-up in the order of sections 2 and 3; whole moves; nothing after the seal.
+    Check the order of set-up (SHX/1, sections 2 and 3), complete moves, and the end at the seal.
 
     Raises Failed at the first event that is not part of a move.
     """
@@ -107,7 +107,7 @@ def check_order(log: Log, cursor: Cursor) -> None:
     _check_seats(log, cursor)
     moves, fault = log.grouped
     course = _Course(log)
-    with cursor.going_on():  # yet the course ends with a failure: what may come then?
+    with cursor.going_on():  # after a failure the order of later moves is not checked
         for move in moves:
             cursor.seq = move.first
             course.follow(move)
@@ -120,7 +120,7 @@ def check_order(log: Log, cursor: Cursor) -> None:
 
 
 def entropy_states(log: Log) -> list[dict[str, Any]]:
-    """Return for each seat how it contributes to the shuffle, and how far that went."""
+    """Return the mode and the last state of each seat's entropy for the shuffle."""
     states = [
         {"seat": seat, "mode": setup["entropy"], "state": _first_state(setup["entropy"])}
         for seat, setup in enumerate(log.created["seats"])
@@ -135,7 +135,7 @@ def entropy_states(log: Log) -> list[dict[str, Any]]:
 
 
 class _Course:
-    """How far the game is, and whether a move may come there."""
+    """The phase of a game, and the check that a move is allowed in it."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -166,7 +166,7 @@ class _Course:
             self._version(move.last)
 
     def _version(self, seq: int) -> None:
-        """A game ends in the version in which it began: 2 announces that its seal is 2."""
+        """Check that the seal has the version of the first event."""
         began, ended = self.log.events[0]["v"], self.log.events[seq]["v"]
         if began != ended:
             raise Failed(seq, f"a seal of version {ended} in a game of version {began}")
@@ -251,7 +251,7 @@ def _first_state(mode: str) -> str:
 
 
 def _check_by(log: Log, move: RecordedMove) -> None:
-    """`by` is the acting seat, null for the server and for all that is done after a time-out."""
+    """Check that `by` is the acting seat; null for the server and for moves after a time-out."""
     for seq in range(move.first, move.last + 1):
         event = log.events[seq]
         expected = None if move.timed_out or event["type"] in BY_SERVER else move.seat
@@ -260,7 +260,7 @@ def _check_by(log: Log, move: RecordedMove) -> None:
 
 
 def _check_seats(log: Log, cursor: Cursor) -> None:
-    """Every seat that is named is one of this game."""
+    """Check that all seats in the events exist in this game."""
     count = log.seats
     for seq, event in enumerate(log.events):
         cursor.seq = seq
@@ -277,9 +277,9 @@ DISPUTE: Final = "dispute/"
 
 def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     """
-    The game is sealed; a seal of version 2 names the refused attempts of the bundle.
+    Check that the game is sealed, and that a seal of version 2 matches the refused attempts.
 
-    Files without a seal behind them get the remark "unproven": refused attempts of a game of
+    Files that no seal covers get the remark "unproven": refused attempts of a game of
     version 1 or of an unsealed game, and all files under `dispute/`.
 
     Raises Unanswered if the game is not sealed.
@@ -305,18 +305,18 @@ def proves_refusals(log: Log) -> bool:
 
 def _compared(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | None:
     """
-    Return what is to be noted of refusals that fit to the seal; raises Failed for others.
+    Return a note if the file of refused attempts is missing; raises Failed if it does not match.
 
-    A file that does not match is no evidence against the log: any holder can have changed it.
+    A file that does not match is not evidence against the log: any holder may have changed it.
     """
     if (sealed.count == 0) != (sealed.sha256 == NONE_REFUSED.sha256):
-        raise Failed(log.end, "the seal counts refused attempts, and has the hash of others")
+        raise Failed(log.end, "the number of refused attempts in the seal does not match its hash")
     if data is None and sealed.count:
         many = "1 attempt" if sealed.count == 1 else f"{sealed.count} attempts"
-        return f"refusals missing: the seal names {many}, and {REFUSALS} did not come along"
+        return f"refusals missing: the seal names {many}, but {REFUSALS} is not in the bundle"
     found = seal_of(data or b"")
     if found.count != sealed.count:
-        reason = f"{REFUSALS} has {found.count} lines, and the seal names {sealed.count}"
+        reason = f"{REFUSALS} has {found.count} lines, but the seal names {sealed.count}"
         raise Failed(log.end, reason, weight=Weight.NOTHING)
     if found != sealed:
         reason = f"{REFUSALS} has another hash than the seal names"
@@ -329,7 +329,7 @@ def _compared(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | Non
 
 
 def _unproven(log: Log, bundle: Bundle) -> Iterator[str]:
-    """Yield remarks on files of the bundle that nothing in the log confirms."""
+    """Yield remarks on files of the bundle that the log does not confirm."""
     if bundle.files.get(REFUSALS) and not proves_refusals(log):
         yield f"refused attempts ({REFUSALS}) are unproven: {UNPROVEN}"
     files = sum(name.startswith(DISPUTE) for name in bundle.files)

@@ -1,4 +1,4 @@
-"""What every event store promises."""
+"""Contract tests for every event store: appends, conflicts, answers, secrets and the outbox."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.streams import answer, append, commit, game_summary, head_of, lines_o
 LATER = datetime.now(UTC) + timedelta(days=1)
 
 
-def test_what_was_appended_is_read_back_byte_for_byte(store: EventStore) -> None:
+def test_appended_events_are_read_back_byte_for_byte(store: EventStore) -> None:
     stream = uuid4()
     lines = ('{"b":"ä€😀","a":"\\u0000\\"\\\\"}'.encode(), b'{"n":1e5,  "odd spacing":true}', b"{}")
     store.commit(commit(append(stream, *lines)))
@@ -32,13 +32,13 @@ def test_what_was_appended_is_read_back_byte_for_byte(store: EventStore) -> None
     assert (found.version, found.head, found.kind) == (3, head_of(b"{}"), StreamKind.GAME)
 
 
-def test_a_line_of_a_mebibyte_is_kept(store: EventStore) -> None:
+def test_a_line_of_one_mebibyte_is_stored(store: EventStore) -> None:
     stream, line = uuid4(), b'"' + b"x" * (1 << 20) + b'"'
     store.commit(commit(append(stream, line)))
     assert lines_of(store, stream) == (line,)
 
 
-def test_there_is_nothing_to_read_of_an_unknown_stream(store: EventStore) -> None:
+def test_an_unknown_stream_reads_as_none(store: EventStore) -> None:
     assert store.read(uuid4()) is None
 
 
@@ -46,7 +46,7 @@ def test_there_is_nothing_to_read_of_an_unknown_stream(store: EventStore) -> Non
     ("after", "limit", "expected"),
     [(0, None, "abcde"), (2, None, "cde"), (1, 2, "bc"), (4, 9, "e"), (5, None, ""), (9, 3, "")],
 )
-def test_a_slice_has_the_events_from_after_on_and_the_version_of_the_whole(
+def test_a_slice_has_the_events_after_a_version_and_the_version_of_the_stream(
     store: EventStore, after: int, limit: int | None, expected: str
 ) -> None:
     stream = uuid4()
@@ -58,14 +58,14 @@ def test_a_slice_has_the_events_from_after_on_and_the_version_of_the_whole(
 
 
 @pytest.mark.parametrize(("after", "limit"), [(-1, None), (0, 0), (0, -3)])
-def test_a_slice_that_makes_no_sense_is_a_mistake(
+def test_an_invalid_slice_raises_value_error(
     store: EventStore, after: int, limit: int | None
 ) -> None:
     with pytest.raises(ValueError, match="slice"):
         store.read(uuid4(), after=after, limit=limit)
 
 
-def test_a_stream_that_was_not_archived_is_in_no_bundle(store: EventStore) -> None:
+def test_a_stream_that_is_not_archived_has_no_bundle(store: EventStore) -> None:
     stream = uuid4()
     assert store.bundle(stream) is None
     store.commit(commit(append(stream, b"a")))
@@ -73,7 +73,7 @@ def test_a_stream_that_was_not_archived_is_in_no_bundle(store: EventStore) -> No
 
 
 @pytest.mark.parametrize("expected", [0, 1, 3, 4])
-def test_an_append_to_a_version_that_does_not_hold_is_refused_with_the_one_that_does(
+def test_an_append_with_a_wrong_version_is_refused_with_the_current_one(
     store: EventStore, expected: int
 ) -> None:
     stream = uuid4()
@@ -84,7 +84,7 @@ def test_an_append_to_a_version_that_does_not_hold_is_refused_with_the_one_that_
     assert lines_of(store, stream) == (b"a", b"b")
 
 
-def test_an_append_to_a_stream_that_is_not_there_is_refused(store: EventStore) -> None:
+def test_an_append_to_an_unknown_stream_with_a_version_is_refused(store: EventStore) -> None:
     stream = uuid4()
     with pytest.raises(StreamConflict) as refused:
         store.commit(commit(append(stream, b"c", expected=3)))
@@ -92,7 +92,7 @@ def test_an_append_to_a_stream_that_is_not_there_is_refused(store: EventStore) -
     assert store.read(stream) is None
 
 
-def test_a_head_that_is_not_that_of_the_last_event_is_refused(store: EventStore) -> None:
+def test_a_head_that_does_not_match_the_last_event_is_refused(store: EventStore) -> None:
     stream = uuid4()
     wrong = replace(append(stream, b"a", b"b"), head=head_of(b"a"))
     with pytest.raises(StoreError):
@@ -100,7 +100,7 @@ def test_a_head_that_is_not_that_of_the_last_event_is_refused(store: EventStore)
     assert store.read(stream) is None
 
 
-def test_a_stream_keeps_its_kind(store: EventStore) -> None:
+def test_the_kind_of_a_stream_cannot_change(store: EventStore) -> None:
     stream = uuid4()
     store.commit(commit(append(stream, b"a", kind=StreamKind.DISPUTE)))
     with pytest.raises(StoreError):
@@ -109,14 +109,14 @@ def test_a_stream_keeps_its_kind(store: EventStore) -> None:
 
 
 @pytest.mark.parametrize("kind", StreamKind)
-def test_streams_of_every_kind_are_kept(store: EventStore, kind: StreamKind) -> None:
+def test_streams_of_every_kind_are_stored(store: EventStore, kind: StreamKind) -> None:
     stream = uuid4()
     store.commit(commit(append(stream, b"a", kind=kind)))
     found = store.read(stream)
     assert found is not None and found.kind is kind
 
 
-def test_a_commit_that_cannot_be_is_a_mistake_and_writes_nothing(store: EventStore) -> None:
+def test_an_invalid_commit_raises_value_error_and_writes_nothing(store: EventStore) -> None:
     stream = uuid4()
     twice = OutboxRow(stream=stream, version=1, topic="game")
     mistakes = [
@@ -131,7 +131,7 @@ def test_a_commit_that_cannot_be_is_a_mistake_and_writes_nothing(store: EventSto
         commit(append(stream, b"a"), outbox=(twice, twice)),
         commit(append(stream, b"a", summary={"status": "playing"})),
         commit(append(stream, b"a", summary=game_summary(colour="red"))),
-        commit(append(stream, b"a", summary=game_summary(created_at=datetime(2026, 1, 1)))),  # noqa: DTZ001 - the mistake
+        commit(append(stream, b"a", summary=game_summary(created_at=datetime(2026, 1, 1)))),  # noqa: DTZ001 - a naive time is one of the invalid values
     ]
     for mistake in mistakes:
         with pytest.raises(ValueError, match=r"."):
@@ -169,7 +169,7 @@ def test_a_conflict_in_one_stream_leaves_the_others_unwritten(
     assert not store.claim_outbox(topic="game", limit=9, older_than=LATER)
 
 
-def test_an_answer_is_kept_with_the_effect_of_its_request(store: EventStore) -> None:
+def test_an_answer_is_stored_with_the_effect_of_its_request(store: EventStore) -> None:
     kept = answer()
     store.commit(commit(append(uuid4(), b"a"), answer=kept))
     assert store.answer(kept.caller, kept.request_key) == kept
@@ -177,8 +177,8 @@ def test_an_answer_is_kept_with_the_effect_of_its_request(store: EventStore) -> 
     assert store.answer(kept.caller, b"x" * 32) is None
 
 
-def test_an_answer_alone_is_kept_once(store: EventStore) -> None:
-    """Of a request whose effect stands in no stream."""
+def test_an_answer_without_an_append_is_stored_once(store: EventStore) -> None:
+    """The effect of such a request is not in a stream."""
     kept = answer()
     store.commit(commit(answer=kept))
     assert store.answer(kept.caller, kept.request_key) == kept
@@ -195,7 +195,7 @@ def test_a_request_answered_before_is_refused_and_changes_nothing(store: EventSt
     assert store.read(other) is None
 
 
-def test_a_doubled_request_is_told_so_and_not_that_its_twin_moved_the_stream(
+def test_a_repeated_request_gets_an_answer_conflict_and_no_stream_conflict(
     store: EventStore,
 ) -> None:
     kept, stream = answer(), uuid4()
@@ -204,7 +204,7 @@ def test_a_doubled_request_is_told_so_and_not_that_its_twin_moved_the_stream(
         store.commit(commit(append(stream, b"a"), answer=kept))
 
 
-def test_answers_are_forgotten_by_age(store: EventStore) -> None:
+def test_answers_are_deleted_by_age(store: EventStore) -> None:
     kept = answer()
     store.commit(commit(append(uuid4(), b"a"), answer=kept))
     assert store.purge_answers(older_than=LATER - timedelta(days=2)) == 0
@@ -212,7 +212,7 @@ def test_answers_are_forgotten_by_age(store: EventStore) -> None:
     assert store.answer(kept.caller, kept.request_key) is None
 
 
-def test_a_secret_is_kept_until_it_is_forgotten(store: EventStore) -> None:
+def test_a_secret_is_stored_until_it_is_deleted(store: EventStore) -> None:
     secret = SealedSecret(game=uuid4(), key_id="2026-1", ciphertext=b"\x00\xff")
     store.commit(commit(append(secret.game, b"a"), secret=secret))
     assert store.secret(secret.game) == secret
@@ -230,7 +230,7 @@ def test_a_secret_is_never_replaced(store: EventStore) -> None:
     assert lines_of(store, secret.game) == (b"a",)
 
 
-def test_the_outbox_gives_each_row_once_by_topic_and_age(store: EventStore) -> None:
+def test_each_outbox_row_is_claimed_once_by_topic_and_age(store: EventStore) -> None:
     rows = [OutboxRow(stream=uuid4(), version=1, topic=topic) for topic in ("game", "game", "log")]
     for row in rows:
         store.commit(commit(append(row.stream, b"a"), outbox=(row,)))

@@ -1,4 +1,4 @@
-"""Jobs in Redis that the service did not ask for: no worker runs them, nor their callbacks."""
+"""Workers run neither jobs nor callbacks that others wrote into Redis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOUCHED: list[str] = []
 
 
 def touch(*_: object) -> None:
-    """Stand for the code of an attacker, as os.system would run it."""
+    """Record a call; represents code of an attacker."""
     TOUCHED.append("touched")
 
 
@@ -42,8 +42,8 @@ def queue_of(client: redis.Redis) -> Queue:
     return Queue("bots", connection=client, serializer=JSONSerializer)
 
 
-def work_off(client: redis.Redis) -> None:
-    """Let a worker do what stands in the queue."""
+def run_worker(client: redis.Redis) -> None:
+    """Run a worker until the queue is empty."""
     worker = Worker([queue_of(client)], connection=client, serializer=JSONSerializer)
     worker.work(burst=True, logging_level="WARNING")
 
@@ -105,7 +105,7 @@ def when_abandoned(queue: Queue, _: Path) -> None:
         when_abandoned,
     ],
 )
-def test_what_others_wrote_into_redis_is_not_run(
+def test_foreign_jobs_and_callbacks_are_not_run(
     client: redis.Redis,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -115,7 +115,7 @@ def test_what_others_wrote_into_redis_is_not_run(
     monkeypatch.setattr(jobs, "make_findings", done.append)
     queue = queue_of(client)
     write(queue, tmp_path)
-    work_off(client)
+    run_worker(client)
     assert (TOUCHED, list(tmp_path.iterdir()), done) == ([], [], [])
     assert client.llen(queue.key) == 0
     assert client.llen(queue.intermediate_queue_key) == 0
@@ -130,11 +130,11 @@ def test_the_service_s_own_jobs_are_run(
     done: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, name.rpartition(".")[2], lambda *values: done.append(values))
     queue_of(client).enqueue(name, *arguments)
-    work_off(client)
+    run_worker(client)
     assert done == [arguments]
 
 
-def test_a_worker_takes_no_commands_over_redis(client: redis.Redis) -> None:
+def test_a_worker_accepts_no_commands_over_redis(client: redis.Redis) -> None:
     worker = Worker([queue_of(client)], connection=client, serializer=JSONSerializer)
     worker.subscribe()
     assert client.pubsub_numsub(worker.pubsub_channel_name)[0][1] == 0

@@ -1,4 +1,4 @@
-"""The event store and its tables in memory, for tests and for games played in-process."""
+"""An in-memory event store with summary tables, for tests and games within one process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from service.store.summaries import as_json
 
 @dataclass(slots=True, kw_only=True)
 class Stream:
-    """One stream's lines."""
+    """The kind, head and lines of a stream."""
 
     kind: StreamKind
     head: bytes
@@ -45,7 +45,7 @@ class Stream:
 
 
 class MemoryStore:
-    """Events in a dictionary, under one lock; the same promises as PostgreSQL but the last."""
+    """An event store in dictionaries under one lock; as PostgreSQL, but not durable."""
 
     def __init__(self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._clock = clock
@@ -116,12 +116,12 @@ class MemoryStore:
         return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
     def waiting_since(self, topic: str) -> datetime | None:
-        """Return when the oldest outbox row of a topic was written, None where there is none."""
+        """Return the time of the oldest outbox row of a topic; None if there is none."""
         with self._lock:
             return min((at for row, at in self._outbox.items() if row.topic == topic), default=None)
 
     def take_off_outbox(self, stream: UUID, topic: str) -> None:
-        """Take a stream's rows of a topic off the outbox."""
+        """Delete the outbox rows of a stream and topic."""
         with self._lock:
             for row in [r for r in self._outbox if r.stream == stream and r.topic == topic]:
                 del self._outbox[row]
@@ -130,7 +130,7 @@ class MemoryStore:
         return self.forget_answers(lambda _, at: at < older_than)
 
     def forget_answers(self, gone: Callable[[StoredAnswer, datetime], bool]) -> int:
-        """Forget the answers for which `gone` holds; return how many."""
+        """Delete the answers for which `gone` returns true; return how many."""
         with self._lock:
             old = [key for key, (answer, at) in self._answers.items() if gone(answer, at)]
             for key in old:
@@ -139,7 +139,7 @@ class MemoryStore:
 
     def let_go(self, player: UUID) -> None:
         """
-        Take note that a person was erased, who opens no table any more.
+        Record that a person was erased; from then on appends with this person are refused.
 
         Raises HandRunning while the person sits in a running hand.
         """
@@ -150,7 +150,7 @@ class MemoryStore:
 
     @contextmanager
     def summaries(self, kind: StreamKind) -> Iterator[dict[UUID, dict[str, Any]]]:
-        """Give the summary rows of a kind to the directory, under the lock."""
+        """Yield the summary rows of a kind while the lock is held."""
         with self._lock:
             yield self._summaries[kind]
 
@@ -169,12 +169,12 @@ class MemoryStore:
             return sorted(self._refusals.get(game, ()), key=lambda refused: refused.at)
 
     def forget_refusals(self, game: UUID) -> int:
-        """Forget the refused moves of a game; return how many."""
+        """Delete the refused moves of a game; return how many."""
         with self._lock:
             return len(self._refusals.pop(game, ()))
 
     def _refuse(self, commit: Commit) -> None:
-        """Raise what PostgreSQL would, in its order, before anything is written."""
+        """Raise the errors of PostgreSQL, in the same order, before anything is written."""
         answer, secret = commit.answer, commit.secret
         if answer is not None and (answer.caller, answer.request_key) in self._answers:
             raise AnswerConflict("this request has been answered")
@@ -200,7 +200,7 @@ class MemoryStore:
             raise StoreError("the outbox has this row already")
 
     def _refuse_seal(self, commit: Commit) -> None:
-        """Raise where a seal of version 2 names other refused attempts than are recorded."""
+        """Raise if a seal of version 2 does not match the recorded refused attempts."""
         game = commit.forget_secret
         if game is None or game not in self._streams:
             return
@@ -213,7 +213,7 @@ class MemoryStore:
             raise StreamConflict(game, len(lines))
 
     def _newcomers(self, append: StreamAppend) -> set[str]:
-        """Return who would open a table, sit down at one, be dealt to, or judge."""
+        """Return the people that an append adds: hosts, seated players and referees."""
         if append.kind is StreamKind.GAME:
             return _people(append.summary or {})
         if append.kind not in (StreamKind.TABLE, StreamKind.DISPUTE):
@@ -222,7 +222,7 @@ class MemoryStore:
         return _people(append.summary or {}) - _people(before)
 
     def _runs_already(self, append: StreamAppend) -> bool:
-        """Return whether another dispute about the same move and charge of a game runs."""
+        """Return whether another dispute about the same move and charge is running."""
 
         def about(row: Mapping[str, Any]) -> tuple[Any, ...] | None:
             if row.get("state") == "final" or row.get("move") is None:
@@ -236,12 +236,12 @@ class MemoryStore:
         )
 
     def _running(self, player: str) -> int:
-        """Return in how many running hands a person sits."""
+        """Return the number of running hands of a person."""
         rows = self._summaries[StreamKind.GAME].values()
         return sum(r["status"] not in _OVER and player in _people(r) for r in rows)
 
     def _taken(self, quota: Quota) -> int:
-        """Return how much of a quota its player has taken up."""
+        """Return the part of a quota that its player has used."""
         player, tables = str(quota.player), self._summaries[StreamKind.TABLE].values()
         disputes = [
             row for row in self._summaries[StreamKind.DISPUTE].values() if row["accuser"] == player
@@ -257,7 +257,7 @@ class MemoryStore:
                 since = quota.since or datetime.min.replace(tzinfo=UTC)
                 return sum(datetime.fromisoformat(row["opened_at"]) > since for row in disputes)
             case QuotaKind.RULESETS:
-                raise ValueError("rulesets stand in no stream")
+                raise ValueError("rulesets are not stored in streams")
 
     def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:
         stream = self._streams.setdefault(append.stream, Stream(kind=append.kind, head=append.head))
@@ -286,5 +286,5 @@ def _people(summary: Mapping[str, Any]) -> set[str]:
 
 
 def _plain(summary: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return a summary with one form for each value, whichever of the allowed ones was given."""
+    """Return a summary with each value in its JSON form."""
     return None if summary is None else {key: as_json(value) for key, value in summary.items()}

@@ -1,4 +1,4 @@
-"""Outcomes and the statements named for them: the sources S, T and M, and section 7."""
+"""The statements cited for the effects of moves: sources S, T and M, and section 7."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JOKER = table(pile="9d", hands=["X1 4d", "Ks", "Js"])
 
 
 def behind(ruleset: Ruleset, given: Table, commands: Sequence[Command]) -> list[tuple[str, ...]]:
-    """Return the statements behind each event of the last of these moves."""
+    """Return the statements cited for each event of the last of these moves."""
     game = game_of(ruleset, given)
     *before, last = commands
     for command in before:
@@ -58,15 +58,15 @@ def behind(ruleset: Ruleset, given: Table, commands: Sequence[Command]) -> list[
         (BOOT, TABLE_CARD, [take(0, "4d")], ["B 1-picking-up"]),
     ],
 )
-def test_what_decides_an_outcome_is_named(
+def test_the_statements_that_decide_an_effect_are_cited(
     ruleset: Ruleset, given: Table, commands: list[Command], cited: list[str]
 ) -> None:
-    """The statement that decides comes first; a burn and a cover stand for what they replace."""
+    """The deciding statement comes first; a burn or cover is cited for what it replaces."""
     assert [" ".join(rules) for rules in behind(ruleset, given, commands)] == cited
 
 
-def test_a_throw_rests_on_the_statement_on_throws_alone() -> None:
-    """R: as many are drawn as were thrown; P8 is of plays, and of hands below three."""
+def test_a_throw_cites_only_the_statement_on_throws() -> None:
+    """R: as many are drawn as were thrown; P8 applies to plays, and to hands below three cards."""
     game, events = dealt(FIRST, seats=3, hands=["3c"])
     assert isinstance(events[1], CardsThrown)
     assert rules_behind(game, events[1]) == ("R",)

@@ -41,7 +41,7 @@ def laid_out(game: Game) -> Game:
 
 
 def test_r_odd_hands_are_first_hands() -> None:
-    """R: a table's odd hands are first hands, its even ones second hands."""
+    """R: the odd hands of a table are first hands, and the even ones are second hands."""
     assert rules("reverse", hand=3).order == FIRST.order
     assert rules("reverse", hand=4).order == SECOND.order != FIRST.order
 
@@ -67,7 +67,7 @@ def test_r_twos_and_tens_go_on_anything(asked: str) -> None:
 
 
 def test_r_threes_are_thrown_before_the_laying_out() -> None:
-    """R: left of the dealer first, all of them, as many drawn, again if more came."""
+    """R: from the dealer's left each seat throws all its threes and draws as many, repeatedly."""
     hands = ["3c Kc Qc Jc 9c 8c", "3d 3h Kd Qd Jd 9d", "Kh Qh Jh 9h 8h 7h"]
     game, events = dealt(FIRST, seats=3, dealer=0, hands=hands, stock="3s 4c 5c 6c")
     thrown = [e for e in events if isinstance(e, CardsThrown)]
@@ -80,11 +80,11 @@ def test_r_threes_are_thrown_before_the_laying_out() -> None:
     assert [len(s.hand) for s in game.seats] == [6, 6, 6]
     assert game.direction == 1
     after = laid_out(game)
-    assert after.turn == 1  # next to seat 0, that threw last
+    assert after.turn == 1  # left of seat 0, which threw last
 
 
 def test_r_nobody_has_threes() -> None:
-    """R: fours then, and so on; not every rank that is held."""
+    """R: if there are no threes, fours are thrown, and so on; only one rank is thrown."""
     hands = ["Kc Qc Jc 9c 8c 7c", "4d 5h Kd Qd Jd 9d", "Kh Qh Jh 9h 8h 7h"]
     _, events = dealt(FIRST, seats=3, dealer=1, hands=hands, stock="3s 4c 5c 6c")
     thrown = [e for e in events if isinstance(e, CardsThrown)]
@@ -92,7 +92,7 @@ def test_r_nobody_has_threes() -> None:
 
 
 def test_r_the_first_play_goes_onto_the_thrown_cards() -> None:
-    """R: who starts must beat what was thrown."""
+    """R: the opener must beat the thrown cards."""
     hands = ["Kc Qc Jc 9c 8c 7c", "5d 6h Kd Qd Jd 9d"]
     game, _ = dealt(FIRST, seats=2, dealer=0, hands=hands, stock="4s 4c 5c 6c")
     game = laid_out(game)
@@ -157,19 +157,19 @@ def test_r_second_hand_anything_but_an_ace_on_a_two() -> None:
     ],
 )
 def test_r_second_hand_kings_are_thrown(hands: list[str], thrown: str) -> None:
-    """R, reverse phase: nobody has kings: queens, and so on down to the three."""
+    """R, reverse phase: without kings queens are thrown, and so on down to the three."""
     game, _ = dealt(SECOND, seats=2, dealer=1, hands=hands, stock="4s 4h 5s 5h 6s 6h")
     assert game.pile == cards(thrown)
 
 
 def test_r_second_hand_aces_then_twos_are_thrown_last() -> None:
-    """R, reverse phase: then ace, then two."""
+    """R, reverse phase: after the three come the ace and then the two."""
     assert "".join(SECOND.deal.throws) == "KQJT9876543A2"
     assert "".join(FIRST.deal.throws) == "3456789TJQKA2"
 
 
 def test_r_second_hand_the_previous_player_takes_the_pile() -> None:
-    """R (reading): and the seat that could not play leads."""
+    """R (reading): the previous player takes the pile, and the seat that could not play leads."""
     at = table(hands=["Qc 4c", "3c 4d", "5d"])
     after = scenario(
         SECOND, given=at, when=[play(0, "Qc"), take(1)], then=[took(1, 1, turn=1, taker=0)]
@@ -180,7 +180,7 @@ def test_r_second_hand_the_previous_player_takes_the_pile() -> None:
 
 
 def test_r_second_hand_without_a_previous_player_the_seat_takes_it() -> None:
-    """R (reading): out, or thrown cards only; the next seat plays."""
+    """R (reading): if the previous player is out, or none has played yet, the seat takes it."""
     gone = table(pile="Qc", hands=["4c", "5d", ""], out=[2], last=2)
     scenario(SECOND, given=gone, when=take(0), then=[took(0, 1, turn=1)])
     thrown = table(pile="Qc Qd", hands=["4c", "5d", "6d"], first_turn=True)
@@ -188,14 +188,14 @@ def test_r_second_hand_without_a_previous_player_the_seat_takes_it() -> None:
 
 
 def test_r_second_hand_a_seat_that_is_its_own_previous_player() -> None:
-    """R (reading): two left, a jack: it takes the pile and leads."""
+    """R (reading): after a jack with two seats left, the seat takes the pile itself and leads."""
     at = table(hands=["Jc 4c", "3c 4d"])
     after = scenario(SECOND, given=at, when=play(0, "Jc"))
     scenario(SECOND, given=after, when=take(0), then=[took(0, 1, turn=0)])
 
 
 def test_r_second_hand_a_failed_blind_card() -> None:
-    """R (reading): the card to who turned it, the pile to the previous player; turner leads."""
+    """R (reading): the seat takes the card it turned, the previous one the pile; the seat leads."""
     at = table(pile="3d Qc", hands=["", "5d", "6d"], down=["4c 4d"], last=2)
     after = scenario(
         SECOND, given=at, when=turn_over(0, 0), then=[failed(0, 0, "4c", 2, turn=0, taker=2)]

@@ -1,4 +1,4 @@
-"""A whole application for tests: its services, a client, and people who play."""
+"""A complete application for tests, with a client and registered players."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.keys.keyring import Keyring
 PROBLEM = "application/problem+json"
 
 Answer = Any
-"""A response of the test client, whose JSON may be anything."""
+"""A response of the test client."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Person:
         return self.world.client.open(path, method=method, headers=both, **more)
 
     def table(self, *others: Any, **more: Any) -> dict[str, Any]:
-        """Open a table where this person sits at seat 0."""
+        """Open a table with this person at seat 0; return its JSON."""
         seats = ["me", *(others or ({"bot": "lowest"},))]
         answer = self.post("/v1/tables", {"ruleset": "shithead", "seats": seats, **more})
         assert answer.status_code == 201, answer.text
@@ -52,13 +52,13 @@ class Person:
         return table
 
     def game(self, *others: Any, **more: Any) -> str:
-        """Open a table where this person sits at seat 0, and return the path of its game."""
+        """Open a table with this person at seat 0; return the path of its game."""
         return f"/v1/games/{self.table(*others, **more)['game']}"
 
 
 @dataclass(kw_only=True)
 class World:
-    """An application over a database."""
+    """An application with its services and a database."""
 
     services: Services
     app: Flask
@@ -79,7 +79,7 @@ class World:
 
 
 def make_world(database_url: str, **settings: Any) -> World:
-    """Return an application over a migrated database; without Redis unless one is given."""
+    """Return an application with a migrated database, without Redis unless `settings` has one."""
     chosen = Settings(
         database_url=database_url,
         origin="tests.example",
@@ -90,7 +90,7 @@ def make_world(database_url: str, **settings: Any) -> World:
 
 
 def problem_of(answer: Answer) -> str:
-    """Return the type of a problem, after a look at its form."""
+    """Return the type of a problem, and check its required fields."""
     assert answer.content_type == PROBLEM, (answer.status_code, answer.text)
     result = answer.json
     assert result["status"] == answer.status_code

@@ -21,7 +21,7 @@ FORFEIT = {"type": "forfeit"}
 
 @pytest.fixture
 def game(kept: Kept) -> UUID:
-    """Return a game that is over, with three refused attempts of seat 1."""
+    """Return a finished game with three refused attempts of seat 1."""
     services, people = kept.services, [person(kept.services, name) for name in ("Ada", "Bob")]
     game = open_game(services, people[0], ("me", "open"), guests=(people[1],))
     hands = [seat.hand for seat in entry_of(services, game).record.game.seats]
@@ -34,13 +34,13 @@ def game(kept: Kept) -> UUID:
 
 
 def reasons(database: Database, keyring: Keyring | None = KEYS, *, deep: bool = True) -> list[str]:
-    """Return what a check finds of refused attempts."""
+    """Return the reasons of the faults that a check finds in refused attempts."""
     *_, last = whole_check(database, None, [SIGNER.verifier], Progress(deep=deep), keyring)
     return [fault.reason for fault in last.faults if fault.check == "refusals"]
 
 
 @pytest.mark.parametrize("keyring", [KEYS, None])
-def test_attempts_as_they_were_sealed_or_all_deleted_are_in_order(
+def test_unchanged_attempts_and_fully_deleted_attempts_are_valid(
     kept: Kept, database: Database, game: UUID, keyring: Keyring | None
 ) -> None:
     assert reasons(database, keyring) == []
@@ -50,7 +50,7 @@ def test_attempts_as_they_were_sealed_or_all_deleted_are_in_order(
 
 
 @pytest.mark.parametrize("keyring", [KEYS, None])
-def test_an_attempt_that_was_dropped_is_found(
+def test_a_missing_attempt_is_found(
     kept: Kept, database: Database, game: UUID, keyring: Keyring | None
 ) -> None:
     with psycopg.connect(kept.url) as owner:
@@ -60,7 +60,7 @@ def test_an_attempt_that_was_dropped_is_found(
     assert reasons(database, keyring, deep=False) == []
 
 
-def test_an_attempt_that_was_given_to_another_seat_is_found(
+def test_an_attempt_moved_to_another_seat_is_found(
     kept: Kept, database: Database, game: UUID
 ) -> None:
     with psycopg.connect(kept.url) as owner:

@@ -1,4 +1,4 @@
-"""The operator's tool finds the database that `shithead up` runs over a folder."""
+"""The operator's commands find the database that `shithead up` runs for a data folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.worlds.operator_world import Operator
 
 
 @pytest.mark.heavy
-def test_it_works_beside_a_running_service_and_says_where_none_runs(operator: Operator) -> None:
+def test_commands_use_the_running_database_and_fail_without_one(operator: Operator) -> None:
     server = EmbeddedPostgres(operator.folder, durable=False)
     assert running_address(operator.folder) is None
     words: tuple[str | Path, ...] = ("admin", "--data", operator.folder, "trail")

@@ -1,4 +1,4 @@
-"""Games that wait only for people, and the seat that their abort names."""
+"""Idle games: when a game waits for people only, and the seat named when it is aborted."""
 
 from __future__ import annotations
 
@@ -32,19 +32,21 @@ def test_a_game_of_people_without_a_clock_waits_for_them(game: Game) -> None:
     assert waits_for_people(game)
 
 
-def test_a_clock_brings_a_game_to_its_end_without_anybody(game: Game) -> None:
+def test_a_game_with_a_clock_ends_without_its_players(game: Game) -> None:
     clock = Clock(turn_seconds=5, swap_seconds=5)
     assert not waits_for_people(replace(game, setup=replace(game.setup, clock=clock)))
 
 
-def test_a_game_with_something_for_a_bot_to_do_does_not_wait(game: Game) -> None:
+def test_a_game_in_which_a_bot_may_act_does_not_wait_for_people(game: Game) -> None:
     assert waits_for_people(with_kinds(game, "human", "bot"))
     assert not waits_for_people(with_kinds(game, "bot", "human"))
     assert not waits_for_people(with_kinds(game, "bot", "bot"))
 
 
 @pytest.mark.parametrize("status", [Status.SHUFFLING, Status.ENDED, Status.ABORTED])
-def test_before_the_deal_and_after_the_end_nobody_is_waited_for(game: Game, status: Status) -> None:
+def test_a_game_does_not_wait_for_people_before_the_deal_and_after_the_end(
+    game: Game, status: Status
+) -> None:
     assert not waits_for_people(replace(game, status=status))
 
 
@@ -52,15 +54,15 @@ def test_the_seat_on_turn_is_named(game: Game) -> None:
     assert idle_end(game) == GameAborted(cause=AbortCause.IDLE, seat=0)
 
 
-def test_at_a_first_come_opening_nobody_is_named_even_if_one_alone_may_open() -> None:
-    """Who holds a card that opens is hidden; the end of the game says nothing of it (T3)."""
+def test_in_a_first_come_opening_no_seat_is_named_even_if_only_one_may_open() -> None:
+    """The seat with an opening card is hidden, so the abort must not name it (T3)."""
     position = table(hands=["3d 9s", "6h 9c"], first_turn=True, turn=None)
     opening = with_kinds(game_of(rules("threes"), position), "human", "human")
     assert (may_act(opening, 0), may_act(opening, 1)) == (True, False)
     assert idle_end(opening).seat is None
 
 
-def test_in_the_exchange_a_seat_is_named_if_it_is_the_only_one_that_is_not_ready(
+def test_in_the_exchange_the_only_seat_that_is_not_ready_is_named(
     game: Game,
 ) -> None:
     swapping = replace(game, status=Status.SWAPPING, turn=None)
@@ -69,7 +71,7 @@ def test_in_the_exchange_a_seat_is_named_if_it_is_the_only_one_that_is_not_ready
     assert idle_end(ready).seat == 1
 
 
-def test_after_it_the_game_is_over_without_a_shithead(game: Game) -> None:
+def test_an_aborted_idle_game_has_no_shithead(game: Game) -> None:
     after = evolve(game, idle_end(game))
     assert after.status is Status.ABORTED
     assert after.result is not None
