@@ -200,6 +200,17 @@ def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
     assert faults_of(page) == []
 
 
+def test_a_click_counts_if_the_table_changes_under_the_pointer(visits: Visits) -> None:
+    """What is drawn anew between pressing and releasing would swallow the click."""
+    page = play_now(visits)
+    card = page.locator("#hand button").first
+    card.hover(position=STRIP)
+    page.mouse.down()
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    page.mouse.up()
+    expect(card).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_hand_is_played_with_the_keyboard_alone(visits: Visits) -> None:
     page = visits.open("/", size="tablet", reduced_motion="reduce")
     shorten(page)

@@ -39,6 +39,7 @@ export async function checkPlayer() {
     if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
     localStorage.setItem(FORMER, JSON.stringify(known));
     setIdentity(null);
+    showAccount();
   }
 }
 

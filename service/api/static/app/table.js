@@ -103,7 +103,7 @@ function take(view) {
   game.choice.staged = game.choice.staged.map((cards) => cards.filter((card) => held.has(card)));
   if (view.status !== game.view.status) game.choice = noChoice();
   game.view = view;
-  if (!game.dragging) render();
+  render();
   act.entropy();
 }
 
@@ -259,8 +259,21 @@ function frame() {
   });
 }
 
+/** Between pressing and releasing, nothing is replaced under the pointer: the click would be lost. */
+let pressing = false;
+let late = false;
+
+function release() {
+  setTimeout(() => {
+    pressing = false;
+    if (late) render();
+  });
+}
+
 function render() {
-  if (game.dragging || !document.getElementById("felt")) return;
+  if (!document.getElementById("felt")) return;
+  late = pressing || game.dragging;
+  if (late) return;
   const before = places();
   const { view } = game;
   const did = (seat) => deeds(game.events.filter((event) => event.seq >= since()), seat);
@@ -309,7 +322,7 @@ function say() {
     refusal ? refusalBox(refusal) : null,
     h("div", { class: "buttons" }, [
       ...(over() ? afterwards() : actions(game, act)),
-      own?.stand_in && !over() ? h("button", { type: "button", onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
+      own?.stand_in && own.out === null && !over() ? h("button", { type: "button", onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
       more(),
     ]),
   ];
@@ -506,6 +519,9 @@ async function openTable(id) {
   return nextHand(signal);
 }
 
+addEventListener("pointerdown", () => (pressing = true), { capture: true });
+addEventListener("pointerup", release, { capture: true });
+addEventListener("pointercancel", release, { capture: true });
 addEventListener("resize", () => game.view && render());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
