@@ -14,7 +14,7 @@ from tests.web.browsing import SIZES, Visits
 
 pytestmark = pytest.mark.heavy
 
-TURN = "#own.turn, .result"
+TURN = "#own.turn[aria-busy=false], .result"
 CHOSEN = "[data-key=chosen]"
 PICK_UP = "[data-key=pick_up]"
 STRIP: Final[Position] = {"x": 9, "y": 22}
@@ -61,6 +61,7 @@ def take_turn(page: Page) -> bool:
     before = page.locator("#log li").first.get_attribute("value")
     if page.locator("#cards button.fits").count():
         page.locator("#cards button.fits").first.click(position=STRIP)
+        page.locator(CHOSEN).wait_for()
         while not page.locator(f"{CHOSEN}.main").count():
             page.locator("#cards button.fits:not(.chosen)").first.click(position=STRIP)
         page.locator(CHOSEN).click()
@@ -139,7 +140,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
         page.locator(".middle .demand").wait_for()
     first, second = (ada, bob) if ada.locator("#own.turn").count() else (bob, ada)
     take_turn(first)
-    expect(second.locator("#own.turn")).to_have_count(1)
+    second.locator(TURN).wait_for()
     take_turn(second)
 
 

@@ -208,6 +208,7 @@ export function hand(game, handlers) {
 export function fitHand() {
   const element = find("#hand");
   const cards = element.querySelectorAll(".card");
+  element.classList.toggle("wide", cards.length > 14);
   const width = element.clientWidth - 12;
   const card = cards[0]?.getBoundingClientRect().width ?? 60;
   const room = Math.max(1, Math.floor((width - card) / STRIP) + 1);

@@ -218,6 +218,7 @@ const giveUp = () => {
 const handlers = {
   act,
   press: (cards) => {
+    if (game.busy) return;
     game.refusal = null;
     press(game, cards, act);
     render();
@@ -293,6 +294,7 @@ function render() {
   replace(find("#slots"), own && !over() ? slots(game, handlers) : []);
   replace(find("#hand"), own && !over() ? hand(game, handlers) : []);
   find("#own").classList.toggle("turn", view.turn === view.as && own !== null);
+  find("#own").setAttribute("aria-busy", String(game.busy));
   replace(find("#say"), say());
   fitHand();
   showLog();
@@ -521,6 +523,7 @@ async function openTable(id) {
 
 addEventListener("pointerdown", () => (pressing = true), { capture: true });
 addEventListener("pointerup", release, { capture: true });
+addEventListener("click", () => (pressing = false), { capture: true });
 addEventListener("pointercancel", release, { capture: true });
 addEventListener("resize", () => game.view && render());
 addEventListener("pagehide", () => leaving.abort());
