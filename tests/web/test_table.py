@@ -115,6 +115,8 @@ def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
     log = call(page, "GET", f"/v1/games/{game}/events")["items"]
     assert {"entropy_committed", "entropy_revealed"} <= {event["type"] for event in log}
     expect(page.locator(".notice")).to_have_count(0)
+    check = page.get_by_role("link", name="Check the record")
+    expect(check).to_have_attribute("href", f"/verify?game={game}")
     page.get_by_role("button", name="Next hand").click()
     page.get_by_role("button", name="Ready").wait_for()
     assert game not in page.url
