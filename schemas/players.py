@@ -48,7 +48,7 @@ class TokenSchema(Closed):
 
 
 class AccusationsSchema(Closed):
-    """How many disputes a player has opened, and how many were upheld."""
+    """Numbers of disputes that a player has opened, and of those that were upheld."""
 
     made = Whole(**described("disputes that the player opened"))
     upheld = Whole(**described("those of them whose final ruling is against the accused"))

@@ -1,11 +1,11 @@
-"""Hypothesis profiles: how many examples a property is tried with, `ci` or `long`."""
+"""Hypothesis profiles `ci` and `long`, which set the number of examples of a property."""
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
 _TIMES = {"ci": 1, "long": 25}
-"""By what the number of examples is multiplied."""
+"""The factor for the number of examples, by profile."""
 
 # No example database and no deadline: a run depends neither on an earlier one nor on the machine.
 settings.register_profile(
@@ -15,15 +15,15 @@ settings.register_profile("long", settings.get_profile("ci"))
 
 
 def choose_profile(name: str) -> None:
-    """Use the profile `name` from here on."""
+    """Activate the profile `name`."""
     settings.load_profile(name)
 
 
 def examples(number: int) -> settings:
-    """Return the settings of a property that is tried `number` times in the profile `ci`."""
+    """Return settings with `number` examples in the profile `ci`, and more in `long`."""
     return settings(max_examples=number * _TIMES[settings.get_current_profile_name()])
 
 
 def stride(number: int) -> int:
-    """Return the step through cases that are alike: `number` in `ci`, 1 in `long`."""
+    """Return the step through similar cases: `number` in `ci`, 1 in `long`."""
     return number if settings.get_current_profile_name() == "ci" else 1

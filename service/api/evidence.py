@@ -162,7 +162,7 @@ def verify(_call: Call) -> Response:
         with _disk_space():
             is_whole = _received(file)
         with _slot(context().uploads):
-            found = _verified(_whole(file.read()) if is_whole else _parted())
+            found = _verified(_whole(file.read()) if is_whole else _multipart())
     return private(json_response(found))
 
 
@@ -205,8 +205,8 @@ def _received(file: IO[bytes]) -> bool:
     try:
         _ = request.files  # reads all parts; large files go to the disk
     except RequestEntityTooLarge:
-        whole = request.content_length
-        if whole is not None and whole <= context().settings.max_bundle_bytes:
+        length = request.content_length
+        if length is not None and length <= context().settings.max_bundle_bytes:
             detail = f"there are more than {MAX_PARTS} parts; the newest receipt proves the most"
             raise Refusal("too-large", detail) from None
         raise
@@ -231,11 +231,11 @@ def _whole(raw: bytes) -> Upload:
 @operation(evidence, "GET", "/keys", answer=ServerKeysSchema, token=Token.IGNORED)
 def keys(_call: Call) -> Response:
     """
-    List the server's keys, which sign receipts and checkpoints, and when each was in use.
+    List the server's keys, which sign receipts and checkpoints, with their periods of use.
 
-    `retirements` are the ends of old keys, each signed with a later key: verifiers reject
-    signatures of a key after its end. A new key signs immediately, so caches revalidate this
-    answer at each use.
+    `retirements` are the end dates of old keys, each signed with a later key; verifiers reject
+    later signatures of a retired key. A new key signs immediately, so caches must revalidate
+    this answer at each use.
     """
     listed = page(services().keys(), None, retirements=services().retirements())
     return revalidated(json_response(listed))
@@ -258,8 +258,8 @@ def _parts() -> dict[str, list[bytes]]:
     return parts
 
 
-def _parted() -> Upload:
-    """Return an upload that came as multipart."""
+def _multipart() -> Upload:
+    """Return the upload of a multipart request."""
     parts = _parts()
     return Upload(
         data=parts["file"][0],

@@ -1,4 +1,4 @@
-"""Use cases for rulesets: players make their own, callers read all of them."""
+"""Use cases for rulesets: creating custom ones, and reading all of them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from service.rulesets.statements import Statement, model
 from service.shx.hashing import ruleset_hash
 from service.store.directory import CustomRuleset, PlayerRepository
 
-MOST_A_PLAYER = 50
+MAX_PER_PLAYER = 50  # custom rulesets
 
 
 class Trials(Protocol):
     """Plays trial hands outside the request."""
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
-        """Return why rules cannot be played, None if the trial hands ended well."""
+        """Return why a ruleset cannot be played; None if its trial hands ended normally."""
 
 
 class Rulemaking:
-    """Adds the players' rulesets."""
+    """Creates custom rulesets."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Rulemaking:
         request: Idempotency | None = None,
     ) -> Answered:
         """
-        Store a ruleset made of a base and changes, and answer with it.
+        Create a ruleset from a base and changes, and return it.
 
-        Equal settings are the same ruleset: a repetition, or a second player, gets it under
-        its first name. Raises Refusal `ruleset-refused`, or `rate-limited` at the maximum.
+        Equal settings are the same ruleset: a repeated request, or one of a second player, returns
+        it with its first name. Raises Refusal `ruleset-refused`, or `rate-limited` at the maximum.
         """
         root, own = self._based(base, changes)
         try:
@@ -86,7 +86,7 @@ class Rulemaking:
         )
 
     def _based(self, base: str, changes: Mapping[str, Any]) -> tuple[Definition, Mapping[str, Any]]:
-        """Return the base in the catalogue, with the changes merged if a player's is the base."""
+        """Return the catalogue ruleset and the changes to it; `base` may be a custom ruleset."""
         found = self._rulebook.definition(base, "/base")
         if found.base is None or found.id in catalogue():
             return found, changes
@@ -97,7 +97,7 @@ class Rulemaking:
         return catalogue()[found.base], merged(found.own, changes)
 
     def _save(self, player: Player, name: str, root: Definition, made: Definition) -> None:
-        if self._directory.standing(player.id).rulesets >= MOST_A_PLAYER:
+        if self._directory.standing(player.id).rulesets >= MAX_PER_PLAYER:
             raise Refusal("rate-limited", "you have the maximum number of rulesets")
         refusal = self._trials.refusal(made.tree, player.id)
         if refusal is not None:
@@ -111,7 +111,7 @@ class Rulemaking:
                 document=document,
                 created_at=self._world.now(),
             ),
-            most=MOST_A_PLAYER,
+            most=MAX_PER_PLAYER,
         )
 
 
@@ -119,19 +119,19 @@ def _within(at: str) -> str:
     return f"/changes{at}" if at != "/" else "/changes"
 
 
-OWN_KEPT = 500
+MAX_CACHED = 500  # custom rulesets
 
-DESCRIBING = 25
-"""So many events take as long to fold as it takes to generate the texts of a ruleset."""
+TEXT_COST = 25
+"""Work of generating the texts of a ruleset, as the number of events that take as long to fold."""
 
 
 class RulesetPages:
-    """Reads of rulesets: one, lists, and the differences of two."""
+    """Reads one ruleset, lists of them, and the differences of two."""
 
     def __init__(self, rulebook: Rulebook) -> None:
         self._rulebook = rulebook
         # A ruleset never changes, and its texts are slow to generate.
-        self._own = lru_cache(maxsize=OWN_KEPT)(self._described)
+        self._own = lru_cache(maxsize=MAX_CACHED)(self._described)
 
     def all(self) -> list[dict[str, Any]]:
         """Return the rulesets of the catalogue, then those known by name only."""
@@ -147,21 +147,21 @@ class RulesetPages:
 
     def page(self, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
         """
-        Return a page of all rulesets and the cursor of the next, None on the last.
+        Return a page of all rulesets, and the cursor of the next page; None after the last page.
 
-        The catalogue comes first, then the rulesets known by name only, then the players',
+        The catalogue comes first, then the rulesets known by name only, then custom ones,
         newest first. The cursor is the id of the last ruleset on the page. Raises Refusal
         `invalid-body` for an unknown cursor.
         """
         fixed = [*catalogue(), *known_by_name()]
-        among_own = cursor is not None and cursor not in fixed
-        if among_own and self._rulebook.find(cursor or "") is None:
+        is_custom = cursor is not None and cursor not in fixed
+        if is_custom and self._rulebook.find(cursor or "") is None:
             raise invalid("/cursor", "is not a cursor of this list")
-        start = 0 if cursor is None else len(fixed) if among_own else fixed.index(cursor) + 1
+        start = 0 if cursor is None else len(fixed) if is_custom else fixed.index(cursor) + 1
         ids = fixed[start : start + limit + 1]
         if len(ids) <= limit:
             own = self._rulebook.own(
-                after=cursor if among_own else None, limit=limit + 1 - len(ids)
+                after=cursor if is_custom else None, limit=limit + 1 - len(ids)
             )
             ids += [ruleset.id for ruleset in own]
         items = [self.get(identity) for identity in ids[:limit]]
@@ -178,7 +178,7 @@ class RulesetPages:
 
     def _described(self, identity: str) -> dict[str, Any]:
         found = self._found(identity)
-        with work(DESCRIBING):
+        with work(TEXT_COST):
             return described(found)
 
     def _found(self, identity: str) -> Definition:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-PATIENCE: Final = 40.0  # seconds; longer than any long poll
-TRIES: Final = 6
-PAUSE: Final = 0.5  # seconds before asking again, doubled each time
-MOST: Final = 256 << 20  # bytes of one answer
+TIMEOUT: Final = 40.0  # seconds; longer than any long poll
+ATTEMPTS: Final = 6
+FIRST_PAUSE: Final = 0.5  # seconds before the second attempt, doubled for each further one
+MAX_RESPONSE: Final = 256 << 20  # bytes
 NDJSON: Final = "application/x-ndjson"
 
 
@@ -38,15 +38,15 @@ class Refused(Exception):
 
     @property
     def text(self) -> str:
-        """Return why, with the statement that decides it where there is one."""
+        """Return the detail of the problem, with the rule that it cites, if any."""
         rule, text = self.problem.get("rule"), self.problem.get("rule_text")
-        said = str(self.problem.get("detail"))
-        return f"{said} [{rule}] {text or ''}".rstrip() if rule else said
+        detail = str(self.problem.get("detail"))
+        return f"{detail} [{rule}] {text or ''}".rstrip() if rule else detail
 
 
 @dataclass(kw_only=True)
 class Api:
-    """One service, with the token and invite of a player."""
+    """Calls of one service, with the token and invite of a player."""
 
     url: str  # of the service, without /v1
     token: str | None = field(default=None, repr=False)
@@ -54,17 +54,17 @@ class Api:
 
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
-            raise NotAnswered(f"{self.url} is no address like http://127.0.0.1:8080")
+            raise NotAnswered(f"{self.url} is not an address such as http://127.0.0.1:8080")
         local = urlsplit(self.url).hostname in ("127.0.0.1", "::1", "localhost")
-        past_proxies = [urllib.request.ProxyHandler({})] if local else []
-        self._opener = urllib.request.build_opener(*past_proxies)
+        no_proxies = [urllib.request.ProxyHandler({})] if local else []
+        self._opener = urllib.request.build_opener(*no_proxies)
 
     def get(self, path: str) -> Any:
         """Return the JSON at a path below /v1."""
         return self._json(self._ask("GET", path))
 
     def lines(self, path: str) -> tuple[bytes, ...]:
-        """Return stored lines, byte for byte."""
+        """Return the stored lines at a path, unchanged."""
         data = self._ask("GET", path, accept=NDJSON)
         return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
 
@@ -74,12 +74,12 @@ class Api:
 
     def post(self, path: str, body: Any, *, once: bool = False) -> Any:
         """
-        Return the answer to a POST, repeated under one key where none came.
+        Return the answer to a POST; it is repeated with one idempotency key until answered.
 
-        `once`: for what answers with a token, which takes no such key.
+        With `once` it is sent once, without a key: for calls that answer with a token.
         """
         key = None if once else str(uuid.uuid4())
-        return self._json(self._ask("POST", path, body, key=key, tries=1 if once else TRIES))
+        return self._json(self._ask("POST", path, body, key=key, tries=1 if once else ATTEMPTS))
 
     def patch(self, path: str, body: Any) -> Any:
         """Return the answer to a PATCH."""
@@ -93,7 +93,7 @@ class Api:
         *,
         accept: str = "application/json",
         key: str | None = None,
-        tries: int = TRIES,
+        tries: int = ATTEMPTS,
     ) -> bytes:
         headers = {"Accept": f"{accept}, application/problem+json;q=0.1"}
         headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
@@ -102,17 +102,17 @@ class Api:
         sent = None
         if body is not None:
             headers["Content-Type"], sent = "application/json", json.dumps(body).encode()
-        request = urllib.request.Request(  # noqa: S310 - the scheme was looked at above
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked in __post_init__
             f"{self.url}/v1{path}", data=sent, headers=headers, method=method
         )
         return self._tried(request, tries)
 
     def _tried(self, request: urllib.request.Request, tries: int) -> bytes:
-        """Return the answer; asks again where none came, or where there is none for the moment."""
+        """Return the answer; repeats the request after no response, 429 or 503."""
         for left in range(tries - 1, -1, -1):
             try:
-                with self._opener.open(request, timeout=PATIENCE) as answer:
-                    data = bytes(answer.read(MOST + 1))
+                with self._opener.open(request, timeout=TIMEOUT) as answer:
+                    data = bytes(answer.read(MAX_RESPONSE + 1))
             except urllib.error.HTTPError as error:
                 refused = _refused(error)
                 if error.code not in (429, 503) or not left:
@@ -121,10 +121,10 @@ class Api:
             except (OSError, http.client.HTTPException) as error:
                 if not left:
                     raise NotAnswered(f"{self.url} does not answer: {error}") from None
-                time.sleep(PAUSE * 2 ** (tries - 1 - left))
+                time.sleep(FIRST_PAUSE * 2 ** (tries - 1 - left))
             else:
-                if len(data) > MOST:
-                    raise NotAnswered(f"{self.url} sends more than {MOST} bytes")
+                if len(data) > MAX_RESPONSE:
+                    raise NotAnswered(f"{self.url} sends more than {MAX_RESPONSE} bytes")
                 return data
         raise NotAnswered(f"{self.url} does not answer")
 
@@ -144,6 +144,6 @@ def _refused(error: urllib.error.HTTPError) -> Exception:
 
 
 def _pause(error: urllib.error.HTTPError) -> float:
-    """Return how long to wait before asking again, as the answer says it, within reason."""
+    """Return the seconds until the next attempt: `Retry-After`, at most 10."""
     after = error.headers.get("Retry-After", "")
     return min(float(after), 10.0) if after.isdecimal() else 1.0

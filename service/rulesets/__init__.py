@@ -1,1 +1,1 @@
-"""Rulesets: a TOML file each, with base, settings, options and statements."""
+"""Rulesets: TOML files with base, settings, options and statements, and their readers."""

@@ -1,4 +1,4 @@
-"""The red team's list: nothing it has to try is left out, and every attack on it has its test."""
+"""The register of attacks is complete, and every attack in it is detected by a test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tamper import failing, report_on, sample, sample_lines
 TESTS = Path(__file__).parents[1]
 RESULTS = TESTS.parent / "ops" / "bench" / "results" / "attacks.md"
 ALONE = {Family.REPLACEMENT, Family.RE_ROLL, Family.EQUIVOCATION}
-"""What no log shows by itself: only somebody who kept something can."""
+"""Families that a log alone cannot show: they need evidence saved by somebody else."""
 
 PLAYED = (Check.DEAL, Check.CUSTODY, Check.LEGALITY)
 
@@ -58,10 +58,10 @@ def test_the_table_of_attacks_is_the_present_one() -> None:
 @pytest.mark.parametrize("kind", ATTACKS, ids=lambda kind: kind.name.replace(" ", "_"))
 def test_an_attack_is_caught_though_all_hashes_were_made_again(kind: Kind) -> None:
     """
-    By the check that is named for it, at the event where it was made, and at the end as well.
+    The named check must fail at the forged event, with the original later events and without.
 
-    Where an honest game can go on from the forged event it does, to a new seal:
-    then nothing later disagrees, and the check has to see it by itself.
+    If an honest game can continue from the forged event, it is played to a new seal: then no
+    later event contradicts the forgery, and the check must detect it alone.
     """
     forgery, seq = kind.make()
     report = report_on(forgery.lines())
@@ -74,7 +74,7 @@ def test_an_attack_is_caught_though_all_hashes_were_made_again(kind: Kind) -> No
 
 
 def test_what_a_log_names_cannot_steer_a_terminal() -> None:
-    """A name in a log is somebody else's text."""
+    """The names in a log are untrusted text."""
     forgery = sample("shithead")
     forgery.data(0)["ruleset"]["id"] = "\x1b[2J\u202e<script>\x07"
     report = report_on(forgery.lines())

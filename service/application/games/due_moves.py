@@ -39,19 +39,19 @@ from service.store.games import GameRepository
 STAND_IN = "lowest"
 """The bot that plays for a person who timed out repeatedly."""
 
-MOVES_A_JOB = 200
-"""The most moves of one job; the next job makes the others."""
+MAX_MOVES = 200
+"""Most moves of one job; another job makes the remaining ones."""
 
-SWAPS_A_SEAT = 6
-"""After so many swaps a bot is made ready."""
+MAX_SWAPS = 6
+"""Most swaps of a bot in the exchange; then it is made ready."""
 
 
 class Turns:
     """
     Makes the moves that are due.
 
-    Safe to run twice, late or concurrently: the second run finds the game past the version
-    that it was called for, and does nothing.
+    A run can be repeated, late or concurrent: a second run finds that the game has passed the
+    version that it was called for, and does nothing.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Turns:
         """
         Make the moves that are due in a game from `version` on; return the outcome.
 
-        `stale`: the game is past `version`. `waits`: a person has to act, or time to pass.
+        `stale`: the game is past `version`. `waits`: a person must act, or a deadline must pass.
         `over`: the hand is over. `again`: more moves are due, for another job. `step` is
         called before each commit, so that tests can interrupt there.
         """
@@ -89,7 +89,7 @@ class Turns:
         if entry is None or entry.record.version != version:
             return "stale"
         until = time.monotonic() + self._seconds
-        for _ in range(MOVES_A_JOB):
+        for _ in range(MAX_MOVES):
             if entry.record.sealed:
                 return "over"
             if time.monotonic() > until:
@@ -120,13 +120,13 @@ class Turns:
             TURNS.labels(WakeKind.BOT.value).inc()
             return after
         if wake is None or wake.at > self._world.now():
-            return self._given_up(entry)
+            return self._closed_if_idle(entry)
         done = self._due(entry, wake, rest)
         if done is not None:
             TURNS.labels(wake.kind.value).inc()
         return done
 
-    def _given_up(self, entry: GameEntry) -> GameEntry | None:
+    def _closed_if_idle(self, entry: GameEntry) -> GameEntry | None:
         """Close an abandoned game; None if it may continue to wait."""
         if not self._idle.is_idle(entry.record):
             return None
@@ -138,14 +138,14 @@ class Turns:
             case WakeKind.ENTROPY:
                 return self._moves.apply(entry, (missing_entropy(entry.record.game),))
             case WakeKind.TIME_OUT:
-                return self._moves.server_move(entry, TimeOut(seat=self._silent(entry)))
+                return self._moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
             case WakeKind.BOT:
                 seat = self._acting(entry)
                 if seat is None:
-                    return self._left_to_people(entry)
+                    return self._no_bot_opens(entry)
                 return self._moves.server_move(entry, self._chosen(entry, seat), rest=rest)
 
-    def _left_to_people(self, entry: GameEntry) -> GameEntry | None:
+    def _no_bot_opens(self, entry: GameEntry) -> GameEntry | None:
         """
         No bot may open: the clock decides, or the game waits for the clock or a person.
 
@@ -153,14 +153,14 @@ class Turns:
         """
         clock, record = clock_wake(entry.record), entry.record
         if clock is not None and clock.at <= self._world.now():
-            return self._moves.server_move(entry, TimeOut(seat=self._silent(entry)))
+            return self._moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
         self._directory.put_off(
             record.identity,
             version=record.version,
             wake_kind=clock.kind.value if clock else None,
             wake_at=clock.at if clock else None,
         )
-        return self._given_up(entry)
+        return self._closed_if_idle(entry)
 
     def _acting(self, entry: GameEntry) -> Seat | None:
         """Return the bot's seat that acts now; of several, the first left of the dealer."""
@@ -173,7 +173,7 @@ class Turns:
         return None
 
     def _follow_up(self, entry: GameEntry) -> Seat | None:
-        """Return the bot that has just played and may go on out of turn (S4)."""
+        """Return the bot that has just played and may follow up its play out of turn (S4)."""
         game = entry.record.game
         last = game.last_play
         if last is None or game.status is not Status.PLAYING or game.turn in (None, last.seat):
@@ -181,7 +181,7 @@ class Turns:
         own = game.setup.seats[last.seat].kind == "bot"
         return last.seat if own and may_act(game, last.seat) else None
 
-    def _silent(self, entry: GameEntry) -> Seat:
+    def _overdue_seat(self, entry: GameEntry) -> Seat:
         game = entry.record.game
         if game.status is Status.SWAPPING:
             return next(s for s, seat in enumerate(game.seats) if not seat.ready)
@@ -201,18 +201,18 @@ class Turns:
         chosen: dict[str, Any] = bots()[name or STAND_IN].choose(
             view, [move_json(move) for move in legal], rng
         )
-        move = self._ending(entry, seat, move_of(chosen, seat), legal)
+        move = self._limited(entry, seat, move_of(chosen, seat), legal)
         return TimeOut(seat=seat, move=move) if stand_in else move
 
-    def _ending(self, entry: GameEntry, seat: Seat, move: Move, legal: tuple[Move, ...]) -> Move:
+    def _limited(self, entry: GameEntry, seat: Seat, move: Move, legal: tuple[Move, ...]) -> Move:
         """Return the bot's move, or `Ready` after too many swaps."""
         if entry.record.game.status is not Status.SWAPPING:
             return move
         swaps = entry.record.swaps.get(seat, 0)
         ready = Ready(seat=seat)
-        return ready if swaps >= SWAPS_A_SEAT and ready in legal else move
+        return ready if swaps >= MAX_SWAPS and ready in legal else move
 
 
 def _people(entry: GameEntry) -> bool:
-    """Return whether people play, who could draw conclusions from a bot's thinking time."""
+    """Return whether people play: they could draw conclusions from a bot's thinking time."""
     return any(player is not None for player in entry.players)

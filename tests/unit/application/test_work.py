@@ -14,7 +14,7 @@ from service.api.long_games import LONG
 from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.rulebook import READING
-from service.application.rulesets import DESCRIBING
+from service.application.rulesets import TEXT_COST
 from service.application.work import LARGE_HAND, limited_by, listing
 from service.bootstrap import Services, compose
 from tests.memory.directory import MemoryDirectory
@@ -116,7 +116,7 @@ def test_the_texts_of_custom_rulesets_are_work_when_they_are_generated(
         changes = {"refill": {"size": size}, "deal": {"hand": 4}}
         services.rulemaking.make(ada, name="Own", base="shithead", changes=changes)
     listed = partial(services.ruleset_pages.page, limit=200, cursor=None)
-    assert meter.of(listed) == 3 * DESCRIBING
+    assert meter.of(listed) == 3 * TEXT_COST
     assert meter.of(listed) == 0
     services.rulebook._own.clear()
     assert meter.of(listed) == 3 * READING

@@ -11,11 +11,11 @@ from tests.unit.rulesets.write_pages import PAGES, pages
 
 
 @pytest.mark.parametrize("name", sorted(pages()))
-def test_a_page_reads_as_it_was_approved(name: str) -> None:
+def test_a_page_equals_its_golden_file(name: str) -> None:
     assert pages()[name] == (PAGES / name).read_text("utf-8")
 
 
-def test_every_golden_page_is_pages() -> None:
+def test_every_golden_file_belongs_to_a_page() -> None:
     assert {path.name for path in PAGES.glob("*.txt")} == set(pages())
 
 
@@ -55,7 +55,7 @@ def test_three_variants_are_known_by_name_only() -> None:
         assert known.source["title"] in " ".join(text.split())
 
 
-def test_the_page_of_a_ruleset_of_ones_own_names_its_base() -> None:
+def test_the_page_of_a_custom_ruleset_names_its_base() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
     text = as_text(rules_page(own))
     assert "made from Leeds Rules" in text

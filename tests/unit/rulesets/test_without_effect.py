@@ -13,7 +13,7 @@ from service.rulesets.without_effect import without_effect
 
 
 def refusals(base: str, changes: dict[str, Any]) -> dict[str, str]:
-    """Return why changes are refused, by place."""
+    """Return the reasons for which changes are refused, by JSON pointer."""
     with pytest.raises(RulesetRefused) as refused:
         custom_definition(definition(base), "Own", changes)
     return dict(refused.value.reasons)
@@ -58,13 +58,13 @@ def refusals(base: str, changes: dict[str, Any]) -> dict[str, str]:
         ),
     ],
 )
-def test_what_changes_nothing_is_refused_with_a_reason(
+def test_a_requested_change_without_effect_is_refused_with_a_reason(
     base: str, changes: dict[str, Any], at: str
 ) -> None:
     assert refusals(base, changes)[at].startswith("has no effect: ")
 
 
-def test_what_is_inherited_and_changes_nothing_is_no_rule_and_no_part_of_the_id() -> None:
+def test_inherited_settings_without_effect_are_neither_rules_nor_part_of_the_id() -> None:
     own = custom_definition(definition("morehead"), "Own", {"players": {"max": 5}})
     assert own.tree["deck"]["jokers"] == 0
     assert "X" not in own.tree["ranks"]
@@ -77,25 +77,25 @@ def test_what_is_inherited_and_changes_nothing_is_no_rule_and_no_part_of_the_id(
     assert "Suits" not in as_text(rules_page(other), common=False)
 
 
-def test_inherited_rules_of_jokers_hold_again_where_there_are_jokers() -> None:
+def test_inherited_rules_of_jokers_apply_again_if_there_are_jokers() -> None:
     own = custom_definition(
         definition("morehead"), "Own", {"deck": {"jokers": 2}, "players": {"max": 5}}
     )
     assert own.tree["ranks"]["X"]["reverses"] is True
 
 
-def test_a_transparent_rank_is_no_rank_that_another_is_never_played_on() -> None:
-    """The page said "never played on: 8", and the engine looked through the eight."""
+def test_not_on_cannot_name_a_transparent_rank() -> None:
+    """The rules page would state "never played on: 8", but the engine ignores the eight."""
     at = "/ranks/9/not_on"
     assert "transparent" in refusals("gultnieks", {"ranks": {"9": {"not_on": ["8"]}}})[at]
 
 
-def test_a_refill_to_a_size_that_nobody_named_is_refused() -> None:
+def test_a_refill_to_a_size_that_is_not_set_is_refused() -> None:
     assert "no cards would ever be" in refusals("leeds", {"refill": {"to": "size"}})["/refill/size"]
 
 
-def test_a_try_stands_in_place_of_a_play_from_the_hand() -> None:
-    """P37: so a hand may not be empty while there is a stock."""
+def test_a_try_replaces_a_play_from_the_hand() -> None:
+    """P37: a try replaces a play from the hand, so no hand may be empty while there is a stock."""
     changes = {
         "deal": {"layout": "plain", "up": 0, "exchange": False, "hand": 3, "starter": "none"},
         "turn": {"try_stock": "always"},
@@ -104,5 +104,5 @@ def test_a_try_stands_in_place_of_a_play_from_the_hand() -> None:
 
 
 @pytest.mark.parametrize("identity", [i for i in catalogue() if i not in ("morehead", "reverse")])
-def test_rulesets_of_the_catalogue_have_no_such_settings(identity: str) -> None:
+def test_rulesets_of_the_catalogue_have_no_settings_without_effect(identity: str) -> None:
     assert without_effect(definition(identity).settings({})) == {}

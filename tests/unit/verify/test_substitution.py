@@ -1,4 +1,4 @@
-"""A card played by who does not hold it: which other deal would explain it, and whose doing."""
+"""Cards played by a seat that did not hold them: substitutions in the deal, and who is blamed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def substituted(times: int = 1) -> tuple[Case, Report]:
 
 
 def with_a_card_of_the_stock() -> Forgery:
-    """A seat plays from its hand a card that lies in the stock, and the server lets it."""
+    """Return a log in which a seat plays a card of the stock, and the server accepts it."""
     forgery = sample("shithead")
     deck = forgery.events[-1]["data"]["deck"]
     seq = forgery.find("cards_played", lambda e: e["data"]["zone"] == "hand")
@@ -38,7 +38,7 @@ def reason(report: Report, check: Check = Check.CUSTODY) -> str:
     return next(found.reason or "" for found in report.findings if found.check is check)
 
 
-def test_the_draw_that_was_substituted_is_named_with_both_cards_and_its_statement() -> None:
+def test_a_substituted_draw_is_reported_with_both_cards_and_its_statement() -> None:
     """P8: after a play the hand is filled up from the stock, from the top."""
     case, report = substituted()
     assert report.unheld is not None
@@ -53,7 +53,7 @@ def test_the_draw_that_was_substituted_is_named_with_both_cards_and_its_statemen
     assert "all events after it fit" in reason(report)
 
 
-def test_text_page_and_json_accuse_no_player_alone_of_it() -> None:
+def test_text_html_and_json_reports_do_not_blame_a_player_alone() -> None:
     _, report = substituted()
     alone = "no player can do this alone, for the server deals and accepts"
     [custody] = [c for c in audit_object(report)["checks"] if c["check"] == "custody"]
@@ -62,7 +62,7 @@ def test_text_page_and_json_accuse_no_player_alone_of_it() -> None:
         assert "all events after it fit" in said
 
 
-def test_that_the_cards_were_dealt_as_the_deck_lay_is_called_not_shown() -> None:
+def test_the_claim_that_the_deck_was_dealt_in_order_is_not_shown() -> None:
     _, report = substituted()
     [deck] = [one for one in report.claims if one.claim is Claim.DECK]
     assert deck.result is Result.MISSING
@@ -71,22 +71,22 @@ def test_that_the_cards_were_dealt_as_the_deck_lay_is_called_not_shown() -> None
     assert "the deck" not in report.wording.partition("nothing against")[2]
 
 
-def test_two_substitutions_are_explained_by_none_of_them_alone() -> None:
+def test_no_single_substitution_explains_two() -> None:
     _, report = substituted(times=2)
     assert report.unheld is not None
     assert (report.unheld.substitutions, report.unheld.whole) == ((), True)
     assert "no single card given in place of another explains" in reason(report)
 
 
-def test_a_card_that_a_seat_just_took_is_not_explained_away() -> None:
-    """Another deal would have to fit all that follows: it does not where it was no deal."""
+def test_a_played_card_of_the_stock_is_not_explained_by_a_substitution() -> None:
+    """A substitution must fit all later events, which is impossible without a false deal."""
     found = unheld_of(Log(with_a_card_of_the_stock().lines()))
     assert found is not None and found.unseen
     assert (found.substitutions, found.whole) == ((), True)
     assert "it let seat" in found.said and "or dealt it another card" in found.said
 
 
-def test_a_card_that_lies_open_was_not_dealt_in_place_of_another() -> None:
+def test_a_face_up_card_is_not_explained_by_a_substitution() -> None:
     forgery = sample("shithead")
     first, second = (forgery.find("cards_played", n=n) for n in range(2))
     forgery.data(second)["cards"] = forgery.data(first)["cards"]
@@ -98,11 +98,11 @@ def test_a_card_that_lies_open_was_not_dealt_in_place_of_another() -> None:
     assert "dealt as it lay" not in deck.said
 
 
-def test_a_face_down_card_that_was_kept_hidden_is_tried_as_well() -> None:
-    """L13: it went to the hand unseen, and the house alone knows which card that was."""
+def test_a_hidden_face_down_card_is_tried_as_a_substitution() -> None:
+    """L13: a failed face-down card goes to the hand unseen; only the server knows it."""
     forgery = sample("leeds")
     seq = forgery.find("blind_failed")
-    due, given = "3s", "3h"  # what it was, and one that lies face down before another seat
+    due, given = "3s", "3h"  # the true card, and a face-down card of another seat
     names = {due: given, given: due}
     for event in forgery.events[seq:-1]:
         if cards := event["data"].get("cards"):
@@ -117,13 +117,13 @@ def test_a_face_down_card_that_was_kept_hidden_is_tried_as_well() -> None:
     )
 
 
-def test_before_the_seal_nothing_is_tried() -> None:
+def test_no_substitution_is_tried_before_the_seal() -> None:
     case, _ = substituted()
     found = unheld_of(Log(read_log(case.bundle).lines[: case.seq + 6]))
     assert found is None or not found.tried
 
 
-def test_work_that_was_not_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_search_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(substitution, "MOST_FOLLOWED", 10)
     case, _ = substituted()
     found = unheld_of(Log(read_log(case.bundle).lines))
@@ -134,5 +134,5 @@ def test_work_that_was_not_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("name", ["shithead", "leeds", "reverse", "shithead-layout"])
-def test_an_honest_game_has_no_such_card(name: str) -> None:
+def test_an_honest_game_has_no_card_that_its_seat_did_not_hold(name: str) -> None:
     assert unheld_of(Log(sample_lines(name))) is None
