@@ -1,4 +1,4 @@
-"""Everything that a viewer of a running game can ask, and what the server says."""
+"""All requests about a running game that a viewer can make, with their responses."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.indistinguishable_decks import Said, Service, Viewer
 from tests.worlds.fake_world import entry_of
 
 COMMENTS = 2
-"""How many comments a reader of the live stream waits for, after all events."""
+"""Number of comments that a reader of the live stream waits for after all events."""
 
 
 def sight(service: Service, viewer: Viewer) -> Iterator[Said]:
-    """Give every answer that a viewer can get about a running game."""
+    """Yield every response that a viewer can get about a running game."""
     game = f"/v1/games/{service.game}"
     version = _published(service)
     yield from _of_the_game(service, viewer, game, version)
@@ -32,7 +32,7 @@ def sight(service: Service, viewer: Viewer) -> Iterator[Said]:
 
 
 def _published(service: Service) -> int:
-    """Let the public log have the game as it stands, once; return the version of the game."""
+    """Add the current head of the game to the public log, once; return the version of the game."""
     record = entry_of(service.services, service.game).record
     leaf = service.log.leaf_of(service.game, size=service.log.head().size)
     if leaf is None or leaf.version < record.version:
@@ -90,7 +90,7 @@ def _of_the_public_log(service: Service, viewer: Viewer) -> Iterator[Said]:
 
 
 def live(service: Service, viewer: Viewer, version: int) -> Said:
-    """Return what a reader of the live stream gets: all events, and comments when none comes."""
+    """Return the live stream as read: all events, then comments while there are no events."""
     headers = {"X-Request-ID": "same"}
     if viewer is not None:
         headers["Authorization"] = f"Bearer {service.tokens[viewer]}"
@@ -99,7 +99,7 @@ def live(service: Service, viewer: Viewer, version: int) -> Said:
         answer = service.client.get(path, headers=headers, buffered=False)
         pieces = list(islice(answer.iter_encoded(), 1 + version + COMMENTS))
         answer.close()
-    # With the length of each piece: the stream sends what is ready in one piece.
+    # With the length of each chunk: events that are ready together are sent in one chunk.
     body = b"".join(b"%d %b" % (len(piece), piece) for piece in pieces)
     return Said(
         to=f"GET {path}",
@@ -110,7 +110,7 @@ def live(service: Service, viewer: Viewer, version: int) -> Said:
 
 
 def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterator[Said]:
-    """Return the refusals of a seat that tries cards it does not hold."""
+    """Return the refusals of moves with cards that the seat does not hold."""
     path = f"{game}/moves"
     tries = list(attempts(service, viewer, version))
     for move in tries:
@@ -124,7 +124,7 @@ def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterat
 
 
 def attempts(service: Service, viewer: Seat, version: int) -> Iterator[dict[str, Any]]:
-    """Yield moves that a seat may not make, whatever the others hold."""
+    """Yield moves that are illegal for a seat, for any hands of the others."""
     state = service.entry_game()
     own = {*state.seats[viewer].hand, *state.seats[viewer].up_cards}
     elsewhere = sorted(card for card in state.deck if card not in own)

@@ -21,12 +21,12 @@ _DESCRIPTORS = Path("/dev/fd")
 @contextmanager
 def connections_from(address: str | None, received: int) -> Iterator[list[socket.socket]]:
     """
-    Yield the connections of this process from which the current request may have come.
+    Yield the connections of this process that may belong to the current request.
 
-    WSGI reports the client's address but not its port. So these are all connections from
-    that address that have received at least as many bytes as the body has, usually one. If
-    there are several, for example from a proxy, a disconnect may remain undetected, but a
-    connected client is never taken for a disconnected one. The list may be empty.
+    WSGI reports the client's address but not its port. Therefore the list has all connections
+    from that address that have received at least as many bytes as the body has: usually one,
+    sometimes none. If there are several, for example from a proxy, a disconnect may remain
+    undetected, but a connected client is never regarded as disconnected.
     """
     found: list[socket.socket] = []
     try:
@@ -52,7 +52,7 @@ def _connections(address: str | None, received: int) -> Iterator[socket.socket]:
 
 
 def _socket(number: int) -> socket.socket | None:
-    """Return a duplicate of a socket; None for another file, or one closed meanwhile."""
+    """Return a duplicate of a socket; None for other files and closed descriptors."""
     try:
         if not stat.S_ISSOCK(os.fstat(number).st_mode):
             return None
@@ -84,7 +84,7 @@ def _plain(address: str) -> str:
 
 
 def _received(connection: socket.socket) -> int:
-    """Return how many bytes a connection has received; the maximum if unknown."""
+    """Return the number of bytes received on a connection; the largest integer if unknown."""
     if sys.platform != "linux":
         return sys.maxsize
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_SIZE)

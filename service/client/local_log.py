@@ -1,4 +1,4 @@
-"""The client's copy of a game's log, against which the server's answers are checked."""
+"""The client's copy of a game's log, and the checks of the server's answers against it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.shx.tlog.notes import NoteVerifier
 
 
 class Contradicted(Exception):
-    """The server shows another game than before, or than it signed; what was seen is kept."""
+    """The server's answer contradicts an earlier answer or its signature; the copy is retained."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +32,10 @@ class Share:
 
 class Seen:
     """
-    The log of one game, byte for byte, in a folder that outlives the program.
+    The log of one game, byte for byte, stored in a folder.
 
-    Everything that comes later is held against it: events must go on from its head, the
-    views' heads and the signed receipts must be heads of it.
+    All later answers are compared with it: new events must continue the chain from its head,
+    and the heads in views and signed receipts must be heads of this log.
     """
 
     def __init__(self, game: UUID, folder: Path) -> None:
@@ -45,9 +45,9 @@ class Seen:
         self.events: list[Mapping[str, Any]] = []
         self.heads: list[bytes] = []
         self._path = folder / "events.jsonl"
-        kept = self._path.read_bytes() if self._path.exists() else b""
-        whole = kept[: kept.rfind(b"\n") + 1]
-        if whole != kept:  # stopped while a line was written
+        stored = self._path.read_bytes() if self._path.exists() else b""
+        whole = stored[: stored.rfind(b"\n") + 1]
+        if whole != stored:  # the program was stopped while it wrote a line
             write_private(self._path, whole)
         self._add(whole.splitlines())
 
@@ -57,7 +57,7 @@ class Seen:
         return len(self.lines)
 
     def add(self, lines: Sequence[bytes]) -> None:
-        """Go on with events that follow; raises Contradicted where they do not."""
+        """Append new events; raises Contradicted if they do not continue the chain."""
         before = self.version
         self._add(lines)
         if self.version > before:
@@ -68,7 +68,7 @@ class Seen:
         """
         Raise Contradicted if the server shows an older game than before.
 
-        A move signed on top of it would sign a second history.
+        A move signed on the older state would confirm a second history.
         """
         if version < self.version:
             raise Contradicted(
@@ -77,12 +77,12 @@ class Seen:
             )
 
     def check_head(self, version: int, said: str) -> None:
-        """Raise Contradicted unless a view that the server shows has the head of this log."""
+        """Raise Contradicted unless `said`, the head in a view, is the head of this log."""
         if not 0 < version <= self.version or self.heads[version - 1].hex() != said:
             raise Contradicted(f"the server shows another game at version {version} than before")
 
     def check_whole(self, lines: Sequence[bytes]) -> None:
-        """Raise Contradicted unless the log in the evidence is the one that was played."""
+        """Raise Contradicted unless the log in the evidence equals this log."""
         if list(lines) != self.lines:
             same = zip(self.lines, lines, strict=False)
             seq = next((n for n, (one, other) in enumerate(same) if one != other), len(lines))
@@ -104,7 +104,7 @@ class Seen:
                 raise Contradicted(f"the log has not the {kind} that this seat gave")
 
     def dealt_with(self, seat: int) -> tuple[str | None, str]:
-        """Return the key and entropy that the first event pins for a seat."""
+        """Return the key and entropy mode of a seat in the first event."""
         setup = self.events[0]["data"]["seats"][seat]
         return setup["key"], setup["entropy"]
 
@@ -120,7 +120,7 @@ class Seen:
 
     def keep_receipt(self, note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
         """
-        Keep a receipt, a file each, once the server's key has been found under it.
+        Store a receipt in its own file, after its signature by a server key was verified.
 
         Raises Contradicted if the receipt is invalid or of another game.
         """
@@ -139,11 +139,11 @@ class Seen:
             raise Contradicted(f"the receipt for seq {receipt.seq} names another head")
 
     def receipts(self) -> list[Path]:
-        """Return the receipts that were kept, in the order of versions."""
+        """Return the files of the stored receipts, in the order of versions."""
         return sorted((self._folder / "receipts").glob("*.note"))
 
     def _place(self, receipt: Receipt, note: bytes) -> Path:
-        """Return where to keep a receipt: two for one version are proof, so neither may go."""
+        """Return the file for a receipt; one that differs from a stored one gets its own file."""
         folder, name = self._folder / "receipts", f"{receipt.seq + 1:06}"
         path = folder / f"{name}.note"
         if path.exists() and path.read_bytes() != note:

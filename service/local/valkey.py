@@ -26,9 +26,9 @@ _SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/usr/local/bin"), Path("/opt/homebre
 
 class EmbeddedValkey:
     """
-    One Valkey server, without persistence: its data may be lost.
+    One Valkey server without persistence; its data may be lost at any time.
 
-    It listens on a socket in a private folder. Its address stays the same after restarts.
+    It listens on a socket in a private folder. Its address does not change after restarts.
     """
 
     name = "Valkey"

@@ -42,13 +42,13 @@ class Statement:
     section: str  # deal, opening, play, special, end
     text: str
     reading: bool
-    goes_with: str = ""  # the statement without which this one has no meaning
-    applies: str = ""  # model only: the condition on a ruleset for this to apply
+    goes_with: str = ""  # the statement that this one depends on
+    applies: str = ""  # model only: the condition for a ruleset to have this statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """The statements that all rulesets share, and the settings that rest on them."""
+    """The statements that all rulesets share, and the settings that cite them."""
 
     statements: tuple[Statement, ...]
     cites: Mapping[str, str]  # by setting
@@ -68,7 +68,7 @@ def model() -> Model:
 
 @cache
 def shared_cites() -> Mapping[str, str]:
-    """Return the statement of the model behind every setting."""
+    """Return for every setting the statement of the model that it cites."""
     shared = model()
     of_ranks = {
         f"ranks.{rank}.{setting}": rule
@@ -118,7 +118,7 @@ def sections_of(setting: str) -> tuple[str, ...]:
 
 
 def rule_of(cites: Mapping[str, str], setting: str) -> str:
-    """Return the statement behind a setting, given by its dotted path."""
+    """Return the statement that a setting cites, given the dotted path of the setting."""
     setting = setting.removeprefix("second_hand.")
     if setting in cites:
         return cites[setting]

@@ -14,15 +14,15 @@ from service.shx.bundle import Bundle, NotABundle, read_bundle
 from service.shx.hashing import sha256
 from service.store.events import StreamArchived
 
-_KEPT = 32
-"""Bundles cached in memory, of some hundred kilobytes each."""
+_MAX_CACHED = 32
+"""Most bundles cached in memory, at a few hundred kilobytes each."""
 
 _MODE = 0o640
-"""Readable by the owner and the service's group: bundles of private tables are not public."""
+"""Readable by owner and group of the service only: bundles of private tables are not public."""
 
 
 class Bundles:
-    """Reads and writes the bundles of a folder; without a folder there are none."""
+    """Reads and writes the bundles in a folder; without a folder there are no bundles."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -31,9 +31,9 @@ class Bundles:
 
     def load(self, game: UUID, digest: bytes) -> Bundle:
         """
-        Return the bundle of an archived game, whose SHA-256 must be `digest`.
+        Return the bundle of an archived game; its SHA-256 must be `digest`.
 
-        Raises StreamArchived if the file is missing, unreadable or another one.
+        Raises StreamArchived if the file is missing or unreadable, or has another SHA-256.
         """
         with self._lock:
             found = self._read.get((game, digest))
@@ -50,7 +50,7 @@ class Bundles:
         bundle = _read(game, data)
         with self._lock:
             self._read[game, digest] = bundle
-            while len(self._read) > _KEPT:
+            while len(self._read) > _MAX_CACHED:
                 self._read.popitem(last=False)
         return bundle
 
@@ -58,8 +58,8 @@ class Bundles:
         """
         Write a bundle atomically, sync it to disk, and return its path.
 
-        It is read back, because the caller then deletes the only other copy. Raises OSError if
-        that fails.
+        It is read back, because the caller then deletes the only other copy. Raises OSError if it
+        cannot be written or reads back differently.
         """
         path = self.path(game)
         path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)

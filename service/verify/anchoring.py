@@ -19,7 +19,7 @@ from service.verify.receipts import Trust
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Which witnesses count, how many of them it takes, and whether they were asked for."""
+    """The accepted witnesses, the required number of them, and whether they are required."""
 
     keys: Sequence[CosignatureVerifier]
     quorum: int | None  # None: all of them
@@ -28,10 +28,10 @@ class Policy:
 
 def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) -> Answer:
     """
-    The log proof leads to a checkpoint that a given server key signed.
+    Check that the log proof leads to a checkpoint signed with a trusted server key.
 
-    Return the seq of the event whose head is in the public log. The proof comes
-    with the bundle; what makes it count is the key from outside.
+    Return the seq of the event whose head is in the public log. The proof may come from the
+    bundle, but the key must not: only a key from outside makes the proof valid.
 
     Raises Failed for an invalid proof, Unanswered without a proof or the server's key.
     """
@@ -57,10 +57,10 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
 
 def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor) -> Answer:
     """
-    The checkpoint of the log proof carries the cosignatures that the policy asks for.
+    Check that the checkpoint of the log proof has the cosignatures that the policy requires.
 
-    A witness vouches for the whole tree, so one that saw an earlier head of the
-    game says nothing of the events after it.
+    A witness confirms a whole tree, so a cosignature of a tree with an earlier head of the
+    game confirms nothing about later events.
 
     Raises Failed for an invalid cosignature, Unanswered if no witnesses are required, or too few
     cosignatures or keys are there.
@@ -93,11 +93,11 @@ def _anchored(
     log: Log, proof: bytes, keys: Sequence[NoteVerifier], cursor: Cursor
 ) -> tuple[TlogProof, int]:
     """
-    Return a proof and the seq of the event that it is about.
+    Return the parsed proof and the seq of its event.
 
-    The proof's extra data says which head it is about, unauthenticated; here it
-    must be a head of this log, and the hashes must lead from it to the root. It speaks
-    against the log where one of the `keys` signed that the public log has another head.
+    The extra data of the proof names a head, without authentication. It must be a head of
+    this log, and the hashes must lead from it to the root. A failure is evidence against the
+    log if one of `keys` signed a public log with another head.
     """
     try:
         parsed = parse_proof(proof)
@@ -126,7 +126,7 @@ def _anchored(
 
 
 def _weight(parsed: TlogProof, checkpoint: Checkpoint, keys: Sequence[NoteVerifier]) -> Weight:
-    """Return whether one of the keys signed that the public log has what the proof names."""
+    """Return the weight of a proof of another head: against the log only if a key signed it."""
     try:
         open_checkpoint(parsed.checkpoint, keys)
     except RecordError:
@@ -136,7 +136,7 @@ def _weight(parsed: TlogProof, checkpoint: Checkpoint, keys: Sequence[NoteVerifi
 
 
 def proof_game(proof: bytes) -> str | None:
-    """Return the game that a log proof says it is of, None where it does not say so."""
+    """Return the game in the extra data of a log proof; None if it names none."""
     try:
         extra = parse_proof(proof).extra or b""
         return str(parse_receipt_body(extra.decode("utf-8", "replace")).game)

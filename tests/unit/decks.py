@@ -1,4 +1,4 @@
-"""Decks that a viewer of a running game cannot tell apart."""
+"""Decks that a viewer of a running game cannot tell apart, for leak tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.domain.view import Viewer
 
 
 def another_deck(game: Game, viewer: Viewer, rng: random.Random) -> tuple[Card, ...]:
-    """Return a deck that the viewer cannot tell from that of `game`."""
+    """Return another deck that the viewer cannot tell from the deck of `game`."""
     positions = _unknown_to(game, viewer)
     cards = [game.deck[p] for p in rng.sample(positions, len(positions))]
     deck = list(game.deck)
@@ -20,7 +20,7 @@ def another_deck(game: Game, viewer: Viewer, rng: random.Random) -> tuple[Card, 
 
 
 def _unknown_to(game: Game, viewer: Viewer) -> list[int]:
-    """Return the positions of the deck of which `viewer` cannot know the card."""
+    """Return the deck positions whose cards `viewer` cannot know."""
     place = {card: p for p, card in enumerate(game.deck)}
     unknown = list(game.stock)
     for seat, state in enumerate(game.seats):

@@ -1,4 +1,4 @@
-"""Witness and monitor against a running service, honest and not, over HTTP."""
+"""Tests of witness and monitor over HTTP, with an honest and with a manipulated service."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Answer = Callable[[str], bytes | None]
 
 
 class Liar:
-    """The service behind HTTP; a test can put other answers before its own."""
+    """A service over HTTP of which a test can replace answers."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -74,7 +74,7 @@ def witness(world: World, tmp_path: Path) -> Witness:
 
 
 class Watch:
-    """A monitor that a test starts anew whenever it likes: all it knows is in its file."""
+    """A monitor that is restarted for each poll: its only memory is its state file."""
 
     def __init__(self, client: LogClient, path: Path) -> None:
         self.client, self.path = client, path
@@ -83,7 +83,7 @@ class Watch:
         self.expected = Expected()
 
     def look(self) -> list[str]:
-        """Look once and return what was found that is new."""
+        """Poll once, and return the kinds of the new findings."""
         state = load_state(self.path)
         before = len(state.findings)
         monitor = Monitor(
@@ -127,7 +127,7 @@ def signer(world: World) -> NoteSigner:
 
 
 def forged(world: World, size: int) -> bytes:
-    """Return a checkpoint that the log's own key signed, of a tree that is not the log's."""
+    """Return a checkpoint of another tree, signed with the log's own key."""
     leaves = [leaf_hash(b"forged %d" % number) for number in range(size)]
     checkpoint = Checkpoint(origin="tests.example", size=size, root=root(leaves))
     return sign_checkpoint(checkpoint, [signer(world)])
@@ -149,7 +149,7 @@ def test_an_honest_log_is_watched_in_silence(world: World, ada: Person, watch: W
 def test_a_game_that_goes_on_is_held_against_each_of_its_leaves(
     world: World, ada: Person, watch: Watch
 ) -> None:
-    """The events may be further than the log: each leaf is still compared with its own head."""
+    """A game may have more events than the log has leaves: each leaf is compared with its event."""
     game = ada.game()
     world.services.sequencer.append()
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
@@ -193,7 +193,7 @@ def test_a_past_that_was_written_anew_is_a_fork(
 def test_a_log_that_goes_back_is_reported(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
-    """Rollback: an old checkpoint, true once."""
+    """Rollback: an old checkpoint of the same log."""
     play(ada)
     world.services.sequencer.run_once()
     old = world.get("/v1/log/checkpoint").data
@@ -207,7 +207,7 @@ def test_a_log_that_goes_back_is_reported(
 def test_entries_that_are_kept_back_are_reported(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
-    """Truncation: the checkpoint says more than the log gives out."""
+    """Truncation: the checkpoint has more leaves than the log returns."""
     play(ada)
     world.services.sequencer.run_once()
     path = "/v1/log/tile/entries/000.p/2"
@@ -255,7 +255,7 @@ def test_a_key_that_the_old_one_did_not_sign_is_not_taken(
 def test_a_game_whose_events_are_others_than_the_log_says_is_a_fork(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
-    """Split view of one game: the log holds one head, readers get another history."""
+    """Split view: the log has one head of a game, and readers get another history."""
     [one], [two] = play(ada), play(ada)
     world.services.sequencer.run_once()
     plain = {"Accept": "application/x-ndjson"}
@@ -293,7 +293,7 @@ def test_a_game_without_a_seal_is_reported_after_a_day(
 def test_an_old_checkpoint_beside_newer_games_is_reported_once(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
-    """A monitor that begins today is shown yesterday's log, signed and whole."""
+    """A new monitor is shown yesterday's complete and signed log."""
     ada.game()
     world.services.sequencer.run_once()
     liar.lies["/v1/log/checkpoint"] = world.get("/v1/log/checkpoint").data
@@ -310,7 +310,7 @@ def test_an_old_checkpoint_beside_newer_games_is_reported_once(
 def test_a_checkpoint_shown_for_ever_is_reported_once_for_each_tree(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
-    """The operator shows the monitor an old log and an old list of games, for ever."""
+    """The operator permanently shows the monitor an old log and an old list of games."""
     watch.expected = Expected(fresh_within=timedelta(hours=72))
     play(ada)
     world.services.sequencer.run_once()
@@ -406,7 +406,7 @@ def test_a_witness_that_looks_for_itself_cosigns_what_grows(
 def test_the_log_asks_its_witnesses_and_shows_their_cosignatures(
     world: World, ada: Person, witness: Witness
 ) -> None:
-    """From the setting to the served checkpoint; a witness that is away harms nothing."""
+    """From the setting to the served checkpoint; an unreachable witness has no effect."""
     with answering(witness) as here:
         away = RemoteWitness(
             url="http://127.0.0.1:9",
@@ -433,7 +433,7 @@ def test_the_log_asks_its_witnesses_and_shows_their_cosignatures(
 def test_a_database_restored_from_an_old_backup_is_noticed_by_the_witnesses(
     world: World, ada: Person, witness: Witness
 ) -> None:
-    """Rollback of the operator's own: the witness has seen more than the tree now has."""
+    """The operator's restore rolled the log back: the witness has seen a larger tree."""
     from service.public_log.witness import Seen
 
     play(ada)
