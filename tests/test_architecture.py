@@ -1,4 +1,4 @@
-"""The shape of the project: which way imports point, what is pure, what fits on a screen."""
+"""Rules for the code: import layers, pure modules, allowed libraries, and lengths."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ LONG_FUNCTIONS: dict[str, str] = {
     "service/application/tables/view.py::table_json": "one object of the interface, as it stands",
     "service/bootstrap.py::compose": "the composition root: one statement a part, in their order",
 }
-"""Functions that do not fit on a screen, each with the reason why it stays whole."""
+"""Functions longer than a screen, each with the reason why it is not divided."""
 
 
 @cache
@@ -95,7 +95,7 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imports_of(name: str) -> Iterator[str]:
-    """Yield what a module imports, wherever in it the import stands."""
+    """Yield all imports of a module, including those within functions."""
     for node in ast.walk(tree_of(modules()[name])):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -167,7 +167,7 @@ def test_the_service_asks_for_jobs_by_name_and_never_imports_workers() -> None:
 
 @pytest.mark.parametrize("name", [n for n in sorted(modules()) if unit_of(n) == "domain"])
 def test_the_game_is_pure(name: str) -> None:
-    """No clock, no chance, no I/O, no JSON: what the game does follows from its arguments."""
+    """No clock, randomness, I/O or JSON: results of the game depend on its arguments only."""
     outside = {i for i in imports_of(name) if unit_of(i) != "domain"}
     assert outside <= PURE
     used = {n.id for n in ast.walk(tree_of(modules()[name])) if isinstance(n, ast.Name)}
@@ -176,13 +176,13 @@ def test_the_game_is_pure(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in sorted(modules()) if unit_of(n) == "shx"])
 def test_the_record_knows_bytes_and_plain_values_only(name: str) -> None:
-    """A stranger's reader needs the standard library, orjson and cryptography, nothing of ours."""
+    """Independent readers need only the standard library, orjson and cryptography."""
     roots = {i.split(".")[0] for i in imports_of(name) if unit_of(i) != "shx"}
     assert roots <= {*sys.stdlib_module_names, "orjson", "cryptography"}
 
 
 def test_verifying_loads_no_database_no_server_and_no_queue() -> None:
-    """`shithead verify` works where nothing else of the service does."""
+    """`shithead verify` works without the libraries of the server."""
     code = "import sys, service.cli.verify; print(*{m.split('.')[0] for m in sys.modules})"
     answer = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -191,7 +191,7 @@ def test_verifying_loads_no_database_no_server_and_no_queue() -> None:
 
 
 def long_functions() -> dict[str, int]:
-    """Return how many lines functions have that are too long, their docstrings not counted."""
+    """Return the number of lines of each function that is too long, without its docstring."""
     found = {}
     for path in modules().values():
         for name, function in functions(tree_of(path)):
@@ -248,7 +248,7 @@ def test_no_check_is_switched_off_without_a_reason_beside_it() -> None:
 
 
 def test_the_top_level_is_as_agreed() -> None:
-    """Eight names, a licence, and what begins with a dot."""
+    """Eight names, a licence, and names that begin with a dot."""
     agreed = {
         *("pyproject.toml", "README.md", "LICENSE", "service", "workers", "schemas", "sql"),
         *("tests", "ops"),

@@ -1,4 +1,4 @@
-"""Outcomes: the statements that an audit names for each event of a move, the deciding one first."""
+"""The statements that an audit cites for each event of a move, the deciding one first."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ STACKED = table(pile="3c", hands=["", "Ks"], up=["4c+4d"], down=["9c"])
 
 
 def behind(ruleset: Ruleset, given: Table, command: Command) -> dict[str, tuple[str, ...]]:
-    """Return the statements behind each event of a move, by the event's kind."""
+    """Return the statements cited for each event of a move, by the type of the event."""
     game = game_of(ruleset, given)
     events = decide(command, game)
     return {type(e).__name__: rules_behind(game, e, events[0]) for e in events}
 
 
 def two(hand: str, *, pile: str = "", stock: str = "") -> Table:
-    """Return a table of two where seat 0 has this hand."""
+    """Return a table of two seats with this hand at seat 0."""
     return table(pile=pile, hands=[hand, "Ks"], stock=stock)
 
 
 def six(hand: str, pile: str) -> Table:
-    """Return a table of six where seat 0 has this hand."""
+    """Return a table of six seats with this hand at seat 0."""
     return table(pile=pile, hands=[hand, "9s", "8s", "7s", "6s", "5s"])
 
 
@@ -84,7 +84,7 @@ def six(hand: str, pile: str) -> Table:
 def test_an_outcome_is_cited_by_the_statement_that_decides_it(
     ruleset: Ruleset, given: Table, command: Command, event: str, first: str
 ) -> None:
-    """The deciding statement comes first, and it is the ruleset's own where that has one."""
+    """The deciding statement comes first; it is the ruleset's own if it has one."""
     assert behind(ruleset, given, command)[event][0] == first
 
 
@@ -141,5 +141,5 @@ def test_the_previous_player_is_cited_only_where_one_may_lead() -> None:
 def test_a_legal_play_is_cited_by_what_lets_it_be_played(
     ruleset: Ruleset, given: Table, laid: str, cited: Sequence[str]
 ) -> None:
-    """A rank's own statement first, then what the pile asks, then the normal play."""
+    """First the statement of the rank, then that of the pile, then that of a normal play."""
     assert list(rules_allowing(game_of(ruleset, given), play(0, laid))) == cited

@@ -1,4 +1,4 @@
-"""What each call does, seen from outside."""
+"""The effects of calls, tested over HTTP."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_metrics_count_requests_at_the_port_of_the_operator(world: World) -> Non
 
 
 def test_the_public_metrics_are_gauges_that_tell_nothing_of_calls(ada: Person) -> None:
-    """The public metrics show neither refused moves nor the time of a single call."""
+    """The public metrics reveal neither refused moves nor the duration of a single call."""
 
     def metrics() -> dict[str, str]:
         answer = ada.get("/metrics")
@@ -238,7 +238,7 @@ def test_the_log_of_requests_holds_no_secret(ada: Person) -> None:
 
 
 class Contented:
-    """Trials in which every ruleset can be played."""
+    """Accepts every ruleset without trial hands."""
 
     def refusal(self, settings: Any, by: Any) -> str | None:
         return None

@@ -1,4 +1,4 @@
-"""Keys of seats over HTTP: refused where they prove nothing, checked by the verifier."""
+"""Keys of seats over HTTP: weak keys are refused, and the verifier checks signatures."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_the_verifier_takes_keys_of_seats(world: World, ada: Person) -> None:
 def test_a_table_shows_the_changes_of_keys_that_were_signed(
     world: World, ada: Person, bob: Person
 ) -> None:
-    """A verifier of later hands gets what the old key signed, and nothing else."""
+    """A verifier of later hands gets only changes that the old key signed."""
     old, new = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     table = ada.table("open", key=text(old.public_key().public_bytes_raw()), deal=False)
     path = f"/v1/tables/{table['id']}"

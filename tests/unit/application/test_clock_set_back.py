@@ -1,4 +1,4 @@
-"""A server's clock that goes back between two hands does not make their order look wrong."""
+"""A server clock that is set back between two hands does not change their order in the log."""
 
 from __future__ import annotations
 

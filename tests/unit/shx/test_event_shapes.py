@@ -1,4 +1,4 @@
-"""The closed set of fields: what a valid event must not lose, gain or bend."""
+"""Validation of events: missing, additional and malformed fields are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shape(value: Any) -> str:
 
 
 def specimens() -> list[dict[str, Any]]:
-    """One event of every shape that the samples have, and of the type that they lack."""
+    """Return one event of every shape in the samples, and of the type that they lack."""
     found: dict[str, dict[str, Any]] = {}
     for path in LOGS:
         for line in path.read_text().splitlines():
@@ -43,7 +43,7 @@ SPECIMENS = specimens()
 
 
 def objects(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Where the closed objects in an event stand."""
+    """Yield the paths of the closed objects in an event."""
     if isinstance(value, dict):
         yield path
         for key, item in value.items():
@@ -61,7 +61,7 @@ def at(event: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def of(kind: str, **want: Any) -> dict[str, Any]:
-    """A copy of a specimen of this type whose data has these values."""
+    """Return a copy of a specimen of this type with these values in its data."""
     for event in SPECIMENS:
         if event["type"] == kind and want.items() <= event["data"].items():
             return copy.deepcopy(event)
@@ -122,7 +122,7 @@ def test_another_version_and_another_type_are_told_apart() -> None:
 @pytest.mark.parametrize("name", ["shithead", "shithead-aborted"])
 @pytest.mark.parametrize("v", [1, 2])
 def test_a_seal_has_the_fields_of_its_version_and_of_no_other(name: str, v: int) -> None:
-    """Version 2 names the refused attempts, version 1 does not know them."""
+    """A seal of version 2 has fields for the refused attempts; version 1 has none."""
     second = sample(f"{name.replace('shithead', 'shithead-v2')}").events
     events = {1: sample(name).events, 2: second}
     created, seal = events[v][0], events[v][-1]

@@ -1,4 +1,4 @@
-"""The page: one, complete in itself, the same every time, and with nothing of a log as markup."""
+"""The HTML report: self-contained, reproducible, and with all text of a log escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VOID = {"meta", "br"}
 
 
 class Reader(HTMLParser):
-    """Reads a page strictly: every element closed, and what there is collected."""
+    """A strict HTML parser: requires closed elements, and collects elements and text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def page_of(report: Report, name: str = "game.shx") -> str:
 
 
 def nasty(text: str) -> Report:
-    """Return a report in which everything that can be text is this one."""
+    """Return a report with `text` in every text field."""
     report = report_on(sample_lines("threes"))
     findings = tuple(
         Finding(check=check, result=result, reason=text, rule=text)
@@ -84,7 +84,7 @@ def test_a_failed_check_is_named_with_its_event_and_statement() -> None:
     "text", ["<script>alert(1)</script>", '"><img src=x onerror=x>', "</style>&amp;\x1b[2J\u202e"]
 )
 def test_nothing_of_a_log_becomes_markup(text: str) -> None:
-    """A log is somebody else's text; a page of it is opened in a browser."""
+    """A log is untrusted text, and its page is opened in a browser."""
     page = page_of(nasty(text), name=text)
     read = Reader(page)
     assert not read.tags & {"script", "img", "link", "iframe", "a", "svg"}

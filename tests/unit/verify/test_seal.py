@@ -1,4 +1,4 @@
-"""The check `seal`: version 2 names the refused attempts, and nothing else proves them."""
+"""The check `seal`: only a seal of version 2 proves the refused attempts of a bundle."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ UNPROVEN = "unproven: they rest on the file alone"
 
 
 def rows_of(name: str = "shithead-v2") -> list[Row]:
-    """Return the refused attempts beside a sample."""
+    """Return the file of refused attempts of a sample."""
     return [json.loads(line) for line in sample_bundle(name).files[REFUSALS].splitlines()]
 
 
 def report(forgery: Forgery, files: Mapping[str, bytes]) -> Report:
-    """Return the report on a forged log with files beside it."""
+    """Return the report on a bundle of a forged log and these files."""
     return verify_bundle(Bundle(lines=forgery.lines(), files=dict(files)))
 
 
@@ -37,7 +37,7 @@ def seal_finding(found: Report) -> Finding:
 
 
 def shown(found: Report) -> list[str]:
-    """Return every form in which a report is shown."""
+    """Return the report in all its output formats."""
     return [
         report_text(found),
         report_html([("game", found)]),
@@ -118,7 +118,7 @@ def test_a_seal_whose_count_and_hash_contradict_one_another_fails(count: int, di
 def test_a_sealed_file_of_another_form_fails(
     change: Callable[[list[Row]], object], why: str
 ) -> None:
-    """An operator who seals nonsense shows it to everybody."""
+    """A seal that matches a malformed file does not make the file valid."""
     data, forgery = changed(change), sample("shithead-v2")
     forgery.events[-1]["data"]["refusals"] = seal_of(data).as_json()
     found = report(forgery, {REFUSALS: data})
@@ -154,7 +154,7 @@ def test_what_is_said_of_disputes_is_shown_as_unproven(name: str) -> None:
 
 
 def test_a_seal_of_the_other_version_fails() -> None:
-    """Version 2 that is not announced, and announced refusals without a seal."""
+    """A seal of version 2 in a game of version 1, and the reverse."""
     forgery, other = sample("shithead"), sample("shithead-v2")
     forgery.events[-1]["v"] = 2
     forgery.events[-1]["data"]["refusals"] = NONE_REFUSED.as_json()
