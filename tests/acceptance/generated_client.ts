@@ -67,7 +67,8 @@ for (let played = 0; played < 6; played++) {
   );
   console.log(moved.events.map(told).join("; "));
 }
-const refused = await first.POST("/v1/games/{game_id}/moves", {
+const { turn: next } = got(await open.GET("/v1/games/{game_id}", { params: { path } }));
+const refused = await seats[next!]!.POST("/v1/games/{game_id}/moves", {
   params: { path },
   body: { type: "play", cards: ["10h"] },
 });

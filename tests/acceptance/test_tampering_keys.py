@@ -97,7 +97,7 @@ def test_a_log_that_pins_a_key_anybody_can_sign_for_fails(weak: str) -> None:
     report = report_on(log[:1])
     [finding] = [f for f in report.findings if f.check is Check.SIGNATURES]
     assert (finding.result, finding.seq) == (Result.FAIL, 0)
-    assert finding.reason == "the key of seat 0 is of small order: anybody can sign for it"
+    assert finding.reason == "the key of seat 0 is of small order: anyone can sign for it"
 
 
 @pytest.mark.parametrize("key", sorted(NO_KEYS))

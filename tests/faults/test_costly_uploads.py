@@ -22,8 +22,8 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 
 @cache
 def costly() -> bytes:
-    """Return a log that takes some ten seconds to verify."""
-    return costly_log(8000)
+    """Return a log of 7.6 MB whose verification takes well over a second."""
+    return costly_log(30_000)
 
 
 def children_of(service: Running) -> list[int]:

@@ -119,7 +119,7 @@ def test_pieces_of_a_long_run_add_up(tmp_path_factory: pytest.TempPathFactory) -
     assert again.faults.total() == 6
     text = page(again)
     assert "6 faults in 2 runs" in text
-    assert "Nothing lost" in text
+    assert "No move lost" in text
     done.checked.wrong.append("lost: a move")
     again.add(done)
-    assert "1 findings" in page(again)
+    assert "## Failed checks\n\n- lost: a move\n" in page(again)
