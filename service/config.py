@@ -232,11 +232,6 @@ class Settings:
         """
         return max(1, self.api_threads // 2 - self.pool_size - 4)
 
-    @property
-    def most_waiting(self) -> int:
-        """Return how many requests may wait for a connection; four threads always stay free."""
-        return max(self.queue_size, self.api_threads - self.pool_size - 4)
-
 
 def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
     """

@@ -363,8 +363,7 @@ def _waits(settings: Settings, found: list[Slots]) -> list[str]:
         f"| {what} | {name} | {kinds[name].size} | {kinds[name].per_address} | {most} |"
         for name, (what, most) in WAITS.items()
     ]
-    others = OTHER_WAITS.format(pool=settings.pool_size, queue=settings.queue_size,
-        waiting=settings.most_waiting)
+    others = OTHER_WAITS.format(pool=settings.pool_size, queue=settings.queue_size)
     return [*HEAD_OF_WAITS.splitlines(), *lines, *others.splitlines()]
 
 
@@ -382,7 +381,7 @@ Waits that are counted in another way:
 | waits for | counted by | at most |
 | --- | --- | --- |
 | a statement of PostgreSQL | connections of the pool: {pool} | `SHITHEAD_STATEMENT_SECONDS` |
-| a connection of the pool | {waiting}; after the database was slow {queue} | 3 s |
+| a connection of the pool | threads of the process; after the database was slow {queue} | 3 s |
 | Redis after a commit | one call at a time once Redis failed, one a second | 50 ms |
 | Redis for limits of calls by endpoint | 8; none for 5 s after a failure | 0.4 s |
 | the checks of `/readyz` | one call at a time; others get the last status | some 10 s |

@@ -109,8 +109,9 @@ class Database:
     before its use beyond a look at its socket, which costs no round trip.
 
     A slow database is not waited for without end: `patience` seconds for a connection, `longest`
-    for a statement. At most `waiting` calls wait for a connection at a time, and at most `queue`
-    for SLOW_SECONDS after a time-out; further calls raise NotSent at once.
+    for a statement. For SLOW_SECONDS after a time-out at most `queue` calls wait for a connection
+    at a time, and further calls raise NotSent at once. Before it, only the threads of the process
+    limit their number: a burst such as one event for 200 open streams is over in milliseconds.
     """
 
     def __init__(
@@ -121,14 +122,12 @@ class Database:
         patience: float = 3.0,
         longest: float = 10.0,
         queue: int = 8,
-        waiting: int = 64,
     ) -> None:
         self._url = url
         self._size = size
         self._patience = patience
         self._kind = type("_Connection", (_Connection,), {"longest": longest})
         self._queue = queue
-        self._most_waiting = waiting
         self._slow_until = 0.0
         self._waiting = 0  # for a connection, at this moment
         self._counting = threading.Lock()
@@ -143,7 +142,6 @@ class Database:
             size=settings.pool_size,
             longest=settings.statement_seconds,
             queue=settings.queue_size,
-            waiting=settings.most_waiting,
         )
 
     def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
@@ -205,8 +203,7 @@ class Database:
     def _connection(self) -> Iterator[_Connection]:
         pool = self._pool()
         with self._counting:
-            slow = time.monotonic() < self._slow_until
-            if self._waiting >= (self._queue if slow else self._most_waiting):
+            if self._waiting >= self._queue and time.monotonic() < self._slow_until:
                 raise NotSent("too many wait for the database")
             self._waiting += 1
         try:

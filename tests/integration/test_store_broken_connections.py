@@ -20,7 +20,6 @@ from service.store.directory import Directory
 from service.store.events import StoreUnavailable, StreamConflict
 from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
-from tests.running import wait_for
 from tests.servers import url_with_database
 from tests.streams import append, commit, lines_of
 
@@ -224,24 +223,6 @@ def test_once_the_database_is_slow_most_of_those_who_come_are_refused_at_once(
             assert answer.count("too many wait for the database") == 5, answer
         assert [one.exception() for one in first].count(None) == 1
     assert lines_of(store, stream) == (b"a",)
-    database.close()
-
-
-def test_a_limited_number_of_calls_waits_for_a_connection(database_url: str) -> None:
-    """Also before a time-out: of eight calls one runs, three wait, and four are refused at once."""
-    database = Database(address_of_service(database_url), size=1, patience=5, waiting=3)
-    store, stream = PostgresStore(database), uuid4()
-    store.commit(commit(append(stream, b"a")))
-    with ThreadPoolExecutor(8) as pool:
-        with psycopg.connect(database_url) as connection:
-            connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
-            calls = [pool.submit(store.read, stream)]
-            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-            wait_for(lambda: connection.execute(waiting).fetchone() == (1,), seconds=10)
-            calls += [pool.submit(store.read, stream) for _ in range(7)]
-            refused = [str(one.exception()) for one in islice(as_completed(calls), 4)]
-        assert refused == ["too many wait for the database"] * 4
-        assert [one.exception() for one in calls].count(None) == 4
     database.close()
 
 

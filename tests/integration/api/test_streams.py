@@ -48,7 +48,9 @@ def one_event(answer: http.client.HTTPResponse) -> dict[str, str]:
     """Return the next event of a stream, comments and hints left out."""
     fields: dict[str, str] = {}
     while True:
-        line = answer.readline().decode().rstrip("\n")
+        received = answer.readline()
+        assert received, "the stream ended"
+        line = received.decode().rstrip("\n")
         if line.startswith(("id", "event", "data")):
             name, _, value = line.partition(": ")
             fields[name] = value
