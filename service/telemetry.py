@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
@@ -20,9 +21,9 @@ class _Lines:
         self.name = name or "root"
 
     def msg(self, line: str | bytes) -> None:
-        """Write one line."""
+        """Write one line; without effect if it cannot be written, as on a full disk."""
         data = line.encode() if isinstance(line, str) else line
-        with _WRITING:
+        with _WRITING, contextlib.suppress(OSError):
             sys.stderr.buffer.write(data + b"\n")
             sys.stderr.buffer.flush()
 

@@ -334,6 +334,8 @@ _DETAILS: Mapping[str, str] = {
 def _unforeseen(error: Exception) -> Response:
     """Answer for an internal error; details are logged, not sent."""
     g.problem = "internal"
-    logging.getLogger("shithead.api").error("a request failed", exc_info=error)
+    # Flask wraps an error of a function that ends requests.
+    cause = getattr(error, "original_exception", None) or error
+    logging.getLogger("shithead.api").error("a request failed", exc_info=cause)
     detail = "internal error; the operator finds it in the log by the X-Request-ID"
     return _answer("about:blank", "Internal Server Error", 500, detail, {})
