@@ -340,13 +340,15 @@ def compose(
     )
 
 
-def services_from(settings: Settings) -> Services:
+def services_from(settings: Settings, *, most_waiting: int | None = None) -> Services:
     """
     Return the services that the settings describe; connections open at their first use.
 
+    At most `most_waiting` threads at a time wait for a connection to the database.
+
     Raises KeyringError if no keys are set, or the key file cannot be read.
     """
-    database = Database.of(settings)
+    database = Database.of(settings, most_waiting=most_waiting)
     redis = connect(settings.redis_url, seconds=1.0) if settings.redis_url else None
     bell = RedisBell(connect(settings.redis_url)) if settings.redis_url else None
     keyring = _keyring(settings)

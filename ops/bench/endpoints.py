@@ -30,7 +30,7 @@ from flask import Flask
 
 from ops.bench.endpoint_inputs import Input, inputs
 from ops.bench.endpoint_scene import Scene, make_scene, wait_for_findings
-from service.api.app import create_app
+from service.api.app import api_shares, create_app
 from service.api.request_bodies import GRACE
 from service.bootstrap import services_from
 from service.config import Settings
@@ -363,7 +363,11 @@ def _waits(settings: Settings, found: list[Slots]) -> list[str]:
         f"| {what} | {name} | {kinds[name].size} | {kinds[name].per_address} | {most} |"
         for name, (what, most) in WAITS.items()
     ]
-    others = OTHER_WAITS.format(pool=settings.pool_size, queue=settings.queue_size)
+    others = OTHER_WAITS.format(
+        pool=settings.pool_size,
+        waiting=api_shares(settings).database,
+        queue=settings.queue_size,
+    )
     return [*HEAD_OF_WAITS.splitlines(), *lines, *others.splitlines()]
 
 
@@ -381,12 +385,12 @@ Waits that are counted in another way:
 | waits for | counted by | at most |
 | --- | --- | --- |
 | a statement of PostgreSQL | connections of the pool: {pool} | `SHITHEAD_STATEMENT_SECONDS` |
-| a connection of the pool | threads of the process; after the database was slow {queue} | 3 s |
+| a connection of the pool | {waiting} calls; {queue} for 5 s after a time-out | 3 s |
 | Redis after a commit | one call at a time once Redis failed, one a second | 50 ms |
 | Redis for limits of calls by endpoint | 8; none for 5 s after a failure | 0.4 s |
 | the checks of `/readyz` | one call at a time; others get the last status | some 10 s |
 | statistics of the shuffle | one call; others get the last answer; 4 before the first | 10 s |
-| the first OpenAPI document of a process | a lock, once | its cost |
+| the first OpenAPI document of a process | one call makes it, 3 more wait | its cost |
 
 The head of a request holds no thread, only one of 4,096 connections of the process, for at most
 30 s. HTTP/2 is not spoken: one connection has one request at a time."""

@@ -75,6 +75,7 @@ class ThreadShares:
     waiting: int  # long polls and streams
     bodies: int  # request bodies that are being received
     slow_bodies: int  # those of them that arrive slowly
+    database: int  # calls that wait for a connection to the database
 
 
 def api_shares(settings: Settings) -> ThreadShares:
@@ -82,18 +83,29 @@ def api_shares(settings: Settings) -> ThreadShares:
     Return the shares in an API process: half its threads for waiting, a quarter for slow bodies.
 
     All bodies together block at most seven of eight threads, those of one address five. With
-    the quarter that can wait for one address, one thread in eight always remains free.
+    the quarter that can wait for one address, one thread in eight always remains free. Seven of
+    eight threads can wait for the database.
     """
     threads = settings.api_threads
-    return ThreadShares(waiting=threads // 2, bodies=threads * 7 // 8, slow_bodies=threads // 4)
+    return ThreadShares(
+        waiting=threads // 2,
+        bodies=threads * 7 // 8,
+        slow_bodies=threads // 4,
+        database=threads * 7 // 8,
+    )
 
 
 def streaming_shares(settings: Settings) -> ThreadShares:
-    """Return the shares in the streaming process: nearly all its threads for waiting."""
+    """
+    Return the shares in the streaming process: nearly all its threads for waiting.
+
+    One event wakes all streams of a game, and each reads it: all may wait for the database.
+    """
     return ThreadShares(
         waiting=settings.stream_threads - THREADS_BESIDE_STREAMS,
         bodies=THREADS_BESIDE_STREAMS * 7 // 8,
         slow_bodies=THREADS_BESIDE_STREAMS // 2,
+        database=settings.stream_threads - THREADS_BESIDE_STREAMS // 2,
     )
 
 
@@ -113,12 +125,12 @@ def create_app(
         configure_logs(settings)
         check_start(settings)
         warn_of_redis(settings)
+    shares = shares_of(settings)
     if services is None:
-        services = services_from(settings)
+        services = services_from(settings, most_waiting=shares.database)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.url_map.merge_slashes = False  # a redirect would be an undocumented answer
-    shares = shares_of(settings)
     _wrap(app, settings, shares)
     parts = _parts(services, settings, shares)
     install(app, parts)
@@ -149,12 +161,12 @@ def _wrap(app: Flask, settings: Settings, shares: ThreadShares) -> None:
         arriving=Slots("bodies", shares.bodies, per_address=shares.bodies * 5 // 7),
         slow=Slots("slow bodies", shares.slow_bodies),
     )
-    app.wsgi_app = RequestBodies(  # type: ignore[method-assign] # as Flask's own manual has it
+    app.wsgi_app = RequestBodies(  # type: ignore[method-assign] # Flask offers no setter for its middleware
         app.wsgi_app, slots, seconds=settings.body_seconds
     )
     if settings.trusted_proxies:
         count = settings.trusted_proxies
-        app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # as Flask's own manual has it
+        app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # Flask offers no setter for its middleware
             app.wsgi_app, x_for=count, x_proto=count, x_host=count
         )
 

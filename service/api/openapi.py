@@ -23,6 +23,8 @@ from schemas.tables import BotSeatSchema, SeatRequestField
 from service.api.examples import add_examples
 from service.api.http import JSON, revalidated
 from service.api.problems import PROBLEMS
+from service.application.errors import Refusal
+from service.slots import Slots
 
 VERSION = "1.0.0"
 DESCRIPTION = (
@@ -163,11 +165,24 @@ class Document:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._making = Lock()
+        self._first = Slots("first document", 4, per_address=4)
         self._made: Json | None = None
 
     @property
     def value(self) -> Json:
-        """Return the document as plain values; the first request makes it."""
+        """
+        Return the document as plain values; the first request of a process makes it.
+
+        Raises Refusal (`unavailable`) while four other requests wait for it.
+        """
+        if self._made is not None:
+            return self._made
+        with self._first.slot("") as free:
+            if not free:
+                raise Refusal("unavailable", "the API document is being made", retry_after=1)
+            return self._make()
+
+    def _make(self) -> Json:
         with self._making:
             if self._made is None:
                 made: Json = orjson.loads(orjson.dumps(self._api.to_dict(), option=_OPTIONS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import select
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -109,9 +110,10 @@ class Database:
     before its use beyond a look at its socket, which costs no round trip.
 
     A slow database is not waited for without end: `patience` seconds for a connection, `longest`
-    for a statement. For SLOW_SECONDS after a time-out at most `queue` calls wait for a connection
-    at a time, and further calls raise NotSent at once. Before it, only the threads of the process
-    limit their number: a burst such as one event for 200 open streams is over in milliseconds.
+    for a statement. At most `most_waiting` calls wait for a connection at a time, and at most
+    `queue` for SLOW_SECONDS after a time-out; further calls raise NotSent at once. A process
+    that answers requests sets `most_waiting` by its number of threads; without it there is no
+    limit, for programs with a few threads.
     """
 
     def __init__(
@@ -122,12 +124,14 @@ class Database:
         patience: float = 3.0,
         longest: float = 10.0,
         queue: int = 8,
+        most_waiting: int | None = None,
     ) -> None:
         self._url = url
         self._size = size
         self._patience = patience
         self._kind = type("_Connection", (_Connection,), {"longest": longest})
-        self._queue = queue
+        self._most_waiting = sys.maxsize if most_waiting is None else max(1, most_waiting)
+        self._queue = min(queue, self._most_waiting)
         self._slow_until = 0.0
         self._waiting = 0  # for a connection, at this moment
         self._counting = threading.Lock()
@@ -135,13 +139,14 @@ class Database:
         self._opening = threading.Lock()
 
     @classmethod
-    def of(cls, settings: Settings) -> Database:
+    def of(cls, settings: Settings, *, most_waiting: int | None = None) -> Database:
         """Return the database that the settings name, with their limits."""
         return cls(
             settings.database_url,
             size=settings.pool_size,
             longest=settings.statement_seconds,
             queue=settings.queue_size,
+            most_waiting=most_waiting,
         )
 
     def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
@@ -203,7 +208,8 @@ class Database:
     def _connection(self) -> Iterator[_Connection]:
         pool = self._pool()
         with self._counting:
-            if self._waiting >= self._queue and time.monotonic() < self._slow_until:
+            slow = time.monotonic() < self._slow_until
+            if self._waiting >= (self._queue if slow else self._most_waiting):
                 raise NotSent("too many wait for the database")
             self._waiting += 1
         try:

@@ -226,6 +226,23 @@ def test_once_the_database_is_slow_most_of_those_who_come_are_refused_at_once(
     database.close()
 
 
+def test_a_limited_number_of_calls_wait_for_a_connection(database_url: str) -> None:
+    """One call has the connection, two may wait for it, and the rest are refused at once."""
+    database = Database(address_of_service(database_url), size=1, longest=30, most_waiting=2)
+    store, stream = PostgresStore(database), uuid4()
+    store.commit(commit(append(stream, b"a")))
+    with ThreadPoolExecutor(6) as pool:
+        with psycopg.connect(database_url) as connection:
+            connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
+            calls = [pool.submit(store.read, stream) for _ in range(6)]
+            refused = list(islice(as_completed(calls), 3))
+            assert [str(one.exception()) for one in refused] == [
+                "too many wait for the database"
+            ] * 3
+        assert [one.exception() for one in calls].count(None) == 3
+    database.close()
+
+
 @pytest.mark.parametrize("code", ["XX000", "25006", "53100", "58030"])
 def test_a_database_that_cannot_do_its_work_is_unavailable(
     database_url: str, store: PostgresStore, code: str
