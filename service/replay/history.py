@@ -142,12 +142,12 @@ def moves_of(events: Sequence[Any]) -> tuple[tuple[RecordedMove, ...], NotAMove 
     return tuple(moves), None
 
 
-def _every_move(events: Sequence[Any]) -> Iterator[RecordedMove]:
+def every_move(events: Sequence[Any]) -> Iterator[RecordedMove]:
     """
     Yield moves that cover every event of a log, also of one that breaks the order of events.
 
     An event that can only follow from an action belongs to the move before it. Any other
-    event that is not part of a move is one by itself.
+    event that is not part of a move is one by itself; so is a forfeit without a seal.
     """
     waiting: RecordedMove | None = None
     at = 0
@@ -156,15 +156,16 @@ def _every_move(events: Sequence[Any]) -> Iterator[RecordedMove]:
             move = _move(events, at)
         except NotAMove:
             type_, data = events[at]["type"], events[at]["data"]
-            if waiting is not None and type_ in _FOLLOWING:
+            forfeit = type_ == "game_ended" and data["reason"] == "forfeit"
+            if waiting is not None and type_ in _FOLLOWING and not forfeit:
                 waiting = dataclasses.replace(waiting, last=at)
                 at += 1
                 continue
             move = RecordedMove(
                 first=at,
                 last=at,
-                kind=MoveKind.EXCHANGE if type_ in EXCHANGE else MoveKind.PLAY,
-                seat=data.get("seat"),
+                kind=_kind(type_, forfeit=forfeit),
+                seat=data["shithead"] if forfeit else data.get("seat"),
                 timed_out=type_ == "turn_timed_out",
             )
         if waiting is not None:
@@ -172,6 +173,13 @@ def _every_move(events: Sequence[Any]) -> Iterator[RecordedMove]:
         waiting, at = move, move.last + 1
     if waiting is not None:
         yield waiting
+
+
+def _kind(type_: str, *, forfeit: bool) -> MoveKind:
+    """Return the kind of a move that consists of one event."""
+    if forfeit:
+        return MoveKind.FORFEIT
+    return MoveKind.EXCHANGE if type_ in EXCHANGE else MoveKind.PLAY
 
 
 def move_around(lines: Sequence[bytes], seq: int) -> RecordedMove:
@@ -192,7 +200,7 @@ def move_around(lines: Sequence[bytes], seq: int) -> RecordedMove:
     while end < len(lines) and orjson.loads(lines[end])["type"] in _FOLLOWING:
         end += 1
     events = [orjson.loads(line) for line in lines[start:end]]
-    move = next(move for move in _every_move(events) if start + move.last >= seq)
+    move = next(move for move in every_move(events) if start + move.last >= seq)
     seat = None if move.kind in (MoveKind.DEAL, MoveKind.ABORT) else move.seat
     return dataclasses.replace(move, first=start + move.first, last=start + move.last, seat=seat)
 
@@ -519,7 +527,7 @@ class History:
     def moves(self) -> tuple[RecordedMove, ...]:
         """Return the moves and the server's steps in order; together they cover every event."""
         start = self._moves_before[-1].last + 1 if self._moves_before else 0
-        later = _every_move([record.fields for record in self.log[start:]])
+        later = every_move([record.fields for record in self.log[start:]])
         return (*self._moves_before, *(self._with_command(move, start) for move in later))
 
     def move_at(self, seq: int) -> RecordedMove:

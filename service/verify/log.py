@@ -13,7 +13,7 @@ from schemas.events import event_of
 from schemas.settings import SettingsError
 from service.domain.events import Event
 from service.domain.ruleset import Ruleset
-from service.replay.history import MoveKind, NotAMove, RecordedMove, moves_of
+from service.replay.history import MoveKind, NotAMove, RecordedMove, every_move, moves_of
 from service.rulesets.catalogue import OptionError, catalogue, own_ruleset
 from service.shx.canonical import RecordError
 from service.shx.chain import decode_event, head
@@ -128,6 +128,11 @@ class Log:
     def grouped(self) -> tuple[tuple[RecordedMove, ...], NotAMove | None]:
         """Return the moves up to the first event that is not part of one, and that fault."""
         return moves_of(self.events)
+
+    @cached_property
+    def moves(self) -> tuple[RecordedMove, ...]:
+        """Return the moves of the whole log, also after an event that is not part of one."""
+        return tuple(every_move(self.events))
 
     @cached_property
     def ruleset(self) -> Ruleset:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def check_signatures(
             cursor.note(0, reason)
     nonces: set[str] = set()
     acts = _Acts(log)
-    for move in log.grouped[0]:
+    for move in log.moves:  # all of them: later signatures show that an event was put in
         for seq in range(move.first, move.last + 1):
             cursor.seq = seq
             with cursor.going_on():
@@ -106,25 +106,55 @@ def made_for_seats(log: Log) -> dict[int, int]:
 
 
 class _Acts:
-    """Where the seats act, so that each move is asked only for the one that it may have missed."""
+    """
+    The actions of the seats, searched for the first one that a seat had not seen.
+
+    Events are named by the `seq` that they state, which is not their place in a log with a gap.
+    """
 
     def __init__(self, log: Log) -> None:
-        self.all: list[int] = []
-        self.settling: dict[int, list[int]] = {}  # by seat, what it does in the exchange phase
-        for seq, event in enumerate(log.events):
+        self.places: dict[int, list[int]] = {}  # of the events that state a seq
+        self.all = _Stated()
+        self.settling: dict[int, _Stated] = {}  # by seat, its actions in the exchange phase
+        for place, event in enumerate(log.events):
+            self.places.setdefault(event["seq"], []).append(place)
             if event["type"] in ACTIONS:
-                self.all.append(seq)
+                self.all.add(place, event["seq"])
             if event["type"] in EXCHANGE:
-                self.settling.setdefault(event["data"]["seat"], []).append(seq)
+                own = self.settling.setdefault(event["data"]["seat"], _Stated())
+                own.add(place, event["seq"])
+
+    def place(self, seq: int, before: int) -> int | None:
+        """Return the place of the last event before a place that states `seq`, if there is one."""
+        places = self.places.get(seq, [])
+        at = bisect_left(places, before)
+        return places[at - 1] if at else None
 
     def between(self, seen: int, move: RecordedMove) -> int | None:
         """Return the first action after `seen` that a seat has to know of before its move."""
         if move.kind is MoveKind.FORFEIT or move.seat is None:
             return None
         exchanging = move.kind is MoveKind.EXCHANGE
-        acts = self.settling.get(move.seat, []) if exchanging else self.all
-        at = bisect_right(acts, seen)
-        return acts[at] if at < len(acts) and acts[at] < move.first else None
+        acts = self.settling.get(move.seat, _Stated()) if exchanging else self.all
+        missed = acts.first_after(seen)
+        return missed if missed is not None and missed < move.first else None
+
+
+class _Stated:
+    """Places of events in ascending order, with the greatest `seq` stated up to each."""
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        self.greatest: list[int] = []
+
+    def add(self, place: int, seq: int) -> None:
+        self.places.append(place)
+        self.greatest.append(max(seq, self.greatest[-1]) if self.greatest else seq)
+
+    def first_after(self, seq: int) -> int | None:
+        """Return the first place of an event that states a greater `seq`."""
+        at = bisect_right(self.greatest, seq)
+        return self.places[at] if at < len(self.places) else None
 
 
 def _check_auth(
@@ -159,8 +189,9 @@ def _is_made(move: RecordedMove) -> bool:
 
 
 def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], acts: _Acts) -> None:
-    """No action lies between what the seat had seen and its move (section 5)."""
-    if seen["seq"] >= move.first or log.heads[seen["seq"]].hex() != seen["head"]:
+    """Check that no action lies between the seen event and the move (SHX/1, section 5)."""
+    place = acts.place(seen["seq"], move.first)
+    if place is None or log.heads[place].hex() != seen["head"]:
         raise Failed(move.first, "the head that was seen is not one before this move")
     missed = acts.between(seen["seq"], move)
     if missed is not None:

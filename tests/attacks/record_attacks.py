@@ -118,6 +118,29 @@ def a_draw_without_a_play(f: Forgery) -> int | None:
     return None
 
 
+def _next_signed(f: Forgery, seq: int) -> int:
+    """Return the first signed event whose signature covers the head after an inserted `seq`."""
+    signed = ((n, event["auth"]["intent"]) for n, event in enumerate(f.events) if "auth" in event)
+    return next(n for n, intent in signed if intent["seen"]["seq"] >= seq)
+
+
+@attack("shithead-keyed", Check.SIGNATURES, Family.INSERTION)
+def an_unsigned_event_put_in_under_later_signatures(f: Forgery) -> int | None:
+    """The event is part of no move; the moves after it sign heads that the log no longer has."""
+    seq = f.find("pile_picked_up", n=2) + 1
+    seat = f.data(seq - 1)["seat"]
+    f.insert(seq, "cards_drawn", {"seat": seat, "count": 1}, by=seat)
+    f.events[seq]["at"] = f.events[seq - 1]["at"]
+    return _next_signed(f, seq)
+
+
+@attack("shithead-keyed", Check.SIGNATURES, Family.CLOCK)
+def a_time_out_of_one_seat_before_the_move_of_another(f: Forgery) -> int | None:
+    seq = f.find("cards_played", n=5)
+    f.insert(seq, "turn_timed_out", {"seat": (f.data(seq)["seat"] + 1) % 3}, by=None)
+    return _next_signed(f, seq)
+
+
 @attack("shithead-aborted", Check.ORDER, Family.CLOCK)
 def an_abort_that_blames_a_seat_whose_entropy_was_in(f: Forgery) -> int | None:
     f.data(len(f.events) - 1)["seat"] = 0

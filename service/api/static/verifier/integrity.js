@@ -104,6 +104,9 @@ class Course {
   /** @param {Event} event */
   checkMove(event) {
     if (this.log.starts[this.seq] !== this.seq) return;
+    const before = this.log.events[this.seq - 1];
+    const acts = EXCHANGES.has(event.type) || PLAYS.has(event.type);
+    if (acts && before?.type === "turn_timed_out") this.fail("timed_out", { seat: before.data.seat });
     if (this.seq && this.isUnfinished(this.seq - 1)) throw new Failure(this.seq - 1, "order.incomplete");
     if (FOLLOWING.has(event.type) && !isForfeit(event)) this.fail("begins_none", { type: event.type });
   }
@@ -115,9 +118,6 @@ class Course {
     const acting = start.data.seat ?? null;
     const expected = nobody ? null : EXCHANGES.has(start.type) || PLAYS.has(start.type) ? acting : event.data.seat;
     if (event.by !== expected) this.fail("by", { found: event.by, expected });
-    if (start.type === "turn_timed_out" && this.log.starts[this.seq] + 1 === this.seq && event.data.seat !== acting) {
-      this.fail("timed_out", { seat: acting });
-    }
   }
 
   /** @param {Event} event */

@@ -71,7 +71,10 @@ function continues(events, seq) {
   const event = events[seq];
   const before = events[seq - 1]?.type;
   if (event.type in AFTER && !isForfeit(event)) return AFTER[event.type].has(before);
-  if (before === "turn_timed_out") return EXCHANGES.has(event.type) || PLAYS.has(event.type);
+  if (before === "turn_timed_out") {
+    const acts = EXCHANGES.has(event.type) || PLAYS.has(event.type);
+    return acts && events[seq - 1].data.seat === event.data.seat;
+  }
   return event.type === "seat_ready" && before === "table_laid" && events[seq - 2]?.type === "turn_timed_out";
 }
 
