@@ -20,7 +20,7 @@ _CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]
 _WITNESS = re.compile(
     r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+( +https?://[^\s,]+)?"
 )
-_OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL")  # of the tests and the client
+_OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
 _TEN_YEARS = 3650 * 86_400
 _READER = "reader"
 _E = TypeVar("_E", bound=StrEnum)
@@ -127,90 +127,53 @@ class Settings:
     """
     All settings, each declared once: variable SHITHEAD_<NAME>, type, default and reader.
 
-    Addresses and keys can contain passwords and are left out of `repr`.
+    DESCRIBED states the unit and the effect of each. Addresses and keys can contain passwords
+    and are left out of `repr`.
     """
 
     database_url: str = field(repr=False, metadata=_read_by(_database_url))
-    # None: no bots, and no live updates
     redis_url: str | None = field(default=None, repr=False, metadata=_read_by(_redis_url))
-    # the file of the keyring, created at the first start
     key_file: Path | None = field(default=None, metadata=_read_by(_path))
-    # the keyring itself, instead of a file
     keys: str | None = field(default=None, repr=False, metadata=_read_by(str))
-    # the folder of archived games
     archive: Path | None = field(default=None, metadata=_read_by(_path))
-    # the file that lists erased players; None: beside the key file
     erasures: Path | None = field(default=None, metadata=_read_by(_path))
-    # the name in receipts and in the public log; it can never be changed
     origin: str = field(default="shithead.localhost", metadata=_read_by(_origin))
-    # of the public log: `name+id+key url`, separated by commas
     witnesses: str | None = field(default=None, metadata=_read_by(_witnesses))
-    # witnesses that have to answer at the start before anything is signed
     witness_quorum: int = field(default=0, metadata=_read_by(_number(0, 32)))
-    # the file of the newest signed checkpoint; None: beside the key file
     log_checkpoint: Path | None = field(default=None, metadata=_read_by(_path))
     host: str = field(default="127.0.0.1", metadata=_read_by(str))
     port: int = field(default=8080, metadata=_read_by(_number(1, 65535)))
-    # serves all metrics; None: only the gauges of /metrics on the API
     metrics_port: int | None = field(default=None, metadata=_read_by(_number(1, 65535)))
-    # address of that port; None: the address of the API
     metrics_host: str | None = field(default=None, metadata=_read_by(str))
     api_processes: int = field(default=2, metadata=_read_by(_number(1, 64)))
-    # per process; half of them may serve streams and long polls
     api_threads: int = field(default=64, metadata=_read_by(_number(1, 1024)))
-    # of a separate process for streams and long polls; None: no such process
     stream_port: int | None = field(default=None, metadata=_read_by(_number(1, 65535)))
-    # of that process; all but eight may serve streams and long polls
     stream_threads: int = field(default=256, metadata=_read_by(_number(16, 4096)))
-    # processes that play the moves of bots
     workers: int = field(default=2, metadata=_read_by(_number(0, 64)))
-    # database connections per process
     pool_size: int = field(default=8, metadata=_read_by(_number(1, 200)))
-    # after which a game that waits for a player is closed; 0: never
     idle_days: int = field(default=30, metadata=_read_by(_number(0, 36_500)))
-    # time limit of a SQL statement
     statement_seconds: int = field(default=5, metadata=_read_by(_number(1, 600)))
-    # time limit for receiving a request body, plus one second per 64 KiB
     body_seconds: int = field(default=20, metadata=_read_by(_number(1, 600)))
     max_body_bytes: int = field(default=256 * 1024, metadata=_read_by(_number(1024, 2**30)))
-    # of an uploaded bundle
     max_bundle_bytes: int = field(default=32 * 1024 * 1024, metadata=_read_by(_number(1024, 2**30)))
-    # time limit for verifying an uploaded bundle
     verify_seconds: int = field(default=5, metadata=_read_by(_number(1, 3600)))
     rate_limits: bool = field(default=True, metadata=_read_by(_switch))
-    # retention of responses to requests with an Idempotency-Key
     keep_answers_hours: int = field(default=24, metadata=_read_by(_number(24, 24 * 3650)))
-    # retention of notifications that no relay has sent
     keep_wake_ups_hours: int = field(default=24, metadata=_read_by(_number(1, 24 * 3650)))
-    # log format of new games: 1 until every process runs this release
     record_version: int = field(default=2, metadata=_read_by(_number(1, 2)))
-    # retention of refused moves after the seal; 0: permanently
     keep_refusals_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
-    # retention of players who never did anything; 0: permanently
     keep_unused_players_days: int = field(default=365, metadata=_read_by(_number(0, 36500)))
-    # per minute, counted by each process
     calls_per_token: int = field(default=12_000, metadata=_read_by(_number(1, 10**9)))
-    # per minute, counted by each process
     calls_per_address: int = field(default=120_000, metadata=_read_by(_number(1, 10**9)))
-    # finished hands required of a referee
     referee_hands: int = field(default=5, metadata=_read_by(_number(0, 10**6)))
-    # required age of a referee's account
     referee_account_seconds: int = field(default=259_200, metadata=_read_by(_number(0, _TEN_YEARS)))
-    # during which a new referee can be rejected
     referee_seated_seconds: int = field(default=86_400, metadata=_read_by(_number(0, _TEN_YEARS)))
-    # time limit for a referee to vote, and again to reveal the vote
     vote_seconds: int = field(default=172_800, metadata=_read_by(_number(0, _TEN_YEARS)))
-    # time limit for an appeal after a ruling
     appeal_seconds: int = field(default=604_800, metadata=_read_by(_number(0, _TEN_YEARS)))
-    # after the seal, time limit for completing a panel of referees
     dispute_seconds: int = field(default=2_592_000, metadata=_read_by(_number(0, _TEN_YEARS)))
-    # number of proxies whose X-Forwarded-For is trusted
     trusted_proxies: int = field(default=0, metadata=_read_by(_number(0, 10)))
-    # origins of pages that may call: `https://a.example`, separated by commas
     cors_origins: str | None = field(default=None, metadata=_read_by(_cors_origins))
-    # refuse to start if the clock was set back
     clock_check: bool = field(default=True, metadata=_read_by(_switch))
-    # refuse to start with keys older than those in use
     keys_check: bool = field(default=True, metadata=_read_by(_switch))
     log_level: LogLevel = field(default=LogLevel.INFO, metadata=_read_by(_one_of(LogLevel)))
     log_format: LogFormat = field(default=LogFormat.JSON, metadata=_read_by(_one_of(LogFormat)))
@@ -231,6 +194,77 @@ class Settings:
         refuse requests and to answer health checks.
         """
         return max(1, self.api_threads // 2 - self.pool_size - 4)
+
+
+DESCRIBED = """
+= Servers and addresses
+database_url | required | PostgreSQL URL | Database with the record of all games
+redis_url | none | Redis URL | Redis or Valkey; without it bots do not move and nothing is live
+host | | address | Address on which the API listens
+port | | TCP port | Port of the API
+stream_port | no such process | TCP port | Port of a separate process for streams and long polls
+metrics_port | none | TCP port | Port with all metrics; `/metrics` of the API has gauges only
+metrics_host | as SHITHEAD_HOST | address | Address of the metrics port
+trusted_proxies | | proxies | Number of reverse proxies whose `X-Forwarded-For` is trusted
+cors_origins | none | list | Web origins, such as `https://a.example`, whose pages may call the API
+= Keys and files
+key_file | required | absolute path | File of the keys, created at the first start; or SHITHEAD_KEYS
+keys | none | JSON | Text of a key file, used instead of the file
+archive | none | absolute path | Folder of archived games
+erasures | beside the keys | absolute path | File that lists erased players, for restores
+= Public log
+origin | | host and path | Name of the service in receipts and log; it can never be changed
+log_checkpoint | beside the keys | absolute path | Newest signed checkpoint; no older log is signed
+witnesses | none | list | Witnesses of the public log, each `name+id+key url`
+witness_quorum | | witnesses | Witnesses that must answer at a start before anything is signed
+= Processes and connections
+api_processes | | processes | Processes of the API
+api_threads | | threads each | Requests served at once, of which half may be streams and long polls
+stream_threads | | threads | The same in the stream process, of which all but eight may be
+workers | | processes | Processes that play the moves of bots
+pool_size | | connections | Database connections of each process
+= Limits
+statement_seconds | | seconds | Time limit of a SQL statement
+body_seconds | | seconds | Time limit for receiving a body, plus one second for each 64 KiB
+max_body_bytes | | bytes | Largest request body
+max_bundle_bytes | | bytes | Largest bundle uploaded to `/v1/verify`
+verify_seconds | | seconds | Time limit for verifying an uploaded bundle
+rate_limits | | on or off | Limits calls by token and by address
+calls_per_token | | calls a minute | Calls with one token, counted by each process
+calls_per_address | | calls a minute | Calls from one IP address, counted by each process
+= Retention
+idle_days | | days; 0: never | Age at which a game that waits for a person is closed
+keep_answers_hours | | hours | Answers to requests with an `Idempotency-Key`
+keep_wake_ups_hours | | hours | Notifications that no relay has sent
+keep_refusals_days | | days; 0: forever | Refused moves, counted from the seal of the game
+keep_unused_players_days | | days; 0: forever | Players who never did anything
+record_version | | version | Log format of new games; 1 until every process runs this release
+= Disputes
+referee_hands | | hands | Finished hands required of a referee
+referee_account_seconds | | seconds | Required age of a referee's account
+referee_seated_seconds | | seconds | Period in which a new referee can be refused
+vote_seconds | | seconds | Time limit for a referee to vote, and again to reveal the vote
+appeal_seconds | | seconds | Time limit for an appeal after a ruling
+dispute_seconds | | seconds | Time limit for completing a panel of referees, from the seal
+= Start and logs
+clock_check | | on or off | Refuses to start if the clock was set back
+keys_check | | on or off | Refuses to start with keys older than those in use
+log_level | | word | Lowest level that is logged: debug, info, warning or error
+log_format | | word | Format of the logs: text for people, json for programs
+"""
+"""Name, default if it is not a fixed value, unit or form, and effect of each setting."""
+
+OTHERS = """
+= Command line
+url | http://127.0.0.1:8080 | URL | Service that `shithead play` and `replay` call
+home | ~/.shithead | path | Folder of the player's tokens, keys, receipts and logs
+= Tests
+test_database_url | embedded | PostgreSQL URL | Server for tests; its user may create databases
+test_redis_url | embedded | Redis URL | Redis for the tests, which empty it
+test_chromium | found on the path | path | Browser for the tests of the pages
+test_record | off | 1 or empty | Records the examples of the API document anew
+"""
+"""The same for variables that the service does not read."""
 
 
 def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -109,8 +109,14 @@ def register(app: Flask) -> None:
 def lobby() -> Response:
     """Show the tables, start one, and say what this service is."""
     playable, _ = _catalogue()
-    start = start_line(request.host_url.rstrip("/"))
-    return html_page("lobby.html", policy=SCRIPT_POLICY, playable=playable, start=start)
+    address = request.host_url.rstrip("/")
+    return html_page(
+        "lobby.html",
+        policy=SCRIPT_POLICY,
+        playable=playable,
+        address=address,
+        start=start_line(address),
+    )
 
 
 @pages.get("/play/<uuid:game_id>")

@@ -18,6 +18,7 @@ from service.cli.play import play
 from service.cli.replay import replay
 from service.cli.rotate_keys import rotate_keys
 from service.cli.rulesets import rulesets
+from service.cli.settings import settings
 from service.cli.simulate import simulate
 from service.cli.up import up
 from service.cli.verify import verify
@@ -40,6 +41,7 @@ Try:
   shithead admin stuck                 list the games that have stopped
   shithead witness --log URL           watch a service, so that it cannot change the past
   shithead backup FILE                 back up the database while the service runs
+  shithead settings                    all settings with default, unit and effect
 
 `shithead COMMAND --help` describes a command. Exit status 64: invalid command line.
 """
@@ -76,7 +78,7 @@ def _version(context: click.Context) -> NoReturn:
 for _command in (
     *(up, play, verify, replay, audit, rulesets, simulate, migrate),
     *(witness, monitor, rotate_keys, admin),
-    *(backup, restore, check),
+    *(backup, restore, check, settings),
 ):
     shithead.add_command(_command)
 

@@ -39,17 +39,13 @@ def up(
     packages. When the service is ready, its address and data folder are printed, and a
     curl command that starts a game. Games continue after a restart with the same folder.
 
-    \b
-    Other settings come from the environment, among them
-      SHITHEAD_ORIGIN        the name of the service in receipts; it can never be changed
-      SHITHEAD_KEY_FILE      the key file; default: keys.json in the data folder
-      SHITHEAD_LOG_LEVEL     debug, info, warning or error
-      SHITHEAD_METRICS_PORT  port of the metrics; default: a free port of 127.0.0.1
+    Other settings come from the environment: `shithead settings` lists them. The name of the
+    service in receipts, SHITHEAD_ORIGIN, can never be changed.
 
     Back up the whole data folder. Without its keys.json no running game can continue.
 
     Exit status: 0 after Ctrl-C or SIGTERM, 1 if it cannot start, with one message.
-    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    """
     from service.local.up import UpOptions, run
 
     options = UpOptions(

@@ -96,3 +96,9 @@ def test_a_misspelt_setting_is_refused() -> None:
 
 def test_variables_of_the_tests_are_no_settings() -> None:
     assert settings_from(ENOUGH | {"SHITHEAD_TEST_DATABASE_URL": "x"}).port == 8080
+
+
+def test_variables_of_the_client_do_not_stop_the_service() -> None:
+    """SHITHEAD_HOME and SHITHEAD_URL may be set in the shell that starts it."""
+    client = {"SHITHEAD_HOME": "/home/ada/.shithead", "SHITHEAD_URL": "http://127.0.0.1:8080"}
+    assert settings_from(ENOUGH | client) == settings_from(ENOUGH)

@@ -218,7 +218,9 @@ export default {
 "record.text": "The deck is fixed before the deal by a seed that the server has committed to, and that your browser adds to. Each event is chained to the one before. Your browser keeps signed receipts, and warns if a later log contradicts one.",
 "record.checks": "What is checked, and how",
 "elsewhere.title": "Without the browser",
-"elsewhere.terminal": "In the terminal:",
+"elsewhere.install": "To play in the terminal, install the command from a checkout of the source:",
+"elsewhere.terminal": "Then play at this service:",
+"elsewhere.tables": "Tables to join are listed above and, for programs, at",
 "elsewhere.api": "All of this is an interface that programs can use as well: JSON over HTTP.",
 "elsewhere.docs": "Read the interface",
 "elsewhere.moves": "The answer names the game; its view lists your legal moves, ready to be posted:"

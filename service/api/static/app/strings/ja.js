@@ -218,7 +218,9 @@ export default {
 "record.text": "札の順番は配る前に決まります。サーバーが前もって約束した種に、あなたのブラウザも乱数を加えます。イベントは一つ前のものと鎖でつながります。ブラウザは署名された受領証を保存し、後の記録が矛盾すれば警告します。",
 "record.checks": "何をどう検証するか",
 "elsewhere.title": "ブラウザを使わずに",
-"elsewhere.terminal": "端末で:",
+"elsewhere.install": "端末で遊ぶには、チェックアウトしたソースからコマンドをインストールします:",
+"elsewhere.terminal": "次に、このサービスで遊びます:",
+"elsewhere.tables": "参加できる卓は上に一覧があります。プログラムからは次で取得できます:",
 "elsewhere.api": "ここにあるすべては、プログラムからも使える API です (JSON over HTTP)。",
 "elsewhere.docs": "API を読む",
 "elsewhere.moves": "応答にゲームの ID があります。そのビューには、そのまま送れる合法手の一覧があります:"

@@ -218,7 +218,9 @@ export default {
 "record.text": "Leken är bestämd före given, av ett frö som servern har bundit sig till och som din webbläsare bidrar till. Varje händelse är länkad till den före. Din webbläsare sparar signerade kvitton och varnar om ett senare protokoll motsäger något av dem.",
 "record.checks": "Vad som granskas, och hur",
 "elsewhere.title": "Utan webbläsare",
-"elsewhere.terminal": "I terminalen:",
+"elsewhere.install": "För att spela i terminalen: installera kommandot från en utcheckad källkod:",
+"elsewhere.terminal": "Spela sedan här:",
+"elsewhere.tables": "Bord att sätta sig vid står ovan; ett program hämtar dem från",
 "elsewhere.api": "Allt detta är ett gränssnitt som också program kan använda: JSON över HTTP.",
 "elsewhere.docs": "Läs om gränssnittet",
 "elsewhere.moves": "Svaret nämner spelet; dess vy räknar upp dina tillåtna drag, färdiga att skicka:"

@@ -1,0 +1,78 @@
+"""`shithead settings` and the runbook list every SHITHEAD_* variable that is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.cli.settings import markdown, settings_page
+from service.config import Settings, settings_from, variable
+from tests.unit.cli.conftest import ROOT, Said
+
+NAME = re.compile(r"\bSHITHEAD_[A-Z_]*[A-Z]\b")
+MISSPELT = "SHITHEAD_PROT"
+"""A name in the tests of names that are no settings."""
+
+ROWS = {row.variable: row for section in settings_page() for row in section.rows}
+
+
+def programs() -> list[Path]:
+    """Return the files that can read an environment variable."""
+    scripts = [ROOT / "ops" / "up", ROOT / "ops" / "test", ROOT / ".ci" / "run"]
+    for folder in ("service", "workers", "schemas", "ops", "tests"):
+        scripts += (ROOT / folder).rglob("*.py")
+    return scripts
+
+
+def test_every_variable_in_the_code_is_listed() -> None:
+    used = {name: path for path in programs() for name in NAME.findall(path.read_text("utf-8"))}
+    assert len(used) > 15
+    assert {n: str(p) for n, p in used.items() if n not in ROWS and n != MISSPELT} == {}
+
+
+def test_every_setting_is_listed_once_and_nothing_else() -> None:
+    listed = [row.variable for section in settings_page() for row in section.rows]
+    assert len(listed) == len(set(listed))
+    settings = {variable(one.name) for one in fields(Settings)}
+    others = {row.variable for section in settings_page()[-2:] for row in section.rows}
+    assert set(listed) == settings | others
+    assert not settings & others
+
+
+@pytest.mark.parametrize("setting", fields(Settings), ids=lambda one: one.name)
+def test_a_listed_default_is_the_one_that_is_used(setting: Field[Any]) -> None:
+    """A fixed default is read back as the default; a default of another kind is described."""
+    name, default = setting.name, setting.default
+    listed = ROWS[variable(name)].default
+    if default is MISSING or default is None:
+        assert not listed.isdecimal()
+        return
+    needed = {"SHITHEAD_DATABASE_URL": "postgresql://h/d", "SHITHEAD_KEYS": "{}"}
+    assert getattr(settings_from({**needed, variable(name): listed}), name) == default
+
+
+def test_every_variable_has_a_unit_and_an_effect() -> None:
+    assert [row for row in ROWS.values() if not (row.unit and row.effect)] == []
+
+
+def test_the_runbook_has_the_same_tables() -> None:
+    """After a change: `shithead settings --markdown` prints the end of the runbook."""
+    assert (ROOT / "ops/runbook.md").read_text("utf-8").rstrip().endswith(markdown().rstrip())
+
+
+def test_the_command_prints_them_all(shithead: Callable[..., Said]) -> None:
+    status, out, _ = shithead("settings")
+    assert status == 0
+    for row in ROWS.values():
+        assert re.search(
+            rf"{row.variable} +{re.escape(row.default)} \({re.escape(row.unit)}\)\n +"
+            + re.escape(row.effect),
+            out,
+        )
+    assert shithead("settings", "--markdown") == (0, markdown(), "")
+    assert max(map(len, out.splitlines())) <= 100
