@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Final, NoReturn
 
 import click
 
-from service.cli.admin import admin
-from service.cli.audit import audit
-from service.cli.backup import backup, restore
-from service.cli.check import check
-from service.cli.migrate import migrate
-from service.cli.monitor import monitor
-from service.cli.play import play
-from service.cli.replay import replay
-from service.cli.rotate_keys import rotate_keys
-from service.cli.rulesets import rulesets
-from service.cli.settings import settings
-from service.cli.simulate import simulate
-from service.cli.up import up
-from service.cli.verify import verify
-from service.cli.witness import witness
+from service.version import VERSION
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "admin": "service.cli.admin",
+    "audit": "service.cli.audit",
+    "backup": "service.cli.backup",
+    "check": "service.cli.check",
+    "migrate": "service.cli.migrate",
+    "monitor": "service.cli.monitor",
+    "play": "service.cli.play",
+    "replay": "service.cli.replay",
+    "restore": "service.cli.backup",
+    "rotate-keys": "service.cli.rotate_keys",
+    "rulesets": "service.cli.rulesets",
+    "settings": "service.cli.settings",
+    "simulate": "service.cli.simulate",
+    "up": "service.cli.up",
+    "verify": "service.cli.verify",
+    "witness": "service.cli.witness",
+}
+"""The module of each command, imported when the command is used."""
 
 MISUSED: Final = 64
 """Exit status of a wrong command line; `verify` uses the smaller numbers."""
@@ -47,11 +56,50 @@ Try:
 """
 
 
+class Commands(click.Group):
+    """The commands whose modules are installed: the distribution for referees has only some."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the installed commands."""
+        return [name for name in COMMANDS if _installed(name)]
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Return a command; None if there is none, UsageError if it is not installed."""
+        if cmd_name not in COMMANDS:
+            return None
+        if not _installed(cmd_name):
+            raise click.UsageError(f"`{cmd_name}` needs the server (`shithead`, not installed)")
+        module = import_module(COMMANDS[cmd_name])
+        found: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return found
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples of the installed commands."""
+        lines = EPILOG.splitlines(keepends=True)
+        self.epilog = "".join(line for line in lines if not _is_example_of_missing(line))
+        super().format_epilog(ctx, formatter)
+
+
+@cache
+def _installed(name: str) -> bool:
+    return find_spec(COMMANDS[name]) is not None
+
+
+def _is_example_of_missing(line: str) -> bool:
+    words = line.split()
+    named = words[1] if words[:1] == ["shithead"] and len(words) > 1 else ""
+    return named in COMMANDS and not _installed(named)
+
+
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=False,
     invoke_without_command=True,
-    epilog=EPILOG,
 )
 @click.option(
     "--version",
@@ -69,18 +117,8 @@ def shithead(context: click.Context) -> None:
 
 
 def _version(context: click.Context) -> NoReturn:
-    from service.application.tables.dealing import ENGINE
-
-    click.echo(f"{ENGINE['name']} {ENGINE['version']}")
+    click.echo(f"shithead {VERSION}")
     context.exit()
-
-
-for _command in (
-    *(up, play, verify, replay, audit, rulesets, simulate, migrate),
-    *(witness, monitor, rotate_keys, admin),
-    *(backup, restore, check, settings),
-):
-    shithead.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

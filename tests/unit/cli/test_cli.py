@@ -8,7 +8,7 @@ import click
 import pytest
 
 from service.cli import __main__
-from service.cli.__main__ import MISUSED
+from service.cli.__main__ import COMMANDS, MISUSED
 from service.cli.__main__ import shithead as group
 from tests.unit.cli.conftest import SAMPLES, Said
 
@@ -20,14 +20,17 @@ def test_without_a_word_it_says_what_there_is(shithead: Callable[..., Said]) -> 
         assert f"\n  {command} " in out
 
 
-@pytest.mark.parametrize("name", sorted(group.commands))
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_has_help_with_a_word_on_each_option(
     shithead: Callable[..., Said], name: str
 ) -> None:
     status, out, _ = shithead(name, "--help")
     assert status == 0
     assert "Exit status" in out or name == "rulesets"
-    options = [p for p in group.commands[name].params if isinstance(p, click.Option)]
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    assert command.name == name
+    options = [p for p in command.params if isinstance(p, click.Option)]
     assert all(option.help for option in options)
 
 
@@ -68,3 +71,18 @@ def test_the_version_is_the_one_that_logs_name(shithead: Callable[..., Said]) ->
     from service.application.tables.dealing import ENGINE
 
     assert shithead("--version")[1] == f"shithead {ENGINE['version']}\n"
+
+
+def test_a_command_that_is_not_installed_is_not_listed(
+    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The distribution for referees has `verify`, and no `up`."""
+    monkeypatch.setattr(__main__, "_installed", lambda name: name != "up")
+    status, out, _ = shithead()
+    assert status == 0
+    assert "  up " not in out
+    assert "shithead up" not in out
+    assert "shithead verify game.shx" in out
+    status, out, err = shithead("up")
+    assert (status, out) == (MISUSED, "")
+    assert "`up` needs the server" in err
