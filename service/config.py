@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 ERASURES = "erased-players.txt"
 """The name of the list of erased players beside the key file."""
 
+CONNECTIONS = 4096
+"""Connections that an API process accepts, idle ones included; further ones wait."""
+
 _PREFIX = "SHITHEAD_"
 _ORIGIN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
 _CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[0-9]{1,5})?")

@@ -393,7 +393,8 @@ Waits that are counted in another way:
 | the first OpenAPI document of a process | one call makes it, 3 more wait | its cost |
 
 The head of a request holds no thread, only one of 4,096 connections of the process, for at most
-30 s. HTTP/2 is not spoken: one connection has one request at a time."""
+30 s; one address keeps at most 1,024 of them while more than half are taken.
+HTTP/2 is not spoken: one connection has one request at a time."""
 
 
 if __name__ == "__main__":

@@ -145,11 +145,12 @@ def caller_address() -> str:
     For IPv6 this is the /64 network, because its owner has every address in it.
     `X-Forwarded-For` has been evaluated already, for as many proxies as the settings trust.
     """
-    return _counted(request.remote_addr or "")
+    return counted_address(request.remote_addr or "")
 
 
 @lru_cache(maxsize=4096)
-def _counted(given: str) -> str:
+def counted_address(given: str) -> str:
+    """Return the key under which the IP address `given` is counted: itself, or its /64 network."""
     try:
         address = ip_address(given)
     except ValueError:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from flask import Flask
 
 from service.api.app import create_app, create_stream_app
+from service.api.connections import ConnectionLimit
 from service.api.context import Context, context
 
 _STOPS = {signal.SIGTERM, signal.SIGINT}
@@ -37,6 +38,7 @@ def _stopping_waits(app: Flask) -> Flask:
     _allow_connections()
     with app.app_context():
         parts: Context = context()
+    ConnectionLimit(parts.settings).start()
     _on_stop(parts.waiting.end)
     _spare_the_collector()
     return app

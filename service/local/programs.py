@@ -18,7 +18,7 @@ import psycopg
 import redis
 
 import service
-from service.config import Settings, settings_from, variable, variables_of
+from service.config import CONNECTIONS, Settings, settings_from, variable, variables_of
 from service.local.postgres import EmbeddedPostgres
 from service.local.processes import (
     EmbeddedError,
@@ -148,7 +148,6 @@ def _reason(code: int) -> str:
 _PAUSE = 5.0  # seconds between two tries to start a dead server again
 HEAD_MILLISECONDS = 30_000  # for the head of a request to arrive, also on an idle connection
 BACKLOG = 4096  # connections that wait to be accepted
-CONNECTIONS = 4096  # a process, idle ones included; further ones wait to be accepted
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is taken
 _ROOT = Path(service.__file__).resolve().parent.parent  # holds the packages, and sql/

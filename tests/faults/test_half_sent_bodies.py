@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from service.config import CONNECTIONS
 from tests.client import Client, register
 from tests.running import Running, running, wait_for
 
@@ -131,3 +133,29 @@ def test_the_other_ways_to_send_slowly(service: Running) -> None:
             )
             client.sendall(b"GET /healthz HTTP/1.1\r\nHo")
         wait_for(lambda: Client(port=service.port).call("GET", "/healthz").status == 200, seconds=8)
+
+
+def test_idle_connections_of_one_address_leave_places_for_others(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    """More connections than the process accepts, none of which sends anything."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
+    try:
+        with (
+            running(database_url, redis_url, tmp_path, api_processes=1) as service,
+            contextlib.ExitStack() as stack,
+        ):
+            for _ in range(CONNECTIONS + 200):
+                idle = stack.enter_context(socket.socket())
+                idle.bind(("127.0.0.9", 0))
+                idle.connect(("127.0.0.1", service.port))
+            began = time.monotonic()
+            for _ in range(3):
+                client = Client(port=service.port)
+                assert client.call("GET", "/healthz").status == 200
+                client.close()
+            assert time.monotonic() - began < 10  # the idle ones have 30 s for their heads
+            assert "too many connections of one address" in service.written()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
