@@ -17,6 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "admin": "service.cli.admin",
     "audit": "service.cli.audit",
     "backup": "service.cli.backup",
+    "bots": "service.cli.tables",
     "check": "service.cli.check",
     "migrate": "service.cli.migrate",
     "monitor": "service.cli.monitor",
@@ -27,8 +28,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "rulesets": "service.cli.rulesets",
     "settings": "service.cli.settings",
     "simulate": "service.cli.simulate",
+    "tables": "service.cli.tables",
     "up": "service.cli.up",
     "verify": "service.cli.verify",
+    "watch": "service.cli.tables",
     "witness": "service.cli.witness",
 }
 """The module of each command, imported when the command is used."""
@@ -42,6 +45,8 @@ EPILOG: Final = """\b
 Try:
   shithead up                          run the service on this machine
   shithead play --with greedy          play a hand in the terminal
+  shithead tables                      list the tables of the service
+  shithead watch GAME                  watch a game as it is played
   shithead verify game.shx             is this log authentic and complete?
   shithead replay game.shx             go through a game, step by step
   shithead audit game.shx --move 57    what did the player know at this move?

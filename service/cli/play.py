@@ -2,95 +2,37 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import UUID
 
 import click
-from rich.console import Console, Group, RenderableType
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
-from schemas.views import Json
+from service.cli.connection import NoService, answered, api_of, place_of, player_options
 from service.cli.evidence_options import seat_keys_of
-from service.cli.screen import printable, result_lines, seats_table, situation
-from service.client.api import Api, NotAnswered, Refused
-from service.client.hand import Hand, NotSeated, View
+from service.cli.play_screen import (
+    OVER,
+    TOO_LATE,
+    Automatic,
+    Chooser,
+    Left,
+    Pane,
+    Person,
+    Story,
+    View,
+)
+from service.cli.screen import printable
+from service.client.api import NotAnswered, Refused
+from service.client.hand import Hand, NotSeated
 from service.client.local_log import Contradicted
-from service.client.move_input import AUTOMATIC, HELP, Unclear, typed, words_of
 from service.client.player import Player
-from service.client.player_files import BadFile, Kept, read_seat_key
+from service.client.player_files import Kept, read_seat_key
 from service.client.signing import public_text
 from service.verify.finding import Result
 from service.verify.report import Report
-
-NOTHING_NEW: frozenset[str] = frozenset()
-MOST_MOVES = 30
-"""Number of moves listed; any other can be typed."""
-
-
-def table_of(view: Json) -> RenderableType:
-    """Return the table as the player sees it, for 80 columns."""
-    title = f"{printable(view['ruleset']['id'])}, hand {view['hand']}, you are seat {view['as']}"
-    if view["status"] == "shuffling":
-        return Group(Rule(title, style="dim"), _setup(view))
-    head = [Rule(title, style="dim"), *situation(view, NOTHING_NEW), Text()]
-    return Group(*head, seats_table(view, NOTHING_NEW, names=True), *result_lines(view))
-
-
-def moves_of(moves: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Return the numbered moves, in one or two columns."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    shown = moves[:MOST_MOVES]
-    columns = 2 if len(shown) > 8 else 1
-    rows = -(-len(shown) // columns)
-    for row in range(rows):
-        cells = [shown[n] for n in range(row, len(shown), rows)]
-        table.add_row(*(_numbered(row + rows * n + 1, move) for n, move in enumerate(cells)))
-    more = len(moves) - len(shown)
-    return Group(table, Text(f"and {more} more", style="dim")) if more else table
-
-
-def _numbered(number: int, move: Mapping[str, Any]) -> Text:
-    return Text.assemble((f"{number:>3}", "bold cyan"), "  ", printable(words_of(move)))
-
-
-def recent_events(captions: Iterable[str]) -> RenderableType:
-    """Return the captions of the events since the last view."""
-    return Group(*(Text(f"  {printable(one)}", style="italic") for one in captions))
-
-
-def _setup(view: Json) -> Text:
-    """Return the progress of the shuffle, seat by seat."""
-    states = (f"seat {s['seat']}: {s['entropy']}, {s['state']}" for s in view["setup"] or ())
-    return Text("shuffling   " + "   ".join(states))
-
-
-OVER: Final = ("ended", "aborted")
-TOO_LATE: Final = ("stale-version", "not-your-turn", "game-over", "entropy-refused")
-"""Problem types of moves that came too late."""
-
-
-class Left(Exception):
-    """The player quit the program; the game continues."""
-
-
-class Chooser(Protocol):
-    """Chooses the moves of a seat."""
-
-    def see(self, view: View) -> None:
-        """Receive a view."""
-
-    def choose(self, view: View) -> Mapping[str, Any] | None:
-        """Return the move to make, or None to fetch the view again; raises Left."""
-
-    def refused(self, refused: Refused) -> None:
-        """Receive the refusal of a move."""
 
 
 def play_hand(hand: Hand, chooser: Chooser) -> View:
@@ -127,72 +69,6 @@ def _move(hand: Hand, view: View, move: Mapping[str, Any], chooser: Chooser) -> 
         chooser.refused(refused)
 
 
-@dataclass(kw_only=True)
-class Automatic:
-    """Plays automatically, and shows the table at the end."""
-
-    rule: str
-    console: Console
-
-    def see(self, view: View) -> None:
-        """Print the table at the end of the hand only."""
-        if view["status"] in OVER:
-            self.console.print(table_of(view))
-
-    def choose(self, view: View) -> Mapping[str, Any] | None:
-        """Return the move that the rule selects."""
-        ready = [move for move in view["moves"] if move["type"] == "ready"]
-        return ready[0] if ready else AUTOMATIC[self.rule](view["moves"])
-
-    def refused(self, refused: Refused) -> None:
-        """Ignore late moves; raise for others: a listed move must not be refused."""
-        if refused.kind not in TOO_LATE:
-            raise refused
-
-
-@dataclass(kw_only=True)
-class Person:
-    """A player at the terminal."""
-
-    hand: Hand
-    console: Console
-    version: int = 0
-
-    def see(self, view: View) -> None:
-        """Print the events since the last view, and the table."""
-        if view["version"] == self.version:
-            return
-        if self.version:
-            self.console.print(recent_events(self.hand.captions(self.version + 1, view["version"])))
-        self.version = view["version"]
-        self.console.print(table_of(view))
-
-    def choose(self, view: View) -> Mapping[str, Any] | None:
-        """Ask until the input is a move."""
-        self.console.print(moves_of(view["moves"]))
-        while True:
-            try:
-                text = self.console.input("[bold]move[/] (? for help): ").strip()
-            except EOFError:
-                raise Left from None
-            match text:
-                case "":
-                    return None
-                case "?" | "help":
-                    self.console.print(HELP, markup=False, highlight=False)
-                case "q" | "quit":
-                    raise Left
-                case _:
-                    try:
-                        return typed(text, view["moves"], swapping=view["status"] == "swapping")
-                    except Unclear as unclear:
-                        self.console.print(str(unclear), style="yellow", markup=False)
-
-    def refused(self, refused: Refused) -> None:
-        """Print the reason, with the statement of the rules."""
-        self.console.print(f"refused: {printable(refused.text)}", style="yellow", markup=False)
-
-
 def print_report(hand: Hand, report: Report) -> bool:
     """Print the result of the verification, and return whether all checks passed."""
     for finding in report.findings:
@@ -209,21 +85,10 @@ def print_report(hand: Hand, report: Report) -> bool:
 
 VALID, CONTRADICTED, UNFINISHED = 0, 1, 2
 
-_WHERE: Final = re.compile(
-    r"(?P<url>https?://.+?)/v1/(?P<kind>tables|games)/(?P<id>[0-9a-fA-F-]{36})/?"
-)
-
 
 @click.command(short_help="Play at a table of a service, in the terminal.")
 @click.argument("where", required=False, metavar="[WHERE]")
-@click.option(
-    "--url",
-    envvar="SHITHEAD_URL",
-    show_envvar=True,
-    default="http://127.0.0.1:8080",
-    show_default=True,
-    help="The service, if WHERE does not name it.",
-)
+@player_options
 @click.option(
     "--name", default="Player", show_default=True, help="Your name, when you first register."
 )
@@ -263,16 +128,6 @@ _WHERE: Final = re.compile(
     callback=seat_keys_of,
     help="The public key of another player; can be repeated. Level L3 needs that of every person.",
 )
-@click.option(
-    "--home",
-    envvar="SHITHEAD_HOME",
-    show_envvar=True,
-    type=click.Path(path_type=Path),
-    default=Path("~/.shithead"),
-    show_default=True,
-    help="Folder of tokens, keys, receipts and logs, in a subfolder for each service.",
-)
-@click.option("--token", "token_file", type=click.Path(path_type=Path), help="Another token file.")
 @click.option("--key", "key_file", type=click.Path(path_type=Path), help="Another key file.")
 def play(where: str | None, url: str, **given: Any) -> int:
     """
@@ -280,8 +135,9 @@ def play(where: str | None, url: str, **given: Any) -> int:
 
     WHERE is the address of a table or a game, such as
     http://127.0.0.1:8080/v1/tables/ID; a bare id is looked up at --url. Type a move as its
-    number, or as cards: `7c 7h` plays two sevens. A refused move is answered with the
-    statement of the rules that forbids it.
+    number, or as cards: `7c 7h` plays two sevens, `10h` or `th` the ten of hearts. A refused
+    move is answered with the statement of the rules that forbids it. The service is started
+    with `shithead up`; `shithead tables` lists its tables.
 
     The client trusts nothing it can verify: every event is checked against the one before,
     the server's receipts against the log and the first key seen, and at the end the whole
@@ -307,37 +163,23 @@ def play(where: str | None, url: str, **given: Any) -> int:
       shithead play --keyed --ruleset leeds --with open --with open
       shithead play --keyed --auto lowest http://127.0.0.1:8080/v1/tables/ID
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    url, kind, identity = _where(where, url)
     try:
-        return _play(_player(url, given), kind, identity, given)
+        with answered():
+            kind, identity = "", None
+            if where is not None:
+                url, kind, identity = place_of(where, url)
+            return _play(_player(url, given), kind, identity, given)
     except Left:
-        click.echo("quit; the game continues")
-    except BadFile as error:
-        raise click.UsageError(str(error)) from None
-    except Refused as refused:
-        click.echo(printable(f"refused: {refused.text}"), err=True)
-    except (NotAnswered, NotSeated) as error:
-        click.echo(printable(str(error)), err=True)
+        click.echo("you left; the game continues, and you can come back to its address")
+    except NotSeated as error:
+        raise NoService(printable(str(error))) from None
     return UNFINISHED
-
-
-def _where(where: str | None, url: str) -> tuple[str, str, UUID | None]:
-    """Return the address of the service, `tables`, `games` or '', and the id."""
-    if where is None:
-        return url.rstrip("/"), "", None
-    match = _WHERE.fullmatch(where)
-    try:
-        if match is None:
-            return url.rstrip("/"), "", UUID(where)
-        return match["url"], match["kind"], UUID(match["id"])
-    except ValueError:
-        raise click.UsageError(f"{where!r} is neither an address nor an id") from None
 
 
 def _player(url: str, given: dict[str, Any]) -> Player:
     """Return the registered player with these files."""
     kept = Kept.at(given["home"].expanduser(), url)
-    player = Player(api=Api(url=url, invite=given["invite"]), kept=kept)
+    player = Player(api=api_of(url, invite=given["invite"]), kept=kept)
     player.entropy = given["entropy"] or ("commit" if given["keyed"] else "none")
     if given["keyed"]:
         player.key = read_seat_key(given["key_file"] or kept.folder / "seat.key")
@@ -409,9 +251,10 @@ def _save_contradiction(hand: Hand) -> None:
 
 def _chooser(rule: str | None, hand: Hand) -> Chooser:
     console = Console(file=sys.stdout)
+    story = Story(events=lambda: hand.seen.events)
     if rule is not None:
-        return Automatic(rule=rule, console=console)
-    return Person(hand=hand, console=console)
+        return Automatic(rule=rule, console=console, story=story)
+    return Person(pane=Pane(console=console, story=story))
 
 
 _NOT_YOURS: Final = "If you took the seat with a key, do not continue: the server removed it."

@@ -157,7 +157,10 @@ DEMANDS: Final = {
     "below": "asks for less than {rank}",
 }
 NEW: Final = "reverse"
-MAX_NAME_LENGTH: Final = 16
+SUITS: Final = {"c": "green", "d": "bright_blue", "h": "red", "s": ""}
+JOKERS: Final = "magenta"
+"""Colours of the suits and of jokers, where the terminal has colours."""
+MAX_NAME_LENGTH: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +225,7 @@ def _seen(viewer: Viewer) -> str:
         case None:
             return "as the public sees it"
         case "all":
-            return "every card open"
+            return "all hands open"
         case _:
             return f"as seat {viewer} sees it"
 
@@ -249,21 +252,21 @@ def situation(view: Json, new: frozenset[str]) -> Iterable[RenderableType]:
     yield Text.assemble("pile  ", _cards(view["pile"], new), (f"  {asks}", "dim"))
 
 
-def seats_table(view: Json, new: frozenset[str], *, names: bool = False) -> Table:
-    """Return the seats with their cards, those in `new` highlighted; `names` adds player names."""
+def seats_table(view: Json, new: frozenset[str], *, labels: Sequence[str] | None = None) -> Table:
+    """Return the seats with their cards, those in `new` highlighted; `labels` names the seats."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("", "seat", "hand", "face up", "face down"):
         table.add_column(title, header_style="dim")
     for seat in view["seats"]:
-        table.add_row(*_seat(seat, view, new, names=names))
+        label = seat["bot"] or seat["kind"] if labels is None else labels[seat["seat"]]
+        table.add_row(*_seat(seat, view, new, label))
     return table
 
 
-def _seat(seat: Json, view: Json, new: frozenset[str], *, names: bool) -> tuple[Text, ...]:
+def _seat(seat: Json, view: Json, new: frozenset[str], label: str) -> tuple[Text, ...]:
     number = seat["seat"]
     turn = Text("▶" if view["turn"] == number else " ", style="bold green")
-    called = (seat["name"] if names else None) or seat["bot"] or seat["kind"]
-    name = Text(f"{number} {printable(called)[:MAX_NAME_LENGTH]}")
+    name = Text(f"{number} {printable(label)[:MAX_NAME_LENGTH]}")
     if view["dealer"] == number:
         name.append(" (dealer)", style="dim")
     if seat["out"] is not None:
@@ -288,7 +291,7 @@ def _cards(cards: Sequence[str], new: frozenset[str], *, between: str = " ") -> 
 def _card(card: str, new: frozenset[str]) -> Text:
     if card == HIDDEN:
         return Text(card, style="dim")
-    colour = "magenta" if card.startswith(JOKER) else "red" if card[1] in "dh" else ""
+    colour = JOKERS if card.startswith(JOKER) else SUITS.get(card[1], "")
     return Text(card, style=f"{colour} {NEW}" if card in new else colour)
 
 

@@ -48,8 +48,14 @@ def service(
 def play(
     service: Running, home: Path, *words: str, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
+    return command(service, home, "play", *words, typed=typed)
+
+
+def command(
+    service: Running, home: Path, *words: str, typed: str = ""
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "service.cli", "play", *words],
+        [sys.executable, "-m", "service.cli", *words],
         capture_output=True,
         text=True,
         check=False,
@@ -109,6 +115,24 @@ def test_a_keyed_hand_ends_with_l3(service: Running, tmp_path: Path, rule: str) 
     assert len(receipts) >= len(signed) > 3
     secrets = [p for name in ("token", "seat.key", "entropy") for p in tmp_path.rglob(name)]
     assert [p.stat().st_mode & 0o777 for p in secrets] == [0o600] * 3
+
+
+def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
+    service: Running, tmp_path: Path
+) -> None:
+    ada = player(service, tmp_path / "ada", keyed=False)
+    table = ada.open_table("shithead", [BOT, "open"])
+    listed = command(service, tmp_path, "tables", "--status", "open")
+    where = f"{address(service)}/v1/tables/{table['id']}"
+    assert f"shithead play {where}" in listed.stdout, listed.stderr
+    assert "Ada, lowest (bot), (free)" in listed.stdout
+    assert "greedy" in command(service, tmp_path, "bots").stdout
+    among_bots = {"ruleset": "shithead", "seats": [BOT, BOT]}
+    game = ada.api.post("/tables", among_bots)["game"]
+    watched = command(service, tmp_path, "watch", game)
+    assert watched.returncode == 0, watched.stderr
+    assert "lowest (1) plays" in watched.stdout
+    assert "is the shithead. Out, in this order: " in watched.stdout
 
 
 def test_two_keyed_people_who_gave_each_other_their_keys_reach_l3(

@@ -6,17 +6,32 @@ import io
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from rich.console import Console, RenderableType
 
 from service.cli.__main__ import MISUSED
 from service.cli.load_game import read_recording, steps_of
-from service.cli.play import Automatic, Person, moves_of, recent_events, table_of
+from service.cli.narration import People, narrated
+from service.cli.play_screen import (
+    Automatic,
+    Pane,
+    Person,
+    Story,
+    coloured,
+    moves_of,
+    recent_events,
+    table_of,
+)
 from service.client.api import Refused
 from tests.unit.cli.conftest import SAMPLES, Said
+
+ORDER = "23456789TJQKA"
+TAKE = {"type": "pick_up", "with": []}
 
 
 def views(name: str) -> list[dict[str, Any]]:
@@ -46,7 +61,7 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize("name", ["shithead", "leeds-seven-seats-two-decks", "shithead-layout"])
 def test_a_table_fits_in_80_columns_without_colours(name: str) -> None:
     for view in views(name)[::7]:
-        out = plain(printed(table_of(view)))
+        out = plain(printed(table_of(view, ORDER, frozenset())))
         assert "\x1b" not in out
         assert "\u202e" not in out
         assert max(map(len, out.splitlines())) <= 80
@@ -65,39 +80,123 @@ def test_what_happened_cannot_steer_the_terminal() -> None:
     assert "\x1b[2J" not in printed(recent_events(["\x1b[2Jcleared"]))
 
 
-class Hand:
-    """Stands where a hand would; nothing is asked of it here."""
+def test_taking_the_pile_is_listed_however_many_plays_there_are() -> None:
+    plays = [{"type": "play", "cards": [f"{rank}{suit}"]} for rank in ORDER for suit in "cdh"]
+    out = plain(printed(moves_of([*plays, TAKE])))
+    assert "40  take the pile" in out
+    assert "and 10 more" in out
 
-    def captions(self, first: int, last: int) -> list[str]:
-        """Return nothing."""
-        return []
+
+def test_cards_have_the_colours_of_their_suits_unless_no_colours_are_wanted() -> None:
+    def sent(**variables: str) -> str:
+        out = io.StringIO()
+        terminal = Console(
+            file=out, width=80, force_terminal=True, color_system="standard", _environ=variables
+        )
+        terminal.print(coloured("Ada plays 7h 9c."))
+        return out.getvalue()
+
+    assert "\x1b[31m7h" in sent()
+    assert "\x1b[32m9c" in sent()
+    assert "\x1b" not in sent(NO_COLOR="1")
 
 
-def person(answers: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Person, io.StringIO]:
+@cache
+def events_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (SAMPLES / f"{name}.jsonl").read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*[a-z].jsonl")), ids=lambda path: path.stem)
+def test_every_event_is_narrated_by_names_and_to_the_reader_as_you(path: Path) -> None:
+    if path.stem.endswith("refusals"):
+        return
+    events = events_of(path.stem)
+    names = tuple(f"Player{n}" for n in range(len(events[0]["data"]["seats"])))
+    lines = narrated(events, People(names=names, me=0))
+    assert lines
+    assert not [line for line in lines if "seat " in line.lower() or "Player0" in line]
+    assert all(line.endswith(".") and line[0].isupper() for line in lines)
+    assert any(line.startswith("You ") for line in lines) or "aborted" in path.stem
+
+
+def person(
+    answers: Sequence[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool = False
+) -> tuple[Person, io.StringIO]:
     out, left = io.StringIO(), iter(answers)
-    console = Console(file=out, width=80)
+    console = Console(
+        file=out, width=80, height=40, force_terminal=terminal, _environ={"NO_COLOR": "1"}
+    )
     monkeypatch.setattr(console, "input", lambda _prompt: next(left))
-    hand: Any = Hand()
-    return Person(hand=hand, console=console), out
+    story = Story(events=lambda: events_of("shithead"))
+    return Person(pane=Pane(console=console, story=story)), out
 
 
 def test_a_person_is_asked_until_there_is_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    somebody, out = person(["?", "99", "7c 7h"], monkeypatch)
+    somebody, out = person(["?", "99", "foo", "7c 7h"], monkeypatch)
     view = {"moves": [{"type": "ready"}], "status": "playing"}
     assert somebody.choose(view) == {"type": "play", "cards": ["7c", "7h"]}
     assert "there is no move 99" in out.getvalue()
+    assert "'foo' is neither a card nor a word" in out.getvalue()
     assert "take the pile, with face-up cards" in out.getvalue()
+
+
+def test_a_terminal_is_drawn_in_place_with_the_events_since_the_last_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A refusal stands below the same sentences, and Enter draws them all again."""
+    somebody, out = person(["9d", "", "take"], monkeypatch, terminal=True)
+    mine = [view for view in views("shithead") if view["turn"] == 0]
+    one, two, three = ({**view, "moves": [TAKE]} for view in (mine[0], mine[4], mine[9]))
+    somebody.see(one)
+    somebody.see(two)
+    assert "\x1b[2J" in out.getvalue()
+    sentences = somebody.pane.lines
+    assert sentences
+    somebody.choose(two)
+    somebody.refused(Refused({"type": "/problems/rule-refused", "detail": "too low"}))
+    out.truncate(0)
+    somebody.see(two)
+    assert "refused: too low" in out.getvalue()
+    assert all(line in plain(out.getvalue()) for line in sentences)
+    assert somebody.choose(two) is None
+    out.truncate(0)
+    somebody.see(two)
+    assert all(line in plain(out.getvalue()) for line in sentences)
+    somebody.choose(two)
+    somebody.see(three)
+    assert somebody.pane.lines
+    assert sentences[0] not in somebody.pane.lines
+
+
+def test_without_a_terminal_each_state_is_printed_after_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    somebody, out = person([], monkeypatch)
+    view = views("shithead")[-1]
+    somebody.see(view)
+    first = out.getvalue()
+    somebody.see(view)
+    assert "\x1b" not in first
+    assert out.getvalue() == first
 
 
 def test_a_refusal_tells_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     somebody, out = person([], monkeypatch)
     problem = {"type": "/problems/rule-refused", "detail": "too low", "rule": "L10"}
     somebody.refused(Refused({**problem, "rule_text": "Higher [or] equal."}))
+    somebody.see(views("shithead")[-1])
     assert "refused: too low [L10] Higher [or] equal." in out.getvalue()
 
 
-def test_playing_by_itself_stops_where_a_listed_move_is_refused() -> None:
-    automatic = Automatic(rule="first", console=Console(file=io.StringIO()))
+def test_playing_by_itself_shows_the_hand_and_stops_where_a_listed_move_is_refused() -> None:
+    out = io.StringIO()
+    story = Story(events=lambda: events_of("shithead"))
+    automatic = Automatic(rule="first", console=Console(file=out, width=80), story=story)
+    *course, _ended, sealed = views("shithead")  # the last two events are one move
+    for view in (*course, sealed):
+        automatic.see(view)
+    assert "You play" in out.getvalue()
+    assert out.getvalue().count("shithead, hand 1") == 1, "the table is printed at the end"
     automatic.refused(Refused({"type": "/problems/stale-version", "detail": "late"}))
     with pytest.raises(Refused):
         automatic.refused(Refused({"type": "/problems/rule-refused", "detail": "no"}))
@@ -108,9 +207,10 @@ def test_a_wrong_command_line_is_told(shithead: Callable[..., Said], words: Sequ
     assert shithead("play", *words)[0] == MISUSED
 
 
-def test_a_service_that_is_not_there_is_told(
-    shithead: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("words", [("play",), ("tables",), ("bots",), ("watch", str(UUID(int=1)))])
+def test_without_a_service_the_command_that_starts_one_is_named_at_once(
+    shithead: Callable[..., Said], words: Sequence[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("service.client.api.time.sleep", lambda _seconds: None)
-    status, _, err = shithead("play", "--url", "http://127.0.0.1:9", "--home", tmp_path)
-    assert (status, "does not answer" in err) == (2, True)
+    home = () if words == ("bots",) else ("--home", tmp_path)
+    status, _, err = shithead(*words, "--url", "http://127.0.0.1:9", *home)
+    assert (status, "start one with `shithead up`" in err) == (2, True)

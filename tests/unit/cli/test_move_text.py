@@ -1,4 +1,4 @@
-"""What people type becomes the move they mean; automatic players choose among those listed."""
+"""Moves in the terminal: typed text, wording, rank order, and automatic choice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.client.move_input import AUTOMATIC, Unclear, typed, words_of
+from service.cli.move_text import AUTOMATIC, Unclear, moves_in_order, typed, words_of
 from service.shx.move_signing import check_move
 from tests.tamper import SAMPLES
 
@@ -25,7 +25,15 @@ LISTED: list[dict[str, Any]] = [
     [
         ("2", SEVENS),
         ("7c 7h", SEVENS),
+        ("7C 7H", SEVENS),
+        ("play 7♣ 7♥", SEVENS),
         ("X1", {"type": "play", "cards": ["X1"]}),
+        ("x1", {"type": "play", "cards": ["X1"]}),
+        ("10h", {"type": "play", "cards": ["Th"]}),
+        ("th", {"type": "play", "cards": ["Th"]}),
+        ("10C/2", {"type": "play", "cards": ["Tc/2"]}),
+        ("Take kd", {"type": "pick_up", "with": ["Kd"]}),
+        ("READY", {"type": "ready"}),
         ("take", {"type": "pick_up", "with": []}),
         ("take Kd", {"type": "pick_up", "with": ["Kd"]}),
         ("down 0", {"type": "play_blind", "slot": 0}),
@@ -41,15 +49,27 @@ def test_moves_are_typed_as_numbers_cards_or_words(text: str, move: dict[str, An
 
 
 def test_an_exchange_is_typed_in_pairs() -> None:
-    swap = {"type": "swap", "up": ["Kd", "Ks"], "hand": ["4c", "5h"]}
-    assert typed("Kd=4c Ks=5h", [], swapping=True) == swap
+    swap = {"type": "swap", "up": ["Kd", "Ts"], "hand": ["4c", "5h"]}
+    assert typed("Kd=4c Ts=5h", [], swapping=True) == swap
+    assert typed("kd=4C 10s=5H", [], swapping=True) == swap
     assert typed("ready", [], swapping=True) == {"type": "ready"}
 
 
-@pytest.mark.parametrize(("text", "swapping"), [("0", False), ("5", False), ("Kd 4c", True)])
+@pytest.mark.parametrize(
+    ("text", "swapping"),
+    [("0", False), ("5", False), ("Kd 4c", True), ("foo", False), ("7x 7h", False), ("11h", False)],
+)
 def test_what_means_no_move_is_told(text: str, swapping: bool) -> None:
     with pytest.raises(Unclear):
         typed(text, LISTED, swapping=swapping)
+
+
+def test_moves_come_in_the_order_of_ranks_and_taking_the_pile_comes_last() -> None:
+    ten_in_rank = "23456789TJQKA"
+    shown = [words_of(move) for move in moves_in_order(LISTED[::-1], ten_in_rank)]
+    assert shown == ["play 2s", "play 7c 7h", "play 9d", "take the pile"]
+    twos_high = "3456789TJQKA2"
+    assert words_of(moves_in_order(LISTED, twos_high)[2]) == "play 2s"
 
 
 def test_a_pick_up_takes_along_what_goes_along_in_any_case() -> None:

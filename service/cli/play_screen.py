@@ -1,0 +1,302 @@
+"""The player's screen of `shithead play` and `watch`: table, moves, events, and the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from schemas.settings import SettingsError
+from schemas.views import Json
+from service.cli.move_text import (
+    AUTOMATIC,
+    HELP,
+    Unclear,
+    in_rank_order,
+    moves_in_order,
+    typed,
+    words_of,
+)
+from service.cli.narration import Event, People, narrated, result_of
+from service.cli.screen import JOKERS, SUITS, printable, seats_table, situation
+from service.client.api import Refused
+from service.rulesets.catalogue import OptionError, read_ruleset
+
+View = dict[str, Any]
+
+OVER: Final = ("ended", "aborted")
+TOO_LATE: Final = ("stale-version", "not-your-turn", "game-over", "entropy-refused")
+"""Problem types of moves that came too late."""
+
+MOST_MOVES: Final = 30
+"""Number of moves listed; any other can be typed."""
+
+ROWS: Final = 6
+"""Rows of a column of moves, as long as more columns fit."""
+
+FEWEST_LINES: Final = 3
+LINES_AT_FIRST: Final = 6
+"""Number of sentences shown: at least, and when a running game is joined."""
+
+_USUAL_ORDER: Final = "23456789TJQKA"
+
+
+class Left(Exception):
+    """The player quit the program; the game continues."""
+
+
+class Chooser(Protocol):
+    """Chooses the moves of a seat."""
+
+    def see(self, view: View) -> None:
+        """Receive a view."""
+
+    def choose(self, view: View) -> Mapping[str, Any] | None:
+        """Return the move to make, or None to fetch the view again; raises Left."""
+
+    def refused(self, refused: Refused) -> None:
+        """Receive the refusal of a move."""
+
+
+@dataclass(kw_only=True)
+class Story:
+    """
+    The course of a game in sentences, as far as it was read.
+
+    `events` returns the events of the game so far, at least up to the version of each view.
+    """
+
+    events: Callable[[], Sequence[Event]]
+    version: int = 0
+    people: People = field(default_factory=lambda: People(names=()))
+    held: frozenset[str] = frozenset()  # the reader's hand at that version
+    drawn: frozenset[str] = frozenset()  # the cards that came to it with the last events
+
+    def goes_on(self, view: View) -> list[str]:
+        """Return the sentences on the events after the last view, up to this one."""
+        self.people = People.of(view)
+        events = self.events()[self.version : view["version"]]
+        joined, self.version = self.version == 0, view["version"]
+        self.drawn = self._new_cards(view)
+        took = any(event["data"].get("taker") == self.people.me for event in events)
+        named = [] if joined or took else in_rank_order([*self.drawn], self.order)
+        lines = narrated(events, self.people, named)
+        return lines[-LINES_AT_FIRST:] if joined else lines
+
+    @property
+    def order(self) -> Sequence[str]:
+        """Return the ranks of the game's ruleset, low to high."""
+        first = self.events()[0]["data"] if self.events() else None
+        if first is None:
+            return _USUAL_ORDER
+        try:
+            return read_ruleset(first["ruleset"], first["hand"]).order
+        except (KeyError, SettingsError, OptionError):
+            return _USUAL_ORDER  # a server with rulesets that this program does not know
+
+    def _new_cards(self, view: View) -> frozenset[str]:
+        if self.people.me is None:
+            return frozenset()
+        hand = frozenset(view["seats"][self.people.me]["hand"]["cards"] or ())
+        before, self.held = self.held, hand
+        return hand - before if before else frozenset()
+
+
+def table_of(view: View, order: Sequence[str], new: frozenset[str]) -> RenderableType:
+    """Return the table with hands in the order of ranks; the cards in `new` are highlighted."""
+    people = People.of(view)
+    title = Rule(f"{printable(view['ruleset']['id'])}, hand {view['hand']}", style="dim")
+    if view["status"] == "shuffling":
+        return Group(title, _setup(view, people))
+    seats = [{**seat, "hand": _sorted(seat["hand"], order)} for seat in view["seats"]]
+    labels = [people(seat) for seat in range(len(seats))]
+    shown = {**view, "seats": seats}
+    result = result_of(view, people)
+    over = [] if result is None else [Text(), Text(printable(result), style="bold yellow")]
+    return Group(
+        title, *situation(view, new), Text(), seats_table(shown, new, labels=labels), *over
+    )
+
+
+def _sorted(hand: Json, order: Sequence[str]) -> Json:
+    cards = hand["cards"]
+    own = None if cards is None else in_rank_order(cards, order)
+    return {**hand, "cards": own, "known": in_rank_order(hand["known"], order)}
+
+
+def _setup(view: View, people: People) -> Text:
+    """Return the progress of the shuffle, seat by seat."""
+    states = (f"{people(s['seat'])}: {s['entropy']}, {s['state']}" for s in view["setup"] or ())
+    return Text("shuffling   " + printable("   ".join(states)))
+
+
+def moves_of(moves: Sequence[Mapping[str, Any]], width: int = 80) -> RenderableType:
+    """Return the numbered moves, in as many columns as fit; all but plays are always listed."""
+    plays = [n for n, move in enumerate(moves) if move["type"] in ("play", "swap")]
+    left_out = set(plays[MOST_MOVES - (len(moves) - len(plays)) :]) if plays else set()
+    shown = [n for n in range(len(moves)) if n not in left_out]
+    longest = max((len(words_of(moves[n])) for n in shown), default=0)
+    columns = max(1, min(-(-len(shown) // ROWS), width // (longest + 7)))
+    rows = -(-len(shown) // columns)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for row in range(rows):
+        table.add_row(*(_numbered(n + 1, moves[n]) for n in shown[row::rows]))
+    more = f"and {len(left_out)} more; type the cards"
+    return Group(table, Text(more, style="dim")) if left_out else table
+
+
+def _numbered(number: int, move: Mapping[str, Any]) -> Text:
+    return Text.assemble((f"{number:>3}", "bold cyan"), "  ", coloured(words_of(move)))
+
+
+def coloured(text: str) -> Text:
+    """Return text without control characters, with its cards in the colours of their suits."""
+    shown = Text(printable(text))
+    for suit, style in SUITS.items():
+        shown.highlight_regex(rf"\b[2-9TJQKA]{suit}\b", style)
+    shown.highlight_regex(r"\bX\d\b", JOKERS)
+    return shown
+
+
+def recent_events(lines: Sequence[str]) -> RenderableType:
+    """Return the sentences on the events since the last view."""
+    return Group(*(Text("  ") + coloured(line) for line in lines))
+
+
+@dataclass(kw_only=True)
+class Automatic:
+    """Plays automatically; prints the events, and the table at the end."""
+
+    rule: str
+    console: Console
+    story: Story
+
+    def see(self, view: View) -> None:
+        """Print the new events, and the table once the hand is over."""
+        _print_lines(self.console, self.story.goes_on(view))
+        if view["status"] in OVER:
+            self.console.print(table_of(view, self.story.order, frozenset()))
+
+    def choose(self, view: View) -> Mapping[str, Any] | None:
+        """Return the move that the rule selects."""
+        ready = [move for move in view["moves"] if move["type"] == "ready"]
+        return ready[0] if ready else AUTOMATIC[self.rule](view["moves"])
+
+    def refused(self, refused: Refused) -> None:
+        """Ignore late moves; raise for others: a listed move must not be refused."""
+        if refused.kind not in TOO_LATE:
+            raise refused
+
+
+def _print_lines(console: Console, lines: Sequence[str]) -> None:
+    if lines:
+        console.print(recent_events(lines))
+
+
+@dataclass(kw_only=True)
+class Pane:
+    """
+    A table that is drawn again after each event, with the sentences since the last move.
+
+    On a terminal it is drawn in place; elsewhere each state is printed after the last one.
+    """
+
+    console: Console
+    story: Story
+    lines: list[str] = field(default_factory=list)  # since the reader's last move
+    new: frozenset[str] = frozenset()  # the cards that came to the hand since then
+    moving: bool = False  # whether the next sentences begin with a move of the reader
+
+    def show(self, view: View, moves: Sequence[Mapping[str, Any]], notice: str = "") -> None:
+        """Draw the table, the new sentences and the moves."""
+        lines = self._new_lines(view)
+        table = table_of(view, self.story.order, self.new)
+        menu = list(self._below(view, moves, notice))
+        if not self.console.is_terminal:
+            self.console.print(Group(recent_events(lines), table, *menu))
+            return
+        used = Group(table, *menu)
+        height = len(self.console.render_lines(used, pad=False))
+        room = max(FEWEST_LINES, self.console.height - height - 2)
+        self.console.clear()
+        self.console.print(Group(table, recent_events(self.lines[-room:]), *menu))
+
+    def _new_lines(self, view: View) -> list[str]:
+        """Return the sentences since the last view; a move of the reader begins a new list."""
+        if view["version"] == self.story.version:
+            return []
+        lines = self.story.goes_on(view)
+        if self.moving:
+            self.lines, self.new, self.moving = [], frozenset(), False
+        self.lines += lines
+        self.new |= self.story.drawn
+        return lines
+
+    def _below(
+        self, view: View, moves: Sequence[Mapping[str, Any]], notice: str
+    ) -> Iterator[RenderableType]:
+        if notice:
+            yield Text(printable(notice), style="yellow")
+        if moves:
+            yield moves_of(moves, self.console.width)
+        elif view["status"] not in OVER:
+            turn = view["turn"]
+            whom = "the others" if turn is None else self.story.people(turn)
+            yield Text(f"waiting for {whom}", style="dim")
+
+
+@dataclass(kw_only=True)
+class Person:
+    """A player at the terminal."""
+
+    pane: Pane
+    notice: str = ""
+    drawn: int = 0  # the version on the screen, 0 if it is to be drawn again
+
+    def see(self, view: View) -> None:
+        """Draw the table and the moves, if there is something new."""
+        if view["version"] == self.drawn and not self.notice:
+            return
+        self.pane.show(view, self._moves(view), self.notice)
+        self.drawn, self.notice = view["version"], ""
+
+    def choose(self, view: View) -> Mapping[str, Any] | None:
+        """Ask until the input is a move, or the screen is to be drawn again."""
+        console = self.pane.console
+        while True:
+            try:
+                text = console.input("[bold]your move[/] (? for help): ").strip()
+            except EOFError:
+                raise Left from None
+            match text.lower():
+                case "":
+                    self.drawn = 0
+                    return None
+                case "?" | "help":
+                    console.print(HELP, markup=False, highlight=False)
+                case "q" | "quit":
+                    raise Left
+                case _:
+                    move = self._typed(text, view)
+                    if move is not None:
+                        self.pane.moving = True
+                        return move
+
+    def refused(self, refused: Refused) -> None:
+        """Keep the reason, with the statement of the rules, for the next screen."""
+        self.notice = f"refused: {refused.text}"
+
+    def _typed(self, text: str, view: View) -> Mapping[str, Any] | None:
+        try:
+            return typed(text, self._moves(view), swapping=view["status"] == "swapping")
+        except Unclear as unclear:
+            self.pane.console.print(printable(str(unclear)), style="yellow", markup=False)
+            return None
+
+    def _moves(self, view: View) -> list[Mapping[str, Any]]:
+        return moves_in_order(view["moves"], self.pane.story.order)

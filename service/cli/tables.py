@@ -1,0 +1,197 @@
+"""`shithead tables`, `watch` and `bots`: what a service offers, and a game as it is played."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from service.cli.connection import (
+    NoService,
+    answered,
+    api_of,
+    known_player,
+    place_of,
+    player_options,
+    url_option,
+)
+from service.cli.narration import Event
+from service.cli.play_screen import OVER, Pane, Story, View
+from service.cli.screen import printable
+from service.client.api import Api, NotAnswered, Refused
+from service.client.player import WAIT
+
+STATUSES: Final = ("open", "between", "playing", "closed")
+MOST_TABLES: Final = 200
+
+
+@click.command(short_help="List the tables of a service.")
+@player_options
+@click.option("--status", type=click.Choice(STATUSES), help="Only tables in this state.")
+@click.option("--ruleset", help="Only tables with this ruleset.")
+@click.option("--mine", is_flag=True, help="Only tables at which you sit.")
+def tables(
+    url: str,
+    home: Path,
+    token_file: Path | None,
+    status: str | None,
+    ruleset: str | None,
+    *,
+    mine: bool,
+) -> None:
+    """
+    List the tables of a service that you may see, the newest first.
+
+    \b
+      open     a seat is free
+      playing  a hand is being played
+      between  the next hand can be dealt
+      closed   no more hands are dealt; listed with --status closed only
+
+    Below each table stands the command that sits down, watches, or replays its last hand.
+
+    Exit status: 0 listed, 2 no answer from the service, 64 invalid command line.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    with answered():
+        player = known_player(url, home, token_file)
+        query = [f"limit={MOST_TABLES}"]
+        query += [f"status={status}"] if status else []
+        query += [f"ruleset={ruleset}"] if ruleset else []
+        query += ["mine=true"] if mine else []
+        page = player.api.get("/tables?" + "&".join(query))
+    found = [one for one in page["items"] if status or one["status"] != "closed"]
+    if not found:
+        click.echo("no tables; `shithead play` opens one")
+        return
+    console = Console(soft_wrap=True, highlight=False)
+    for one in found:
+        console.print(_listed(one, url))
+    if page["next"]:
+        click.echo(f"and older ones than the newest {MOST_TABLES}")
+
+
+def _listed(table: Mapping[str, Any], url: str) -> Text:
+    """Return a table in two lines: its state and seats, and the command to go there."""
+    seats = ", ".join(_sitter(seat, table["as"]) for seat in table["seats"])
+    hand = f", hand {table['hand']}" if table["hand"] else ""
+    private = ", private" if table["visibility"] == "private" else ""
+    head = (f"{table['status']}{hand}{private}", "bold")
+    return Text.assemble(
+        head,
+        printable(f"   {table['ruleset']['id']}   {seats}"),
+        (f"\n  {_command(table, url)}", "dim"),
+    )
+
+
+def _command(table: Mapping[str, Any], url: str) -> str:
+    address = f"{url.rstrip('/')}/v1/tables/{table['id']}"
+    if (table["as"] is not None and table["status"] != "closed") or table["status"] == "open":
+        return f"shithead play {address}"
+    if table["game"] is not None:
+        return f"shithead watch {address}"
+    if not table["games"]:
+        return address
+    return f"shithead replay {table['games'][0]['id']} --url {url}"
+
+
+def _sitter(seat: Mapping[str, Any], me: int | None) -> str:
+    if seat["kind"] == "open":
+        return "(free)"
+    name = seat["name"] or seat["bot"] or "?"
+    return "you" if seat["seat"] == me else f"{name} (bot)" if seat["kind"] == "bot" else name
+
+
+@click.command(short_help="List the bots of a service.")
+@url_option
+def bots(url: str) -> None:
+    """
+    List the bots of a service, with their strength from 1 to 5.
+
+    Seat one with `shithead play --with NAME`.
+
+    Exit status: 0 listed, 2 no answer from the service, 64 invalid command line.
+    """
+    with answered():
+        page = api_of(url).get("/bots")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("Bot", "Strength", "How it plays"):
+        table.add_column(title, no_wrap=title != "How it plays")
+    for one in page["items"]:
+        cells = (one["name"], "*" * one["strength"], one["description"])
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    Console().print(table)
+
+
+@click.command(short_help="Watch a game as it is played.")
+@click.argument("game", metavar="GAME")
+@player_options
+@click.option("--invite", help="The invite of a private table.")
+def watch(game: str, url: str, home: Path, token_file: Path | None, invite: str | None) -> None:
+    """
+    Watch a running game, as all who do not sit in it see it.
+
+    GAME is the address or id of a game, or of a table whose hand is being played. On a
+    terminal the table is drawn again after each event; elsewhere each state is printed after
+    the last one. Leave with Ctrl-C.
+
+    Exit status: 0 the hand is over, 2 no answer from the service or no such game, 64 invalid
+    command line.
+    """
+    where, kind, identity = place_of(game, url)
+    with answered():
+        player = known_player(where, home, token_file)
+        player.api.invite = invite
+        identity = _game_of(player.api, kind, identity)
+        _follow(player.api, identity)
+    click.echo(f"to go through it again: shithead replay {identity} --url {where}")
+
+
+def _game_of(api: Api, kind: str, identity: UUID) -> UUID:
+    """Return the game that an id stands for: itself, or the hand that its table plays."""
+    if kind != "tables":
+        try:
+            api.get(f"/games/{identity}?as=public")
+        except Refused as refused:
+            if kind == "games" or refused.kind != "not-found":
+                raise
+        else:
+            return identity
+    table = api.get(f"/tables/{identity}")
+    if table["game"] is not None:
+        return UUID(table["game"])
+    if not table["games"]:
+        raise NoService("no hand has been played at this table yet")
+    return UUID(table["games"][0]["id"])
+
+
+def _follow(api: Api, game: UUID) -> None:
+    """Draw each state of a game until it is over."""
+    events: list[Event] = []
+    pane = Pane(console=Console(file=sys.stdout), story=Story(events=lambda: events))
+    for view in _views(api, game):
+        lines = api.lines(f"/games/{game}/events?after={len(events)}")
+        events += [json.loads(line) for line in lines]
+        pane.show(view, ())
+
+
+def _views(api: Api, game: UUID) -> Iterator[View]:
+    """Yield the public view after each change; raises NotAnswered if the service goes back."""
+    view: View = api.get(f"/games/{game}?as=public")
+    while True:
+        yield view
+        if view["status"] in OVER:
+            return
+        version = view["version"]
+        while view["version"] == version:
+            view = api.get(f"/games/{game}?as=public&after={version}&wait={WAIT}")
+        if view["version"] < version:
+            raise NotAnswered("the service shows an older state of the game than before")
