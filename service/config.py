@@ -55,9 +55,20 @@ def _database_url(value: str) -> str:
     return value
 
 
+def uses_sentinel(redis_url: str) -> bool:
+    """Return whether an address names Sentinels: `redis+sentinel://host:26379,host2:26379/NAME`."""
+    return urlsplit(redis_url).scheme in {"redis+sentinel", "rediss+sentinel"}
+
+
 def _redis_url(value: str) -> str:
-    if urlsplit(value).scheme not in {"redis", "rediss", "unix"}:
-        raise ValueError("is not an address like redis://host:6379/0 or unix:///path?db=0")
+    parts = urlsplit(value)
+    if uses_sentinel(value) and parts.path.strip("/"):
+        return value
+    if parts.scheme not in {"redis", "rediss", "unix"}:
+        raise ValueError(
+            "is not an address like redis://host:6379/0, unix:///path?db=0 or "
+            "redis+sentinel://host:26379,host2:26379/NAME"
+        )
     return value
 
 
@@ -154,6 +165,7 @@ class Settings:
     stream_threads: int = field(default=256, metadata=_read_by(_number(16, 4096)))
     workers: int = field(default=2, metadata=_read_by(_number(0, 64)))
     pool_size: int = field(default=8, metadata=_read_by(_number(1, 200)))
+    prepared_statements: bool = field(default=True, metadata=_read_by(_switch))
     idle_days: int = field(default=30, metadata=_read_by(_number(0, 36_500)))
     statement_seconds: int = field(default=5, metadata=_read_by(_number(1, 600)))
     body_seconds: int = field(default=20, metadata=_read_by(_number(1, 600)))
@@ -202,7 +214,7 @@ class Settings:
 DESCRIBED = """
 = Servers and addresses
 database_url | required | PostgreSQL URL | Database with the record of all games
-redis_url | none | Redis URL | Redis or Valkey; without it bots do not move and nothing is live
+redis_url | none | Redis URL | Redis, Valkey or Sentinels; without it bots do not move
 host | | address | Address on which the API listens
 port | | TCP port | Port of the API
 stream_port | no such process | TCP port | Port of a separate process for streams and long polls
@@ -226,6 +238,7 @@ api_threads | | threads each | Requests served at once, of which half may be str
 stream_threads | | threads | The same in the stream process, of which all but eight may be
 workers | | processes | Processes that play the moves of bots
 pool_size | | connections | Database connections of each process
+prepared_statements | | on or off | Off behind a pooler that keeps none (PgBouncer before 1.21)
 = Limits
 statement_seconds | | seconds | Time limit of a SQL statement
 body_seconds | | seconds | Time limit for receiving a body, plus one second for each 64 KiB

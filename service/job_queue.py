@@ -10,17 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
 from typing import Any, Final
+from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import UUID
 
 import orjson
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from redis.sentinel import Sentinel
 from rq import Queue
 from rq.serializers import JSONSerializer
 
 from schemas.settings import Tree
 from service.application.errors import Refusal
+from service.config import uses_sentinel
 from service.shx.canonical import canonical
 from service.slots import Slots
 
@@ -49,13 +52,56 @@ def connect(url: str, *, seconds: float = GIVE_UP_SECONDS) -> redis.Redis:
     redis-py's own retries would block a request for seconds. Callers outside of requests
     may allow more.
     """
-    return redis.Redis.from_url(
+    return client_of(
         url,
         socket_connect_timeout=seconds,
         socket_timeout=seconds,
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
     )
+
+
+SENTINEL_SECONDS = 0.5
+"""Timeout of a call to one Sentinel, unless the calls to Redis have a shorter one."""
+
+_SENTINEL_PORT = 26379
+
+
+def client_of(url: str, **options: Any) -> redis.Redis:
+    """
+    Return a client of the Redis at `url`, or of the master that the Sentinels in `url` name.
+
+    With Sentinels every new connection asks them for the present master. User and password are
+    those of the servers and of the Sentinels; `rediss+sentinel` uses TLS to both. Raises
+    ValueError for an address without a name of the master.
+    """
+    if not uses_sentinel(url):
+        return redis.Redis.from_url(url, **options)
+    parts = urlsplit(url)
+    name = parts.path.strip("/")
+    if not name:
+        raise ValueError("the address of Sentinels ends with the name of the master")
+    login, _, hosts = parts.netloc.rpartition("@")
+    user, _, password = (unquote(word) for word in login.partition(":"))
+    known: dict[str, Any] = {"username": user or None, "password": password or None}
+    if parts.scheme == "rediss+sentinel":
+        known["ssl"] = True
+    seconds = min(options.get("socket_timeout") or SENTINEL_SECONDS, SENTINEL_SECONDS)
+    asking = {"socket_timeout": seconds, "socket_connect_timeout": seconds}
+    sentinels = Sentinel(  # type: ignore[no-untyped-call] # redis does not annotate it
+        [_host_and_port(one) for one in hosts.split(",")],
+        sentinel_kwargs=known | asking | {"retry": Retry(NoBackoff(), 0)},
+    )
+    database = int(parse_qs(parts.query).get("db", ["0"])[0])
+    master_for: Callable[..., redis.Redis] = sentinels.master_for
+    return master_for(name, db=database, **known, **options)
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    parts = urlsplit(f"//{text}")
+    if parts.hostname is None:
+        raise ValueError(f"{text!r} is no host of a Sentinel")
+    return parts.hostname, parts.port or _SENTINEL_PORT
 
 
 def channel(kind: str, identity: UUID) -> str:

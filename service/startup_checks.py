@@ -13,7 +13,7 @@ import structlog
 
 from service.application.clock_watch import clock_fault
 from service.application.signing import verifiers_of
-from service.config import Settings, variable
+from service.config import Settings, uses_sentinel, variable
 from service.keys.keyring import Keyring, KeyringError, load_or_create
 from service.public_log.sequencer import checkpoint_path
 from service.shx.canonical import RecordError
@@ -40,7 +40,7 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
     and serves as soon as the database answers. Only new keys are not created before the
     database shows that no games depend on others.
     """
-    database = Database(settings.database_url, size=1)
+    database = Database(settings.database_url, size=1, prepared=settings.prepared_statements)
     try:
         keyring = _check_keys(settings, database)
         published = database.fetch("log_published")
@@ -86,6 +86,9 @@ def redis_fault(url: str | None) -> str | None:
     """
     if url is None or urlsplit(url).scheme == "unix":
         return None
+    if uses_sentinel(url):
+        faults = (redis_fault(one) for one in _sentinels(url))
+        return next((fault for fault in faults if fault is not None), None)
     parts = urlsplit(url)
     query = parse_qs(parts.query)
     if not (parts.password or query.get("password") or query.get("ssl_certfile")):
@@ -93,6 +96,14 @@ def redis_fault(url: str | None) -> str | None:
     if parts.scheme != "rediss" and not _is_this_machine(parts.hostname or "localhost"):
         return f"{_place(parts)} is used without TLS (rediss://): its password is sent in the clear"
     return None
+
+
+def _sentinels(url: str) -> list[str]:
+    """Return the address of each Sentinel in `url`, with the common user and password."""
+    parts = urlsplit(url)
+    login, at, hosts = parts.netloc.rpartition("@")
+    scheme = parts.scheme.removesuffix("+sentinel")
+    return [f"{scheme}://{login}{at}{host}/?{parts.query}" for host in hosts.split(",")]
 
 
 def _place(parts: SplitResult) -> str:

@@ -17,7 +17,7 @@ from rq.serializers import JSONSerializer
 
 from service.bootstrap import Services, services_from
 from service.config import ConfigError, Settings, settings_from
-from service.job_queue import QUEUE, TRIALS_QUEUE
+from service.job_queue import QUEUE, TRIALS_QUEUE, client_of
 from service.startup_checks import CannotStart, check_start, warn_of_redis
 from service.telemetry import configure_logs
 from workers import jobs
@@ -82,7 +82,7 @@ def work(settings: Settings, name: str = QUEUE) -> int:
         jobs.services()
     while not stopping.is_set():
         try:
-            client = redis.Redis.from_url(settings.redis_url)
+            client = client_of(settings.redis_url)
             queue = Queue(name, connection=client, serializer=JSONSerializer)
             worker = Worker([queue], connection=client, serializer=JSONSerializer)
             worker.stopping = stopping

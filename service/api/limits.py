@@ -19,7 +19,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from service.application.errors import Refusal
-from service.config import Settings
+from service.config import Settings, uses_sentinel
+from service.job_queue import client_of
 from service.slots import Slots
 
 ENDPOINT_LIMITS = {
@@ -176,4 +177,7 @@ def _redis_counter(redis_url: str | None) -> FixedWindowRateLimiter | None:
         "socket_timeout": 0.2,
         "retry": Retry(NoBackoff(), 0),
     }
+    if uses_sentinel(url):
+        options = {"connection_pool": client_of(url, **options).connection_pool}
+        url = "redis://"  # the pool names the server
     return FixedWindowRateLimiter(RedisStorage(url, **options))

@@ -19,6 +19,7 @@ import redis
 
 import service
 from service.config import CONNECTIONS, Settings, settings_from, variable, variables_of
+from service.job_queue import client_of
 from service.local.postgres import EmbeddedPostgres
 from service.local.processes import (
     EmbeddedError,
@@ -292,7 +293,7 @@ def _migrate(database_url: str) -> None:
 
 def _check_redis(url: str) -> None:
     try:
-        with contextlib.closing(redis.Redis.from_url(url, socket_connect_timeout=5)) as client:
+        with contextlib.closing(client_of(url, socket_connect_timeout=5)) as client:
             client.ping()
     except (redis.RedisError, ValueError, OSError) as error:
         raise StartError(f"Redis does not answer: {_one_line(error)}") from error

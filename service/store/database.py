@@ -106,8 +106,9 @@ class Database:
     """
     Connections to one database, opened at the first call: after a server has forked.
 
-    Autocommit, so that a call is one round trip; prepared statements; no check of a connection
-    before its use beyond a look at its socket, which costs no round trip.
+    Autocommit, so that a call is one round trip; prepared statements if `prepared`; no check of a
+    connection before its use beyond a look at its socket, which costs no round trip. Nothing else
+    belongs to a session: no SET, LISTEN, temporary table, cursor or lock outlives its transaction.
 
     A slow database is not waited for without end: `patience` seconds for a connection, `longest`
     for a statement. At most `most_waiting` calls wait for a connection at a time, and at most
@@ -125,6 +126,7 @@ class Database:
         longest: float = 10.0,
         queue: int = 8,
         most_waiting: int | None = None,
+        prepared: bool = True,
     ) -> None:
         self._url = url
         self._size = size
@@ -132,6 +134,7 @@ class Database:
         self._kind = type("_Connection", (_Connection,), {"longest": longest})
         self._most_waiting = sys.maxsize if most_waiting is None else max(1, most_waiting)
         self._queue = min(queue, self._most_waiting)
+        self._prepared = prepared
         self._slow_until = 0.0
         self._waiting = 0  # for a connection, at this moment
         self._counting = threading.Lock()
@@ -147,6 +150,7 @@ class Database:
             longest=settings.statement_seconds,
             queue=settings.queue_size,
             most_waiting=most_waiting,
+            prepared=settings.prepared_statements,
         )
 
     def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
@@ -238,7 +242,7 @@ class Database:
             connection_class=self._kind,
             kwargs={
                 "autocommit": True,
-                "prepare_threshold": 1,
+                "prepare_threshold": 1 if self._prepared else None,
                 "cursor_factory": psycopg.RawCursor,
                 "connect_timeout": max(2, round(self._patience)),
                 "application_name": "shithead",

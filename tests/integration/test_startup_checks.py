@@ -230,6 +230,11 @@ def test_every_process_of_the_workers_refuses_with_one_line(settings: Settings, 
         ("rediss://10.0.0.7/0", "has no password"),
         ("redis://user:secret@redis.example/0", "without TLS"),
         ("redis://10.0.0.7/0?password=secret", "without TLS"),
+        ("redis+sentinel://127.0.0.1:26379,10.0.0.7:26379/main", "127.0.0.1:26379 has no password"),
+        (
+            "redis+sentinel://:secret@127.0.0.1:26379,10.0.0.7:26379/main",
+            "10.0.0.7:26379 is used without TLS",
+        ),
     ],
 )
 def test_a_redis_that_others_reach_is_warned_of(url: str, words: str) -> None:
@@ -248,6 +253,7 @@ def test_a_redis_that_others_reach_is_warned_of(url: str, words: str) -> None:
         "redis://:secret@[::1]:6379/0",
         "rediss://user:secret@redis.example:6380/0",
         "rediss://redis.example/0?ssl_certfile=/etc/ours.pem",
+        "rediss+sentinel://user:secret@a.example:26379,b.example:26379/main",
     ],
 )
 def test_a_protected_redis_is_no_warning(url: str | None) -> None:

@@ -18,6 +18,10 @@ PATIENCE = 400.0  # seconds in which a request has to get an answer, whatever ha
 _TIMEOUT = 35.0  # seconds for one try; a long poll takes up to 5
 
 
+Address = tuple[str, int]
+"""Host and port of a process that answers HTTP."""
+
+
 class Unanswered(Exception):
     """Nothing answered for so long that no fault done here explains it."""
 
@@ -54,12 +58,12 @@ class Calls:
     """One client: it goes to whichever process of the service, and asks until it knows."""
 
     def __init__(
-        self, notes: Notes, ports: Callable[[], tuple[int, ...]], rng: random.Random
+        self, notes: Notes, addresses: Callable[[], tuple[Address, ...]], rng: random.Random
     ) -> None:
         self._notes = notes
-        self._ports = ports
+        self._addresses = addresses
         self._rng = rng
-        self._open: dict[int, http.client.HTTPConnection] = {}
+        self._open: dict[Address, http.client.HTTPConnection] = {}
 
     def get(self, path: str, token: str | None = None) -> Any:
         """Return the JSON of something that is there."""
@@ -112,10 +116,10 @@ class Calls:
         content = None if sent is None else json.dumps(sent)
         if content is not None:
             given["Content-Type"] = "application/json"
-        port = self._rng.choice(self._ports())
-        connection = self._open.pop(port, None)
+        address = self._rng.choice(self._addresses())
+        connection = self._open.pop(address, None)
         if connection is None or self._rng.random() < 0.1:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT)
+            connection = http.client.HTTPConnection(*address, timeout=_TIMEOUT)
         try:
             connection.request(method, path, body=content, headers=given)
             response = connection.getresponse()
@@ -125,7 +129,7 @@ class Calls:
             with self._notes.lock:
                 self._notes.broken += 1
             return None
-        self._open[port] = connection
+        self._open[address] = connection
         self._note(method, path, response, body)
         return response.status, body
 
@@ -144,15 +148,14 @@ class Calls:
     def _hang_up(self, path: str, sent: Any, token: str, headers: Mapping[str, str]) -> None:
         """Send a request, half of it or all, and be gone before its answer."""
         content = json.dumps(sent).encode()
-        lines = {"Host": "127.0.0.1", "Content-Type": "application/json", **headers}
+        lines = {"Host": "localhost", "Content-Type": "application/json", **headers}
         lines |= {"Authorization": f"Bearer {token}", "Content-Length": str(len(content))}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         request = f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + content
         half = self._rng.random() < 0.4
         try:
-            with socket.create_connection(
-                ("127.0.0.1", self._rng.choice(self._ports())), timeout=5
-            ) as raw:
+            address = self._rng.choice(self._addresses())
+            with socket.create_connection(address, timeout=5) as raw:
                 raw.sendall(request[: len(request) - len(content) // 2 - 1] if half else request)
                 time.sleep(self._rng.choice((0.0, 0.002, 0.01, 0.05)))
         except OSError:

@@ -13,7 +13,7 @@ from uuid import UUID
 import psycopg
 
 from ops.bench.faults.calls import Asked, Notes
-from ops.bench.faults.court import Court
+from ops.bench.faults.load import Reader
 from service.public_log.log_client import LogClient
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, canonical, parse
@@ -47,23 +47,25 @@ class Checked:
 Logs = dict[UUID, tuple[bytes, ...]]
 
 
-def check_all(court: Court, notes: Notes) -> Checked:
-    """Return the result of all checks after a run."""
+def check_all(owner_url: str, api: str, notes: Notes, readers: Sequence[Reader] = ()) -> Checked:
+    """Return the result of all checks after a run, on the database and the API at an address."""
     checked = Checked(wrong=list(notes.wrong))
-    logs = _stored(court, checked)
-    client = LogClient(f"http://127.0.0.1:{court.port}")
+    logs = _stored(owner_url, checked)
+    client = LogClient(api)
     keys = client.keys(())
     check_answers(notes, logs, keys, checked)
     check_explained(notes, logs, checked)
     _check_logs(notes, logs, keys, checked)
+    for reader in readers:
+        check_read(reader, logs, checked)
     _check_tree(client, keys, logs, notes, checked)
     return checked
 
 
-def _stored(court: Court, checked: Checked) -> Logs:
+def _stored(owner_url: str, checked: Checked) -> Logs:
     """Return the lines of every game, straight from the tables; each stream without gap or fork."""
     logs: Logs = {}
-    with psycopg.connect(court.owner_url) as connection:
+    with psycopg.connect(owner_url) as connection:
         streams = connection.execute(
             "SELECT stream_id, kind, version, head FROM streams"
         ).fetchall()
@@ -135,12 +137,16 @@ def check_answers(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checke
 def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
     """No request had an effect twice: whatever a person did, just one request asked for."""
     acknowledged, unknown = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+    answered: dict[str, set[int]] = {}
     for asked in notes.asked:
         where = (asked.game, asked.seat if asked.seat is not None else -1)
         acknowledged[where] += asked.status == 201
         unknown[where] += asked.status is None
+        if asked.status == 201:
+            events = json.loads(asked.body)["events"]
+            answered.setdefault(asked.game, set()).update(event["seq"] for event in events)
     for game, lines in logs.items():
-        done = _done_by_people(lines)
+        done = _done_by_people(lines, answered.get(str(game), set()))
         for seat, count in done.items():
             where = (str(game), seat)
             checked.counts["moves of people, each asked for once"] += count
@@ -152,8 +158,13 @@ def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
                 )
 
 
-def _done_by_people(lines: Sequence[bytes]) -> Counter[int]:
-    """Return how many moves each human seat made itself."""
+def _done_by_people(lines: Sequence[bytes], answered: set[int]) -> Counter[int]:
+    """
+    Return how many moves each human seat made itself; `answered` are the events of their answers.
+
+    What a time-out did for a seat has the time of `turn_timed_out`. A move after it can have the
+    same time, if it was made by a process whose clock is behind: then its answer tells them apart.
+    """
     events = [parse(line) for line in lines]
     seats = events[0]["data"]["seats"]
     done = Counter[int]()
@@ -165,7 +176,7 @@ def _done_by_people(lines: Sequence[bytes]) -> Counter[int]:
             silent = True
         seat = event["by"]
         own = event["type"] in ACTIONS and seat is not None and seats[seat]["kind"] == "human"
-        if own and not silent:
+        if own and (not silent or event["seq"] in answered):
             done[seat] += 1
     return done
 
@@ -203,6 +214,18 @@ def _moves_of_bots(lines: Sequence[bytes]) -> int:
         event["type"] in ACTIONS and event["by"] is not None and seats[event["by"]]["kind"] == "bot"
         for event in events
     )
+
+
+def check_read(reader: Reader, logs: Logs, checked: Checked) -> None:
+    """A live reader got each event of a game once, in order, in the bytes of the log."""
+    for game, lines in reader.lines.items():
+        stored = logs.get(game, ())
+        checked.counts["games followed live, over all reconnections"] += game in reader.ended
+        checked.counts["events in them, each read once"] += len(lines)
+        if tuple(lines) != stored[: len(lines)]:
+            checked.wrong.append(f"a live reader of {game} got other events than the log has")
+        elif game in reader.ended and len(lines) != len(stored):
+            checked.wrong.append(f"a live reader of {game} was not sent all its events")
 
 
 def _check_tree(

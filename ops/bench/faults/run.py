@@ -10,19 +10,15 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from ops.bench.faults.calls import Calls, Notes
+from ops.bench.faults.calls import Notes
 from ops.bench.faults.checks import Checked, check_all
 from ops.bench.faults.court import Court, NotBack
 from ops.bench.faults.disk import small_disk
 from ops.bench.faults.kinds import KINDS, Kind
-from ops.bench.faults.table import Table
+from ops.bench.faults.load import Load
 
 _SPOKEN = {"API": "API process"}
-
-END_SECONDS = 600.0
-"""In which games have to reach their end once nothing is done to the service any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,64 +87,32 @@ class _Run:
     def go(self) -> None:
         """Play and do faults, let all games end, and check."""
         notes, court = self._done.notes, self._court
-        rulesets = self._calls(0).get("/v1/rulesets?limit=200")["items"]
-        playable = [each for each in rulesets if each["playable"]]
-        watching = threading.Thread(target=self._watch, daemon=True)
-        watching.start()
-        with ThreadPoolExecutor(self._wanted.tables) as pool:
-            tables = [pool.submit(self._tables, n, playable) for n in range(self._wanted.tables)]
-            try:
-                self._do_faults()
-            except NotBack as error:
-                notes.wrong.append(str(error))
-            finally:
-                self._over.set()
-                court.end_nursery()
-                self._faults["the nursery's eight programs at once, SIGKILL"] += 1
-            self._come_back()
-            end = time.monotonic() + END_SECONDS
-            for table in tables:
-                table.result(timeout=max(1.0, end - time.monotonic()))
-        watching.join()
+        load = Load(
+            notes,
+            lambda: tuple(("127.0.0.1", port) for port in court.ports),
+            tables=self._wanted.tables,
+            seed=self._wanted.seed,
+        )
+        load.begin()
+        try:
+            self._do_faults()
+        except NotBack as error:
+            notes.wrong.append(str(error))
+        finally:
+            self._over.set()
+            load.stop()
+            court.end_nursery()
+            self._faults["the nursery's eight programs at once, SIGKILL"] += 1
+        self._come_back()
+        load.end()
         self._count()
-        self._done.checked = check_all(court, notes)
+        self._done.checked = check_all(court.owner_url, f"http://127.0.0.1:{court.port}", notes)
 
     def _come_back(self) -> None:
         try:
             self._court.wait_ready()
         except NotBack as error:
             self._done.notes.wrong.append(str(error))
-
-    def _calls(self, number: int) -> Calls:
-        return Calls(
-            self._done.notes,
-            lambda: self._court.ports,
-            random.Random(f"{self._wanted.seed} {number}"),
-        )
-
-    def _tables(self, number: int, rulesets: list[dict[str, Any]]) -> None:
-        """Play table after table until the faults are over; what goes wrong is noted."""
-        rng = random.Random(f"{self._wanted.seed} table {number}")
-        turn = number
-        while not self._over.is_set():
-            ruleset = rulesets[(turn * 7 + self._wanted.seed) % len(rulesets)]
-            turn += self._wanted.tables
-            calls = self._calls(1000 + turn)
-            try:
-                Table(self._done.notes, calls, rng, ruleset=ruleset).play()
-            except Exception as error:  # noqa: BLE001 - every error is a finding
-                self._done.notes.wrong.append(
-                    f"a table of {ruleset['id']}: {type(error).__name__}: {error}"
-                )
-
-    def _watch(self) -> None:
-        """Keep every checkpoint that the public log shows."""
-        calls = self._calls(1)
-        while not self._over.wait(0.3):
-            answer = calls.once("GET", "/v1/log/checkpoint", None, None, {})
-            seen = self._done.notes.checkpoints
-            if answer is not None and answer[0] == 200 and answer[1] not in seen[-1:]:
-                seen.append(answer[1])
 
     def _do_faults(self) -> None:
         """Do small faults all the time and, beside them, one grave fault after another."""

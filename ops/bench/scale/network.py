@@ -1,0 +1,116 @@
+"""Machines on one machine: network namespaces on a bridge, each with an address of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from ops.bench.faults.steps import ROOT
+
+UNPRIVILEGED = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+"""PostgreSQL and PgBouncer refuse to run as root."""
+
+
+class NetworkError(Exception):
+    """A namespace could not be made: this needs root, and iproute2."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One network namespace: a machine as far as addresses and connections go."""
+
+    name: str
+    namespace: str
+    address: str
+
+    def start(
+        self,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        unprivileged: bool = False,
+    ) -> subprocess.Popen[bytes]:
+        """Return a program that runs here; it is not restarted if it ends."""
+        become = UNPRIVILEGED if unprivileged else ()
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                ["ip", "netns", "exec", self.namespace, *become, *command],
+                cwd=ROOT if not unprivileged else "/",
+                env=dict(environment) if environment is not None else dict(os.environ),
+                stdout=output,
+                stderr=output,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def processes(self) -> list[int]:
+        """Return the ids of all processes that run here."""
+        answer = subprocess.run(
+            ["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=False
+        )
+        return [int(word) for word in answer.stdout.split()]
+
+    def crash(self) -> None:
+        """End everything that runs here, as a power failure of this machine does."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+class Network:
+    """A bridge and the machines on it; the host has the first address of the network."""
+
+    def __init__(self) -> None:
+        self._number = os.getpid() % 200 + 20
+        self._bridge = f"sh{self._number}br"
+        self._machines: list[Machine] = []
+        self.host = f"10.{self._number}.0.1"
+
+    def __enter__(self) -> Self:
+        _run("ip", "link", "add", self._bridge, "type", "bridge")
+        _run("ip", "address", "add", f"{self.host}/16", "dev", self._bridge)
+        _run("ip", "link", "set", self._bridge, "up")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for machine in self._machines:
+            machine.crash()
+            _run("ip", "netns", "delete", machine.namespace)
+        _run("ip", "link", "delete", self._bridge)
+
+    def machine(self, name: str) -> Machine:
+        """Return a new machine on the bridge; raises NetworkError."""
+        number = len(self._machines) + 2
+        made = Machine(
+            name=name,
+            namespace=f"sh{self._number}-{name}",
+            address=f"10.{self._number}.0.{number}",
+        )
+        outside, inside = f"sh{self._number}v{number}", "eth0"
+        _run("ip", "netns", "add", made.namespace)
+        self._machines.append(made)
+        _run(
+            *("ip", "link", "add", outside, "type", "veth"),
+            *("peer", "name", inside, "netns", made.namespace),
+        )
+        _run("ip", "link", "set", outside, "master", self._bridge, "up")
+        for words in (
+            ("address", "add", f"{made.address}/16", "dev", inside),
+            ("link", "set", inside, "up"),
+            ("link", "set", "lo", "up"),
+        ):
+            _run("ip", "-netns", made.namespace, *words)
+        return made
+
+
+def _run(*command: str) -> None:
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise NetworkError(f"{' '.join(command)}: {answer.stderr.strip()}")

@@ -1,0 +1,91 @@
+"""The results page of one run: what was sent, acknowledged and found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ops.bench.scale.stage import Report
+
+_LOST, _DOUBLED, _GAP = "lost:", ("two requests", "moved", "stands twice"), ("a gap", "a fork")
+
+
+def page(report: Report, command: str) -> str:
+    """Return the page in Markdown, as it is stored in the repository."""
+    notes, checked = report.notes, report.checked
+    asked = notes.asked
+    answers = Counter(one.status for one in asked)
+    wrong = checked.wrong
+    lost = sum(one.startswith(_LOST) for one in wrong)
+    doubled = sum(any(word in one for word in _DOUBLED) for one in wrong)
+    gaps = sum(any(word in one for word in _GAP) for one in wrong)
+    read = sum((reader.counts for reader in report.readers), Counter[str]())
+    rows = [
+        ("changes sent (moves, entropy)", len(asked)),
+        ("times they were sent, repetitions included", sum(one.tries for one in asked)),
+        ("acknowledged with 201", answers[201]),
+        ("refused: the game had moved on, or the rules", _refused(answers)),
+        ("outcome unknown: sent once without a key, no answer", answers[None]),
+        ("acknowledged and found in the database, byte for byte", _found(checked.counts, lost)),
+        ("**acknowledged and lost**", lost),
+        ("**carried out twice**", doubled),
+        ("**streams with a gap or a fork**", gaps),
+        ("**other failed checks**", len(wrong) - lost - doubled - gaps),
+    ]
+    return "\n".join(
+        [
+            f"# {report.title}",
+            "",
+            f"Written by `{command}`; {report.seconds:.0f} s from the first hand to the end of the",
+            "last, load and all processes on two cores shared with other programs.",
+            "",
+            *(f"- {part}" for part in report.parts),
+            "",
+            "| moves | count |",
+            "| --- | ---: |",
+            *(f"| {name} | {count} |" for name, count in rows),
+            "",
+            "| answer | count |",
+            "| --- | ---: |",
+            *(f"| {status} | {n} |" for status, n in sorted(notes.statuses.items())),
+            f"| none: the connection was lost | {notes.broken} |",
+            f"| of all, stored answers returned again | {notes.replayed} |",
+            "",
+            "| checked afterwards | count |",
+            "| --- | ---: |",
+            *(f"| {name} | {count} |" for name, count in sorted(checked.counts.items())),
+            "",
+            *_readers(read),
+            *_measured(report.measured),
+            "## Timeline",
+            "",
+            *(f"- {at:.1f} s: {text}" for at, text in report.timeline),
+            "",
+            *_wrong(wrong),
+        ]
+    )
+
+
+def _refused(answers: Counter[int | None]) -> int:
+    return sum(count for status, count in answers.items() if status not in (201, None))
+
+
+def _found(counts: Counter[str], lost: int) -> int:
+    return counts["acknowledged moves, each in the log exactly once"] - lost
+
+
+def _readers(read: Counter[str]) -> list[str]:
+    if not read:
+        return []
+    rows = [f"| {name} | {count} |" for name, count in sorted(read.items())]
+    return ["| live readers | count |", "| --- | ---: |", *rows, ""]
+
+
+def _measured(rows: Sequence[tuple[str, str]]) -> list[str]:
+    if not rows:
+        return []
+    return ["| measured | value |", "| --- | ---: |", *(f"| {a} | {b} |" for a, b in rows), ""]
+
+
+def _wrong(wrong: Sequence[str]) -> list[str]:
+    return ["## Failed checks", "", *(f"- {one[:200]}" for one in wrong), ""] if wrong else []

@@ -1,0 +1,155 @@
+"""One run: the machines, the servers, the load, a timeline, and the checks at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ops.bench.faults.calls import Notes
+from ops.bench.faults.checks import Checked, check_all
+from ops.bench.faults.load import Load, Reader
+from ops.bench.scale.fleet import Fleet, PgBouncer, Valkey
+from ops.bench.scale.network import Network
+from ops.bench.scale.postgres import Postgres
+from service.store.migrate import migrate
+
+_LOWER_PRIORITY = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How large a run is."""
+
+    seconds: float = 120.0  # under load
+    tables: int = 10
+    readers: int = 6
+    seed: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What a run did and found."""
+
+    title: str
+    parts: list[str] = field(default_factory=list)  # what ran, one line each
+    timeline: list[tuple[float, str]] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
+    checked: Checked = field(default_factory=Checked)
+    readers: list[Reader] = field(default_factory=list)
+    measured: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Stage:
+    """The folder, the network and the report of one run."""
+
+    def __init__(self, title: str, size: Size, network: Network, folder: Path) -> None:
+        self.size = size
+        self.network = network
+        self.folder = folder
+        self.report = Report(title=title)
+        self._began = time.monotonic()
+        self._load: Load | None = None
+
+    def postgres(self, name: str) -> Postgres:
+        """Return a PostgreSQL server on a new machine, not created yet."""
+        return Postgres(self.network.machine(name), self._folder(name))
+
+    def primary(self, name: str = "primary") -> Postgres:
+        """Return a running, migrated PostgreSQL server on a new machine."""
+        made = self.postgres(name)
+        made.create()
+        made.start()
+        migrate(made.url)
+        return made
+
+    def pgbouncer(self, primary: Postgres) -> PgBouncer:
+        """Return a pooler on a new machine, in front of a primary."""
+        folder = self._folder("pooler")
+        folder.chmod(0o777)
+        return PgBouncer(self.network.machine("pooler"), folder, primary.machine.address)
+
+    def valkey(self, name: str) -> Valkey:
+        """Return a Valkey server on a new machine, not started yet."""
+        return Valkey(self.network.machine(name), self._folder(name))
+
+    def fleet(self, **settings: str) -> Fleet:
+        """Return the processes of the service, none of them started yet."""
+        return Fleet(self._folder("service"), settings)
+
+    def happened(self, text: str) -> None:
+        """Add a line to the timeline."""
+        self.report.timeline.append((time.monotonic() - self._began, text))
+        print(f"{self.report.timeline[-1][0]:7.1f} s  {text}", flush=True)
+
+    def begin_load(self, fleet: Fleet) -> Load:
+        """Start tables and live readers against all processes that answer HTTP."""
+        self._began = time.monotonic()
+        self._load = Load(
+            self.report.notes,
+            lambda: fleet.addresses("API"),
+            tables=self.size.tables,
+            seed=self.size.seed,
+            readers=self.size.readers,
+            reading=lambda: fleet.addresses("streams"),
+        )
+        self._load.begin()
+        self.happened(f"{self.size.tables} tables and {self.size.readers} live readers begin")
+        return self._load
+
+    def end_load(self, load: Load) -> None:
+        """Begin no further hand, and wait for the end of those that run."""
+        self.happened("no further hand begins")
+        load.end()
+        self.report.seconds = time.monotonic() - self._began
+        self.happened("every hand has ended")
+
+    def check(self, owner_url: str, fleet: Fleet, load: Load) -> None:
+        """Compare all that was acknowledged with the database and the public log."""
+        host, port = fleet.addresses("API")[0]
+        self.report.readers = load.readers
+        self.report.checked = check_all(
+            owner_url, f"http://{host}:{port}", self.report.notes, load.readers
+        )
+
+    def abandon(self) -> None:
+        """Begin no further hand: the run has failed."""
+        if self._load is not None:
+            self._load.stop()
+
+    def _folder(self, name: str) -> Path:
+        made = self.folder / name
+        made.mkdir(mode=0o755)
+        return made
+
+
+@contextlib.contextmanager
+def stage(title: str, size: Size, logs: Path | None = None) -> Iterator[Stage]:
+    """Give a network and a folder that unprivileged servers reach; both are removed."""
+    os.nice(max(0, _LOWER_PRIORITY - os.nice(0)))
+    with tempfile.TemporaryDirectory(
+        prefix="scale-", dir="/var/tmp", ignore_cleanup_errors=True
+    ) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with Network() as network:
+            made = Stage(title, size, network, folder)
+            try:
+                yield made
+            except BaseException:
+                made.abandon()
+                raise
+            finally:
+                if logs is not None:
+                    _keep_logs(folder, logs)
+
+
+def _keep_logs(folder: Path, logs: Path) -> None:
+    logs.mkdir(parents=True, exist_ok=True)
+    for log in folder.glob("*/*.log"):
+        (logs / f"{log.parent.name}-{log.name}").write_bytes(log.read_bytes())
