@@ -36,8 +36,9 @@ def page(report: Report, command: str) -> str:
         [
             f"# {report.title}",
             "",
-            f"Written by `{command}`; {report.seconds:.0f} s from the first hand to the end of the",
-            "last, load and all processes on two cores shared with other programs.",
+            f"Written by `{command}`.",
+            f"{report.seconds:.0f} s from the first hand to the end of the last; load and all",
+            "processes on two cores shared with other programs.",
             "",
             *(f"- {part}" for part in report.parts),
             "",
