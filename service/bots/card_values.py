@@ -30,7 +30,7 @@ def heights(view: View) -> dict[str, int]:
 
 def worth(view: View) -> dict[str, int]:
     """Return the worth of each rank to a bot, from 0 to about 30; cheap ranks are played first."""
-    return _worth(rules_of(view))
+    return worth_of_ranks(rules_of(view))
 
 
 def own_seat(view: View) -> View:
@@ -55,7 +55,8 @@ def _rules(identity: str, options: str, settings: str, parity: int) -> Ruleset:
     return definition.ruleset(json.loads(options), hand=2 - parity)
 
 
-def _worth(ruleset: Ruleset) -> dict[str, int]:
+def worth_of_ranks(ruleset: Ruleset) -> dict[str, int]:
+    """Return the worth of each rank under a ruleset (`worth`)."""
     # Not cached: a ruleset contains mappings and has no hash; this is quick.
     return {rank: _worth_of(ruleset, rank) for rank in (*ruleset.order, "X")}
 
