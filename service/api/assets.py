@@ -21,8 +21,10 @@ FOLDER = Path(__file__).parent / "static"
 STYLE = "style.css"
 """The style sheet of all pages, which has an address of its own as well."""
 
-STRINGS = "app/strings/en.js"
-"""All English words of the pages: a JavaScript module whose value is plain JSON."""
+STRINGS = "app/strings/"
+"""The words of the pages: JavaScript modules whose value is plain JSON, one a language.
+
+The modules of this folder are for all pages, those of its folders for some pages each."""
 
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
@@ -32,6 +34,10 @@ _COMMENT = re.compile(
     rb"^[ \t]*(?:/\*(?!!)(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*\n", re.DOTALL | re.MULTILINE
 )
 """A comment on lines of its own; `/*!` begins one that stays, such as a licence."""
+
+_TYPE = re.compile(rb"/\*\* @type [^*\n]*\*/ ?")
+_REMARK = re.compile(rb"(?<=[;,{)]) // [^\"'`\n]*$", re.MULTILINE)
+"""Comments within a line: the type of a value, and a remark without quotes at the end."""
 
 _AROUND = re.compile(rb"\s*([{};])\s*")
 _INDENT = re.compile(rb"^[ \n]+", re.MULTILINE)
@@ -60,7 +66,7 @@ def loaded() -> Assets:
     One hash covers all of them and is a part of every address. So a module that imports
     `./cards.js` gets the file of its own build, without its name being rewritten. Comments
     are left out: with types and documentation they are a quarter of the scripts. The files
-    in `app/` and `verifier/` lose their indentation as well.
+    in `app/` and `verifier/` lose their indentation as well. Names and code stay as they are.
     """
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
@@ -79,25 +85,31 @@ def _compact(source: bytes, suffix: str) -> bytes:
     Return a script without indentation, a style sheet without spaces around punctuation.
 
     It knows nothing of either language. So a literal in a script must not go over several
-    lines, nor a text in a style sheet contain punctuation; a test sees to that.
+    lines, nor contain a comment; nor may a text in a style sheet contain punctuation. A test
+    sees to that.
 
     >>> _compact(b"const sum = (a, b) =>\n  a + b;\n", ".js")
     b'const sum = (a, b) =>\na + b;\n'
+    >>> _compact(b"const one = /** @type {any} */ (two); // as ever\n", ".js")
+    b'const one = (two);\n'
     >>> _compact(b".red, b {\n  color: red;\n}\n", ".css")
-    b'.red,b{color:red;}'
+    b'.red,b{color:red}'
     """
     plain = _INDENT.sub(b"", source)
     if suffix != ".css":
-        return plain
-    return _AROUND.sub(rb"\1", plain).replace(b": ", b":").replace(b", ", b",")
+        return _REMARK.sub(b"", _TYPE.sub(b"", plain))
+    plain = _AROUND.sub(rb"\1", plain).replace(b": ", b":").replace(b", ", b",")
+    return plain.replace(b";}", b"}")
 
 
 @cache
-def strings() -> Mapping[str, str]:
-    """Return the English words of the pages by key."""
-    text = loaded().files[STRINGS].decode()
-    start = text.index(_EXPORT) + len(_EXPORT)
-    words: dict[str, str] = orjson.loads(text[start:].rstrip().removesuffix(";"))
+def strings(language: str = "en") -> Mapping[str, str]:
+    """Return the words of all pages in one language by key."""
+    words: dict[str, str] = {}
+    for name, content in loaded().files.items():
+        if name.startswith(STRINGS) and name.endswith(f"/{language}.js"):
+            text = content.decode().removeprefix(_EXPORT).rstrip().removesuffix(";")
+            words |= orjson.loads(text)
     return words
 
 

@@ -90,7 +90,7 @@ VERIFIER_MODULES = tuple(
     f"verifier/{name}.js"
     for name in (
         *("bundle", "bytes", "canonical", "cards", "custody", "deck", "integrity", "log", "notes"),
-        *("outside", "rulesets", "shapes", "signatures", "strings", "verify"),
+        *("outside", "rulesets", "shapes", "signatures", "verify"),
     )
 )
 """What the page /verify loads; its service worker stores what the page names."""

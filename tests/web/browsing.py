@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
 
 PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -33,6 +34,12 @@ SIZES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     }
 )
 """Width and height in CSS pixels of the four sizes in which every page is looked at."""
+
+
+def faults_of(page: Page) -> list[str]:
+    """Return what axe finds on a page."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
 def chromium_program() -> str | None:

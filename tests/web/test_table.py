@@ -7,10 +7,9 @@ import re
 from typing import Any, Final
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Position, Route, expect
 
-from tests.web.browsing import SIZES, Visits
+from tests.web.browsing import SIZES, Visits, faults_of
 
 pytestmark = pytest.mark.heavy
 
@@ -69,12 +68,6 @@ def take_turn(page: Page) -> bool:
         page.locator(PICK_UP).click()
     expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
     return True
-
-
-def faults_of(page: Page) -> list[str]:
-    """Return what axe finds on a page."""
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
 def test_a_player_has_a_name_before_there_is_a_player(visits: Visits) -> None:
@@ -289,6 +282,25 @@ def test_a_log_that_contradicts_a_receipt_is_reported(visits: Visits) -> None:
     expect(page.locator(".notice.warning")).to_contain_text("contradicts a receipt")
 
 
+def test_a_receipt_that_the_server_did_not_sign_is_reported(visits: Visits) -> None:
+    """Its head is that of the log: only the signature shows that it is no receipt."""
+    page = play_now(visits)
+    game = page.url.rsplit("/", 1)[1]
+    forge = """(game) => {
+        const key = `shithead.receipts.${game}`;
+        const [first] = JSON.parse(localStorage.getItem(key));
+        const [body, line] = first.split("\\n\\n");
+        const at = line.length - 12;
+        const other = line[at] === "A" ? "B" : "A";
+        const forged = `${body}\\n\\n${line.slice(0, at)}${other}${line.slice(at + 1)}`;
+        localStorage.setItem(key, JSON.stringify([forged]));
+    }"""
+    page.wait_for_function("(key) => localStorage.getItem(key)", arg=f"shithead.receipts.{game}")
+    page.evaluate(forge, game)
+    page.get_by_role("button", name="Ready").click()
+    expect(page.locator(".notice.warning")).to_contain_text("No key of this server signed")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits, scheme: Any) -> None:
     page = visits.open("/", color_scheme=scheme)
@@ -305,18 +317,3 @@ def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits, scheme: 
             wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert wider <= 0, (path, width)
             assert faults_of(page) == [], (path, width)
-
-
-def test_the_scripts_and_styles_are_small(visits: Visits) -> None:
-    """The lobby and the table together, without the other languages; bytes before compression."""
-    sizes: dict[str, int] = {}
-    page = visits.open("/rules")
-    page.on(
-        "response", lambda r: sizes.update({r.url: len(r.body())}) if "/static/" in r.url else None
-    )
-    page.goto("/")
-    page.wait_for_load_state("networkidle")
-    page.goto("/play/00000000-0000-4000-8000-000000000000")
-    visits.expect("404")
-    page.get_by_role("alert").first.wait_for()
-    assert 40_000 < sum(sizes.values()) < 112_000

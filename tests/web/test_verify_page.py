@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
@@ -14,14 +15,12 @@ from tests.client import open_table, register
 from tests.running import Running, wait_for
 from tests.tamper import Forgery
 from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
-from tests.web.browsing import SIZES, Visits
+from tests.web.browsing import SIZES, Visits, faults_of
 
 pytestmark = pytest.mark.heavy
 
 CHECKS = 14
 FOLDER = Path(__file__).parents[2] / "service" / "api" / "static" / "verifier"
-MOST_BYTES = 100_000
-"""Scripts and style of the page /verify as they are served."""
 
 
 def payload(name: str, content: bytes) -> FilePayload:
@@ -30,6 +29,7 @@ def payload(name: str, content: bytes) -> FilePayload:
 
 def give(page: Page, name: str, content: bytes) -> None:
     """Choose a file in the page, and wait until all checks were made."""
+    page.locator("#app").wait_for()
     page.set_input_files("#file", payload(name, content))
     expect(page.locator("#progress")).to_have_js_property("value", 1, timeout=20_000)
 
@@ -95,6 +95,7 @@ def test_a_file_of_another_kind_is_refused(visits: Visits) -> None:
 
 def test_a_dropped_file_is_checked(visits: Visits) -> None:
     page = visits.open("/verify")
+    page.locator("#app").wait_for()
     page.evaluate(
         """(text) => {
             const data = new DataTransfer();
@@ -165,6 +166,45 @@ def test_signatures_are_not_passed_where_the_browser_cannot_check_them(visits: V
     expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering so far")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(visits: Visits, scheme: Any) -> None:
+    page = visits.open("/verify", color_scheme=scheme)
+    page.locator("#offline:not(:empty)").wait_for()
+    assert faults_of(page) == []
+    give(page, "game.shx", write_bundle(LINES))
+    page.locator("summary").click()
+    assert faults_of(page) == []
+    give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
+    assert page.locator("#checks li.fail").count() > 0
+    assert faults_of(page) == []
+
+
+@pytest.mark.parametrize(
+    ("locale", "title", "failure"),
+    [
+        ("sv-SE", "Kontrollera ett spel", "Posten har nummer 31"),
+        ("ja-JP", "ゲームを検証する", "この項目の番号は 31 です"),
+    ],
+)
+def test_the_page_speaks_the_language_of_its_reader(
+    visits: Visits, locale: str, title: str, failure: str
+) -> None:
+    """Only the words of that language are loaded, and they are there without the server."""
+    visits.expect("ERR_INTERNET_DISCONNECTED")
+    page = visits.visitor(locale=locale).new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/verify")
+    page.locator("#offline:not(:empty)").wait_for()
+    words = {url.split("/strings/")[1] for url in asked if "/strings/" in url}
+    assert words == {f"{locale[:2]}.js", f"verify/{locale[:2]}.js"}
+    page.context.set_offline(True)
+    page.reload()
+    expect(page.locator("h1")).to_have_text(title)
+    give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
+    expect(page.locator("#check-chain .reason")).to_contain_text(failure)
+
+
 def test_the_keyboard_is_enough(visits: Visits) -> None:
     page = visits.open("/verify?game=nothing")
     for _ in range(20):
@@ -183,14 +223,3 @@ def test_a_failure_fits_every_size(visits: Visits, size: str) -> None:
     assert page.locator("#checks li.fail").count() > 0
     wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert wider <= 0
-
-
-def test_scripts_and_style_stay_small(visits: Visits) -> None:
-    context = visits.visitor()
-    sizes: list[int] = []
-    context.on(
-        "response",
-        lambda answer: sizes.append(len(answer.body())) if "/verifier/" in answer.url else None,
-    )
-    context.new_page().goto("/verify", wait_until="networkidle")
-    assert 20_000 < sum(sizes) < MOST_BYTES, sizes

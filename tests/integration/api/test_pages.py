@@ -116,7 +116,7 @@ def test_scripts_import_only_files_that_are_there_and_load_nothing_from_elsewher
             continue
         text = content.decode()
         for target in re.findall(r"""(?:from|import)\s*\(?["']([^"']+)["']""", text):
-            assert target.startswith("./"), (name, target)
+            assert target.startswith(("./", "../verifier/")), (name, target)
             there = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
             assert there in files, (name, target)
         assert not re.search(r"https?://(?!www\.w3\.org/)|url\(|@import", text), name
@@ -125,24 +125,36 @@ def test_scripts_import_only_files_that_are_there_and_load_nothing_from_elsewher
 
 def test_scripts_are_served_without_comments_and_mean_the_same() -> None:
     """Files are made smaller by lines: a literal over several lines could be changed by it."""
-    for path in (FOLDER / "app").rglob("*.js"):
+    for path in (*FOLDER.rglob("app/**/*.js"), *FOLDER.rglob("verifier/*.js")):
         source = path.read_text("utf-8")
+        literals = re.findall(r"""("(?:[^"\\\n]|\\.)*"|`(?:[^`\\\n]|\\.)*`)""", source)
+        assert not [one for one in literals if re.search(r"/\*\* @type|[;,{)] // ", one)], path
         assert all(line.count("`") % 2 == 0 for line in source.splitlines()), path
         served = loaded().files[path.relative_to(FOLDER).as_posix()].decode()
-        assert not re.search(r"^\s*(/\*\*?$|//|\*)|^ ", served, re.MULTILINE), path
-    style = (FOLDER / "app/app.css").read_text("utf-8")
-    assert not [text for text in re.findall(r'"[^"]*"', style) if set("{};:,") & set(text)]
+        assert not re.search(r"^\s*(/\*\*?$|//|\*)|^ |/\*\* @type|; // ", served, re.MULTILINE), (
+            path
+        )
+    for path in (FOLDER / "app").glob("*.css"):
+        texts = re.findall(r'"[^"]*"', path.read_text("utf-8"))
+        assert not [text for text in texts if set("{};:,") & set(text)]
 
 
 def test_every_language_has_every_text_with_the_same_values() -> None:
     english = strings()
     values = re.compile(r"\{\w+\}")
-    for path in (FOLDER / "app/strings").glob("*.js"):
-        text = path.read_text("utf-8").removeprefix("export default ").rstrip().removesuffix(";")
-        words = json.loads(text)
-        assert words.keys() == english.keys(), path.name
+    for language in ("sv", "ja"):
+        words = strings(language)
+        assert words.keys() == english.keys(), language
         for key, word in words.items():
-            assert set(values.findall(word)) == set(values.findall(english[key])), (path.name, key)
+            assert set(values.findall(word)) == set(values.findall(english[key])), (language, key)
+
+
+def test_no_text_stands_in_two_files() -> None:
+    """A page loads several files; the later one would hide a text of the earlier one."""
+    modules = [path.read_text("utf-8") for path in (FOLDER / "app/strings").rglob("en.js")]
+    texts = [text.removeprefix("export default ").rstrip().removesuffix(";") for text in modules]
+    assert len(texts) > 1
+    assert sum(len(json.loads(text)) for text in texts) == len(strings())
 
 
 def test_every_text_that_a_page_or_script_asks_for_is_there() -> None:

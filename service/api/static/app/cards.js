@@ -131,7 +131,6 @@ export function button(card, more) {
   return h(
     "button",
     {
-      type: "button",
       class: `card ${more.class ?? ""}`,
       "aria-label": more.label ?? (card ? spelled(card) : t("card.down")),
       "aria-pressed": more.pressed === undefined ? null : String(more.pressed),

@@ -23,7 +23,8 @@ function filled(element, attributes, children) {
 }
 
 /**
- * Return a new HTML element. Attributes: `on…` are listeners, `--…` CSS variables; null is left out.
+ * Return a new HTML element; a button submits no form unless it says so. Attributes: `on…` are
+ * listeners, `--…` CSS variables; null is left out.
  *
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
@@ -32,7 +33,7 @@ function filled(element, attributes, children) {
  * @returns {HTMLElementTagNameMap[K]}
  */
 export const h = (tag, attributes, children = []) =>
-  filled(document.createElement(tag), attributes, children);
+  filled(document.createElement(tag), tag === "button" ? { type: "button", ...attributes } : attributes, children);
 
 /**
  * Return a new SVG element.

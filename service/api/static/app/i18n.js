@@ -1,48 +1,51 @@
 /**
  * The words of the pages, in the reader's language.
  *
- * `strings/en.js`, `sv.js` and `ja.js` hold all of them: a module whose value is plain JSON, so
- * that the server can write the English ones into its pages. Texts of the API stay English.
+ * `strings/en.js`, `sv.js` and `ja.js` hold those of all pages, folders beside them those of some
+ * (`strings/verify/en.js`): modules whose value is plain JSON, so that the server can write the
+ * English ones into its pages. Only the files of the reader's language are loaded. Texts of the
+ * API stay English.
  */
 
-import { find } from "./dom.js";
-import english from "./strings/en.js";
+import { find, h } from "./dom.js";
 
 /** Languages with their own names for themselves. */
-export const LANGUAGES = { en: "English", sv: "Svenska", ja: "日本語" };
+const LANGUAGES = { en: "English", sv: "Svenska", ja: "日本語" };
 const CHOICE = "shithead.language";
 
 /** @type {Record<string, string>} */
-let strings = english;
+let strings = {};
 
 /** The language of the page: a key of LANGUAGES. */
-export let language = "en";
+export const language =
+  [localStorage.getItem(CHOICE), ...navigator.languages]
+    .map((one) => (one ?? "").slice(0, 2))
+    .find((one) => one in LANGUAGES) ?? "en";
 
-function chosen() {
-  const wanted = [localStorage.getItem(CHOICE), ...navigator.languages];
-  const known = wanted.map((one) => (one ?? "").slice(0, 2)).find((one) => one in LANGUAGES);
-  return known ?? "en";
-}
+/** @param {string} [part] a folder of strings; none: those of all pages */
+const load = async (part = "") => (await import(`./strings/${part}${language}.js`)).default;
+
+const general = load(); // at once, while the other scripts of the page are still loading
 
 /**
- * Return a text with its values filled in.
+ * Return a text with its values filled in; a value that is unknown becomes a dash.
  *
  * A value `n` chooses between forms separated by `|`: for one, and for other numbers. Languages
  * without that distinction have one form.
  *
  * @param {string} key
- * @param {Record<string, string | number>} [values]
+ * @param {Record<string, any>} [values]
  */
 export function t(key, values = {}) {
-  const found = strings[key] ?? english[key];
+  const found = strings[key];
   if (found === undefined) throw new Error(`no text ${key}`);
   const forms = found.split("|");
   const form = forms.length > 1 && values.n !== 1 ? forms[1] : forms[0];
-  return form.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  return form.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
 }
 
 /** @param {string} key @returns {boolean} whether there is a text with this key */
-export const has = (key) => key in english;
+export const has = (key) => key in strings;
 
 /** @param {string[]} words @returns {string} the words as a list: "a, b and c" */
 export const listed = (words) =>
@@ -52,10 +55,14 @@ export const listed = (words) =>
 export const moment = (at) =>
   new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
 
-/** Load the reader's language, and put it into what the server has written in English. */
-export async function start() {
-  language = chosen();
-  if (language !== "en") strings = (await import(`./strings/${language}.js`)).default;
+/**
+ * Load the reader's language, and put it into what the server has written in English.
+ *
+ * @param {string[]} parts folders of strings that this page needs
+ * @returns {Promise<string[]>} the paths of the files with strings, below that of this module
+ */
+export async function start(...parts) {
+  strings = Object.assign({}, ...(await Promise.all([general, ...parts.map((part) => load(`${part}/`))])));
   document.documentElement.lang = language;
   for (const element of document.querySelectorAll("[data-t]")) {
     element.textContent = t(element.getAttribute("data-t") ?? "");
@@ -64,15 +71,14 @@ export async function start() {
     element.setAttribute("aria-label", t(element.getAttribute("data-t-label") ?? ""));
   }
   offerLanguages();
+  return ["", ...parts.map((part) => `${part}/`)].map((part) => `./strings/${part}${language}.js`);
 }
 
 function offerLanguages() {
   const select = find("#language");
-  for (const [code, name] of Object.entries(LANGUAGES)) {
-    const option = new Option(name, code, code === language, code === language);
-    option.lang = code;
-    select.append(option);
-  }
+  select.append(...Object.entries(LANGUAGES).map(([code, name]) =>
+    h("option", { value: code, lang: code, selected: code === language }, [name]),
+  ));
   select.addEventListener("change", () => {
     localStorage.setItem(CHOICE, select.value);
     location.reload();

@@ -5,6 +5,8 @@
  * section 5). Another browser of the same player has no such key and cannot move at that table.
  */
 
+import { base64, utf8 } from "../verifier/bytes.js";
+import { canonical } from "../verifier/canonical.js";
 import { randomHex } from "./api.js";
 
 const WANTED = "shithead.sign";
@@ -41,8 +43,6 @@ async function keyPair() {
   return made;
 }
 
-const base64 = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)));
-
 /** @returns {Promise<boolean>} whether this browser can make and keep such a key */
 export async function canSign() {
   try {
@@ -57,15 +57,7 @@ export async function canSign() {
 export async function seatKey() {
   if (!signing() || !(await canSign())) return {};
   const { publicKey } = await keyPair();
-  return { key: base64(await crypto.subtle.exportKey("raw", publicKey)) };
-}
-
-/** Canonical JSON of the values in an intent: sorted keys, no spaces; all of it is ASCII. */
-function canonical(value) {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (value === null || typeof value !== "object") return JSON.stringify(value);
-  const parts = Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`);
-  return `{${parts.join(",")}}`;
+  return { key: base64(new Uint8Array(await crypto.subtle.exportKey("raw", publicKey))) };
 }
 
 /**
@@ -81,6 +73,7 @@ export async function signed(move, view, head) {
   const full = move.type === "pick_up" ? { with: [], ...move } : move;
   const seen = { seq: view.version - 1, head: head ?? view.head };
   const intent = { v: 1, game: view.id, seat: view.as, seen, move: full, nonce: randomHex(16) };
-  const text = new TextEncoder().encode(`shx/1/move\n${canonical(intent)}`);
-  return { ...full, auth: { intent, sig: base64(await crypto.subtle.sign(ALGORITHM, pair.privateKey, text)) } };
+  const text = /** @type {BufferSource} */ (utf8(`shx/1/move\n${canonical(intent)}`));
+  const signature = await crypto.subtle.sign(ALGORITHM, pair.privateKey, text);
+  return { ...full, auth: { intent, sig: base64(new Uint8Array(signature)) } };
 }

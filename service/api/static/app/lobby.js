@@ -186,7 +186,7 @@ function join(table) {
       const joined = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()) });
       location.assign(joined.game ? `/play/${joined.game}` : `/tables/${joined.id}`);
     });
-  return h("button", { type: "button", class: "main", "data-key": `join ${table.id}`, onclick: take }, [t("tables.join")]);
+  return h("button", { class: "main", "data-key": `join ${table.id}`, onclick: take }, [t("tables.join")]);
 }
 
 async function showTables() {

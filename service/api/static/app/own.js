@@ -111,7 +111,7 @@ export function actions(game, act) {
   const chosen = chosenMove(game);
   const found = [];
   const made = (move, options = {}) =>
-    h("button", { type: "button", disabled: game.busy, onclick: () => act(move), ...options }, [moveInWords(move, view)]);
+    h("button", { disabled: game.busy, onclick: () => act(move), ...options }, [moveInWords(move, view)]);
   if (chosen) {
     const whole = game.choice.staged.every((cards, at) => cards.length || ownSeat(view).up[at]?.length);
     const main = (chosen.type === "lay" && whole) || chosen.type === "pick_up" || chosen.type === "play_blind" || isListed(view, game.choice.cards);
@@ -119,7 +119,7 @@ export function actions(game, act) {
   }
   const pickUps = listedMoves(view, "pick_up");
   if (pickUps.length > 1) {
-    found.push(h("button", { type: "button", "data-key": "pick_up", disabled: game.busy, onclick: () => which(pickUps, view, act) }, [
+    found.push(h("button", { "data-key": "pick_up", disabled: game.busy, onclick: () => which(pickUps, view, act) }, [
       t("act.pick_up.which", { n: view.pile.length }),
     ]));
   } else found.push(...pickUps.map((move) => made(move, { "data-key": "pick_up" })));
@@ -138,10 +138,10 @@ function which(moves, view, act) {
   const dialog = h("dialog", { class: "panel", "aria-labelledby": "which-title", onclose: () => dialog.remove() }, [
     h("h2", { id: "which-title" }, [t("act.pick_up.title")]),
     h("div", { class: "options" }, moves.map((move) =>
-      h("button", { type: "button", "aria-label": moveInWords({ ...move, with: move.with ?? [] }, view), onclick: () => choose(move) },
+      h("button", { "aria-label": moveInWords({ ...move, with: move.with ?? [] }, view), onclick: () => choose(move) },
         move.with?.length ? move.with.map((card) => picture(card, { label: "" })) : [t("act.pick_up.alone")]),
     )),
-    h("p", { class: "buttons" }, [h("button", { type: "button", onclick: () => dialog.close() }, [t("close")])]),
+    h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
   ]);
   document.body.append(dialog);
   dialog.showModal();

@@ -62,7 +62,7 @@ function openDialog() {
     h("details", null, [h("summary", null, [t("account.recover")]), ...recovery(fault)]),
     fault,
     h("p", { class: "buttons" }, [
-      h("button", { type: "button", onclick: () => dialog.close() }, [t("close")]),
+      h("button", { onclick: () => dialog.close() }, [t("close")]),
     ]),
   ]);
   dialog.addEventListener("close", () => {
@@ -97,7 +97,7 @@ function unregistered(fault) {
   return [
     h("p", null, [t("account.new")]),
     name,
-    h("p", null, [h("button", { type: "button", class: "main", onclick: save }, [t("account.save")])]),
+    h("p", null, [h("button", { class: "main", onclick: save }, [t("account.save")])]),
   ];
 }
 
@@ -111,7 +111,7 @@ function registered(player) {
         ])
       : h("p", { class: "quiet" }, [t("account.codeless")]),
     h("p", null, [
-      h("button", { type: "button", class: "plain", onclick: leave }, [t("account.leave")]),
+      h("button", { class: "plain", onclick: leave }, [t("account.leave")]),
     ]),
   ];
 }
@@ -137,5 +137,5 @@ function recovery(fault) {
       fault.textContent = problem.message;
     }
   };
-  return [code, h("p", null, [h("button", { type: "button", onclick: recover }, [t("account.recover.do")])])];
+  return [code, h("p", null, [h("button", { onclick: recover }, [t("account.recover.do")])])];
 }

@@ -5,7 +5,9 @@
  * first. Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`.
  */
 
-import { get, post, randomHex } from "./api.js";
+import { NoEd25519, base64, headOf, hex, taggedHash, uint, unhex, utf8, uuidBytes } from "../verifier/bytes.js";
+import { keySigned, parseNote, readKeys } from "../verifier/notes.js";
+import { Problem, get, post, randomHex } from "./api.js";
 
 const RECEIPTS = "shithead.receipts.";
 const ENTROPY = "shithead.entropy.";
@@ -17,35 +19,6 @@ export const canHash = () => Boolean(globalThis.crypto?.subtle);
 
 /** The mode of entropy that this browser can take part with. */
 export const entropyMode = () => (canHash() ? "commit" : "value");
-
-const text = new TextEncoder();
-const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-const hexOf = (bytes) => Array.from(bytes, (one) => one.toString(16).padStart(2, "0")).join("");
-const base64Of = (bytes) => btoa(String.fromCharCode(...bytes));
-
-function joined(...parts) {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-
-/** TH of the protocol (section 1): SHA-256 over the parts, each after its length. */
-function tagged(tag, ...parts) {
-  const lengths = [text.encode(tag), ...parts].flatMap((part) => {
-    const length = new Uint8Array(4);
-    new DataView(length.buffer).setUint32(0, part.length);
-    return [length, part];
-  });
-  return sha256(joined(...lengths));
-}
-
-const gameBytes = (game) => bytesOf(game.replaceAll("-", ""));
 
 /** @returns {string[]} the receipts of a game that this browser holds */
 export function receiptsOf(game) {
@@ -77,6 +50,23 @@ export async function fetchReceipt(game) {
   keepReceipt(game, await get(`/v1/games/${game}/receipt`, { as: "text" }));
 }
 
+/** The keys of the server, fetched once. @type {Promise<import("../verifier/notes.js").NoteKey[]> | undefined} */
+let serverKeys;
+
+/** @returns {Promise<boolean>} whether a key of the server signed a receipt; true if it cannot be checked */
+async function signedByServer(receipt) {
+  const note = parseNote(utf8(receipt));
+  try {
+    const keys = await (serverKeys ??= get("/v1/keys", { as: "text" }).then((text) => readKeys(text)));
+    const signed = note ? await Promise.all(keys.map((key) => keySigned(note, key))) : [];
+    return signed.includes(true);
+  } catch (error) {
+    serverKeys = undefined; // no answer: tried again with the next receipt
+    if (error instanceof NoEd25519 || error instanceof Problem) return true;
+    throw error;
+  }
+}
+
 /** The log of one game as it arrives, compared with itself and with the receipts. */
 export class Chain {
   /** @param {string} game @param {(fault: {kind: string, seq: number}) => void} onfault */
@@ -87,6 +77,8 @@ export class Chain {
     this.heads = [];
     this.work = Promise.resolve();
     this.faulty = false;
+    /** Receipts that agree with the log, and whose signature was checked. @type {Set<string>} */
+    this.proven = new Set();
   }
 
   /** Take the exact text of the next event. @param {string} line */
@@ -96,12 +88,12 @@ export class Chain {
 
   async #link(line) {
     const { seq, prev } = JSON.parse(line);
-    const before = seq ? this.heads[seq - 1] : hexOf(await tagged("shx/1/genesis", gameBytes(this.game)));
+    const before = seq ? this.heads[seq - 1] : hex(await taggedHash("shx/1/genesis", uuidBytes(this.game)));
     if (seq !== this.heads.length || prev !== before) this.#fault("chain", seq);
-    this.heads[seq] = hexOf(await sha256(joined(new Uint8Array([0]), text.encode(line))));
+    this.heads[seq] = hex(await headOf(utf8(line)));
   }
 
-  /** Compare the log so far with all receipts held, and report the first that differs. */
+  /** Compare the log so far with all receipts held, and report the first that differs or is unsigned. */
   async compare() {
     await this.work;
     if (!canHash()) return;
@@ -110,7 +102,9 @@ export class Chain {
       const seq = Number(version) - 1;
       const known = this.heads[seq];
       if (!name.endsWith(`/g/${this.game}`) || known === undefined) continue;
-      if (base64Of(bytesOf(known)) !== head) this.#fault("receipt", seq);
+      if (base64(unhex(known)) !== head) this.#fault("receipt", seq);
+      else if (!this.proven.has(note) && !(await signedByServer(note))) this.#fault("unsigned", seq);
+      else this.proven.add(note);
     }
   }
 
@@ -148,8 +142,8 @@ export async function contribute(view) {
   if (value === null) return null; // another browser of the same player has it
   if (own.entropy === "value" && own.state === "waiting") return post(path, { value });
   if (own.state === "waiting") {
-    const commit = await tagged("shx/1/client-seed", gameBytes(view.id), new Uint8Array([seat]), bytesOf(value));
-    return post(path, { commit: hexOf(commit) });
+    const commit = await taggedHash("shx/1/client-seed", uuidBytes(view.id), uint(seat, 1), unhex(value));
+    return post(path, { commit: hex(commit) });
   }
   if (own.state === "committed" && committed) return post(path, { value });
   return null;

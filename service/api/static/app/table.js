@@ -26,9 +26,12 @@ const game = {
   busy: false,
   dragging: false,
   connected: true,
-  /** Events before this seq were there when the page was opened. */ began: 0,
-  /** The version after the reader's last move. */ looked: 0,
-  /** Events up to this seq have been shown moving. */ moved: 0,
+  /** Events before this seq were there when the page was opened. */
+  began: 0,
+  /** The version after the reader's last move. */
+  looked: 0,
+  /** Events up to this seq have been shown moving. */
+  moved: 0,
   /** @type {Problem | null} */ refusal: null,
   /** @type {string[]} */ warnings: [],
 };
@@ -324,7 +327,7 @@ function say() {
     refusal ? refusalBox(refusal) : null,
     h("div", { class: "buttons" }, [
       ...(over() ? afterwards() : actions(game, act)),
-      own?.stand_in && own.out === null && !over() ? h("button", { type: "button", onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
+      own?.stand_in && own.out === null && !over() ? h("button", { onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
       more(),
     ]),
   ];
@@ -341,7 +344,7 @@ function refusalBox(problem) {
 
 function more() {
   const { view } = game;
-  const button = (key, onclick) => h("button", { type: "button", class: "plain", onclick }, [t(key)]);
+  const button = (key, onclick) => h("button", { class: "plain", onclick }, [t(key)]);
   return h("details", { class: "more" }, [
     h("summary", null, [t("more")]),
     h("div", { class: "menu" }, [
@@ -374,7 +377,7 @@ function showCards(title, cards) {
   const dialog = h("dialog", { class: "panel", "aria-label": title, onclose: () => dialog.remove() }, [
     h("h2", null, [title]),
     cards.length ? spread(cards) : h("p", null, [t("no.cards")]),
-    h("p", { class: "buttons" }, [h("button", { type: "button", onclick: () => dialog.close() }, [t("close")])]),
+    h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
   ]);
   document.body.append(dialog);
   dialog.showModal();
@@ -401,7 +404,7 @@ function afterwards() {
   const seated = table?.as !== null && table?.as !== undefined;
   const next = table && table.status !== "closed" && (seated || table.host === identity()?.id);
   return [
-    next ? h("button", { type: "button", class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
+    next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
     ...["replay", "verify"].map((key) =>
       root.dataset[key] ? h("a", { class: "button", href: root.dataset[key] + view.id }, [t(`act.${key}`)]) : null,
     ),
@@ -503,8 +506,8 @@ function waitingRoom(signal) {
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
     game.refusal ? h("p", { class: "fault", role: "alert", lang: "en" }, [game.refusal.message]) : null,
     h("p", { class: "buttons" }, [
-      !seated && open ? h("button", { type: "button", class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,
-      seated && !open ? h("button", { type: "button", class: "main", "data-key": "deal", onclick: deal }, [t("wait.deal")]) : null,
+      !seated && open ? h("button", { class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,
+      seated && !open ? h("button", { class: "main", "data-key": "deal", onclick: deal }, [t("wait.deal")]) : null,
       h("a", { class: "button", href: `/rules/${game.ruleset.id}` }, [t("more.rules")]),
       h("a", { class: "button", href: "/" }, [t("act.lobby")]),
     ]),

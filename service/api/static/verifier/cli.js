@@ -11,9 +11,9 @@ import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
+import words from "../app/strings/verify/en.js";
 import { NotABundle, readFile } from "./bundle.js";
 import { readKeys } from "./notes.js";
-import { say } from "./strings.js";
 import { resultOf, verify } from "./verify.js";
 
 const USAGE = [
@@ -28,6 +28,12 @@ const USAGE = [
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
 
 class WrongUse extends Error {}
+
+/** @param {string} code @param {import("./log.js").Values} [values] */
+function say(code, values = {}) {
+  const sentence = /** @type {Record<string, string>} */ (words)[code];
+  return sentence.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
+}
 
 /** @param {string} given @param {boolean} witness */
 async function keysOf(given, witness) {

@@ -16,9 +16,10 @@ async function store() {
   const cache = await caches.open(STORE);
   await cache.addAll([...needed]);
   await cache.put(PAGE, page);
+  const build = [...needed][0].split("/", 3).join("/"); // the page itself stores the words of its language
   for (const { url } of await cache.keys()) {
-    const path = new URL(url).pathname;
-    if (path !== PAGE && !needed.has(path)) await cache.delete(url);
+    const { pathname } = new URL(url);
+    if (pathname !== PAGE && !pathname.startsWith(build)) await cache.delete(url);
   }
 }
 

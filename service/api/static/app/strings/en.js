@@ -107,6 +107,7 @@ export default {
 "lost": "The connection is lost. Trying again …",
 "warn.chain": "Event {n} does not continue the log that this browser has seen. Save the record and your receipt.",
 "warn.receipt": "The log contradicts a receipt that this browser holds, at event {n}. Save the record and your receipt.",
+"warn.unsigned": "No key of this server signed the receipt for event {n}. Save the record and the receipt.",
 "warn.entropy": "Event {n} names another number for the shuffle than this browser contributed. Save the record.",
 "result.shithead": "{who}: shithead",
 "result.winner": "{who}: winner",

@@ -107,6 +107,7 @@ export default {
 "lost": "Förbindelsen är bruten. Försöker igen …",
 "warn.chain": "Händelse {n} fortsätter inte det protokoll som webbläsaren har sett. Spara protokollet och ditt kvitto.",
 "warn.receipt": "Protokollet motsäger ett kvitto som webbläsaren har, vid händelse {n}. Spara protokollet och ditt kvitto.",
+"warn.unsigned": "Ingen av serverns nycklar har skrivit under kvittot för händelse {n}. Spara protokollet och kvittot.",
 "warn.entropy": "Händelse {n} nämner ett annat tal för blandningen än webbläsaren bidrog med. Spara protokollet.",
 "result.shithead": "{who}: shithead",
 "result.winner": "{who}: vinnare",

@@ -1,30 +1,18 @@
 /** The page /verify: takes a file or the id of a game, and shows the checks as they are made. */
 
-import { looseText, NotABundle, readFile } from "./bundle.js";
-import { readKeys } from "./notes.js";
-import { say } from "./strings.js";
-import { LEFT_OUT, NAMES, resultOf, verify } from "./verify.js";
+import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
+import { readKeys } from "../verifier/notes.js";
+import { LEFT_OUT, NAMES, resultOf, verify } from "../verifier/verify.js";
+import { identity } from "./api.js";
+import { find, h, replace } from "./dom.js";
+import { start, t } from "./i18n.js";
 
-/** @typedef {import("./verify.js").Finding} Finding */
-/** @typedef {import("./log.js").Log} Log */
+/** @typedef {import("../verifier/verify.js").Finding} Finding */
+/** @typedef {import("../verifier/log.js").Log} Log */
 
 const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–" };
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
-
-/** @param {string} selector @returns {any} */
-const find = (selector) => document.querySelector(selector);
-
-/**
- * Return a new element; text only ever becomes text nodes.
- *
- * @param {string} tag @param {Record<string, string>} [attributes] @param {(Node | string)[]} [children]
- */
-function element(tag, attributes = {}, children = []) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
+const STORE = "shithead.verify"; // of the service worker
 
 let run = 0; // an earlier verification that is still going on shows nothing any more
 
@@ -35,10 +23,8 @@ async function check(data, name) {
   try {
     const bundle = await readFile(data);
     const outside = await fromOutside();
-    /** @type {Log | null} */
-    let log = null;
     const shown = new Map();
-    const done = await verify(bundle, outside, {
+    const { log, findings } = await verify(bundle, outside, {
       progress: (fraction) => {
         if (mine === run) find("#progress").value = fraction;
       },
@@ -49,23 +35,21 @@ async function check(data, name) {
       },
     });
     if (mine !== run) return;
-    log = done.log;
-    for (const finding of done.findings) if (finding.result === "fail") showEvent(shown.get(finding.check), finding, log);
-    verdict(resultOf(done.findings, outside), done.findings);
+    for (const finding of findings) if (finding.result === "fail") showEvent(shown.get(finding.check), finding, log);
+    verdict(resultOf(findings, outside), findings);
   } catch (error) {
     if (mine !== run) return;
     if (!(error instanceof NotABundle)) throw error;
-    refuse(say(error.code, error.values));
+    refuse(t(error.code, error.values));
   }
 }
 
 /** @returns {Promise<unknown>} after the browser has drawn what there is */
 const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done) : requestAnimationFrame(() => setTimeout(done))));
 
-/** @returns {Promise<import("./outside.js").Outside>} what the person stored, from the fields of the page */
+/** @returns {Promise<import("../verifier/outside.js").Outside>} what the person stored, from the fields of the page */
 async function fromOutside() {
   const receipts = await Promise.all([...find("#receipts").files].map(bytesOf));
-  /** @param {string} id @param {boolean} witness */
   const keys = async (id, witness) => {
     const texts = (await Promise.all([...find(`#${id}-file`).files].map(bytesOf))).map(looseText);
     texts.push(find(`#${id}`).value);
@@ -81,37 +65,42 @@ async function fromOutside() {
 /** @param {Blob} file */
 const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
 
+/** @param {string} status a class @param {any[]} children */
+function showVerdict(status, ...children) {
+  find("#result").hidden = false;
+  find("#verdict").className = status;
+  replace(find("#verdict"), ...children);
+}
+
 /** @param {string} name */
 function reset(name) {
-  find("#result").hidden = false;
+  showVerdict("", t("page.running"));
   find("#name").textContent = name;
   find("#progress").value = 0;
-  find("#verdict").className = "";
-  find("#verdict").replaceChildren(say("page.running"));
-  find("#checks").replaceChildren(...NAMES.map((check) => row(check, "waiting", "…")));
+  replace(find("#checks"), NAMES.map((check) => row(check, "waiting", "…")));
   find("#result").scrollIntoView({ block: "start" });
 }
 
-/** @param {string} check @param {string} result @param {string} sign */
-function row(check, result, sign) {
-  const word = result === "waiting" ? "" : say(`result.${result}`);
-  return element("li", { id: `check-${check}`, class: result === "n/a" ? "na" : result }, [
-    element("span", { class: "sign", "aria-hidden": "true" }, [sign]),
-    element("div", {}, [
-      element("h3", {}, [say(`check.${check}`), " ", element("span", { class: "tag" }, [word || "…"])]),
-      element("p", { class: "quiet" }, [say(`asks.${check}`)]),
+/** @param {string} check @param {string} result @param {string} sign @param {any[]} [more] */
+function row(check, result, sign, more = []) {
+  const word = result === "waiting" ? "…" : t(`result.${result}`);
+  return h("li", { id: `check-${check}`, class: result === "n/a" ? "na" : result }, [
+    h("span", { class: "sign", "aria-hidden": "true" }, [sign]),
+    h("div", null, [
+      h("h3", null, [t(`check.${check}`), " ", h("span", { class: "tag" }, [word])]),
+      h("p", { class: "quiet" }, [t(`asks.${check}`)]),
+      more,
     ]),
   ]);
 }
 
 /** @param {Finding} finding @returns {Element} */
 function show({ check, result, seq, reason, remarks }) {
-  const made = row(check, result, SIGNS[result]);
-  const body = made.querySelector("div");
-  for (const { code, values } of [...(reason ? [reason] : []), ...remarks]) {
-    const place = result === "fail" && seq !== null ? say("page.entry", { seq }) : "";
-    body?.append(element("p", { class: "reason" }, [place, say(code, values)]));
-  }
+  const place = result === "fail" && seq !== null ? t("page.entry", { seq }) : "";
+  const sentences = [...(reason ? [reason] : []), ...remarks];
+  const made = row(check, result, SIGNS[result], sentences.map(({ code, values }) =>
+    h("p", { class: "reason" }, [place, t(code, values)]),
+  ));
   find(`#check-${check}`).replaceWith(made);
   return made;
 }
@@ -121,10 +110,10 @@ function showEvent(made, { seq, reason }, log) {
   if (seq === null || !log.lines[seq]) return;
   const next = reason?.values.next;
   const shown = [seq, ...(typeof next === "number" ? [next] : [])];
-  const parts = shown.map((at) =>
-    element("div", {}, [element("h4", {}, [say("page.shown", { seq: at })]), element("pre", { tabindex: "0" }, [pretty(log.lines[at])])]),
-  );
-  made.querySelector("div")?.append(...parts);
+  made.querySelector("div")?.append(...shown.map((at) => h("div", null, [
+    h("h4", null, [t("page.shown", { seq: at })]),
+    h("pre", { tabindex: 0 }, [pretty(log.lines[at])]),
+  ])));
 }
 
 /** @param {Uint8Array} line */
@@ -133,54 +122,45 @@ function pretty(line) {
   try {
     return JSON.stringify(JSON.parse(source), null, 1);
   } catch {
-    return source || say("page.unreadable");
+    return source || t("page.unreadable");
   }
 }
 
 /** @param {0 | 1 | 2} status @param {Finding[]} findings */
 function verdict(status, findings) {
   const failed = findings.filter((finding) => finding.result === "fail");
-  const why = say(`verdict.${status}.why`, { n: failed.length, of: findings.length });
-  const first = failed.length
-    ? [element("p", {}, [element("a", { href: `#check-${failed[0].check}` }, [say("page.first")])])]
-    : [];
-  find("#verdict").className = `status-${status}`;
-  find("#verdict").replaceChildren(
-    element("h2", {}, [say(`verdict.${status}`)]), element("p", {}, [why]), ...first,
-    element("p", { class: "quiet" }, [say("left_out"), " ", say("verdict.never")]),
+  showVerdict(
+    `status-${status}`,
+    h("h2", null, [t(`verdict.${status}`)]),
+    h("p", null, [t(`verdict.${status}.why`, { n: failed.length, of: findings.length })]),
+    failed.length ? h("p", null, [h("a", { href: `#check-${failed[0].check}` }, [t("page.first")])]) : null,
+    h("p", { class: "quiet" }, [t("left_out"), " ", t("verdict.never")]),
   );
 }
 
 /** @param {string} sentence */
 function refuse(sentence) {
-  find("#result").hidden = false;
-  find("#checks").replaceChildren();
+  replace(find("#checks"));
   find("#progress").value = 1;
-  find("#verdict").className = "status-3";
-  find("#verdict").replaceChildren(element("h2", {}, [say("page.refused")]), element("p", {}, [sentence]));
+  showVerdict("status-3", h("h2", null, [t("page.refused")]), h("p", null, [sentence]));
 }
 
 /** Fetch the evidence of a game of this server, as the player of this browser if there is one. @param {string} given */
 async function fetchGame(given) {
   const game = UUID.exec(given)?.[0].toLowerCase();
-  if (!game) return refuse(say("page.no_id"));
-  let token;
-  try {
-    token = JSON.parse(localStorage.getItem("shithead.player") ?? "null")?.token;
-  } catch {
-    // no player is stored
-  }
+  if (!game) return refuse(t("page.no_id"));
+  const token = identity()?.token;
   let answer;
   try {
     answer = await fetch(`/v1/games/${game}/evidence`, { credentials: "omit", headers: token ? { Authorization: `Bearer ${token}` } : {} });
   } catch {
-    return refuse(say("page.no_server"));
+    return refuse(t("page.no_server"));
   }
-  if (!answer.ok) return refuse(say(answer.status === 404 ? "page.no_game" : "page.no_evidence", { status: answer.status }));
+  if (!answer.ok) return refuse(t(answer.status === 404 ? "page.no_game" : "page.no_evidence", { status: answer.status }));
   await check(await bytesOf(await answer.blob()), `${game}.shx`);
 }
 
-/** The file that was given last: new receipts or keys check it again. @type {(() => void) | null} */
+/** Check the file that was given last again, with new receipts or keys. @type {(() => void) | null} */
 let again = null;
 
 /** @param {Blob & {name?: string}} file */
@@ -206,7 +186,7 @@ function listen() {
     const file = event.dataTransfer?.files[0];
     if (file) take(file);
   });
-  find("#by-id").addEventListener("submit", (/** @type {Event} */ event) => {
+  find("#by-id").addEventListener("submit", (event) => {
     event.preventDefault();
     again = () => void fetchGame(find("#game").value);
     again();
@@ -214,20 +194,23 @@ function listen() {
   find("#outside").addEventListener("change", () => again?.());
 }
 
-async function start() {
-  for (const named of document.querySelectorAll("[data-s]")) named.textContent = say(named.getAttribute("data-s") ?? "");
-  find("#left-out").textContent = LEFT_OUT.map((check) => say(`check.${check}`)).join(" · ");
-  listen();
-  find("#app").hidden = false;
-  const game = new URLSearchParams(location.search).get("game");
-  if (game) {
-    find("#game").value = game;
-    find("#by-id").requestSubmit();
-  }
+/** Let the browser store the page, and the words of this language, for a time without the server. @param {string[]} words */
+async function store(words) {
   if (!("serviceWorker" in navigator)) return;
   await navigator.serviceWorker.register("/verify/worker.js", { scope: "/verify" });
   await navigator.serviceWorker.ready;
-  find("#offline").textContent = say("page.offline");
+  const cache = await caches.open(STORE);
+  await cache.addAll(words.map((path) => new URL(path, import.meta.url).href));
+  find("#offline").textContent = t("page.offline");
 }
 
-await start();
+const words = await start("verify");
+find("#left-out").textContent = LEFT_OUT.map((check) => t(`check.${check}`)).join(" · ");
+listen();
+find("#app").hidden = false;
+const game = new URLSearchParams(location.search).get("game");
+if (game) {
+  find("#game").value = game;
+  find("#by-id").requestSubmit();
+}
+await store(words);
