@@ -1,0 +1,70 @@
+"""The two distributions of `ops/wheels.py`: which files and requirements each has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ops import wheels
+from service.cli.__main__ import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_THE_SERVER = {"flask", "flask_smorest", "psycopg", "redis", "rq", "granian", "limits"}
+
+
+@pytest.fixture(scope="module")
+def both() -> tuple[wheels.Distribution, wheels.Distribution]:
+    return wheels.distributions()
+
+
+def test_each_installed_file_is_in_one_wheel(
+    both: tuple[wheels.Distribution, wheels.Distribution],
+) -> None:
+    small, server = both
+    assert small.files & server.files == set()
+    assert small.files | server.files == set(wheels.installed_files())
+    assert {"service/__init__.py", "service/rulesets/leeds.toml"} <= small.files
+    assert {"sql/schema.sql", "ops/spec/shx-1.md", "service/api/static/style.css"} <= server.files
+
+
+def test_the_wheels_have_every_file_that_an_installation_of_the_checkout_has() -> None:
+    """An ending that pyproject.toml does not name would be left out of all wheels."""
+    project = wheels.pyproject()["tool"]["setuptools"]
+    named = {pattern.removeprefix("*") for pattern in project["package-data"]["*"]}
+    others = [name for name in wheels.installed_files() if not name.endswith(".py")]
+    assert [name for name in others if not name.endswith(tuple(named))] == []
+
+
+def test_the_small_one_imports_no_library_of_a_server() -> None:
+    used = wheels.external_imports(wheels.client_modules())
+    assert used & OF_THE_SERVER == set()
+    assert {"click", "cryptography"} <= used
+
+
+def test_it_requires_what_it_imports_and_the_server_requires_it(
+    both: tuple[wheels.Distribution, wheels.Distribution],
+) -> None:
+    small, server = both
+    required = {wheels.import_name(one) for one in small.dependencies}
+    assert required == wheels.external_imports(wheels.client_modules())
+    assert server.dependencies[0] == f"{small.name}=={wheels.pyproject()['project']['version']}"
+    assert set(server.dependencies[1:]) == set(wheels.pyproject()["project"]["dependencies"])
+
+
+def test_its_commands_are_commands_and_import_nothing_that_it_lacks() -> None:
+    """What the modules of the small wheel import of this project is in it as well."""
+    names = {f"service.cli.{name}" for name in wheels.COMMANDS} - {"service.cli.__main__"}
+    assert names <= set(COMMANDS.values())
+    modules, every = wheels.client_modules(), wheels.all_modules()
+    for module in modules:
+        needed = {name for name in wheels.imports_of(every[module]) if name in every}
+        assert needed <= modules, module
+
+
+@pytest.mark.parametrize(
+    ("requirement", "name"),
+    [("psycopg[binary,pool]>=3.3.9", "psycopg"), ("Jinja2>=3.1", "jinja2"), ("rq", "rq")],
+)
+def test_a_requirement_is_known_by_its_import_name(requirement: str, name: str) -> None:
+    assert wheels.import_name(requirement) == name
