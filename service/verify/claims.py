@@ -9,11 +9,13 @@ from typing import Any, Final, assert_never
 
 from schemas.events import event_of
 from service.domain.cards import Card
-from service.replay.captions import PAST, caption, spelled
+from service.replay.captions import PAST, Voice, caption, spelled
 from service.replay.history import ACTIONS
 from service.rulesets.catalogue import read_ruleset
 from service.verify.finding import Check, Finding, Objection, Result, Weight
+from service.verify.legality import NOT_ALLOWED
 from service.verify.log import PRODUCER, Authorship, Log
+from service.verify.plain import FAILS, MOST_WORDS, by_the_rules, shortened
 from service.verify.shuffle import doubt_on_the_seed
 from service.verify.substitution import Unheld
 
@@ -32,6 +34,9 @@ CLAIMS: Final[Mapping[Claim, str]] = {
     Claim.ACTIONS: "every action was legal, and every card is accounted for",
 }
 """What each claim says, in words for people."""
+
+PAST_IN_CODES: Final = Voice(past=True, next_seat=False)
+"""As `PAST`, with the codes of cards: for sentences that would be too long in words."""
 
 _DECK: Final = (Check.COMMITMENTS, Check.SHUFFLE, Check.OPENINGS, Check.DEAL)
 _ACTIONS: Final = (Check.CUSTODY, Check.LEGALITY, Check.HIDDEN)
@@ -205,6 +210,7 @@ class Account:
     seq: int
     said: str
     move: bool  # whether `shithead audit --move` shows more
+    check: Check  # the check that fails there
     happened: str | None = None  # what the event states
     reason: str = ""  # why the check fails, with the rule
     by_server: str = ""  # the server's part, if the server wrote the event
@@ -228,6 +234,8 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         rule = f" [{first.rule}]" if first.rule else ""
         event = log.events[seq] if seq < len(log.events) else None
         stated = None if event is None else describe(event)
+        if stated is not None and len(stated.split()) > MOST_WORDS:
+            stated = describe(event or {}, PAST_IN_CODES)
         happened = stated
         if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
             happened = f"this log says: {stated}"
@@ -241,6 +249,7 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
             seq=seq,
             said="; ".join(filter(None, (happened, who, reason))),
             move=acts or (event is not None and event["by"] is not None),
+            check=first.check,
             happened=stated,
             reason=reason,
             by_server=by_server,
@@ -263,7 +272,7 @@ def _by_server(claim: Claim, event: Data | None) -> str:
             assert_never(claim)
 
 
-def describe(event: Data) -> str:
+def describe(event: Data, voice: Voice = PAST) -> str:
     """
     Return in words what an event states: which seat did what, with which cards.
 
@@ -275,7 +284,7 @@ def describe(event: Data) -> str:
     if kind == "game_created":
         return "the game was set up"
     try:
-        said = caption(event_of(kind, data, read_ruleset), None, None, PAST).removesuffix(".")
+        said = caption(event_of(kind, data, read_ruleset), None, None, voice).removesuffix(".")
     except (ValueError, LookupError, TypeError):
         return f"there is an event {kind}"
     if event["by"] is None and kind in ACTIONS:
@@ -286,7 +295,11 @@ def describe(event: Data) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The answer to a log that fails: the change, its possible authors, and useful evidence."""
+    """
+    The answer to a log that fails: the change, its possible authors, and useful evidence.
+
+    It is written for readers who do not know the format: no sentence has more than 30 words.
+    """
 
     changed: str
     author: str
@@ -313,11 +326,11 @@ def summary_of(
     if not failed:
         return None
     if not accounts:
-        first = failed[0]
-        at = "" if first.seq is None else f" at event {first.seq}"
-        changed = f"Not shown. The check {first.check} fails{at}: {first.reason}."
-        proof = "Receipts, and the server's key from a source other than the operator."
-        return Summary(changed=changed, author="Not shown by this log.", proof=proof)
+        return Summary(
+            changed=f"{FAILS[failed[0].check]} Which entry was changed is not shown.",
+            author="This file does not show it.",
+            proof=f"{_RECEIPT} The server's key has to come from another source than the operator.",
+        )
     account = min(accounts, key=lambda one: one.seq)
     return Summary(
         changed=_changed(account, unheld),
@@ -327,26 +340,39 @@ def summary_of(
 
 
 def _changed(account: Account, unheld: Unheld | None) -> str:
-    seq, reason = account.seq, account.reason
+    seq = account.seq
     if unheld is not None and unheld.seq == seq:
         card = spelled(Card(unheld.card))
         return f"Event {seq}: seat {unheld.seat} played {card}, which it did not hold."
     if account.happened is None:
-        return f"Line {seq} of the log: {reason}."
-    if account.claim is Claim.HISTORY:
-        return f"The log at event {seq}: {reason}."
-    return f"Event {seq}. The log says: {account.happened}. The check finds: {reason}."
+        return f"Line {seq} of the file. {FAILS[account.check]}"
+    said = [
+        f"Event {seq} says: {shortened(account.happened, MOST_WORDS - 3)}.",
+        FAILS[account.check],
+    ]
+    if account.reason.startswith(NOT_ALLOWED):
+        said.append(f"The rule: {shortened(account.reason.removeprefix(NOT_ALLOWED))}.")
+    elif account.check is Check.LEGALITY:
+        said += filter(None, [by_the_rules(account.reason)])
+    return " ".join(said)
+
+
+_RECEIPT: Final = "A receipt: the signed note that the server gives a player for each move."
 
 
 def _author(account: Account, authorship: Authorship) -> str:
     server = f"{account.by_server[0].upper()}{account.by_server[1:]}."
     if account.seq in authorship.signed:
-        return f"The server signed this event. {server}"
+        return f"The operator of the server, whose signature covers this event. {server}"
     if authorship.denied is not None:
-        doubt = "It proves nothing against a seat or the server."
-        return f"The party that produced this file: {authorship.denied}. {doubt}"
-    unsigned = "The party that produced this file: no signature of the server covers the event."
-    return f"{unsigned} If the file is the server's log: {account.by_server}."
+        return (
+            "Any person who had this file: it was changed after the server wrote it."
+            " It proves nothing against a player or the server."
+        )
+    return (
+        "The person who produced this file, or the operator of the server."
+        f" Nothing here shows which. If it is the server's record: {account.by_server}."
+    )
 
 
 def _proof(account: Account, authorship: Authorship) -> str:
@@ -355,8 +381,8 @@ def _proof(account: Account, authorship: Authorship) -> str:
             return "Nothing more is needed: the server's signature covers the event."
         return f"A signature by the key of seat {account.by_seat} shows whether it asked for this."
     if authorship.denied is not None:
-        return "The log that the server recorded, from another player, to compare."
+        return "The file of the same game from another player or from the server, to compare."
     return (
-        f"A receipt for event {account.seq} or a later one, with the server's key: it shows whether"
-        " the server recorded this."
+        f"{_RECEIPT} One for event {account.seq} or later, with the server's key, shows whether the"
+        " server recorded this."
     )

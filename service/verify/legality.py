@@ -31,6 +31,10 @@ MOST_NAMED: Final = 6
 """Of the cards that a seat could have played instead, so many are named."""
 
 
+NOT_ALLOWED: Final = "not allowed: "
+"""Begins the reason of a failure at an action that a rule forbids."""
+
+
 def check_legality(log: Log, cursor: Cursor) -> Answer:
     """
     The rules allow each action and give just these outcomes.
@@ -142,7 +146,7 @@ class _Judge:
             except CommandRefused as refused:
                 rule = refused.rule if isinstance(refused, RuleRefused) else None
                 instead = self._instead(game, command)
-                raise Failed(seq, f"not allowed: {refused}{instead}", rule) from None
+                raise Failed(seq, f"{NOT_ALLOWED}{refused}{instead}", rule) from None
             if not self.open:
                 decided = as_far_as_public(decided, self.events[seq : move.last + 1], game)
             expected += decided

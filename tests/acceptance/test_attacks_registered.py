@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import html
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from service.verify.finding import Check
-from service.verify.report import audit_object, report_text
+from service.verify.html import report_html
+from service.verify.report import Report, audit_object, report_text
 from tests.attacks.attacks_tested_elsewhere import ELSEWHERE, Shown
 from tests.attacks.catalogue import ATTACKS, by_family, table
 from tests.attacks.cheating import go_on
@@ -54,6 +57,35 @@ def test_the_table_of_attacks_is_the_present_one() -> None:
     assert RESULTS.read_text("utf-8") == table()
 
 
+LABELS = ("What was changed: ", "Who can have done it: ", "What would prove more: ")
+TECHNICAL = re.compile(
+    r"\b(hash|prev|commit\w*|salt|nonce|canonical|opening of|field|head|chain|seq|intent)\b"
+)
+MOST_WORDS = 30
+
+
+def check_first_lines(report: Report) -> None:
+    """
+    Check the first lines of the text and of the page, for a reader who knows no format.
+
+    They name the event that fails, its possible authors, and evidence that would show more, in
+    short sentences without technical terms.
+    """
+    lines = report_text(report, name="game.shx").splitlines()[:3]
+    page = html.unescape(report_html([("game.shx", report)])).partition("<ul")[0]
+    for label, line in zip(LABELS, lines, strict=True):
+        assert line.startswith(label)
+        text = line.removeprefix(label)
+        assert text in page
+        assert not TECHNICAL.search(text), text
+        sentences = re.split(r"(?<=[.!?])\s", text)
+        assert all(len(sentence.split()) <= MOST_WORDS for sentence in sentences), text
+        assert all(sentence.endswith(".") for sentence in sentences), text
+    named = re.match(r"What was changed: (?:Event|Line) (\d+)", lines[0])
+    assert named, lines[0]
+    assert int(named[1]) in failing(report).values()
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("kind", ATTACKS, ids=lambda kind: kind.name.replace(" ", "_"))
 def test_an_attack_is_caught_though_all_hashes_were_made_again(kind: Kind) -> None:
@@ -69,6 +101,7 @@ def test_an_attack_is_caught_though_all_hashes_were_made_again(kind: Kind) -> No
     assert kind.check in found
     assert seq is None or found[kind.check] == seq
     assert report.level in (None, "L0")
+    check_first_lines(report)
     if kind.check in PLAYED and seq and go_on(forgery, seq):
         assert failing(report_on(forgery.lines()))[kind.check] == seq
 
