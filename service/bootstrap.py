@@ -66,6 +66,7 @@ from service.store.lookups import Lookups, PostgresLookups, SeparateLookups
 from service.store.migrate import check as check_migrated
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
+from service.store.replica import database_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,7 +349,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
 
     Raises KeyringError if no keys are set, or the key file cannot be read.
     """
-    database = Database.of(settings, most_waiting=most_waiting)
+    database = database_of(settings, most_waiting=most_waiting)
     redis = connect(settings.redis_url, seconds=1.0) if settings.redis_url else None
     bell = RedisBell(connect(settings.redis_url)) if settings.redis_url else None
     keyring = _keyring(settings)

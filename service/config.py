@@ -146,6 +146,9 @@ class Settings:
     """
 
     database_url: str = field(repr=False, metadata=_read_by(_database_url))
+    read_database_url: str | None = field(
+        default=None, repr=False, metadata=_read_by(_database_url)
+    )
     redis_url: str | None = field(default=None, repr=False, metadata=_read_by(_redis_url))
     key_file: Path | None = field(default=None, metadata=_read_by(_path))
     keys: str | None = field(default=None, repr=False, metadata=_read_by(str))
@@ -214,6 +217,7 @@ class Settings:
 DESCRIBED = """
 = Servers and addresses
 database_url | required | PostgreSQL URL | Database with the record of all games
+read_database_url | none | PostgreSQL URL | Replica for replays, audits, evidence and lists
 redis_url | none | Redis URL | Redis, Valkey or Sentinels; without it bots do not move
 host | | address | Address on which the API listens
 port | | TCP port | Port of the API

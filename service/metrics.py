@@ -44,6 +44,11 @@ DATABASE_SLOW = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+REPLICA_READS = Counter(
+    "shithead_replica_reads", "Reads allowed on a replica, by what answered them", ["outcome"]
+)
+"""`replica`; `behind` and `failed`: the primary answered instead."""
+
 UNSIGNED = Gauge(
     "shithead_log_unsigned_leaves",
     "Leaves of the public log that no signed checkpoint covers",

@@ -35,6 +35,7 @@ GAME = "/games/<uuid:game_id>/audit"
     answer=DecisionSchema,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def move(call: Call, game_id: UUID, seq: int) -> Response:
     """
@@ -53,6 +54,7 @@ def move(call: Call, game_id: UUID, seq: int) -> Response:
     answer=CustodySchema,
     refuses=("not-found", "unknown-card"),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def card(call: Call, game_id: UUID, card: str) -> Response:
     """
@@ -71,6 +73,7 @@ def card(call: Call, game_id: UUID, card: str) -> Response:
     answer=KnowledgeSchema,
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def knowledge(call: Call, game_id: UUID) -> Response:
     """
@@ -92,6 +95,7 @@ def knowledge(call: Call, game_id: UUID) -> Response:
     token=Token.NEEDED,
     refuses=("not-found", "not-seated"),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def readings(call: Call, game_id: UUID) -> Response:
     """List who read private data of other seats, newest first; for its seats and referees."""

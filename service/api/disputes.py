@@ -69,6 +69,7 @@ def open_dispute(call: Call, game_id: UUID) -> Response:
     answer=DisputePageSchema,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def list_disputes(call: Call, game_id: UUID) -> Response:
     """List the disputes about a game, newest first."""

@@ -98,6 +98,7 @@ _UPLOAD = {
     answer=AuditSchema,
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def audit(call: Call, game_id: UUID) -> Response:
     """
@@ -124,6 +125,7 @@ def audit(call: Call, game_id: UUID) -> Response:
     produces=(ZIP,),
     refuses=("not-found", "not-seated"),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def bundle(call: Call, game_id: UUID) -> Response:
     """Return the game as a `.shx` bundle that can be verified without this server."""

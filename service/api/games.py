@@ -38,6 +38,7 @@ MOVING = ("not-found", "not-seated", "game-over", "rate-limited")
     answer=GamePageSchema,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def list_games(call: Call) -> Response:
     """List the games that the caller can see, newest first."""

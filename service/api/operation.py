@@ -43,6 +43,7 @@ from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal, misfit
 from service.application.first_read import FirstRead
 from service.application.work import limited_by
+from service.store.replica import from_replica
 
 F = TypeVar("F", bound=Callable[..., Response])
 
@@ -102,6 +103,7 @@ def operation(
     location: str | None = None,
     doc: Mapping[str, Any] | None = None,
     deferred: bool = False,
+    replica: bool = False,
 ) -> Callable[[F], F]:
     """
     Return a decorator that registers and documents a view function as an API operation.
@@ -109,7 +111,7 @@ def operation(
     The view gets a `Call` and the parameters of the path. Errors are reported in the order
     of api.md, section 1: media type, token, idempotency, query, body, then those that the
     view raises. With `deferred` the commit of a change of a game checks the token, without a
-    query before it.
+    query before it. With `replica` a replica of the database may answer the reads.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
@@ -161,7 +163,8 @@ def operation(
                     return with_location(change_response(first, status), location)
 
         name = f"{blueprint.name}.{view.__name__}"
-        documented = blueprint.doc(operationId=name, **described)(answer_request)
+        answered = from_replica()(answer_request) if replica else answer_request
+        documented = blueprint.doc(operationId=name, **described)(answered)
         blueprint.route(rule, methods=[method], parameters=_path_parameters(rule))(documented)
         return view
 

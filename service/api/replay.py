@@ -26,6 +26,7 @@ GAME = "/games/<uuid:game_id>"
     answer=ReplaySchema,
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def frames(call: Call, game_id: UUID) -> Response:
     """Return the frames of versions `from` to `to`, inclusive, at most 1000."""
@@ -46,6 +47,7 @@ def frames(call: Call, game_id: UUID) -> Response:
     produces=(PLAIN,),
     refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def transcript(call: Call, game_id: UUID) -> Response:
     """Return the game as a plain text transcript."""

@@ -93,7 +93,7 @@ class _Follower:
                     line,
                 )
             after = max(after, after + len(lines))
-            if after >= version and self._sealed():
+            if after >= version and self._ends_at(after):
                 yield b"event: end\ndata:\n\n"
                 return
             if self._waiting.ended:
@@ -109,8 +109,10 @@ class _Follower:
             COMMENT_SECONDS,
         )
 
-    def _sealed(self) -> bool:
-        return self._games.entry(self._caller, self._game).record.sealed
+    def _ends_at(self, after: int) -> bool:
+        """Return whether the log is sealed and has no event from `after` on: both in one read."""
+        record = self._games.entry(self._caller, self._game).record
+        return record.sealed and after >= record.version
 
 
 def _first_seq(after: int) -> int:

@@ -16,7 +16,14 @@ statistics = blueprint(
 )
 
 
-@operation(statistics, "GET", "/statistics/shuffles", answer=ShufflesSchema, token=Token.IGNORED)
+@operation(
+    statistics,
+    "GET",
+    "/statistics/shuffles",
+    answer=ShufflesSchema,
+    token=Token.IGNORED,
+    replica=True,
+)
 def shuffles(_call: Call) -> Response:
     """Test whether all decks look uniformly shuffled, and aborted games like finished ones."""
     return shared(json_response(services().statistics.shuffles()), seconds=10)
@@ -30,6 +37,7 @@ def shuffles(_call: Call) -> Response:
     answer=BlindChoicesSchema,
     token=Token.NEEDED,
     refuses=("forbidden",),
+    replica=True,
 )
 def blind_choices(call: Call) -> Response:
     """Return the e-value of a player's blind choices; for that player and referees of disputes."""

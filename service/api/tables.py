@@ -78,6 +78,7 @@ def open_table(call: Call) -> Response:
     query=TablesQuery,
     answer=TablePageSchema,
     headers=(InviteHeaders,),
+    replica=True,
 )
 def list_tables(call: Call) -> Response:
     """List the tables that the caller can see: public ones, their own, and the invite's."""
@@ -175,6 +176,7 @@ def change_seat(call: Call, table_id: UUID) -> Response:
     answer=KeyChangePageSchema,
     refuses=("not-found",),
     headers=(InviteHeaders,),
+    replica=True,
 )
 def key_changes(call: Call, table_id: UUID) -> Response:
     """

@@ -37,6 +37,8 @@ class Asked:
     status: int | None = None  # None: sent, outcome unknown
     body: bytes = b""
     tries: int = 0
+    sent: float = 0.0  # when it was first sent, in seconds since 1970
+    answered: float = 0.0  # when its answer came
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,6 +90,7 @@ class Calls:
     def change(self, asked: Asked, path: str, token: str, headers: Mapping[str, str]) -> Asked:
         """Send a change of a game; again and again where a key makes that safe."""
         given = dict(headers) | ({"Idempotency-Key": asked.key} if asked.key else {})
+        asked.sent = time.time()
         with self._notes.lock:
             self._notes.asked.append(asked)
         if self._rng.random() < 0.06:
@@ -100,6 +103,7 @@ class Calls:
             answer = self.once("POST", path, asked.move, token, given)
             if answer is not None and answer[0] != 503:
                 asked.status, asked.body = answer
+                asked.answered = time.time()
                 return asked
             if asked.key is None:
                 return asked

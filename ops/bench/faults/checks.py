@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -50,7 +51,7 @@ Logs = dict[UUID, tuple[bytes, ...]]
 def check_all(owner_url: str, api: str, notes: Notes, readers: Sequence[Reader] = ()) -> Checked:
     """Return the result of all checks after a run, on the database and the API at an address."""
     checked = Checked(wrong=list(notes.wrong))
-    logs = _stored(owner_url, checked)
+    logs = stored(owner_url, checked)
     client = LogClient(api)
     keys = client.keys(())
     check_answers(notes, logs, keys, checked)
@@ -62,7 +63,7 @@ def check_all(owner_url: str, api: str, notes: Notes, readers: Sequence[Reader] 
     return checked
 
 
-def _stored(owner_url: str, checked: Checked) -> Logs:
+def stored(owner_url: str, checked: Checked) -> Logs:
     """Return the lines of every game, straight from the tables; each stream without gap or fork."""
     logs: Logs = {}
     with psycopg.connect(owner_url) as connection:
@@ -115,9 +116,9 @@ def check_answers(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checke
         checked.counts["acknowledged moves, each in the log exactly once"] += 1
         answer = json.loads(asked.body)
         lines = logs.get(UUID(asked.game), ())
-        events, version = answer["events"], answer["version"]
-        first = version - len(events)
-        if lines[first:version] != tuple(canonical(event) for event in events):
+        version: int = answer["version"]
+        first = version - len(answer["events"])
+        if not holds(logs, asked):
             checked.wrong.append(f"lost: an acknowledged move of {asked.game} at {version}")
             continue
         for seq in range(first, version):
@@ -132,6 +133,14 @@ def check_answers(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checke
         checked.counts["receipts that name a head of the log"] += 1
         if receipt.seq != version - 1 or receipt.head != head(lines[version - 1]):
             checked.wrong.append(f"a receipt of {asked.game} names another head")
+
+
+def holds(logs: Logs, asked: Asked) -> bool:
+    """Return whether the events of an acknowledged move are in the logs, in the same bytes."""
+    answer = json.loads(asked.body)
+    events, version = answer["events"], answer["version"]
+    lines = logs.get(UUID(asked.game), ())
+    return lines[version - len(events) : version] == tuple(canonical(event) for event in events)
 
 
 def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
@@ -226,6 +235,19 @@ def check_read(reader: Reader, logs: Logs, checked: Checked) -> None:
             checked.wrong.append(f"a live reader of {game} got other events than the log has")
         elif game in reader.ended and len(lines) != len(stored):
             checked.wrong.append(f"a live reader of {game} was not sent all its events")
+
+
+def times_of_bots(logs: Logs) -> list[float]:
+    """Return when bots moved, in seconds since 1970."""
+    times = []
+    for lines in logs.values():
+        events = [parse(line) for line in lines]
+        seats = events[0]["data"]["seats"]
+        for event in events:
+            by = event["by"]
+            if event["type"] in ACTIONS and by is not None and seats[by]["kind"] == "bot":
+                times.append(datetime.fromisoformat(event["at"]).timestamp())
+    return times
 
 
 def _check_tree(

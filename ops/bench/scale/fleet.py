@@ -88,6 +88,12 @@ class Fleet:
         }
         self.processes: list[Process] = []
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the options of the keys and the archive, for commands of the operator."""
+        keys, archive = (self._environment[f"SHITHEAD_{one}"] for one in ("KEY_FILE", "ARCHIVE"))
+        return ("--key-file", keys, "--archive", archive)
+
     def add(self, kind: str, machine: Machine, *, clock: float = 0.0, **settings: str) -> Process:
         """
         Start a process of a kind on a machine, and return it.

@@ -122,6 +122,14 @@ class Postgres:
         """Make this replica the primary; return when it accepts writes."""
         self.sql("SELECT pg_promote(true)")
 
+    def wait_promoted(self) -> None:
+        """Wait until a recovery has ended, so that the server accepts writes."""
+        end = time.monotonic() + START_SECONDS
+        while self.sql("SELECT pg_is_in_recovery()") != [(False,)]:
+            if time.monotonic() > end:
+                raise RuntimeError("the recovery does not end")
+            time.sleep(0.1)
+
     def _wait_state(self, wanted: str, column: str) -> None:
         end = time.monotonic() + START_SECONDS
         while self.sql(f"SELECT {column} FROM pg_stat_replication") != [(wanted,)]:

@@ -26,7 +26,7 @@ def page(report: Report, command: str) -> str:
         ("acknowledged with 201", answers[201]),
         ("refused: the game had moved on, or the rules", _refused(answers)),
         ("outcome unknown: sent once without a key, no answer", answers[None]),
-        ("acknowledged and found in the database, byte for byte", _found(checked.counts, lost)),
+        *_found(checked.counts, lost),
         ("**acknowledged and lost**", lost),
         ("**carried out twice**", doubled),
         ("**streams with a gap or a fork**", gaps),
@@ -71,8 +71,11 @@ def _refused(answers: Counter[int | None]) -> int:
     return sum(count for status, count in answers.items() if status not in (201, None))
 
 
-def _found(counts: Counter[str], lost: int) -> int:
-    return counts["acknowledged moves, each in the log exactly once"] - lost
+def _found(counts: Counter[str], lost: int) -> list[tuple[str, int]]:
+    """Return the row of moves found in the database; none where the run did not count them so."""
+    looked = counts["acknowledged moves, each in the log exactly once"]
+    name = "acknowledged and found in the database, byte for byte"
+    return [(name, looked - lost)] if looked else []
 
 
 def _readers(read: Counter[str]) -> list[str]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from ops.bench.scale.fleet import Fleet
+from ops.bench.faults.calls import Calls, Notes
+from ops.bench.faults.checks import Checked, holds, stored, times_of_bots
+from ops.bench.scale.fleet import Fleet, Valkey
+from ops.bench.scale.postgres import Postgres
 from ops.bench.scale.stage import Report, Size, Stage, stage
 
 COUNTS: Mapping[str, int] = {
@@ -19,6 +26,16 @@ COUNTS: Mapping[str, int] = {
     "sequencer": 2,
 }
 """Processes of each kind, each on a machine of its own."""
+
+FEW: Mapping[str, int] = {
+    "API": 2,
+    "streams": 1,
+    "worker": 2,
+    "relay": 1,
+    "sweeper": 1,
+    "sequencer": 1,
+}
+"""The same for the runs in which servers fail."""
 
 CLOCKS: Mapping[str, float] = {
     "api-1": 2.5,
@@ -52,8 +69,7 @@ def processes(size: Size, logs: Path | None = None) -> Report:
             f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, one server",
             POOLER,
             "Valkey, one server",
-            f"{len(fleet.processes)} processes, each in a network namespace with its own address: "
-            + ", ".join(f"{count} × {kind}" for kind, count in COUNTS.items()),
+            *_listed(fleet, COUNTS),
             "clocks: " + ", ".join(f"{name} {seconds:+.1f} s" for name, seconds in CLOCKS.items()),
         ]
         load = on.begin_load(fleet)
@@ -61,6 +77,242 @@ def processes(size: Size, logs: Path | None = None) -> Report:
         on.end_load(load)
         on.check(primary.url, fleet, load)
         return on.report
+
+
+def sentinel(size: Size, logs: Path | None = None) -> Report:
+    """Return the report of a run in which Valkey's master crashes twice under load."""
+    with stage("Fail-over of Valkey by Sentinel", size, logs) as on:
+        primary = on.primary()
+        servers = [on.valkey(f"valkey-{number}") for number in (1, 2, 3)]
+        watching = [on.valkey(f"sentinel-{number}") for number in (1, 2, 3)]
+        servers[0].start()
+        for replica in servers[1:]:
+            replica.start(of=servers[0])
+        for one in watching:
+            one.watch(servers[0], quorum=2)
+        hosts = ",".join(f"{one.machine.address}:26379" for one in watching)
+        fleet = on.fleet(
+            SHITHEAD_DATABASE_URL=primary.url_of("shithead_service"),
+            SHITHEAD_REDIS_URL=f"redis+sentinel://{hosts}/shithead",
+        )
+        _start(on, fleet, FEW, {})
+        on.report.parts += [
+            f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, one server",
+            "Valkey: a master and two replicas without persistence; three Sentinels, quorum 2",
+            *_listed(fleet, FEW),
+        ]
+        load = on.begin_load(fleet)
+        crashes = []
+        for _ in range(2):
+            time.sleep(size.seconds / 3)
+            crashes.append(_crash_master(on, servers, watching[0]))
+        time.sleep(size.seconds / 3)
+        on.end_load(load)
+        on.check(primary.url, fleet, load)
+        moves = sorted(times_of_bots(stored(primary.url, Checked())))
+        for crash in crashes:
+            later = [at - crash for at in moves if at > crash]
+            on.report.measured += [
+                ("from a crash to the next move of a bot", f"{later[0]:.1f} s"),
+                ("moves of bots in the first 5 s after it", str(sum(at < 5 for at in later))),
+            ]
+        return on.report
+
+
+def _crash_master(on: Stage, servers: list[Valkey], watching: Valkey) -> float:
+    """
+    Crash the master, wait for the next one, and bring the old one back as a replica.
+
+    Returns the time of the crash, in seconds since 1970.
+    """
+    before = _master(watching)
+    [old] = [one for one in servers if one.machine.address == before]
+    old.machine.crash()
+    crashed = time.time()
+    on.happened(f"{old.machine.name}, the master, crashes")
+    while (new := _master(watching)) == before:
+        time.sleep(0.02)
+    [master] = [one for one in servers if one.machine.address == new]
+    seconds = time.time() - crashed
+    on.happened(f"{master.machine.name} is the master")
+    on.report.measured.append((f"until Sentinel named {master.machine.name}", f"{seconds:.1f} s"))
+    old.start(of=master)
+    on.happened(f"{old.machine.name} is back, as a replica")
+    return crashed
+
+
+def _master(watching: Valkey) -> str:
+    found: Any = watching.client(26379).sentinel_get_master_addr_by_name("shithead")
+    return str(found[0].decode() if isinstance(found[0], bytes) else found[0])
+
+
+def failover(size: Size, logs: Path | None = None) -> Report:
+    """Return the report of a run in which the primary crashes and its replica takes over."""
+    with stage("Fail-over of PostgreSQL to its synchronous replica", size, logs) as on:
+        primary, valkey = on.primary(), on.valkey("valkey")
+        valkey.start()
+        replica = on.postgres("replica")
+        replica.copy_of(primary, replica=True)
+        replica.start()
+        primary.wait_for_replica(synchronous=True)
+        pooler = on.pgbouncer(primary)
+        both = f"{primary.machine.address},{replica.machine.address}"
+        direct = f"postgresql://shithead_service@{both}/postgres?target_session_attrs=read-write"
+        fleet = on.fleet(
+            SHITHEAD_DATABASE_URL=pooler.url,
+            SHITHEAD_READ_DATABASE_URL=replica.url_of("shithead_service"),
+            SHITHEAD_REDIS_URL=valkey.url,
+            SHITHEAD_PREPARED_STATEMENTS="off",
+        )
+        _start(on, fleet, FEW, {})
+        fleet.add("API", on.network.machine("api-direct"), SHITHEAD_DATABASE_URL=direct)
+        fleet.wait_ready()
+        on.report.parts += [
+            f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, primary and replica",
+            "each commit is flushed on both servers (`synchronous_standby_names = '*'`)",
+            POOLER,
+            "replays, audits, evidence and lists from the replica (`SHITHEAD_READ_DATABASE_URL`)",
+            *_listed(fleet, FEW),
+            "one more API without PgBouncer: `host1,host2` and `target_session_attrs=read-write`",
+        ]
+        load = on.begin_load(fleet)
+        looking = Looking(on.report.notes, load.calls(2))
+        time.sleep(size.seconds / 2)
+        refused = on.report.notes.statuses[503]
+        primary.machine.crash()
+        crashed = time.monotonic()
+        on.happened("the primary crashes")
+        time.sleep(OUTAGE_SECONDS)
+        replica.promote()
+        pooler.point_to(replica.machine.address)
+        on.happened("the replica is the primary, PgBouncer points to it")
+        on.measure_moves_after(crashed)
+        time.sleep(size.seconds / 2)
+        on.report.measured.append(
+            ("answers 503 from the crash on", str(on.report.notes.statuses[503] - refused))
+        )
+        looking.end()
+        on.end_load(load)
+        on.check(replica.url, fleet, load)
+        looking.report(on.report)
+        return on.report
+
+
+class Looking:
+    """Reads a replay after each acknowledged move: it must include that move."""
+
+    def __init__(self, notes: Notes, calls: Calls) -> None:
+        self._notes = notes
+        self._calls = calls
+        self._over = threading.Event()
+        self._seen = Counter[str]()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look no longer."""
+        self._over.set()
+        self._thread.join()
+
+    def report(self, report: Report) -> None:
+        """Add what was seen to a report."""
+        report.measured += [(name, str(count)) for name, count in sorted(self._seen.items())]
+
+    def _look(self) -> None:
+        while not self._over.wait(0.05):
+            done = [one for one in self._notes.asked[-20:] if one.status == 201]
+            if not done:
+                continue
+            asked = done[-1]
+            version = json.loads(asked.body)["version"]
+            token = self._notes.games[asked.game]
+            path = f"/v1/games/{asked.game}/replay?from={version}&to={version}"
+            answer = self._calls.once("GET", path, None, token, {})
+            if answer is None or answer[0] == 503:
+                self._seen["replays not answered, or with 503"] += 1
+                continue
+            self._seen["replays read after an acknowledged move"] += 1
+            if answer[0] != 200:
+                self._notes.wrong.append(f"stale: {path} answers {answer[0]}: {answer[1]!r}")
+
+
+def restore(size: Size, logs: Path | None = None) -> Report:
+    """Return the report of a restore to a point in time, in the middle of the load."""
+    with stage("Point-in-time restore", size, logs) as on:
+        primary, valkey = on.primary(), on.valkey("valkey")
+        valkey.start()
+        fleet = on.fleet(
+            SHITHEAD_DATABASE_URL=primary.url_of("shithead_service"),
+            SHITHEAD_REDIS_URL=valkey.url,
+        )
+        _start(on, fleet, FEW, {})
+        version = _version(primary.sql("SHOW server_version"))
+        on.report.parts += [
+            f"PostgreSQL {version}, base backup and WAL archive",
+            *_listed(fleet, FEW),
+        ]
+        load = on.begin_load(fleet)
+        time.sleep(size.seconds / 3)
+        copy = on.postgres("restored")
+        copy.copy_of(primary, replica=False)
+        on.happened("base backup taken")
+        time.sleep(size.seconds / 3)
+        [(point,)] = primary.sql("SELECT clock_timestamp()::text")
+        point_at = time.time()
+        on.happened("the point in time")
+        time.sleep(size.seconds / 3)
+        on.end_load(load)
+        primary.sql("SELECT pg_switch_wal()")
+        time.sleep(2.0)
+        primary.machine.crash()
+        on.happened("the server is lost; its archive of WAL is left")
+        copy.recover_from(primary.archive, until=str(point))
+        copy.start()
+        copy.wait_promoted()
+        on.happened("restored to the point in time")
+        _check_restored(on, copy, fleet, point_at)
+        on.report.readers = load.readers
+        return on.report
+
+
+def _check_restored(on: Stage, copy: Postgres, fleet: Fleet, point_at: float) -> None:
+    """Run `shithead check`, and compare what was acknowledged before the point with the copy."""
+    checked, notes = on.report.checked, on.report.notes
+    checked.wrong += notes.wrong
+    status, text = on.command("check", "--database-url", copy.url, "--deep", *fleet.paths)
+    on.report.measured.append(("exit status of `shithead check --deep`", str(status)))
+    on.report.measured.append(("its last line", f"`{text.strip().splitlines()[-1]}`"))
+    if status != 0:
+        checked.wrong.append(
+            f"`shithead check` of the restored database ends with {status}: {text}"
+        )
+    logs = stored(copy.url, checked)
+    before = [one for one in notes.asked if one.status == 201 and one.answered <= point_at]
+    after = [one for one in notes.asked if one.status == 201 and one.sent > point_at]
+    for asked in before:
+        checked.counts["acknowledged before the point, each in the restored log"] += 1
+        if not holds(logs, asked):
+            checked.wrong.append(f"lost: a move of {asked.game} acknowledged before the point")
+    for asked in after:
+        checked.counts["sent after the point, none in the restored log"] += 1
+        if holds(logs, asked):
+            checked.wrong.append(f"a move of {asked.game} sent after the point is restored")
+    between = sum(one.status == 201 for one in notes.asked) - len(before) - len(after)
+    on.report.measured.append(
+        ("acknowledged moves under way at the point, not judged", str(between))
+    )
+    refused = on.sequencer_refuses(copy, fleet)
+    on.report.measured.append(("a sequencer with the newer checkpoint refuses to sign", refused))
+    if refused != "yes":
+        checked.wrong.append("the sequencer signed an older log")
+
+
+def _listed(fleet: Fleet, counts: Mapping[str, int]) -> list[str]:
+    kinds = ", ".join(f"{count} × {kind}" for kind, count in counts.items())
+    return [
+        f"{len(fleet.processes)} processes, each in a network namespace with its own address: "
+        + kinds
+    ]
 
 
 def _start(on: Stage, fleet: Fleet, counts: Mapping[str, int], clocks: Mapping[str, float]) -> None:
@@ -103,4 +355,7 @@ def _version(rows: list[tuple[object, ...]]) -> str:
 
 SCENARIOS: Mapping[str, Callable[[Size, Path | None], Report]] = {
     "processes": processes,
+    "failover": failover,
+    "sentinel": sentinel,
+    "restore": restore,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 from ops.bench.faults.calls import Notes
 from ops.bench.faults.checks import Checked, check_all
 from ops.bench.faults.load import Load, Reader
+from ops.bench.faults.steps import ROOT
 from ops.bench.scale.fleet import Fleet, PgBouncer, Valkey
 from ops.bench.scale.network import Network
 from ops.bench.scale.postgres import Postgres
@@ -116,6 +119,49 @@ class Stage:
         self.report.checked = check_all(
             owner_url, f"http://{host}:{port}", self.report.notes, load.readers
         )
+
+    def measure_moves_after(self, moment: float) -> None:
+        """Wait until a move is acknowledged that was sent now; report the time since `moment`."""
+        since = len(self.report.notes.asked)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            done = self.report.notes.asked[since:]
+            if any(asked.status == 201 for asked in done):
+                seconds = time.monotonic() - moment
+                self.report.measured.append(
+                    ("until the next acknowledged move", f"{seconds:.1f} s")
+                )
+                return
+            time.sleep(0.02)
+        self.report.notes.wrong.append("no move was acknowledged for a minute")
+
+    def command(self, *words: str) -> tuple[int, str]:
+        """Return exit status and output of a command of the operator."""
+        done = subprocess.run(
+            [sys.executable, "-m", "service.cli", *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def sequencer_refuses(self, database: Postgres, fleet: Fleet) -> str:
+        """Return whether a sequencer that remembers a newer log refuses to sign this older one."""
+        process = fleet.of("sequencer")[0]
+        process.kill()
+        process.environment = {
+            **process.environment,
+            "SHITHEAD_DATABASE_URL": database.url_of("shithead_service"),
+        }
+        process.start()
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if b"the public log is broken" in process.log.read_bytes():
+                return "yes"
+            time.sleep(0.2)
+        return "no"
 
     def abandon(self) -> None:
         """Begin no further hand: the run has failed."""

@@ -112,6 +112,20 @@ def test_a_stream_goes_on_when_something_happens(ada: Person) -> None:
     answer.close()
 
 
+def test_a_stream_sends_the_last_events_if_the_hand_ends_while_it_sends(ada: Person) -> None:
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    answer = ada.get(f"{game}/stream?after={version - 1}", buffered=False)
+    parts = iter(answer.response)
+    assert next(parts).startswith(b"retry:")
+    assert next(parts).startswith(f"id: {version - 1}\n".encode())
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    rest = list(parts)
+    assert rest[-1].startswith(b"event: end")
+    assert len(rest) - 1 == ada.get(game).json["version"] - version
+    answer.close()
+
+
 def test_streams_leave_threads_for_others(database_url: str) -> None:
     world = make_world(database_url, api_threads=2)
     ada = world.person()

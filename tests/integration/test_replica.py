@@ -1,0 +1,175 @@
+"""Reads from a streaming replica include every change that was acknowledged before them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from service.api.app import create_app
+from service.config import Settings
+from service.local.postgres import EmbeddedPostgres, _find_binaries
+from service.metrics import REPLICA_READS
+from service.store.database import Database
+from service.store.migrate import migrate, service_url
+from service.store.postgres_events import PostgresStore
+from service.store.replica import database_of, from_replica
+from tests.streams import append, commit
+
+pytestmark = pytest.mark.heavy
+
+
+class Pair:
+    """A primary and a replica, whose replay of the WAL can be paused."""
+
+    def __init__(self, folder: Path) -> None:
+        self.primary = EmbeddedPostgres(folder / "primary")
+        self.owner_url = self.primary.start()
+        migrate(self.owner_url)
+        cluster = folder / "replica" / "postgres" / "cluster"
+        cluster.parent.mkdir(parents=True)
+        program = str(_find_binaries(None) / "pg_basebackup")
+        words = ["-D", str(cluster), "-d", self.owner_url, "-R", "--checkpoint=fast"]
+        subprocess.run([program, *words], check=True, cwd="/")
+        self.replica = EmbeddedPostgres(folder / "replica")
+        self.replica_url = self.replica.start()
+
+    def on_replica(self, statement: str) -> None:
+        """Run a statement of the owner's on the replica."""
+        with psycopg.connect(self.replica_url, autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def stop(self) -> None:
+        """Stop both servers."""
+        self.replica.stop()
+        self.primary.stop()
+
+
+@pytest.fixture(scope="module")
+def pair(server_folder: Path) -> Iterator[Pair]:
+    """Return a primary and its replica."""
+    made = Pair(server_folder / "pair")
+    yield made
+    made.stop()
+    shutil.rmtree(server_folder / "pair", ignore_errors=True)
+
+
+@pytest.fixture
+def settings(pair: Pair, tmp_path: Path) -> Settings:
+    """Return the settings of a service on both servers."""
+    return Settings(
+        database_url=service_url(pair.owner_url),
+        read_database_url=service_url(pair.replica_url),
+        key_file=tmp_path / "keys.json",
+    )
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Database]:
+    """Return the two servers as the service sees them."""
+    made = database_of(settings)
+    yield made
+    made.close()
+
+
+def counted(outcome: str) -> float:
+    """Return how many reads were answered in a way, by this process so far."""
+    return float(REPLICA_READS.labels(outcome)._value.get())
+
+
+def version_of(store: PostgresStore, stream: UUID) -> int:
+    """Return the version that a read from the replica sees, 0 for none."""
+    with from_replica():
+        found = store.read(stream)
+    return 0 if found is None else found.version
+
+
+def test_a_read_is_answered_by_the_replica_and_includes_the_change_before_it(
+    database: Database,
+) -> None:
+    store, stream = PostgresStore(database), uuid4()
+    before = counted("replica")
+    for version in range(20):
+        store.commit(commit(append(stream, b"{}", expected=version)))
+        assert version_of(store, stream) == version + 1
+    assert counted("replica") > before
+
+
+def test_the_primary_answers_while_the_replica_is_behind(pair: Pair, database: Database) -> None:
+    store, stream = PostgresStore(database), uuid4()
+    store.commit(commit(append(stream, b"{}")))
+    assert version_of(store, stream) == 1
+    pair.on_replica("SELECT pg_wal_replay_pause()")
+    behind = counted("behind")
+    try:
+        store.commit(commit(append(stream, b"{}", expected=1)))
+        assert version_of(store, stream) == 2
+    finally:
+        pair.on_replica("SELECT pg_wal_replay_resume()")
+    assert counted("behind") == behind + 1
+
+
+def test_a_read_after_a_change_within_one_request_includes_it(
+    pair: Pair, database: Database
+) -> None:
+    store, stream = PostgresStore(database), uuid4()
+    with from_replica():
+        assert store.read(stream) is None
+        pair.on_replica("SELECT pg_wal_replay_pause()")
+        try:
+            store.commit(commit(append(stream, b"{}")))
+            found = store.read(stream)
+        finally:
+            pair.on_replica("SELECT pg_wal_replay_resume()")
+    assert found is not None
+
+
+def test_reads_outside_of_marked_requests_go_to_the_primary(database: Database) -> None:
+    before = counted("replica")
+    PostgresStore(database).read(uuid4())
+    assert counted("replica") == before
+
+
+def test_lists_and_replays_are_read_from_the_replica_and_views_are_not(
+    settings: Settings,
+) -> None:
+    client = create_app(settings=settings).test_client()
+    player = client.post("/v1/players", json={"name": "Ada"}).get_json()
+    me = {"Authorization": f"Bearer {player['token']}"}
+    table = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "window_seconds": 0}
+    game = client.post("/v1/tables", json=table, headers=me).get_json()["game"]
+    read = {}
+    for path in (f"/games/{game}", "/games", f"/games/{game}/replay", f"/games/{game}/evidence"):
+        before = counted("replica") + counted("behind")
+        assert client.get(f"/v1{path}", headers=me).status_code == 200
+        read[path] = counted("replica") + counted("behind") > before
+    assert list(read.values()) == [False, True, True, True]
+
+
+def test_a_promoted_replica_is_not_read_and_a_stopped_one_delays_nothing(
+    pair: Pair, settings: Settings
+) -> None:
+    """The last test here: it promotes the replica, then stops it."""
+    ends: list[Callable[[], None]] = [
+        lambda: pair.on_replica("SELECT pg_promote(true)"),
+        pair.replica.stop,
+    ]
+    for end in ends:
+        database = database_of(settings)
+        store, stream = PostgresStore(database), uuid4()
+        end()
+        store.commit(commit(append(stream, b"{}")))
+        failed = counted("failed")
+        assert version_of(store, stream) == 1
+        began = time.monotonic()
+        for _ in range(20):
+            assert version_of(store, stream) == 1
+        assert time.monotonic() - began < 1.0
+        assert counted("failed") == failed + 1
+        database.close()
