@@ -1,4 +1,4 @@
-"""HTML pages: lobby, table, rules of each ruleset, checks of the verifier."""
+"""HTML pages: lobby, table, replay, rules of each ruleset, checks of the verifier."""
 
 from __future__ import annotations
 
@@ -131,7 +131,13 @@ def table(table_id: UUID) -> Response:
     return _table_page(table=table_id)
 
 
-ROOMS = {"verify": "/verify?game="}
+@pages.get("/replay/<uuid:game_id>")
+def replay(game_id: UUID) -> Response:
+    """Show a hand event by event, as one of its viewers saw it; the script asks the API."""
+    return html_page("replay.html", policy=SCRIPT_POLICY, game=game_id, rooms=ROOMS)
+
+
+ROOMS = {"replay": "/replay/", "verify": "/verify?game="}
 """Pages to which the end of a hand leads, by the name of the text on the link; an id follows."""
 
 

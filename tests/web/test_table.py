@@ -110,6 +110,8 @@ def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
     expect(page.locator(".notice")).to_have_count(0)
     check = page.get_by_role("link", name="Check the record")
     expect(check).to_have_attribute("href", f"/verify?game={game}")
+    again = page.get_by_role("link", name="Replay")
+    expect(again).to_have_attribute("href", f"/replay/{game}")
     page.get_by_role("button", name="Next hand").click()
     page.get_by_role("button", name="Ready").wait_for()
     assert game not in page.url

@@ -18,10 +18,8 @@ const SHOWN = 5;
  * @property {(seat: number) => string} [did] what a seat did lately, in a few signs
  * @property {number | null} [bag] the seat that wears the paper bag
  * @property {string[]} [order] ranks, low to high
+ * @property {boolean} [open] whether the cards of a hand are drawn that the view names
  */
-
-/** @param {any} view @returns {(seat: number) => string} the names of the seats, without "you" */
-export const namesOf = (view) => (seat) => seatName(view.seats[seat]);
 
 /**
  * Return the seats of the others, clockwise from the viewer's left, by the side of the table.
@@ -51,14 +49,16 @@ export const crowd = (others) =>
 function slot(seat, at, small) {
   const stack = seat.up[at] ?? [];
   const down = seat.down[at];
-  if (small) return stack.map((card) => h("span", { class: chipClass(card) }, [brief(card)]));
+  if (small) return stack.map(chip);
   return h("span", { class: `slot ${stack.length ? "open" : ""}` }, [
     down ? picture(null, { label: "" }) : null,
     ...stack.map((card) => picture(card, { label: "" })),
   ]);
 }
 
-const chipClass = (card) => `chip ${"dh".includes(card[1]) && card[0] !== "X" ? "red" : ""}`;
+/** @param {string} card @returns {HTMLElement} the card in a few signs */
+export const chip = (card) =>
+  h("span", { class: `chip ${"dh".includes(card[1]) && card[0] !== "X" ? "red" : ""}`, "data-card": card }, [brief(card)]);
 
 /** @param {any} seat @param {Scene} scene @returns {string} a seat in words, for screen readers */
 export function seatInWords(seat, scene) {
@@ -68,7 +68,9 @@ export function seatInWords(seat, scene) {
   return [
     `${seatName(seat)}${view.turn === seat.seat ? `, ${t("seat.turn")}` : ""}`,
     seat.out ? t("seat.out", { n: seat.out }) : t("seat.hand", { n: seat.hand.count }),
-    seat.hand.known.length ? t("seat.known", { cards: listed(seat.hand.known.map(spelled)) }) : "",
+    seat.hand.cards && scene.open
+      ? t("seat.cards", { cards: listed(sorted(seat.hand.cards, scene.order).map(spelled)) })
+      : seat.hand.known.length ? t("seat.known", { cards: listed(seat.hand.known.map(spelled)) }) : "",
     up.length ? t("seat.up", { cards: listed(up.map(spelled)) }) : "",
     down ? t("seat.down", { n: down }) : "",
     view.status === "swapping" ? t(seat.ready ? "seat.ready" : "seat.unready") : "",
@@ -116,10 +118,34 @@ export function plaque(seat, scene, small) {
         ...seat.down.map((_, at) => slot(seat, at, small)),
         small && down ? h("span", { class: "chip back" }, [down]) : null,
       ]),
+      scene.open ? openHand(seat, scene, small) : null,
       h("span", { class: "did" }, [did]),
     ],
   );
 }
+
+/** The cards of a hand as far as the view names them. */
+function openHand(seat, scene, small) {
+  const cards = sorted(seat.hand.cards ?? seat.hand.known, scene.order);
+  const tight = small || cards.length > 12;
+  return h("span", { class: `shown${tight ? " tight" : ""}`, "aria-hidden": "true" }, cards.map((card) => (tight ? chip(card) : picture(card, { label: "" }))));
+}
+
+/**
+ * Return how a hand ended, for the middle of the table.
+ *
+ * @param {any} view
+ * @param {string} heading
+ */
+export const outcome = (view, heading) =>
+  h("div", { class: "result" }, [
+    h("h2", null, [heading]),
+    view.result
+      ? h("ol", { class: "places" }, view.result.places.map((seat) =>
+          h("li", { class: seat === view.result.shithead ? "last" : "" }, [seatName(view.seats[seat])]),
+        ))
+      : null,
+  ]);
 
 /** @param {any} view @returns {HTMLElement} stock, pile, what it asks for, direction, burned cards */
 export function middle(view) {

@@ -82,7 +82,8 @@ export function caption(event, voice) {
   const values = {
     who: seat === null ? "" : voice.who(seat),
     n: data.count ?? 0,
-    cards: data.cards ? names(data.cards) : "",
+    // The cards of the committed deck are hashes.
+    cards: data.cards && event.type !== "deck_committed" ? names(data.cards) : "",
     name,
     names,
   };
@@ -96,6 +97,25 @@ export function ended(result, voice) {
   const key = `result.${result.reason}`;
   const who = result.reason === "winner" ? result.places[0] : result.shithead;
   return t(key, { who: who === null || who === undefined ? "" : voice.who(who) });
+}
+
+/** @param {any} move @param {any} view @returns {string} a move that can be made: the words on its button */
+export function moveInWords(move, view) {
+  const names = (cards) => cards.map(brief).join(" ");
+  switch (move.type) {
+    case "play":
+      return t("act.play", { cards: names(move.cards) });
+    case "pick_up": {
+      const along = move.with?.length ? t("act.with", { cards: names(move.with) }) : "";
+      return `${t("act.pick_up", { n: view.pile.length })} ${along}`.trim();
+    }
+    case "swap":
+      return t("act.swap", { up: names(move.up), hand: names(move.hand) });
+    case "lay":
+      return `${t("act.lay")} ${names(move.stacks.flat())}`.trim();
+    default:
+      return t(`act.${move.type}`, { n: (move.slot ?? 0) + 1 });
+  }
 }
 
 /** Event types that say what a seat did, as shown beside it. */

@@ -2,8 +2,8 @@
  * The reader's own cards: choosing by pointer, keys and drag, and the moves that can be made.
  */
 
-import { asked, seatName } from "./captions.js";
-import { brief, button, picture, rankOf, sorted, spelled } from "./cards.js";
+import { asked, moveInWords, seatName } from "./captions.js";
+import { button, picture, rankOf, sorted, spelled } from "./cards.js";
 import { find, h } from "./dom.js";
 import { listed, t } from "./i18n.js";
 import { chosenAfter, isListed, listedMoves, ownSeat, playOf, playable, stagedAfter } from "./moves.js";
@@ -84,20 +84,6 @@ export function chosenMove({ view, choice }) {
     (move) => move.with?.length && move.with.length === choice.cards.length && move.with.every((card) => choice.cards.includes(card)),
   );
   return along && !isListed(view, choice.cards) ? along : playOf(view, choice.cards);
-}
-
-/** @param {any} move @param {any} view @returns {string} the words on a button that makes the move */
-export function moveInWords(move, view) {
-  switch (move.type) {
-    case "play":
-      return t("act.play", { cards: move.cards.map(brief).join(" ") });
-    case "pick_up": {
-      const along = move.with?.length ? t("act.with", { cards: move.with.map(brief).join(" ") }) : "";
-      return `${t("act.pick_up", { n: view.pile.length })} ${along}`.trim();
-    }
-    default:
-      return t(`act.${move.type}`, { n: (move.slot ?? 0) + 1 });
-  }
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The page of one table: a hand as it is played, its end, and the time between hands. */
 
 import { Problem, get, identity, live, post } from "./api.js";
-import { crowd, middle, namesOf, plaque, sides, spread } from "./board.js";
+import { crowd, middle, outcome, plaque, sides, spread } from "./board.js";
 import { caption, deeds, ended, seatName } from "./captions.js";
 import { brief, spelled } from "./cards.js";
 import { announce, find, h, replace } from "./dom.js";
@@ -353,6 +353,7 @@ function more() {
       h("a", { href: "/" }, [t("act.lobby")]),
       h("a", { href: `/rules/${view.ruleset.id}`, target: "_blank", rel: "noopener" }, [t("more.rules")]),
       button("more.evidence", () => attempt(saveEvidence)),
+      h("a", { href: `/replay/${view.id}${location.hash}`, target: "_blank", rel: "noopener" }, [t("act.replay")]),
       h("a", { href: `/verify?game=${view.id}`, target: "_blank", rel: "noopener" }, [t("act.verify")]),
       receiptsOf(view.id).length ? button("more.receipts", saveReceipt) : null,
       h("p", { class: "quiet" }, [t("more.keys")]),
@@ -386,17 +387,8 @@ function showCards(title, cards) {
 /** How the hand ended, in the middle of the table. */
 function result() {
   const { view } = game;
-  const name = namesOf(view);
-  if (!view.result) {
-    const event = game.events.find((one) => one.type === "game_aborted");
-    return h("div", { class: "result" }, [h("h2", null, [event ? caption(event, voice()) : t("did.game_aborted")])]);
-  }
-  return h("div", { class: "result" }, [
-    h("h2", null, [ended(view.result, voice())]),
-    h("ol", { class: "places" }, view.result.places.map((seat) =>
-      h("li", { class: seat === view.result.shithead ? "last" : "" }, [name(seat)]),
-    )),
-  ]);
+  const event = game.events.find((one) => one.type === "game_aborted");
+  return outcome(view, view.result ? ended(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted"));
 }
 
 function afterwards() {
@@ -406,7 +398,7 @@ function afterwards() {
   return [
     next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
     ...["replay", "verify"].map((key) =>
-      root.dataset[key] ? h("a", { class: "button", href: root.dataset[key] + view.id }, [t(`act.${key}`)]) : null,
+      root.dataset[key] ? h("a", { class: "button", href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,
     ),
     h("a", { class: "button", href: "/" }, [t("act.lobby")]),
   ];

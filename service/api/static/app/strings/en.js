@@ -183,7 +183,6 @@ export default {
 "recent.running": "being played",
 "recent.over": "over",
 "recent.watch": "Watch",
-"recent.look": "Look",
 "start.title": "Start a table",
 "start.ruleset": "Ruleset",
 "start.rules": "Read these rules",

@@ -183,7 +183,6 @@ export default {
 "recent.running": "spelas nu",
 "recent.over": "slut",
 "recent.watch": "Följ",
-"recent.look": "Titta",
 "start.title": "Öppna ett bord",
 "start.ruleset": "Regler",
 "start.rules": "Läs reglerna",

@@ -1,0 +1,138 @@
+/**
+ * Panels of the replay room: the decision behind a move, and the way of a card through the hand.
+ *
+ * Both show answers of the audit. Statements of the rules and reasons stay English.
+ */
+
+import { asked, caption, moveInWords } from "./captions.js";
+import { picture, sorted, spelled } from "./cards.js";
+import { h } from "./dom.js";
+import { listed, t } from "./i18n.js";
+import { lasting } from "./timeline.js";
+
+/**
+ * @typedef {Object} Room what the panels need of the page
+ * @property {(seat: number) => string} who the name of a seat
+ * @property {(rule: string) => string} statement the text of a rule, "" if it is not known yet
+ * @property {string} rules the address of the rules page
+ * @property {(version: number, as?: string) => void} go show a version, as a viewer saw it
+ * @property {(card: string) => void} follow show a card's way
+ * @property {(as: string) => boolean} may whether a viewer's replay can be shown
+ * @property {any[]} frames
+ */
+
+/** @param {string} id @param {Room} room @returns {HTMLElement} a link to a statement, which is its title */
+export const ruleLink = (id, room) =>
+  h("a", { class: "rule", href: `${room.rules}#${id}`, target: "_blank", rel: "noopener", title: room.statement(id) || null }, [id]);
+
+/** @param {string[]} rules @param {Room} room @returns {HTMLElement[]} statements with their links */
+export const statements = (rules, room) =>
+  rules.map((id) => h("p", { class: "statement", lang: "en" }, [ruleLink(id, room), " ", room.statement(id)]));
+
+const links = (rules, room) => h("span", { class: "rules", lang: "en" }, rules.map((id) => ruleLink(id, room)));
+
+/** A card that can be followed. */
+const card = (code, room) =>
+  h("button", { type: "button", class: "card", "aria-label": spelled(code), "data-card": code, onclick: () => room.follow(code) }, [
+    picture(code, { label: "" }).firstChild,
+  ]);
+
+const cards = (codes, room) =>
+  codes.length ? h("p", { class: "cardrow" }, codes.map((code) => card(code, room))) : h("p", { class: "quiet" }, [t("no.cards")]);
+
+/** Whether two moves are the same, up to the order of the cards. */
+const alike = (one, other) => {
+  const plain = (move) => JSON.stringify(Object.entries({ with: [], ...move }).sort().map(([name, value]) => [name, name === "cards" || name === "with" ? [...value].sort() : value]));
+  return plain(one) === plain(other);
+};
+
+const section = (title, ...content) => h("section", null, [h("h3", null, [title]), ...content]);
+
+/**
+ * Return the decision behind a move.
+ *
+ * @param {any} decision of the audit
+ * @param {Room} room
+ */
+export function decisionPanel(decision, room) {
+  const { first, last, seat, saw, did, legal, refused } = decision;
+  const who = seat === null ? "" : room.who(seat);
+  const facts = [
+    t("replay.events.of", { first: first + 1, last: last + 1, n: last - first + 1 }),
+    decision.milliseconds !== null && seat !== null ? t("replay.took", { time: lasting(decision.milliseconds) }) : "",
+    decision.timed_out ? t("replay.late") : "",
+  ];
+  return [
+    h("p", { class: "quiet" }, [facts.filter(Boolean).join(" · ")]),
+    seat === null ? h("p", null, [t("replay.server")]) : null,
+    seat !== null && did && !saw ? h("p", null, [t("replay.private")]) : null,
+    did && refused?.length ? attempts(decision, room) : null,
+    saw && did ? seen(decision, room, who) : null,
+    legal && did ? section(t("replay.could", { who }), h("ul", { class: "could" }, legal.map((one) => {
+      const done = alike(one.move, did);
+      return h("li", { class: done ? "done" : "" }, [moveInWords(one.move, saw), " ", done ? h("b", null, [t("replay.did")]) : null, links(one.rules, room)]);
+    }))) : null,
+    decision.not_legal && did ? section(t("replay.not"), decision.not_legal.length
+      ? h("ul", { class: "why" }, decision.not_legal.map((one) =>
+          h("li", null, [card(one.card, room), h("span", { lang: "en" }, [one.text, " ", links(one.rules, room)])]),
+        ))
+      : h("p", { class: "quiet" }, [t("replay.not.none")])) : null,
+    section(t("replay.followed"), h("ol", { class: "effects", start: first + 1 }, decision.effects.map((one) =>
+      h("li", null, [caption(room.frames[one.seq].event, { who: room.who }), ...statements(one.rules, room)]),
+    ))),
+  ];
+}
+
+/** What the rules refused to the seat before its move. */
+function attempts({ refused, saw, unproven }, room) {
+  return section(
+    t("replay.refused", { n: refused.length }),
+    h("ul", { class: "refused" }, refused.map((one) =>
+      h("li", null, [h("b", null, [moveInWords(one.move, saw)]), ...statements([one.rule], room)]),
+    )),
+    unproven ? h("p", { class: "quiet", lang: "en" }, [unproven]) : null,
+  );
+}
+
+function seen({ saw, first, seat }, room, who) {
+  const own = saw.seats[seat];
+  const hand = sorted(own.hand.cards ?? []);
+  const look = () => room.go(first, String(seat));
+  return section(
+    t("replay.saw", { who }),
+    cards(hand.length ? hand : own.up.flat(), room),
+    h("p", null, [
+      saw.pile.length ? t("pile.words", { n: saw.pile.length, card: spelled(saw.pile.at(-1)) }) : t("pile.empty.words"),
+      " ",
+      saw.status === "playing" ? t("pile.asks", { demand: asked(saw.demand) }) : "",
+    ]),
+    room.may(String(seat)) ? h("p", null, [h("button", { type: "button", "data-key": "look", onclick: look }, [t("replay.look", { who })])]) : null,
+  );
+}
+
+/**
+ * Return the way of a card through the hand.
+ *
+ * @param {{card: string, p: number | null, path: any[]}} custody
+ * @param {number} version shown now
+ * @param {Room} room
+ */
+export function cardPanel({ path }, version, room) {
+  if (!path.length) return [h("p", { class: "quiet" }, [t("replay.way.hidden")])];
+  const last = room.frames.length - 1;
+  return [
+    h("ol", { class: "stretches" }, path.map((one) => {
+      const now = one.from_seq < version && version <= one.to_seq + 1;
+      const place = t(`zone.${one.zone}`, { who: one.seat === null ? "" : room.who(one.seat) });
+      const until = one.to_seq >= last ? "" : ` – ${one.to_seq + 1}`;
+      return h("li", { class: now ? "now" : "", "aria-current": now ? "step" : null }, [
+        h("span", { class: `swatch zone-${one.zone}`, "aria-hidden": "true" }),
+        h("button", { type: "button", class: "plain", "data-key": `stretch ${one.from_seq}`, onclick: () => room.go(one.from_seq + 1) }, [`${one.from_seq + 1}${until}`]),
+        h("span", null, [place, h("span", { class: "quiet" }, [` · ${sight(one.seen_by, room)}`])]),
+      ]);
+    })),
+  ];
+}
+
+const sight = (seats, room) =>
+  seats === "all" ? t("seen.all") : seats.length ? t("seen.some", { who: listed(seats.map(room.who)) }) : t("seen.none");

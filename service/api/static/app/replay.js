@@ -1,0 +1,549 @@
+/**
+ * The replay room: a hand, event by event, as the public, a seat, or after its end everybody saw it.
+ *
+ * The frames of a viewer are fetched once; every step is drawn from them. Rules and decisions come
+ * from the audit, for the rows of the list that are in sight.
+ */
+
+import { Problem, get, live } from "./api.js";
+import { crowd, middle, outcome, plaque, sides } from "./board.js";
+import { caption, deeds, ended, seatName } from "./captions.js";
+import { spelled } from "./cards.js";
+import { cardPanel, decisionPanel, ruleLink, statements } from "./decision.js";
+import { announce, find, h, replace, svg } from "./dom.js";
+import { start, t } from "./i18n.js";
+import { flightsOf, fly, places } from "./motion.js";
+import { checkPlayer, showAccount } from "./player.js";
+import { figuresOf, inWords, lanes, legend } from "./timeline.js";
+
+const SPEEDS = { "0.5": 2000, 1: 1000, 2: 500, 4: 250, 8: 125, real: 0 }; // milliseconds an event
+const PAUSES = [150, 5000]; // the shortest and the longest at the speed of the play itself
+const FLYING = 500; // milliseconds between events from which on cards are seen to move
+const QUIET = 250; // milliseconds of rest before the address changes and rules are fetched
+
+const root = find("#replay");
+const id = root.dataset.game;
+
+const room = {
+  /** The present view, which has the names. @type {any} */ game: null,
+  /** @type {any} */ ruleset: null,
+  /** @type {any[]} */ frames: [],
+  as: "public",
+  version: 1,
+  playing: false,
+  speed: "1",
+  /** @type {string | null} */ card: null,
+  /** @type {any} */ custody: null,
+  /** Whether the decision is shown. */ why: false,
+  /** @type {import("./timeline.js").Figures | null} */ figures: null,
+  fault: "",
+};
+/** Frames by viewer, once the hand is over. @type {Map<string, any[]>} */
+const kept = new Map();
+/** Decisions by seq. @type {Map<number, any>} */
+const decisions = new Map();
+const leaving = new AbortController();
+
+const last = () => room.frames.length;
+const over = () => ["ended", "aborted"].includes(room.game.status);
+const own = () => (typeof room.game.as === "number" ? room.game.as : null);
+const name = (seat) => seatName(room.game.seats[seat]);
+const voice = (aloud = false) => ({ aloud, who: name });
+const frameAt = (version) => room.frames[version - 1];
+
+/** The viewers whose replay the server shows to this reader now. */
+function viewers() {
+  const seats = room.game.seats.map((seat) => String(seat.seat));
+  if (over()) return ["all", "public", ...seats];
+  return ["public", ...seats.filter((seat) => Number(seat) === own())];
+}
+
+/** What the panels need of this page. @returns {import("./decision.js").Room} */
+const forPanels = () => ({
+  who: name,
+  statement: (rule) => room.ruleset?.statements.find((one) => one.id === rule)?.text ?? "",
+  rules: `/rules/${room.game.ruleset.id}`,
+  go: (version, as = room.as) => (as === room.as ? go(version) : view(as, version)),
+  follow,
+  may: (as) => viewers().includes(as),
+  frames: room.frames,
+});
+
+// ---- loading
+
+async function open() {
+  const wanted = new URLSearchParams(location.search);
+  room.game = await get(`/v1/games/${id}`);
+  const rules = get(`/v1/rulesets/${room.game.ruleset.id}`);
+  const asked = wanted.get("as");
+  room.as = asked && viewers().includes(asked) ? asked : over() || own() === null ? viewers()[0] : String(own());
+  await load();
+  const begin = room.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
+  room.version = within(Number(wanted.get("version")) || (over() ? begin : last()));
+  frame();
+  if (asked && asked !== room.as) complain(t("replay.sealed"));
+  show();
+  rules.then(ruled, report);
+  if (!over()) await following();
+}
+
+function ruled(ruleset) {
+  room.ruleset = ruleset;
+  const title = t("replay.title", { ruleset: ruleset.name, n: room.game.hand });
+  document.title = title;
+  find("#title").textContent = title;
+  for (const seq of decisions.keys()) showRules(seq);
+  now();
+  panels();
+}
+
+/** Fetch the frames from a version on, for the present viewer. */
+async function load(from = 1) {
+  const { as } = room;
+  const known = from === 1 ? (kept.get(as) ?? []) : room.frames;
+  let next = known.length && from === 1 ? null : from;
+  while (next) {
+    const page = await get(`/v1/games/${id}/replay?as=${as}&from=${next}`);
+    if (as !== room.as) return;
+    known.push(...page.items);
+    next = page.next;
+  }
+  if (over()) kept.set(as, known);
+  room.frames = known;
+  room.figures = figuresOf(known);
+}
+
+/** Show a version as another viewer saw it. */
+async function view(as, version = room.version) {
+  room.as = as;
+  try {
+    await load();
+  } catch (problem) {
+    return report(problem);
+  }
+  if (as !== room.as) return;
+  rows();
+  go(version);
+}
+
+/** Take in the events of a hand that is being played, until its end. */
+async function following() {
+  const { signal } = leaving;
+  for await (const event of live(id, last(), { signal })) {
+    if (event.seq < last()) continue;
+    const newest = room.version === last();
+    await load(last() + 1);
+    rows();
+    if (newest) go(last(), true);
+    else show();
+  }
+  if (signal.aborted) return;
+  room.game = await get(`/v1/games/${id}`);
+  decisions.clear();
+  offerViewers();
+  show();
+}
+
+const inFlight = new Map();
+
+/** @param {number} seq @returns {Promise<any>} the decision that an event belongs to */
+function decisionOf(seq) {
+  if (decisions.has(seq)) return Promise.resolve(decisions.get(seq));
+  if (!inFlight.has(seq)) {
+    const made = get(`/v1/games/${id}/audit/moves/${seq}`).then((found) => {
+      for (let at = found.first; at <= found.last; at += 1) {
+        decisions.set(at, found);
+        showRules(at);
+      }
+      return found;
+    });
+    inFlight.set(seq, made.finally(() => inFlight.delete(seq)));
+  }
+  return inFlight.get(seq);
+}
+
+async function follow(code) {
+  room.card = code || null;
+  room.custody = null;
+  find("#follow").value = code;
+  panels();
+  try {
+    const found = code ? await get(`/v1/games/${id}/audit/cards/${code}`) : null;
+    if (room.card !== (code || null)) return;
+    room.custody = found;
+  } catch (problem) {
+    return report(problem);
+  }
+  plot();
+  show();
+  if (code) announce(t("replay.way.of", { card: spelled(code) }));
+}
+
+// ---- stepping
+
+const within = (version) => Math.min(last(), Math.max(1, Math.round(version) || 1));
+
+/** Show a version; one step forward lets its cards fly. */
+function go(version, moving = false) {
+  const before = places();
+  const step = within(version) === room.version + 1;
+  room.version = within(version);
+  show();
+  if (moving && step) fly(flightsOf(frameAt(room.version).event, null), before);
+  // The scrubber reads its value itself; nobody can follow words at a high speed.
+  if (document.activeElement !== find("#scrub") && (moving || !room.playing)) announce(caption(frameAt(room.version).event, voice(true)));
+}
+
+let timer = 0;
+
+function play(on = !room.playing) {
+  clearTimeout(timer);
+  room.playing = on;
+  if (on && room.version === last()) go(1);
+  if (on) later();
+  const button = find("#play");
+  button.setAttribute("aria-label", t(on ? "replay.pause" : "replay.play"));
+  replace(button, icon(on ? "pause" : "play"));
+}
+
+function later() {
+  const gap = Date.parse(frameAt(within(room.version + 1)).at) - Date.parse(frameAt(room.version).at);
+  const pause = SPEEDS[room.speed] || Math.min(PAUSES[1], Math.max(PAUSES[0], gap));
+  timer = setTimeout(() => {
+    if (room.version === last()) return play(false);
+    go(room.version + 1, pause >= FLYING);
+    later();
+  }, pause);
+}
+
+/** A step by hand ends the playing. */
+function step(version) {
+  if (room.playing) play(false);
+  go(version, true);
+}
+
+function keys(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.altKey || event.ctrlKey || event.metaKey || target.closest("select, textarea, dialog, input:not([type=range])")) return;
+  const range = target.id === "scrub";
+  const moves = { ArrowRight: room.version + 1, ArrowLeft: room.version - 1, Home: 1, End: last() };
+  if (target.closest("#rows")) Object.assign(moves, { ArrowDown: room.version + 1, ArrowUp: room.version - 1 });
+  if (event.key in moves && !range) {
+    event.preventDefault();
+    step(moves[event.key]);
+    if (target.closest("#rows")) find("#rows [aria-current]").focus({ preventScroll: true });
+  } else if (event.key === " " && !target.closest("button, a, summary")) {
+    event.preventDefault();
+    play();
+  }
+}
+
+// ---- what the page shows
+
+const ICONS = {
+  first: "M5 5v14M19 5v14L8 12z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z", pause: "M7 5v14M17 5v14",
+  forward: "M8 5v14l10-7z", last: "M19 5v14M5 5v14l11-7z",
+}; // prettier-ignore
+
+const icon = (key) =>
+  svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: ICONS[key] })]);
+
+const control = (key, onclick) =>
+  h("button", { type: "button", id: key, "aria-label": t(`replay.${key}`), title: t(`replay.${key}`), onclick }, [icon(key)]);
+
+/** The parts of the page, once. */
+function frame() {
+  const speed = h("select", { id: "speed", "aria-label": t("replay.speed"), onchange: () => (room.speed = speed.value) }, [
+    ...Object.keys(SPEEDS).map((key) => h("option", { value: key, selected: key === room.speed || null }, [key === "real" ? t("replay.speed.real") : `${key}×`])),
+  ]);
+  const scrub = h("input", { type: "range", id: "scrub", min: 1, max: last(), "aria-label": t("replay.position"), oninput: () => step(Number(scrub.value)) });
+  replace(
+    root,
+    h("header", { id: "top" }, [
+      h("h1", { id: "title" }, [t("act.replay")]),
+      h("p", { class: "links" }, [
+        h("a", { href: `/rules/${room.game.ruleset.id}`, target: "_blank", rel: "noopener" }, [t("more.rules")]),
+        h("a", { href: `/play/${id}${location.hash}` }, [t("replay.table")]),
+        root.dataset.verify ? h("a", { href: root.dataset.verify + id }, [t("act.verify")]) : null,
+        root.dataset.dispute && own() !== null ? h("a", { id: "dispute", href: "/" }, [t("replay.dispute")]) : null,
+      ]),
+      h("label", null, [h("span", null, [t("replay.as")]), " ", h("select", { id: "as", onchange: (event) => view(event.target.value) })]),
+      h("label", null, [h("span", null, [t("replay.card")]), " ", h("select", { id: "follow", onchange: (event) => follow(event.target.value) })]),
+    ]),
+    h("div", { id: "complaint", role: "status" }),
+    h("div", { id: "felt" }, [
+      h("div", { id: "others", role: "group", "aria-label": t("replay.players") }),
+      h("div", { id: "middle", role: "group", "aria-label": t("table.middle") }),
+      h("div", { id: "own" }),
+    ]),
+    h("div", { id: "now" }),
+    h("div", { id: "controls", role: "group", "aria-label": t("replay.controls"), "aria-describedby": "keys" }, [
+      control("first", () => step(1)),
+      control("back", () => step(room.version - 1)),
+      control("play", () => play()),
+      control("forward", () => step(room.version + 1)),
+      control("last", () => step(last())),
+      speed,
+      h("output", { id: "position" }),
+      h("span", { id: "keys", class: "quiet" }, [t("replay.keys")]),
+    ]),
+    h("section", { id: "plot", "aria-label": t("replay.plot") }, [
+      h("div", { class: "lanes" }, [h("div", { id: "lanes" }), scrub]),
+      h("div", { id: "legend" }),
+      h("details", null, [h("summary", null, [t("replay.words")]), h("div", { id: "words" })]),
+    ]),
+    h("aside", { id: "side" }, [
+      h("section", { id: "events", "aria-label": t("replay.events") }, [h("ol", { id: "rows" })]),
+      h("section", { id: "why", hidden: "", "aria-labelledby": "why-title" }, panel("why", () => toggle(false))),
+      h("section", { id: "way", hidden: "", "aria-labelledby": "way-title" }, panel("way", () => follow(""))),
+    ]),
+  );
+  find("#felt").addEventListener("click", (event) => {
+    const code = event.target.closest("[data-card]")?.getAttribute("data-card");
+    if (code) follow(code);
+  });
+  offerViewers();
+  offerCards();
+  rows();
+}
+
+const panel = (key, close) => [
+  h("div", { class: "head" }, [
+    h("h2", { id: `${key}-title` }),
+    h("button", { type: "button", class: "plain", "data-key": `close ${key}`, onclick: close }, [t("close")]),
+  ]),
+  h("div", { id: `${key}-body` }),
+];
+
+function toggle(on) {
+  room.why = on;
+  panels();
+  now();
+  current();
+}
+
+function offerViewers() {
+  const texts = { all: t("replay.as.all"), public: t("replay.as.public") };
+  replace(find("#as"), viewers().map((as) => h("option", { value: as }, [texts[as] ?? t("replay.as.seat", { who: name(Number(as)) })])));
+}
+
+/** Offer the cards that the frames name, in the order of a deck. */
+function offerCards() {
+  const found = new Set();
+  for (const { view, event } of room.frames) {
+    const sealed = Array.isArray(event.data.deck) ? event.data.deck : [];
+    for (const card of [...view.pile, ...sealed]) found.add(card);
+    for (const seat of view.seats) for (const card of [...seat.up.flat(), ...(seat.hand.cards ?? [])]) found.add(card);
+  }
+  const order = "cdshX";
+  const rank = (card) => "23456789TJQKA".indexOf(card[0]);
+  const suit = (card) => order.indexOf(card[0] === "X" ? "X" : card[1]);
+  const sortedCards = [...found].sort((a, b) => suit(a) - suit(b) || rank(a) - rank(b) || (a < b ? -1 : 1));
+  replace(find("#follow"), h("option", { value: "" }, [t("replay.card.none")]), ...sortedCards.map((card) => h("option", { value: card }, [spelled(card)])));
+  find("#follow").value = room.card ?? "";
+}
+
+/** Fetch the rules of the rows in sight, once the reader rests. */
+const sight = new Set();
+const watch = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    const seq = Number(target.getAttribute("value")) - 1;
+    if (isIntersecting) sight.add(seq);
+    else sight.delete(seq);
+  }
+  rest();
+}, { rootMargin: "80px" });
+
+/** The list of events, and the plot: all that changes with the frames only. */
+function rows() {
+  watch.disconnect();
+  sight.clear();
+  const made = room.frames.map(({ version, at, event }, index) => {
+    const same = room.frames[index - 1]?.at === at;
+    return h("li", { value: version, class: same ? "same" : "" }, [
+      h("button", { type: "button", class: "event", tabindex: -1, "data-key": `row ${version}`, onclick: () => pick(version) }, [
+        h("span", { class: "n" }, [version]),
+        h("span", null, [caption(event, voice())]),
+      ]),
+      h("span", { class: "rules", lang: "en" }),
+    ]);
+  });
+  replace(find("#rows"), made);
+  made.forEach((row) => watch.observe(row));
+  for (const seq of decisions.keys()) showRules(seq);
+  find("#scrub").max = String(last());
+  offerCards();
+  plot();
+}
+
+/** A click on a row shows its version and the decision behind it. */
+function pick(version) {
+  if (room.playing) play(false);
+  room.why = true;
+  go(version);
+}
+
+function showRules(seq) {
+  const place = document.querySelector(`#rows li[value="${seq + 1}"] .rules`);
+  const effect = decisions.get(seq)?.effects.find((one) => one.seq === seq);
+  if (!place || !effect) return;
+  replace(place, effect.rules.map((rule) => ruleLink(rule, forPanels())));
+  if (seq === room.version - 1) now();
+}
+
+function plot() {
+  if (!room.figures) return;
+  replace(find("#lanes"), lanes(room.figures, room.custody?.path ?? null));
+  replace(find("#words"), inWords(room.figures, room.game.seats));
+}
+
+const wide = matchMedia("(min-width: 60rem) and (min-height: 34rem)");
+const low = matchMedia("(max-height: 33.99rem)");
+
+/** Show the present version everywhere. */
+function show() {
+  const past = frameAt(room.version).view;
+  const seats = past.seats.map((seat, at) => ({ ...seat, name: room.game.seats[at].name }));
+  const shown = { ...past, seats };
+  board(shown);
+  now();
+  const scrub = find("#scrub");
+  scrub.value = String(room.version);
+  scrub.setAttribute("aria-valuetext", `${room.version}: ${caption(frameAt(room.version).event, voice(true))}`);
+  find("#position").textContent = `${room.version} / ${last()}`;
+  find("#as").value = room.as;
+  replace(find("#legend"), legend(shown));
+  panels();
+  current();
+  rest();
+}
+
+function board(view) {
+  const base = typeof view.as === "number" ? view.as : (own() ?? 0);
+  const found = sides({ ...view, as: base }, wide.matches);
+  const others = view.seats.length - 1;
+  const size = crowd(others);
+  const since = room.version - 3 * view.seats.length;
+  const recent = room.frames.slice(Math.max(0, since), room.version).map((one) => one.event);
+  const scene = { view, open: true, order: room.ruleset?.settings.order.low_to_high, did: (seat) => deeds(recent, seat) };
+  const small = size === "crowd" || low.matches || (!wide.matches && others > 3);
+  const side = (key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
+  root.dataset.others = String(others);
+  root.className = `${size} ${view.status}`;
+  replace(find("#others"), side("left"), side("top"), side("right"));
+  replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
+  const done = ["ended", "aborted"].includes(view.status);
+  const end = done ? [...room.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
+  replace(find("#middle"), done ? outcome(view, view.result ? ended(view.result, voice()) : caption(end, voice())) : middle(view));
+  mark();
+}
+
+/** Mark the cards of the event, and the card that is followed. */
+function mark() {
+  const { data } = frameAt(room.version).event;
+  const moved = new Set([data.cards, data.up, data.opening?.card].flat());
+  for (const element of document.querySelectorAll("#felt [data-card]")) {
+    const code = element.getAttribute("data-card");
+    element.classList.toggle("moved", moved.has(code));
+    element.classList.toggle("followed", code !== "" && code === room.card);
+  }
+}
+
+/** The event in words, with its statements. */
+function now() {
+  const { event, at } = frameAt(room.version);
+  const effect = decisions.get(event.seq)?.effects.find((one) => one.seq === event.seq);
+  const time = new Date(at).toLocaleTimeString(document.documentElement.lang);
+  replace(
+    find("#now"),
+    h("p", { class: "what" }, [h("strong", null, [caption(event, voice())]), h("span", { class: "quiet" }, [time])]),
+    h("div", { class: "by" }, effect ? statements(effect.rules, forPanels()) : []),
+    h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(room.why), "aria-controls": "why", onclick: () => toggle(!room.why) }, [t("replay.why")]),
+  );
+}
+
+function current() {
+  const before = find("#rows").querySelector("[aria-current]");
+  const button = find("#rows").children[room.version - 1].firstElementChild;
+  if (before && before !== button) {
+    before.removeAttribute("aria-current");
+    before.tabIndex = -1;
+  }
+  button.setAttribute("aria-current", "step");
+  button.tabIndex = 0;
+  const list = find("#rows");
+  const row = button.parentElement;
+  const up = row.offsetTop;
+  if (up < list.scrollTop + 40 || up + row.offsetHeight > list.scrollTop + list.clientHeight - 40) list.scrollTop = up - list.clientHeight / 3;
+}
+
+function panels() {
+  find("#why").hidden = !room.why;
+  find("#way").hidden = !room.card;
+  const seq = room.version - 1;
+  const decision = decisions.get(seq);
+  if (room.why && decision) {
+    find("#why-title").textContent = decision.seat === null ? t("replay.decision") : t("replay.decision.of", { who: name(decision.seat) });
+    replace(find("#why-body"), decisionPanel(decision, forPanels()));
+  }
+  find("#why").setAttribute("aria-busy", String(room.why && !decision));
+  if (!room.card) return;
+  find("#way-title").textContent = t("replay.way.of", { card: spelled(room.card) });
+  replace(find("#way-body"), room.custody ? cardPanel(room.custody, room.version, forPanels()) : []);
+}
+
+let resting = 0;
+
+/** After a moment without a step: the address, and the rules of what is in sight. */
+function rest() {
+  clearTimeout(resting);
+  resting = setTimeout(() => {
+    const address = `?version=${room.version}&as=${room.as}`;
+    history.replaceState(null, "", `${address}${location.hash}`);
+    const dispute = document.getElementById("dispute");
+    dispute?.setAttribute("href", `${root.dataset.dispute}?game=${id}&version=${room.version}`);
+    explain().catch(report);
+  }, QUIET);
+}
+
+/** Fetch the decision that is shown, then the rules of the rows in sight. */
+async function explain() {
+  const version = room.version;
+  await decisionOf(version - 1);
+  if (version !== room.version) return;
+  now();
+  panels();
+  current();
+  const far = (seq) => Math.abs(seq - version);
+  while (version === room.version) {
+    const next = [...sight].filter((seq) => !decisions.has(seq) && !inFlight.has(seq)).sort((a, b) => far(a) - far(b))[0];
+    if (next === undefined) return;
+    await decisionOf(next);
+  }
+}
+
+function complain(text) {
+  replace(find("#complaint"), h("p", { class: "notice" }, [text]));
+}
+
+function report(problem) {
+  if (leaving.signal.aborted || problem?.name === "AbortError") return;
+  if (!(problem instanceof Problem)) throw problem;
+  const text = h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]);
+  const place = document.getElementById("complaint");
+  if (place) replace(place, text);
+  else replace(root, text, h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
+}
+
+document.addEventListener("keydown", keys);
+for (const query of [wide, low]) query.addEventListener("change", () => room.frames.length && show());
+addEventListener("pagehide", () => leaving.abort());
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+await start("replay");
+await checkPlayer();
+showAccount();
+try {
+  await open();
+} catch (problem) {
+  report(problem);
+}

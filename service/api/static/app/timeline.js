@@ -1,0 +1,143 @@
+/**
+ * A hand as a plot over its events: pile, hands, burns and pick-ups, thinking times, a card's way.
+ *
+ * Everything is counted from the frames of a replay; the same numbers stand beside it in words.
+ */
+
+import { seatName } from "./captions.js";
+import { h, svg } from "./dom.js";
+import { language, t } from "./i18n.js";
+
+const WIDTH = 1000; // units of a lane, stretched to the room there is
+const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
+
+/** Event types with which a pile comes to a hand. */
+const PICKED = new Set(["pile_picked_up", "blind_failed", "stock_failed"]);
+
+/** @param {number} milliseconds @returns {string} that time in words: "3.2 seconds" */
+export const lasting = (milliseconds) =>
+  new Intl.NumberFormat(language, { style: "unit", unit: "second", unitDisplay: "long", maximumFractionDigits: 1 }).format(milliseconds / 1000);
+
+/**
+ * @typedef {Object} Figures what a plot shows, counted from frames
+ * @property {number[]} pile by frame
+ * @property {number[][]} hands by seat, then by frame
+ * @property {{at: number, count: number, seat: number}[]} burns at: index of the frame
+ * @property {{at: number, count: number, seat: number}[]} picks
+ * @property {{at: number, ms: number, seat: number}[]} waits time before each move of a seat
+ */
+
+/** @param {any[]} frames @returns {Figures} */
+export function figuresOf(frames) {
+  const seats = frames[0].view.seats;
+  const found = { pile: frames.map(({ view }) => view.pile.length), hands: seats.map((_, n) => frames.map(({ view }) => view.seats[n].hand.count)), burns: [], picks: [], waits: [] };
+  frames.forEach(({ event, at }, index) => {
+    const { data, type } = event;
+    const noted = { at: index, count: data.count ?? 0, seat: data.taker ?? data.seat };
+    if (type === "pile_burned") found.burns.push(noted);
+    if (PICKED.has(type) && data.count) found.picks.push(noted);
+    // The events of a move have one time. What the server did, such as the deal, is no move.
+    const before = frames[index - 1]?.at ?? at;
+    if (at !== before && Number.isInteger(data.seat)) found.waits.push({ at: index, ms: Date.parse(at) - Date.parse(before), seat: data.seat });
+  });
+  return found;
+}
+
+/** A line that keeps its height until it changes. */
+const steps = (values, x, y) =>
+  values.reduce((path, value, at) => (value === values[at - 1] ? path : `${path}H${x(at)}V${y(value)}`), `M0 ${y(values[0])}`) + `H${WIDTH}`;
+
+function lane(name, height, label, children, note = "") {
+  return h("div", { class: `lane ${name}` }, [
+    svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, children),
+    h("span", { class: "label" }, [label]),
+    note ? h("span", { class: "most" }, [note]) : null,
+  ]);
+}
+
+/**
+ * Return the lanes of the plot, one above the other.
+ *
+ * @param {Figures} figures
+ * @param {any[] | null} path the stretches of a card, as the API gives them
+ */
+export function lanes(figures, path) {
+  const last = Math.max(1, figures.pile.length - 1);
+  const x = (at) => Math.round((Math.min(at, last) / last) * WIDTH * 10) / 10;
+  const most = Math.max(1, ...figures.pile, ...figures.hands.flat());
+  const high = (value) => 100 - (value / most) * 96;
+  const moved = Math.max(1, ...[...figures.burns, ...figures.picks].map((one) => one.count));
+  const longest = Math.max(1000, ...figures.waits.map((one) => one.ms));
+  // Bots answer in parts of a second, people in minutes: a linear strip would show the longest alone.
+  const long = (ms) => 100 * (Math.log1p(ms / 250) / Math.log1p(longest / 250));
+  const bars = (some, from, length) => some.map((one) => `M${x(one.at)} ${from}V${from + length(one)}`).join("");
+  return [
+    lane("sizes", 100, t("replay.sizes"), [
+      svg("path", { class: "pile-area", d: `${steps(figures.pile, x, high)}V100H0z` }),
+      ...figures.hands.map((values, seat) =>
+        svg("path", { class: "hand-line", "--seat": seat, "stroke-dasharray": DASHES[seat % 4], d: steps(values, x, high) }),
+      ),
+    ], t("replay.most", { n: most })),
+    lane("marks", 100, t("replay.marks"), [
+      svg("path", { class: "burns", d: bars(figures.burns, 50, (one) => -14 - (36 * one.count) / moved) }),
+      svg("path", { class: "picks", d: bars(figures.picks, 50, (one) => 14 + (36 * one.count) / moved) }),
+    ]),
+    lane("waits", 100, t("replay.waits"), [
+      svg("path", { class: "wait", d: bars(figures.waits, 100, (one) => -long(one.ms)) }),
+    ], t("replay.longest", { time: lasting(longest) })),
+    path
+      ? lane("way", 10, t("replay.way"), path.map((one) =>
+          svg("rect", { class: `zone-${one.zone}`, x: x(one.from_seq), y: 0, width: Math.max(3, x(one.to_seq + 1) - x(one.from_seq)), height: 10 }),
+        ))
+      : null,
+  ];
+}
+
+/** @param {any} view with names @returns {HTMLElement} what the lines mean, with the numbers now */
+export const legend = (view) =>
+  h("ul", { class: "legend" }, [
+    h("li", null, [h("span", { class: "swatch pile-area" }), `${t("replay.pile")} `, h("b", null, [view.pile.length])]),
+    ...view.seats.map((seat) =>
+      h("li", null, [
+        svg("svg", { class: "swatch", viewBox: "0 0 24 8", "aria-hidden": "true" }, [
+          svg("path", { class: "hand-line", "--seat": seat.seat, "stroke-dasharray": DASHES[seat.seat % 4], d: "M0 4H24" }),
+        ]),
+        `${seatName(seat)} `,
+        h("b", null, [seat.hand.count]),
+      ]),
+    ),
+  ]);
+
+const sum = (some) => some.reduce((total, one) => total + one.count, 0);
+const longestOf = (some, by) => some.reduce((best, one) => (best === null || one[by] > best[by] ? one : best), null);
+
+/**
+ * Return the plot as a table, for readers who cannot see it.
+ *
+ * @param {Figures} figures
+ * @param {any[]} seats with names
+ */
+export function inWords(figures, seats) {
+  const pile = Math.max(...figures.pile);
+  const cell = (text) => h("td", null, [text]);
+  const row = (seat) => {
+    const own = (some) => some.filter((one) => one.seat === seat.seat);
+    const most = Math.max(...figures.hands[seat.seat]);
+    const wait = longestOf(own(figures.waits), "ms");
+    return h("tr", null, [
+      h("th", { scope: "row" }, [seatName(seat)]),
+      cell(t("replay.at", { count: most, n: figures.hands[seat.seat].indexOf(most) + 1 })),
+      ...[figures.burns, figures.picks].map((some) => cell(t("replay.times", { n: own(some).length, count: sum(own(some)) }))),
+      cell(wait ? t("replay.at", { count: lasting(wait.ms), n: wait.at + 1 }) : "–"),
+    ]);
+  };
+  return [
+    h("p", null, [t("replay.pile.most", { count: pile, n: figures.pile.indexOf(pile) + 1 })]),
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("replay.words") }, [
+      h("table", null, [
+        h("thead", null, [h("tr", null, ["seat", "hand", "burned", "picked", "waited"].map((key) => h("th", { scope: "col" }, [t(`replay.col.${key}`)])))]),
+        h("tbody", null, seats.map(row)),
+      ]),
+    ]),
+  ];
+}

@@ -1,0 +1,324 @@
+"""The replay room in a browser: samples of all rulesets, and hands that have just been played."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.client import Client, open_table, register
+from tests.running import Running, wait_for
+from tests.web.browsing import SIZES, Visits
+from tests.web.samples import Sample, enter, longest, samples
+
+pytestmark = pytest.mark.heavy
+
+
+@pytest.fixture(scope="module", autouse=True)
+def entered(service: Running) -> Iterator[None]:
+    """Enter all samples into the database of the service."""
+    enter(str(service.settings.database_url), service.port, samples())
+    yield
+
+
+def sample(name: str) -> Sample:
+    return next(one for one in samples() if one.name == name)
+
+
+LEEDS = sample("leeds-v2")
+
+
+def opened(visits: Visits, game: UUID | str, query: str = "", **more: Any) -> Page:
+    """Return the page of a replay, once its first version is shown."""
+    page = visits.open(f"/replay/{game}{query}", **more)
+    page.locator("#position:not(:empty)").wait_for()
+    return page
+
+
+def position(page: Page) -> int:
+    return int(page.locator("#position").inner_text().split(" / ")[0])
+
+
+def at(page: Page, version: int) -> None:
+    """Wait until a version is shown."""
+    expect(page.locator("#position")).to_have_text(re.compile(rf"^{version} / "))
+
+
+def faults_of(page: Page) -> list[str]:
+    """Return what axe finds on a page."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+def api(service: Running, path: str) -> Any:
+    return Client(port=service.port).get(path)
+
+
+def cards_shown(page: Page, seat: int) -> list[str]:
+    """Return the cards of a hand that are drawn."""
+    found = page.locator(f'[data-seat="{seat}"] .shown [data-card]')
+    return sorted(found.evaluate_all("(all) => all.map((one) => one.dataset.card)"))
+
+
+def test_a_whole_hand_is_stepped_through_from_one_request(visits: Visits, service: Running) -> None:
+    asked: list[str] = []
+    context = visits.visitor()
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.goto(f"/replay/{LEEDS.game}?version=1")
+    frames = api(service, f"/v1/games/{LEEDS.game}/replay?as=all")["items"]
+    for frame in frames:
+        at(page, frame["version"])
+        view = frame["view"]
+        if view["status"] == "playing":
+            expect(page.locator(".pile > b")).to_have_text(str(len(view["pile"])))
+            expect(page.locator(".stock > b")).to_have_text(str(view["stock"]))
+            for seat in view["seats"]:
+                assert cards_shown(page, seat["seat"]) == sorted(seat["hand"]["cards"])
+        page.keyboard.press("ArrowRight")
+    at(page, len(LEEDS.lines))
+    expect(page.locator(".result .places li")).to_have_count(3)
+    assert len([url for url in asked if "/replay?as=" in url]) == 1
+
+
+def test_the_address_names_the_moment_and_the_viewer(visits: Visits) -> None:
+    page = opened(visits, LEEDS.game, "?version=60&as=1")
+    at(page, 60)
+    expect(page.locator("#as")).to_have_value("1")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile(r"\?version=61&as=1$"))
+    page.reload()
+    at(page, 61)
+    page.locator("#as").select_option("public")
+    page.wait_for_url(re.compile(r"\?version=61&as=public$"))
+
+
+@pytest.mark.parametrize("viewer", ["0", "1", "public", "all"])
+def test_a_replay_shows_what_its_viewer_saw(visits: Visits, service: Running, viewer: str) -> None:
+    page = opened(visits, LEEDS.game, f"?version=60&as={viewer}")
+    view = api(service, f"/v1/games/{LEEDS.game}?at=60&as={viewer}")
+    hands = [seat["hand"] for seat in view["seats"]]
+    assert any(hand["cards"] is None for hand in hands) == (viewer != "all")
+    for seat, hand in enumerate(hands):
+        known = hand["known"] if hand["cards"] is None else hand["cards"]
+        assert cards_shown(page, seat) == sorted(known)
+
+
+def test_an_event_is_shown_with_its_rule(visits: Visits, service: Running) -> None:
+    page = opened(visits, LEEDS.game, "?version=60")
+    ruleset = api(service, "/v1/rulesets/leeds")
+    move = api(service, f"/v1/games/{LEEDS.game}/audit/moves/59")
+    rule = move["effects"][0]["rules"][0]
+    text = next(one["text"] for one in ruleset["statements"] if one["id"] == rule)
+    expect(page.locator("#now .by")).to_contain_text(text)
+    expect(page.locator("#now .by p").first).to_have_attribute("lang", "en")
+    row = page.locator('#rows li[value="60"]')
+    expect(row.locator(".rule").first).to_have_attribute("href", f"/rules/leeds#{rule}")
+
+
+def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -> None:
+    page = opened(visits, LEEDS.game, "?version=60")
+    page.locator(".pile .card").last.click()
+    card = page.locator(".pile .card").last.get_attribute("data-card")
+    path = api(service, f"/v1/games/{LEEDS.game}/audit/cards/{card}")["path"]
+    expect(page.locator("#way li")).to_have_count(len(path))
+    expect(page.locator(".lane.way rect")).to_have_count(len(path))
+    expect(page.locator("#way .now")).to_have_count(1)
+    page.locator("#way button.plain").nth(1).click()
+    page.locator("#way li").nth(0).locator("button").click()
+    at(page, path[0]["from_seq"] + 1)
+    page.locator("#way").get_by_role("button", name="Close").click()
+    expect(page.locator("#way")).to_be_hidden()
+
+
+def test_a_move_is_explained(visits: Visits, service: Running) -> None:
+    """What the seat saw, what it could have done, and why not the rest."""
+    page = opened(visits, LEEDS.game, "?version=20")
+    moves = (api(service, f"/v1/games/{LEEDS.game}/audit/moves/{seq}") for seq in range(30, 100))
+    move = next(one for one in moves if one["not_legal"] and len(one["legal"]) > 1)
+    page.locator("#rows button.event").nth(move["first"]).click()
+    why = page.locator("#why")
+    expect(why.locator(".could li")).to_have_count(len(move["legal"]))
+    expect(why.locator(".could .done")).to_have_count(1)
+    expect(why.locator(".why li")).to_have_count(len(move["not_legal"]))
+    expect(why.locator(".why li").first).to_contain_text(move["not_legal"][0]["text"])
+    own = move["saw"]["seats"][move["seat"]]["hand"]["cards"]
+    expect(why.locator(".cardrow button")).to_have_count(len(own))
+    why.get_by_role("button", name="Show the table as").click()
+    at(page, move["first"])
+    expect(page.locator("#as")).to_have_value(str(move["seat"]))
+
+
+def refused_then_ended(service: Running, **more: Any) -> tuple[str, Client]:
+    """Return a hand in which the host's attempt was refused, and which the host then gave up."""
+    host = register(service.port, "Ada")
+    game = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0, **more)
+    host.post(f"/v1/games/{game}/moves", {"type": "ready"})
+
+    def my_turn() -> bool:
+        view = host.get(f"/v1/games/{game}")
+        return bool(view["status"] == "playing" and view["turn"] == view["as"])
+
+    wait_for(my_turn, seconds=30)
+    refused = host.call("POST", f"/v1/games/{game}/moves", {"type": "pass"})
+    assert refused.json["type"].endswith("rule-refused"), refused.body
+    view = host.get(f"/v1/games/{game}")
+    host.post(f"/v1/games/{game}/moves", view["moves"][0])
+    host.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    return game, host
+
+
+def test_a_refused_attempt_is_shown_with_its_rule(visits: Visits, service: Running) -> None:
+    game, _ = refused_then_ended(service)
+    log = api(service, f"/v1/games/{game}/events")["items"]
+    seq = next(
+        one["seq"]
+        for one in log
+        if api(service, f"/v1/games/{game}/audit/moves/{one['seq']}")["refused"]
+    )
+    page = opened(visits, game, f"?version={seq + 1}")
+    page.get_by_role("button", name="The decision").click()
+    attempt = page.locator("#why .refused li")
+    expect(attempt).to_contain_text("Pass")
+    expect(attempt.locator(".statement a")).to_have_attribute("href", re.compile("/rules/leeds#"))
+
+
+def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
+    visits: Visits, service: Running
+) -> None:
+    host = register(service.port, "Ada")
+    game = open_table([host], ruleset="leeds", bots=("lowest",), visibility="private")
+    page = visits.open("/rules")
+    player = {"id": "", "name": "Ada", "token": host.token, "recovery": None}
+    page.evaluate("(one) => localStorage.setItem('shithead.player', one)", json.dumps(player))
+    page.goto(f"/replay/{game}?as=all")
+    expect(page.locator("#complaint")).to_contain_text("after the end of this hand")
+    before = position(page)
+    options = page.locator("#as option").evaluate_all("(all) => all.map((one) => one.value)")
+    own = host.get(f"/v1/games/{game}")["as"]
+    assert options == ["public", str(own)]
+    assert cards_shown(page, 1 - own) == []
+    host.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    expect(page.locator("#position")).not_to_have_text(re.compile(f"^{before} / "))
+    host.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    expect(page.locator("#as option")).to_have_count(4)
+    page.locator("#as").select_option("all")
+    page.keyboard.press("Home")
+    stranger = visits.visitor().new_page()
+    visits.expect("404")
+    stranger.goto(f"/replay/{game}")
+    stranger.get_by_role("alert").wait_for()
+
+
+def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
+    page = opened(visits, LEEDS.game, "?version=30")
+    page.get_by_label("Speed").select_option("8")
+    page.get_by_role("button", name="Play", exact=True).click()
+    at(page, 36)
+    page.get_by_role("button", name="Pause").click()
+    stopped = position(page)
+    page.wait_for_timeout(500)
+    assert position(page) == stopped
+    page.get_by_role("button", name="To the end").click()
+    at(page, len(LEEDS.lines))
+
+
+def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: Running) -> None:
+    page = opened(visits, LEEDS.game, "?version=30")
+    box = page.locator("#scrub").bounding_box()
+    plot = page.locator("#lanes").bounding_box()
+    assert box and plot and box["height"] >= plot["height"]
+    page.locator("#scrub").click(position={"x": box["width"] / 2, "y": 20})
+    assert abs(position(page) - len(LEEDS.lines) / 2) < 3
+    page.get_by_text("The plot in words").click()
+    burned = [
+        frame["event"]["data"]["count"]
+        for frame in api(service, f"/v1/games/{LEEDS.game}/replay?as=public")["items"]
+        if frame["event"]["type"] == "pile_burned"
+    ]
+    cells = page.locator("#words tbody tr td:nth-of-type(2)").all_inner_texts()
+    assert sum(int(cell.split(" ")[0]) for cell in cells) == sum(burned)
+
+
+def test_the_keyboard_is_enough(visits: Visits) -> None:
+    page = opened(visits, LEEDS.game, "?version=30", reduced_motion="reduce")
+    for key, version in (("ArrowLeft", 29), ("Home", 1), ("End", len(LEEDS.lines))):
+        page.keyboard.press(key)
+        at(page, version)
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Pause").wait_for()
+    page.keyboard.press("Space")
+    reach(page, "#rows [aria-current]")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.locator("#why .effects li").first.wait_for()
+    reach(page, "#why [data-key='close why']")
+    page.keyboard.press("Enter")
+    expect(page.locator("#why")).to_be_hidden()
+    page.locator("#follow").focus()
+    page.keyboard.type("seven")
+    page.locator("#way li").first.wait_for()
+    assert page.locator("#live-region p").count() > 0
+
+
+def reach(page: Page, selector: str) -> None:
+    """Press Tab until the focus is on an element."""
+    for _ in range(60):
+        if page.evaluate("(s) => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no key leads to {selector}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_room_fits_every_size_and_axe_finds_nothing(visits: Visits, scheme: Any) -> None:
+    game = sample("leeds-seven-seats-two-decks").game
+    page = opened(visits, game, "?version=160", color_scheme=scheme)
+    page.get_by_role("button", name="The decision").click()
+    page.locator("#why .effects li").first.wait_for()
+    page.locator("#follow").select_option("7h")
+    page.locator("#way li").first.wait_for()
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, (width, wider)
+        assert faults_of(page) == [], width
+
+
+def test_the_words_are_those_of_the_reader(visits: Visits) -> None:
+    page = opened(visits, LEEDS.game, "?version=60", locale="sv-SE")
+    expect(page.get_by_role("button", name="Beslutet")).to_be_visible()
+    expect(page.locator("#rows")).to_contain_text("spelade")
+    assert page.locator("html").get_attribute("lang") == "sv"
+
+
+@pytest.mark.parametrize("each", longest(), ids=lambda each: each.ruleset)
+def test_every_ruleset_can_be_replayed(visits: Visits, each: Sample) -> None:
+    """The longest sample of each: all views, captions and plots, and a rule at the end."""
+    page = opened(visits, each.game, "?version=1", size="phone")
+    expect(page.locator("#rows li")).to_have_count(len(each.lines))
+    page.evaluate(
+        """(steps) => { for (let at = 0; at < steps; at += 1) document.body.dispatchEvent(
+            new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })); }""",
+        len(each.lines),
+    )
+    at(page, len(each.lines))
+    page.keyboard.press("ArrowLeft")
+    page.locator("#now .statement").first.wait_for()
+
+
+@pytest.mark.parametrize("name", ["shithead-v2-aborted", "shithead-stalemate", "leeds-forfeit"])
+def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
+    each = sample(name)
+    page = opened(visits, each.game)
+    page.keyboard.press("End")
+    at(page, len(each.lines))
+    page.locator(".result h2").wait_for()
