@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "backup": "service.cli.backup",
     "bots": "service.cli.tables",
     "check": "service.cli.check",
+    "dispute": "service.cli.dispute",
     "migrate": "service.cli.migrate",
     "monitor": "service.cli.monitor",
     "play": "service.cli.play",
@@ -50,6 +51,7 @@ Try:
   shithead verify game.shx             is this log authentic and complete?
   shithead replay game.shx             go through a game, step by step
   shithead audit game.shx --move 57    what did the player know at this move?
+  shithead dispute open GAME           accuse a player, or the server
   shithead rulesets leeds              the rules of one ruleset, as a page
   shithead simulate --ruleset leeds    let bots play and count the results
   shithead admin stuck                 list the games that have stopped

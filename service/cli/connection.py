@@ -122,6 +122,7 @@ def answered() -> Iterator[None]:
     except BadFile as error:
         raise click.UsageError(str(error)) from None
     except Refused as refused:
-        raise NoService(printable(f"refused: {refused.text}")) from None
+        account = "; `shithead play` registers you" if refused.kind == "unauthorized" else ""
+        raise NoService(printable(f"refused: {refused.text}{account}")) from None
     except NotAnswered as error:
         raise NoService(printable(str(error))) from None

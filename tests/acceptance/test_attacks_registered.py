@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from service.cli.dispute_text import finding_sentence
 from service.verify.finding import Check
 from service.verify.html import report_html
 from service.verify.report import Report, audit_object, report_text
@@ -84,6 +85,11 @@ def check_first_lines(report: Report) -> None:
     named = re.match(r"What was changed: (?:Event|Line) (\d+)", lines[0])
     assert named, lines[0]
     assert int(named[1]) in failing(report).values()
+    for found in audit_object(report)["checks"]:
+        told = finding_sentence({**found, "text": found["reason"] or ""})
+        sentence, _, behind = told.partition(". (")
+        assert max(len(sentence.split()), len(behind.split())) <= MOST_WORDS, told
+        assert not TECHNICAL.search(sentence), told
 
 
 @pytest.mark.heavy
