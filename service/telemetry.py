@@ -6,7 +6,8 @@ import contextlib
 import logging
 import sys
 import threading
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 import orjson
 import structlog
@@ -32,6 +33,18 @@ class _Lines:
 
 _WRITING = threading.Lock()
 
+REQUEST_ID: Final[ContextVar[str | None]] = ContextVar("request_id", default=None)
+"""The id of the request that this thread answers; every log line during it has it."""
+
+
+def _add_request(
+    _logger: Any, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    identity = REQUEST_ID.get()
+    if identity is not None:
+        event["request"] = identity
+    return event
+
 
 def configure_logs(settings: Settings) -> None:
     """
@@ -42,7 +55,7 @@ def configure_logs(settings: Settings) -> None:
     """
     level = getattr(logging, settings.log_level.value.upper())
     shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
+        _add_request,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from flask import Blueprint, Flask, Response
+from flask import Blueprint, Flask, Request, Response
+from flask.sessions import NullSession, SessionInterface
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.api import compression, docs, http, limits, observability, openapi, pages, problems
@@ -34,6 +36,26 @@ from service.startup_checks import check_start, warn_of_redis
 from service.telemetry import configure_logs
 
 health = Blueprint("health", __name__)
+
+
+class NoSessions(SessionInterface):
+    """There are no cookies, so no session is opened or stored."""
+
+    _NONE = NullSession()
+
+    def open_session(self, app: Flask, request: Request) -> NullSession:  # noqa: ARG002 - Flask passes both
+        """Return the same empty session for every request."""
+        return self._NONE
+
+
+class Application(Flask):
+    """Flask without the work of each request that serves coroutines and sessions only."""
+
+    session_interface = NoSessions()
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function: Flask asks for each call of one whether it is a coroutine."""
+        return func
 
 
 @health.get("/healthz")
@@ -128,7 +150,7 @@ def create_app(
     shares = shares_of(settings)
     if services is None:
         services = services_from(settings, most_waiting=shares.database)
-    app = Flask(__name__, static_folder=None)
+    app = Application(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.url_map.merge_slashes = False  # a redirect would be an undocumented answer
     _wrap(app, settings, shares)

@@ -12,6 +12,7 @@ from service.application.errors import Refusal
 from service.application.first_read import FirstRead
 
 INVITE_HEADER = "Shithead-Invite"
+_INVITE = "HTTP_" + INVITE_HEADER.upper().replace("-", "_")
 LOGGED_PATH = 300
 """Characters of the requested path that the access log records."""
 
@@ -20,7 +21,7 @@ _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 def bearer_token() -> str | None:
     """Return the bearer token of the request, None without one; raises `unauthorized`."""
-    header = request.headers.get("Authorization")
+    header: str | None = request.environ.get("HTTP_AUTHORIZATION")
     if header is None:
         return None
     match = _BEARER.fullmatch(header)
@@ -57,7 +58,8 @@ def required(player: Player | None) -> Player:
 
 def caller_of(player: Player | None, read: FirstRead) -> Caller:
     """Return the caller: the player, if any, with the invite in the request and its first read."""
-    invite = request.headers.get(INVITE_HEADER)
-    what = request.full_path.rstrip("?")[:LOGGED_PATH]
+    invite: str | None = request.environ.get(_INVITE)
+    query = request.query_string.decode("utf-8", "replace")
+    what = (f"{request.path}?{query}" if query else request.path)[:LOGGED_PATH]
     identity = player.id if player else None
     return Caller(player=identity, invite=invite, what=what, read=read)

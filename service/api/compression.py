@@ -42,11 +42,13 @@ def register(app: Flask) -> None:
     @app.after_request
     def compress(response: Response) -> Response:
         if response.status_code == 304:
-            response.vary.add("Accept-Encoding")
+            _add_vary(response)
             return response
         if not _compressible(response):
             return response
-        response.vary.add("Accept-Encoding")
+        _add_vary(response)
+        if "HTTP_ACCEPT_ENCODING" not in request.environ:
+            return response
         encoding = request.accept_encodings.best_match(ENCODINGS)
         if encoding is None:
             return response
@@ -54,6 +56,15 @@ def register(app: Flask) -> None:
         response.headers["Content-Encoding"] = encoding
         _weaken(response)
         return response
+
+
+def _add_vary(response: Response) -> None:
+    """Add Accept-Encoding to Vary, without parsing the header as `response.vary` would."""
+    named = response.headers.get("Vary")
+    if named is None:
+        response.headers["Vary"] = "Accept-Encoding"
+    elif "Accept-Encoding" not in named:
+        response.headers["Vary"] = f"{named}, Accept-Encoding"
 
 
 def _compressible(response: Response) -> bool:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from functools import cache
 from http import HTTPStatus
-from uuid import uuid4
+from secrets import token_hex
 
 import prometheus_client
 import structlog
@@ -26,6 +26,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.config import Settings
 from service.metrics import SHARED_FOLDER
+from service.telemetry import REQUEST_ID
 from service.version import VERSION
 
 HIDDEN_PROBLEMS = frozenset({"rule-refused", "not-your-turn"})
@@ -72,13 +73,14 @@ def register(app: Flask, settings: Settings) -> None:
     @app.before_request
     def begin_request() -> None:
         g.began = time.perf_counter()
-        sent = request.headers.get("X-Request-ID", "")
-        g.request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid4().hex
-        structlog.contextvars.bind_contextvars(request=g.request_id)
+        sent: str = request.environ.get("HTTP_X_REQUEST_ID", "")
+        identity = sent if sent and _REQUEST_ID.fullmatch(sent) else token_hex(16)
+        g.request_id = identity
+        REQUEST_ID.set(identity)
 
     @app.after_request
     def end_request(response: Response) -> Response:
-        response.headers["X-Request-ID"] = g.get("request_id") or uuid4().hex
+        response.headers["X-Request-ID"] = g.get("request_id") or token_hex(16)
         status, problem = outcome(response)
         _measure(response, status, problem)
         _log_request(response, status, problem)

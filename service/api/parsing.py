@@ -46,14 +46,14 @@ def copy_body(file: IO[bytes]) -> None:
 
 def check_encoding() -> None:
     """Raise `unsupported-media-type` for a compressed body."""
-    if request.content_encoding not in (None, "", "identity"):
+    if request.environ.get("HTTP_CONTENT_ENCODING") not in (None, "", "identity"):
         raise Refusal("unsupported-media-type", "send the body without Content-Encoding")
 
 
 def _check_size(size: int) -> None:
     """Raise `too-large` for a body without Content-Length, which Flask truncates at the limit."""
     limit = request.max_content_length
-    if request.content_length is None and limit is not None and size >= limit:
+    if limit is not None and size >= limit and request.content_length is None:
         raise Refusal(
             "too-large", f"the body is larger than {limit} bytes, the limit of this operation"
         )
@@ -128,6 +128,8 @@ def query_values() -> dict[str, str]:
 
 
 def _check_json_type() -> None:
+    if request.environ.get("CONTENT_TYPE") == "application/json":
+        return
     charset = request.mimetype_params.get("charset", "utf-8").lower()
     if request.mimetype != "application/json" or charset not in ("utf-8", "utf8"):
         raise Refusal("unsupported-media-type", "send the body as application/json, in UTF-8")

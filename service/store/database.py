@@ -7,7 +7,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -208,26 +208,23 @@ class Database:
         self._slow_until = time.monotonic() + SLOW_SECONDS
         DATABASE_SLOW.set_to_current_time()
 
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[_Connection]:
+    def _connection(self) -> _Borrowed:
+        """Return a context manager that lends a connection; raises NotSent."""
         pool = self._pool()
+        return _Borrowed(pool, self._taken(pool))
+
+    def _taken(self, pool: ConnectionPool[_Connection]) -> _Connection:
+        """Return a connection of the pool; raises NotSent if too many calls wait for one."""
         with self._counting:
             slow = time.monotonic() < self._slow_until
             if self._waiting >= (self._queue if slow else self._most_waiting):
                 raise NotSent("too many wait for the database")
             self._waiting += 1
         try:
-            connection = _first_alive(pool, self._patience, attempts=self._size + 1)
+            return _first_alive(pool, self._patience, attempts=self._size + 1)
         finally:
             with self._counting:
                 self._waiting -= 1
-        try:
-            yield connection
-        except _Overdue:
-            _give_up(connection)
-            raise
-        finally:
-            pool.putconn(connection)
 
     def _pool(self) -> ConnectionPool[_Connection]:
         if self._opened is None:
@@ -255,6 +252,26 @@ class Database:
             reconnect_timeout=self._patience,
             open=True,
         )
+
+
+class _Borrowed:
+    """Lends a connection of a pool; cheaper than a generator, and on the way of every query."""
+
+    __slots__ = ("_connection", "_pool")
+
+    def __init__(self, pool: ConnectionPool[_Connection], connection: _Connection) -> None:
+        self._pool = pool
+        self._connection = connection
+
+    def __enter__(self) -> _Connection:
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, *_more: object) -> None:
+        try:
+            if kind is not None and issubclass(kind, _Overdue):
+                _give_up(self._connection)
+        finally:
+            self._pool.putconn(self._connection)
 
 
 def _first_alive(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from service.application.games.cache import GameEntry
 from service.application.games.record import GAMES, GameRecord
@@ -26,7 +27,7 @@ LOG_TOPIC = "log"
 """Outbox rows for the sequencer of the public log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """The events of one move of a game, encoded but not yet committed."""
 
@@ -36,7 +37,7 @@ class Change:
     refused: int | None = None  # number of recorded attempts that a seal of version 2 names
     table: TableRecord | None = None  # the game's table, if the game is over
 
-    @property
+    @cached_property
     def after(self) -> GameEntry:
         """Return the game after the move."""
         return replace(self.before, record=self.record, back=_still_back(self.before, self.record))
