@@ -145,6 +145,34 @@ def _table_page(*, table: UUID | None = None, game: UUID | None = None) -> Respo
     return html_page("table.html", policy=SCRIPT_POLICY, table=table, game=game, rooms=ROOMS)
 
 
+@pages.get("/disputes")
+def disputes() -> Response:
+    """List disputes; the script gets them from the API."""
+    return _court_page("disputes.title")
+
+
+@pages.get("/disputes/new")
+def new_dispute() -> Response:
+    """Open a dispute about a move, which the query names: `game` and `version`."""
+    return _court_page("disputes.new")
+
+
+@pages.get("/disputes/<uuid:dispute_id>")
+def dispute(dispute_id: UUID) -> Response:
+    """Show the file of a dispute: findings, statements, referees, votes and ruling."""
+    return _court_page("disputes.title", dispute=dispute_id)
+
+
+def _court_page(title: str, dispute: UUID | None = None) -> Response:
+    return html_page("court.html", policy=SCRIPT_POLICY, title=title, dispute=dispute)
+
+
+@pages.get("/statistics")
+def statistics() -> Response:
+    """Show the shuffles, a player's blind choices and a player's hands."""
+    return html_page("statistics.html", policy=SCRIPT_POLICY)
+
+
 @pages.get("/rules")
 def rules_list() -> Response:
     """List all rulesets."""

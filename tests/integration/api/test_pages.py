@@ -19,7 +19,16 @@ from tests.worlds.api_world import World, problem_of
 
 TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
 ANY_ID = "00000000-0000-4000-8000-000000000000"
-APPS = ("/", f"/play/{ANY_ID}", f"/tables/{ANY_ID}", f"/replay/{ANY_ID}")
+APPS = (
+    "/",
+    f"/play/{ANY_ID}",
+    f"/tables/{ANY_ID}",
+    f"/replay/{ANY_ID}",
+    "/disputes",
+    "/disputes/new",
+    f"/disputes/{ANY_ID}",
+    "/statistics",
+)
 PAGES = (*APPS, *TEXTS)
 
 

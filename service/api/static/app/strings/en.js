@@ -216,6 +216,8 @@ export default {
 "option.partial": "Ranks of the last deck",
 "record.title": "A court of record",
 "record.text": "The deck is fixed before the deal by a seed that the server has committed to, and that your browser adds to. Each event is chained to the one before. Your browser keeps signed receipts, and warns if a later log contradicts one.",
+"record.statistics": "Statistics",
+"record.disputes": "Disputes",
 "record.checks": "What is checked, and how",
 "elsewhere.title": "Without the browser",
 "elsewhere.install": "To play in the terminal, install the command from a checkout of the source:",

@@ -216,6 +216,8 @@ export default {
 "option.partial": "最後の組に入れる数",
 "record.title": "検証できる記録",
 "record.text": "札の順番は配る前に決まります。サーバーが前もって約束した種に、あなたのブラウザも乱数を加えます。イベントは一つ前のものと鎖でつながります。ブラウザは署名された受領証を保存し、後の記録が矛盾すれば警告します。",
+"record.statistics": "統計",
+"record.disputes": "異議",
 "record.checks": "何をどう検証するか",
 "elsewhere.title": "ブラウザを使わずに",
 "elsewhere.install": "端末で遊ぶには、チェックアウトしたソースからコマンドをインストールします:",

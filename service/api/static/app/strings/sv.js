@@ -216,6 +216,8 @@ export default {
 "option.partial": "Valörer i den sista leken",
 "record.title": "Ett protokoll",
 "record.text": "Leken är bestämd före given, av ett frö som servern har bundit sig till och som din webbläsare bidrar till. Varje händelse är länkad till den före. Din webbläsare sparar signerade kvitton och varnar om ett senare protokoll motsäger något av dem.",
+"record.statistics": "Statistik",
+"record.disputes": "Tvister",
 "record.checks": "Vad som granskas, och hur",
 "elsewhere.title": "Utan webbläsare",
 "elsewhere.install": "För att spela i terminalen: installera kommandot från en utcheckad källkod:",

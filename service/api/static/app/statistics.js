@@ -1,0 +1,135 @@
+/** The page of statistics: shuffles, blind choices, and a player's hands. */
+
+import { Problem, get, identity } from "./api.js";
+import { seatName } from "./captions.js";
+import { find, h, replace } from "./dom.js";
+import { language, moment, start, t } from "./i18n.js";
+import { checkPlayer, showAccount } from "./player.js";
+import { numbers, powers, ranges } from "./plots.js";
+
+const HANDS = 200; // newest hands that the tally counts
+const SHOWN = 10;
+const SURE = 2.576; // standard deviations within which 99 of 100 values lie, by the normal curve
+const FIGURES = {
+  "position of each card": "position",
+  "ranks dealt to people": "dealt",
+  "first cards of aborted games against finished ones": "aborted",
+};
+
+const player = new URLSearchParams(location.search).get("player") ?? (identity() ? "me" : null);
+const number = (value, digits = 1) =>
+  new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
+const quiet = (text, more = {}) => h("p", { class: "quiet", ...more }, [text]);
+
+/** Fill a section; what the server refuses is shown in its place. */
+async function fill(selector, work) {
+  try {
+    replace(find(selector), ...(await work()));
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    replace(find(selector), h("p", { class: "notice", lang: "en" }, [problem.message]));
+  }
+}
+
+const figure = (name) => (FIGURES[name] ? t(`measure.${FIGURES[name]}`) : name);
+
+async function shuffles() {
+  const { n, measures, cannot_tell: limits } = await get("/v1/statistics/shuffles");
+  const judged = measures.filter((one) => one.p !== null);
+  const outside = judged.filter((one) => one.statistic < one.low || one.statistic > one.high).length;
+  const words = t("shuffles.words", { n: judged.length, inside: judged.length - outside });
+  const note = (one) => t("shuffles.note", { n: number(one.n), p: one.p < 0.001 ? "< 0.001" : `= ${number(one.p, 3)}` });
+  return [
+    h("p", null, [t("shuffles.count", { n })]),
+    judged.length
+      ? ranges(judged.map((one) => ({ label: `${one.ruleset}: ${figure(one.name)}`, low: one.low, high: one.high, value: one.statistic, note: note(one) })), words)
+      : quiet(t("shuffles.few")),
+    judged.length ? h("p", null, [words]) : null,
+    h("p", null, [t("shuffles.meaning")]),
+    numbers(t("numbers"), ["ruleset", "figure", "n", "statistic", "low", "high", "p"].map((key) => t(`column.${key}`)),
+      measures.map((one) => [one.ruleset, figure(one.name), one.n, number(one.statistic), number(one.low), number(one.high), one.p === null ? "–" : number(one.p, 6)])),
+    quiet(limits, { lang: "en" }),
+  ];
+}
+
+async function choices() {
+  if (!identity()) return [quiet(t("choices.nobody"))];
+  const found = await get(`/v1/statistics/blind-choices?player=${player}`);
+  const key = found.e_value >= found.threshold ? "choices.over" : "choices.under";
+  const words = t(key, { n: found.n, value: number(found.e_value, 3), limit: number(found.threshold) });
+  return [
+    powers(found.e_value, found.threshold, words),
+    h("p", null, [words]),
+    h("p", null, [t("choices.meaning", { alarm: number(1 / found.false_alarm, 0) })]),
+    quiet(found.cannot_tell, { lang: "en" }),
+  ];
+}
+
+/**
+ * Return how often chance alone would leave a player last, with the range of 99 in 100.
+ *
+ * Each hand with a shithead counts 1/n for its n seats; the range is that of the normal curve with
+ * the same variance.
+ *
+ * @param {any[]} games
+ */
+function expected(games) {
+  const shares = games.map((game) => 1 / game.seats.length);
+  const mean = shares.reduce((sum, share) => sum + share, 0);
+  const deviation = Math.sqrt(shares.reduce((sum, share) => sum + share * (1 - share), 0));
+  return { mean, low: Math.max(0, mean - SURE * deviation), high: mean + SURE * deviation };
+}
+
+async function newest() {
+  const { items } = await get(`/v1/games?player=${player}&limit=${HANDS}`);
+  return items.filter((game) => game.result);
+}
+
+async function hands() {
+  if (!player) return [quiet(t("hands.nobody"))];
+  const [profile, games] = await Promise.all([get(`/v1/players/${player}`), newest()]);
+  const ended = games.filter((game) => game.result.shithead !== null);
+  const last = ended.filter((game) => game.seats[game.result.shithead].player === profile.id).length;
+  const { mean, low, high } = expected(ended);
+  const words = t("hands.words", { n: ended.length, last, mean: number(mean), low: number(low), high: number(high) });
+  const { made, upheld } = profile.accusations;
+  return [
+    h("p", null, [h("strong", null, [profile.name ?? t("hands.erased")]), ` · ${t("hands.tally", { n: profile.games, last: profile.shithead })}`]),
+    profile.cad ? h("p", { class: "notice warning" }, [t("hands.cad")]) : null,
+    made ? quiet(t("hands.accusations", { made, upheld })) : null,
+    ended.length ? ranges([{ label: t("hands.label"), low, high, value: last, note: `${last} / ${ended.length}` }], words) : null,
+    h("p", null, [ended.length ? words : t("hands.none")]),
+    h("p", null, [h("strong", null, [t("bag.title")]), ` ${await bags(profile)}`]),
+    quiet(t("hands.rename")),
+    games.length ? h("ul", { class: "rows" }, games.slice(0, SHOWN).map((game) => row(game, profile.id))) : null,
+  ];
+}
+
+/** At which of the reader's tables the player wears the paper bag, in a sentence. */
+async function bags(profile) {
+  if (!profile.tables) return t("bag.unknown");
+  const tables = await Promise.all(profile.tables.slice(0, 20).map((table) => get(`/v1/tables/${table}`)));
+  const worn = tables.filter((table) => table.seats[table.as]?.bag);
+  return worn.length ? t("bag.worn", { n: worn.length }) : t("bag.none");
+}
+
+function row(game, id) {
+  const { shithead } = game.result;
+  const state = shithead === null ? t("recent.over") : t("result.shithead", { who: seatName(game.seats[shithead]) });
+  const lost = shithead !== null && game.seats[shithead].player === id;
+  return h("li", { class: "row" }, [
+    h("span", { class: "what" }, [
+      h("strong", null, [`${game.ruleset.id}${lost ? ` · ${t("hands.lost")}` : ""}`]),
+      h("span", { class: "quiet" }, [`${state} · ${moment(game.created_at)}`]),
+    ]),
+    h("span", { class: "buttons" }, [
+      h("a", { class: "button", href: `/replay/${game.id}` }, [t("act.replay")]),
+      h("a", { class: "button", href: `/verify?game=${game.id}` }, [t("act.verify")]),
+    ]),
+  ]);
+}
+
+await start("court");
+await checkPlayer();
+showAccount();
+await Promise.all([fill("#shuffles", shuffles), fill("#choices", choices), fill("#hands", hands)]);

@@ -1,0 +1,185 @@
+"""Disputes and statistics in a browser: from the accusation to the ruling, and the plots."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+from playwright.sync_api import Locator, Page, expect
+
+from tests.client import Client, open_table, play_on, register
+from tests.running import Running, running
+from tests.web.browsing import SIZES, Visits, faults_of
+
+pytestmark = pytest.mark.heavy
+
+PERIODS = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
+
+
+@pytest.fixture(scope="module")
+def service(
+    module_database_url: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """Return the running service, in which anybody can be a referee at once."""
+    with redis.Redis.from_url(redis_server) as client:
+        client.flushdb()
+    logs = tmp_path_factory.mktemp("logs")
+    more: dict[str, Any] = {"rate_limits": False, "api_threads": 64, **PERIODS}
+    with running(module_database_url, redis_server, logs, **more) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def hand(service: Running) -> tuple[list[Client], str]:
+    """Return two players, and the id of the hand that they have played to its end."""
+    players = [register(service.port, name) for name in ("Ada", "Bob")]
+    game = open_table(players, ruleset="leeds")
+    play_on(players, game, random.Random(7))
+    return players, game
+
+
+def page_of(visits: Visits, player: Client, path: str, size: str = "desktop", **more: Any) -> Page:
+    """Return a page in the browser of a player who is registered already."""
+    me = player.get("/v1/players/me")
+    stored = json.dumps({"id": me["id"], "name": me["name"], "token": player.token})
+    item = {"name": "shithead.player", "value": stored}
+    state: Any = {"cookies": [], "origins": [{"origin": visits.address, "localStorage": [item]}]}
+    page = visits.visitor(size, storage_state=state, **more).new_page()
+    page.goto(path)
+    return page
+
+
+def choice(page: Page, name: str) -> Locator:
+    """Return the choice under a label."""
+    return page.locator("label", has_text=re.compile(f"^{name}")).locator("select")
+
+
+def move_of(player: Client, game: str, seat: int) -> int:
+    """Return the seq of a move of a seat, in play."""
+    log = player.get(f"/v1/games/{game}/events")["items"]
+    return next(
+        int(one["seq"]) for one in log if one["by"] == seat and one["type"] == "cards_played"
+    )
+
+
+def test_a_dispute_goes_from_the_move_to_the_ruling(
+    visits: Visits, service: Running, hand: tuple[list[Client], str]
+) -> None:
+    """Opened by a player, judged by three others: one vote sealed in the browser, two not."""
+    (ada, bob), game = hand
+    seq = move_of(ada, game, 1)
+    accuser = page_of(visits, ada, f"/disputes/new?game={game}&version={seq + 1}")
+    choice(accuser, "Charge").select_option("illegal_move")
+    expect(choice(accuser, "Move")).to_have_value(str(seq))
+    accuser.get_by_label("Statement").fill("This card does not fit.")
+    assert faults_of(accuser) == []
+    accuser.get_by_role("button", name="Open the dispute").click()
+    accuser.wait_for_url("**/disputes/*-*")
+    expect(accuser.locator("h1")).to_have_text("Illegal move")
+    expect(accuser.locator(".said")).to_contain_text("This card does not fit.")
+
+    accused = page_of(visits, bob, accuser.url)
+    accused.get_by_label("Statement").fill("It does.")
+    accused.get_by_role("button", name="Add the statement").click()
+    expect(accused.locator(".said li")).to_have_count(2)
+    judges = [page_of(visits, register(service.port, f"Judge {n}"), accuser.url) for n in range(3)]
+    for page in judges:
+        expect(page.locator(".said li").first).to_contain_text("Only the sides and the referees")
+        page.get_by_role("button", name="Offer to judge").click()
+        expect(page.locator("#court")).to_contain_text("(You)")
+    for page in judges:
+        page.reload()
+        page.get_by_label("Not proven").check()
+    assert faults_of(judges[0]) == []
+    judges[0].get_by_role("button", name="Vote", exact=True).click()
+    expect(judges[0].locator("#court")).to_contain_text("sealed by the referee")
+    for page in judges[1:]:
+        page.get_by_label("Seal it in this browser").uncheck()
+        page.get_by_role("button", name="Vote", exact=True).click()
+        expect(page.locator("#court")).to_contain_text("sealed by the server")
+    judges[0].reload()
+    judges[0].get_by_role("button", name="Reveal my vote").click()
+    expect(judges[0].locator(".verdict")).to_contain_text("Not proven: cleared")
+    assert judges[0].evaluate("Object.keys(localStorage).filter((k) => k.includes('.vote.'))") == []
+    accuser.reload()
+    expect(accuser.get_by_role("button", name="Appeal")).to_be_visible()
+    assert faults_of(accuser) == []
+
+
+def test_the_list_names_the_dispute_and_leads_to_it(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (ada, bob), game = hand
+    accusation = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "A gap."}
+    file = bob.post(f"/v1/games/{game}/disputes", accusation)
+    page = page_of(visits, ada, "/disputes", size="phone")
+    page.locator(f'a[href="/disputes/{file["id"]}"]').click()
+    expect(page.locator("h1")).to_have_text("Altered log")
+    expect(page.locator(".facts-list")).to_contain_text("the server")
+
+
+def test_what_the_server_refuses_is_shown(visits: Visits, hand: tuple[list[Client], str]) -> None:
+    visits.expect("422")
+    (ada, _), game = hand
+    page = page_of(visits, ada, f"/disputes/new?game={game}&version=3")
+    choice(page, "Accused").select_option("")
+    page.get_by_label("Statement").fill("It is the server.")
+    expect(page.get_by_text("a wrong deal or an altered log only")).to_be_visible()
+    page.get_by_role("button", name="Open the dispute").click()
+    expect(page.get_by_role("alert")).to_contain_text("wrong_deal")
+
+
+def test_the_statistics_are_plots_with_their_text(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    """The server needs more hands than a test can play: the page gets the answer of such a one."""
+    (ada, _), game = hand
+    figure = {"ruleset": "leeds", "df": 12, "p": 0.4, "low": 3.0, "high": 28.0, "n": 900}
+    measures = [
+        {**figure, "name": "ranks dealt to people", "statistic": 11.5},
+        {**figure, "name": "position of each card", "statistic": 40.0, "p": 0.0001},
+    ]
+    answer = {"n": 900, "measures": measures, "cannot_tell": "Nothing."}
+    page = page_of(visits, ada, "/rules")
+    page.route("**/v1/statistics/shuffles", lambda route: route.fulfill(json=answer))
+    page.goto("/statistics")
+    plot = page.get_by_role("img", name="1 of 2 figures lie in the range")
+    expect(plot.locator(".dot.out")).to_have_count(1)
+    page.get_by_text("The numbers").click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.locator("#choices")).to_contain_text("blind choices the value is")
+    expect(page.locator("#hands")).to_contain_text("Shithead in")
+    expect(page.locator("#hands .rows a").first).to_have_attribute("href", f"/replay/{game}")
+    assert faults_of(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/statistics", "/disputes", "/disputes/new?game={game}"])
+def test_the_rooms_fit_every_size(
+    visits: Visits, hand: tuple[list[Client], str], path: str, scheme: Any
+) -> None:
+    (ada, _), game = hand
+    page = page_of(visits, ada, path.format(game=game), color_scheme=scheme)
+    page.wait_for_load_state("networkidle")
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, (path, width)
+        assert faults_of(page) == [], (path, width)
+
+
+@pytest.mark.parametrize(("locale", "title"), [("sv-SE", "Statistik"), ("ja-JP", "統計")])
+def test_the_rooms_speak_the_language_of_their_reader(
+    visits: Visits, hand: tuple[list[Client], str], locale: str, title: str
+) -> None:
+    (ada, _), game = hand
+    page = page_of(visits, ada, "/statistics", locale=locale)
+    expect(page.locator("h1")).to_have_text(title)
+    page.goto(f"/disputes/new?game={game}")
+    page.locator("textarea").wait_for()
+    assert faults_of(page) == []
