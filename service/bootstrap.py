@@ -27,7 +27,7 @@ from service.application.games.evidence import Evidence, Verifying
 from service.application.games.histories import Histories
 from service.application.games.moves import Moves, Refusals
 from service.application.games.queries import Games, Lists
-from service.application.games.schedule import Beat, IdleGames, Rest, no_beat
+from service.application.games.schedule import Beat, BeginBeat, IdleGames, no_beat
 from service.application.games.uploads import Work, answer_here, within
 from service.application.handler import Handler
 from service.application.idempotency import Answers
@@ -140,7 +140,7 @@ def compose(
     bell: Bell | None = None,
     readiness: Readiness = ALWAYS_READY,
     trials: Trials = NO_TRIALS,
-    begin_beat: Callable[[], Rest] = no_beat,
+    begin_beat: BeginBeat = no_beat,
     witnesses: Sequence[RemoteWitness] = (),
     witness_quorum: int = 0,
     kept: Retention = KEPT,

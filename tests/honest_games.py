@@ -16,7 +16,7 @@ from service.application.games.cache import GameEntry
 from service.application.games.schedule import ENTROPY_SECONDS, stands_in
 from service.application.tables.requests import TableRequest
 from service.bootstrap import Services, compose
-from service.bots.registry import bots
+from service.bots.registry import quick_bots
 from service.domain.events import Clock, Entropy
 from service.domain.game import EntropyState, Status
 from service.rulesets.catalogue import Definition, catalogue
@@ -254,7 +254,7 @@ class HonestTable:
                 assert refusal.code == "cannot-deal", refusal.code
 
     def _sat(self, ruleset: str, options: dict[str, Any], count: int) -> UUID:
-        names = sorted(bots())
+        names = sorted(quick_bots())
         people = min(self.chance.randint(1, count), len(self.people))
         bot_seats = [{"bot": self.chance.choice(names)} for _ in range(count - people)]
         seats: list[Any] = ["me", *["open"] * (people - 1), *bot_seats]

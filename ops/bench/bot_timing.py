@@ -16,7 +16,7 @@ import argparse
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +31,7 @@ from service.application.games.cache import GameEntry
 from service.application.games.due_moves import Turns
 from service.application.games.moves import Moves
 from service.application.games.record import write
-from service.application.games.schedule import BEAT_SECONDS, Beat, Rest, at_once, no_beat
+from service.application.games.schedule import BEAT_SECONDS, Beat, BeginBeat, Rest, at_once, no_beat
 from service.application.names import Names
 from service.bootstrap import Services, compose
 from service.domain.commands import Command
@@ -114,9 +114,7 @@ def positions(ruleset: str, count: int) -> Iterator[tuple[Services, GameEntry]]:
                 services.turns.take(game, entry.record.version)
 
 
-def measured(
-    found: list[tuple[Services, GameEntry]], begin: Callable[[], Rest]
-) -> list[list[Answered]]:
+def measured(found: list[tuple[Services, GameEntry]], begin: BeginBeat) -> list[list[Answered]]:
     """Return how long the bot takes at each position, with each deal of what only it knows."""
     rng = random.Random("deals")
     answers = []

@@ -39,6 +39,7 @@ class Bot:
     name: str
     description: str
     strength: int  # from 1, no better than chance, to 5
+    beats: int = 1  # the intervals in which it nearly always answers at a table with people
     choose: Chooser
 
 

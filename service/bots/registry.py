@@ -9,9 +9,15 @@ from service.bots.bot import Bot
 from service.bots.greedy import GREEDY
 from service.bots.lowest import LOWEST
 from service.bots.random import RANDOM
+from service.bots.searching import CAREFUL, EXPERT
 
 
 @cache
 def bots() -> Mapping[str, Bot]:
     """Return the bots by name, weakest first."""
-    return {bot.name: bot for bot in (RANDOM, LOWEST, GREEDY)}
+    return {bot.name: bot for bot in (RANDOM, LOWEST, GREEDY, CAREFUL, EXPERT)}
+
+
+def quick_bots() -> tuple[str, ...]:
+    """Return the names of the bots that do not search, weakest first."""
+    return tuple(name for name, bot in bots().items() if bot.beats == 1)

@@ -26,10 +26,10 @@ FAILED = 1
 
 
 def _bots(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Return the names of bots; all if none is named."""
-    from service.bots.registry import bots
+    """Return the names of bots; those that do not search if none is named."""
+    from service.bots.registry import bots, quick_bots
 
-    names = tuple(value.split(",")) if value else tuple(bots())
+    names = tuple(value.split(",")) if value else quick_bots()
     for name in names:
         if name not in bots():
             raise click.BadParameter(f"unknown bot {name!r}; known are {', '.join(bots())}")
@@ -71,7 +71,7 @@ def _options(
     "--bots",
     metavar="NAME,…",
     callback=_bots,
-    help="Bots, seated in turn and rotated at each table.  [default: all]",
+    help="Bots, seated in turn and rotated at each table.  [default: those that do not search]",
 )
 @click.option(
     "--option",

@@ -13,6 +13,7 @@ from service.application.games.cache import Entries, GameEntry
 from service.application.games.entropy import missing_entropy
 from service.application.games.moves import Moves
 from service.application.games.schedule import (
+    BeginBeat,
     IdleGames,
     Rest,
     Wake,
@@ -64,7 +65,7 @@ class Turns:
         world: World,
         idle: IdleGames,
         bot_secret: bytes,
-        begin_beat: Callable[[], Rest] = no_beat,
+        begin_beat: BeginBeat = no_beat,
         seconds: float = 20.0,
     ) -> None:
         self._entries = entries
@@ -112,7 +113,7 @@ class Turns:
         card is read, because even whether the bot may act depends on its cards. Raises
         StreamConflict if the game has moved on.
         """
-        rest = self._begin_beat() if _people(entry) else no_beat()
+        rest = self._begin_beat(_beats(entry)) if _people(entry) else no_beat()
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
         follow_up = self._follow_up(entry)
         if follow_up is not None:
@@ -211,6 +212,17 @@ class Turns:
         swaps = entry.record.swaps.get(seat, 0)
         ready = Ready(seat=seat)
         return ready if swaps >= MAX_SWAPS and ready in legal else move
+
+
+def _beats(entry: GameEntry) -> int:
+    """
+    Return the length of an interval at a table, which is public: that of its slowest bot.
+
+    All bots of the table keep to it, because at a first-come opening even the seat that
+    thinks is not public.
+    """
+    seated = (bots().get(seat.bot or "") for seat in entry.record.game.setup.seats)
+    return max((bot.beats for bot in seated if bot is not None), default=1)
 
 
 def _people(entry: GameEntry) -> bool:

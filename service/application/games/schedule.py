@@ -21,10 +21,18 @@ from service.store.games import GameRepository, IdleGame
 from service.store.paging import Cursor
 
 BEAT_SECONDS = 0.02
-"""Longer than almost all decisions of bots; measured in ops/bench/results/bot-timing.md."""
+"""
+Longer than almost all decisions of bots that do not search.
+
+At a table with bots that do, an interval is several of these (`Bot.beats`). Measured in
+ops/bench/results/bot-timing.md.
+"""
 
 Rest = Callable[[], None]
 """Sleeps until the end of the interval."""
+
+BeginBeat = Callable[[int], Rest]
+"""Begins an interval of so many beats."""
 
 
 class Beat:
@@ -46,14 +54,14 @@ class Beat:
         self._clock = clock
         self._sleep = sleep
 
-    def begin(self) -> Rest:
-        """Begin an interval; return a function that sleeps until its end."""
-        begun = self._clock()
+    def begin(self, beats: int = 1) -> Rest:
+        """Begin an interval of so many beats; return a function that sleeps until its end."""
+        begun, seconds = self._clock(), beats * self._seconds
 
         def rest() -> None:
             past = self._clock() - begun
-            beats = max(1, math.ceil(past / self._seconds))
-            self._sleep(max(0.0, beats * self._seconds - past))
+            intervals = max(1, math.ceil(past / seconds))
+            self._sleep(max(0.0, intervals * seconds - past))
 
         return rest
 
@@ -62,8 +70,9 @@ def at_once() -> None:
     """Return at once: the end of an interval without length."""
 
 
-def no_beat() -> Rest:
+def no_beat(beats: int = 1) -> Rest:
     """Begin an interval without length: for tables of bots only, and for tests."""
+    del beats
     return at_once
 
 

@@ -15,6 +15,7 @@ from service.application.games import due_moves
 from service.application.games.cache import GameEntry
 from service.application.games.schedule import Beat, WakeKind, next_wake
 from service.bootstrap import Services, compose
+from service.bots.registry import bots
 from service.domain.commands import Move, Seat
 from service.domain.events import Clock
 from service.domain.game import Game, Status
@@ -23,12 +24,14 @@ from service.shx.canonical import parse_time
 from service.store.games import DueGame
 from tests.memory.directory import MemoryDirectory
 from tests.memory.public_log import MemoryLog
+from tests.small_budgets import small_budgets
 from tests.unit.application.conftest import House
 from tests.worlds.fake_world import BEGIN, KEYS, entry_of, legal, lines_of, open_game, person, post
 
 BEAT = 0.02
 WINDOW = 3
 BOTS = ({"bot": "lowest"}, {"bot": "greedy"})
+SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bot": "expert"},)}
 
 
 def hurried(house: House) -> Services:
@@ -89,6 +92,34 @@ def test_a_bot_answers_at_the_end_of_a_beat_however_much_it_had_to_think_of(
             post(services, ada, game, mine[-1] if mine[-1]["type"] == "ready" else mine[0])
     waits = {
         round((parse_time(now) - parse_time(before)) / timedelta(seconds=BEAT), 9)
+        for before, now in times_of_bots(services, game)
+    }
+    assert waits == {1.0}
+    assert len(set(thought)) > 3, "else there was nothing to tell"
+
+
+@pytest.mark.parametrize("name", sorted(SEARCHING))
+@pytest.mark.parametrize("ruleset", ["shithead", "threes"])
+def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
+    house: House, monkeypatch: pytest.MonkeyPatch, name: str, ruleset: str
+) -> None:
+    """Which bot acts is not public at an opening; which bots sit at the table is."""
+    thought = thinking(house, monkeypatch)
+    services = hurried(house)
+    ada = person(services)
+    seats = ("me", *SEARCHING[name])
+    with small_budgets():
+        game = open_game(services, ada, seats, ruleset=ruleset, window_seconds=0)
+        for _ in range(30):
+            services.turns.take(game, entry_of(services, game).record.version)
+            if entry_of(services, game).record.sealed:
+                break
+            mine = legal(services, game, 0)
+            if mine:
+                post(services, ada, game, mine[-1] if mine[-1]["type"] == "ready" else mine[0])
+    interval = timedelta(seconds=BEAT * bots()[name].beats)
+    waits = {
+        round((parse_time(now) - parse_time(before)) / interval, 9)
         for before, now in times_of_bots(services, game)
     }
     assert waits == {1.0}

@@ -135,7 +135,7 @@ def test_the_generator_of_a_turn_is_the_one_that_earlier_releases_had() -> None:
 
 
 def test_every_bot_says_what_it_is() -> None:
-    assert list(bots()) == ["random", "lowest", "greedy"]
+    assert list(bots()) == ["random", "lowest", "greedy", "careful", "expert"]
     assert [bot.strength for bot in bots().values()] == sorted(b.strength for b in bots().values())
     for name, bot in bots().items():
         assert bot.name == name

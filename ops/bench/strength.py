@@ -1,0 +1,284 @@
+"""
+Strength of the bots: all against all in paired deals, as shares with intervals and as a rating.
+
+    python -m ops.bench.strength play --hands 100      every pair, heads-up and at four seats
+    python -m ops.bench.strength play --ruleset shithead --first expert --second greedy --hands 2000
+    python -m ops.bench.strength table                 writes ops/bench/results/strength.md
+
+`play` continues where an earlier run stopped: each hand is a line of a file, and only missing
+ones are played. Deals are paired: the same shuffle and dealer are played once for each seat
+that the first bot can have; at four seats the other three are the second bot. A share is how
+often the first bot was the shithead, of the hands that had one; its interval takes the hands
+of one deal together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from schemas.moves import move_of
+from schemas.views import Facts, view_json
+from service.bots.bot import bot_rng
+from service.bots.registry import bots
+from service.domain.cards import ordered_deck
+from service.domain.deal import deal
+from service.domain.decide import decide
+from service.domain.events import Entropy, GameCreated, SeatSetup
+from service.domain.evolve import evolve
+from service.domain.game import Game, Status, new_game
+from service.domain.legal import acting_seats, legal_moves
+from service.domain.ruleset import Ruleset, deck_of
+from service.domain.view import seen_by
+from service.rulesets.catalogue import definition
+
+RULESETS = ("shithead", "leeds", "covered-queen", "threes", "morehead")
+SEATS = (2, 4)
+FACTS = Facts(id="strength", head="00" * 32, ruleset_hash="11" * 32)
+RESULTS = Path(__file__).parent / "results"
+TURNS_PER_SEAT = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One bot against another: `first` on one seat, `second` on all others."""
+
+    ruleset: str
+    seats: int
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How often the first bot of a cell was the shithead; `error` is of 95 %."""
+
+    hands: int
+    share: float
+    error: float
+    stalemates: int
+
+    def __str__(self) -> str:
+        return f"{self.share:.3f} ± {self.error:.3f} ({self.hands})"
+
+
+def main() -> None:
+    """Play hands, or write the table of those played."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("play", "table"))
+    parser.add_argument("--data", type=Path, default=RESULTS / "strength.jsonl")
+    parser.add_argument("--hands", type=int, default=40, help="of each cell")
+    parser.add_argument("--ruleset", choices=RULESETS)
+    parser.add_argument("--seats", type=int, choices=SEATS)
+    parser.add_argument("--first", choices=tuple(bots()))
+    parser.add_argument("--second", choices=tuple(bots()))
+    asked = parser.parse_args()
+    if asked.what == "table":
+        (RESULTS / "strength.md").write_text(page(read(asked.data)))
+        return
+    wanted = [
+        cell
+        for cell in cells()
+        if asked.ruleset in (None, cell.ruleset)
+        and asked.seats in (None, cell.seats)
+        and asked.first in (None, cell.first)
+        and asked.second in (None, cell.second)
+    ]
+    play(wanted, asked.hands, asked.data)
+
+
+def cells() -> Iterator[Cell]:
+    """Yield every pair of bots; heads-up each pair once, the stronger one first."""
+    names = list(bots())
+    for ruleset in RULESETS:
+        for seats in SEATS:
+            for first, second in permutations(names, 2):
+                if seats > 2 or names.index(first) > names.index(second):
+                    yield Cell(ruleset=ruleset, seats=seats, first=first, second=second)
+
+
+def play(wanted: Sequence[Cell], hands: int, data: Path) -> None:
+    """Play the hands that are missing, all cells in turn, and append them to `data`."""
+    played = read(data)
+    with data.open("a") as file:
+        for number in range(hands):
+            for cell in wanted:
+                if number in played.get(cell, {}):
+                    continue
+                begun = time.process_time()
+                lost = hand(cell, number)
+                line = [cell.ruleset, cell.seats, cell.first, cell.second, number, lost]
+                file.write(json.dumps([*line, round(time.process_time() - begun, 3)]) + "\n")
+                file.flush()
+
+
+def hand(cell: Cell, number: int) -> int | None:
+    """
+    Return 1 if the first bot is the shithead of a hand, 0 if another seat is, None if no seat.
+
+    Hands of the same `number // seats` have the same shuffle and dealer; the first bot
+    changes its seat.
+    """
+    pair, own = divmod(number, cell.seats)
+    rng = random.Random(f"{cell.ruleset} {cell.seats} {pair}")
+    game = _dealt(definition(cell.ruleset).ruleset({}), cell.seats, rng)
+    secret = rng.randbytes(32)
+    while not game.over:
+        seats = acting_seats(game)
+        seat = seats[0] if game.status is Status.SWAPPING else rng.choice(seats)
+        moves = legal_moves(game, seat)
+        view = view_json(seen_by(game, seat), seat, FACTS, moves)
+        bot = bots()[cell.first if seat == own else cell.second]
+        chosen = bot.choose(view, view["moves"], bot_rng(secret, str(own), game.version))
+        for event in decide(move_of(chosen, seat), game):
+            game = evolve(game, event)
+    loser = None if game.result is None else game.result.shithead
+    return None if loser is None else int(loser == own)
+
+
+def _dealt(ruleset: Ruleset, seats: int, rng: random.Random) -> Game:
+    decks, jokers, partial = deck_of(ruleset, seats)
+    codes = ordered_deck(decks=decks, jokers=jokers, partial=partial)
+    seat = SeatSetup(kind="bot", bot=None, key=None, entropy=Entropy.NONE)
+    created = GameCreated(
+        table="",
+        hand=1,
+        ruleset=ruleset,
+        decks=decks,
+        jokers=jokers,
+        partial=partial,
+        seats=(seat,) * seats,
+        dealer=None,
+        prev_game=None,
+        commit="",
+        clock=None,
+        turn_limit=TURNS_PER_SEAT * seats,
+    )
+    game = replace(new_game(created), deck=tuple(rng.sample(codes, len(codes))))
+    for event in deal(game, rng.randrange(seats)):
+        game = evolve(game, event)
+    return game
+
+
+Played = Mapping[Cell, Mapping[int, int | None]]
+"""By cell and number of the hand: whether the first bot was the shithead (`hand`)."""
+
+
+def read(data: Path) -> Played:
+    """Return the hands of a file, none if it does not exist."""
+    played: dict[Cell, dict[int, int | None]] = defaultdict(dict)
+    for line in data.read_text().splitlines() if data.exists() else ():
+        ruleset, seats, first, second, number, lost, _ = json.loads(line)
+        cell = Cell(ruleset=ruleset, seats=seats, first=first, second=second)
+        played[cell][number] = lost
+    return played
+
+
+def share(cell: Cell, hands: Mapping[int, int | None]) -> Share:
+    """
+    Return the share of a cell with its interval, computed from the means of whole deals.
+
+    The hands of one deal are not independent; the deals are. Deals of which a hand is missing
+    are left out.
+    """
+    deals: dict[int, list[float]] = defaultdict(list)
+    for number, lost in hands.items():
+        deals[number // cell.seats].append(1 / cell.seats if lost is None else lost)
+    means = [sum(one) / cell.seats for one in deals.values() if len(one) == cell.seats]
+    count = len(means)
+    mean = sum(means) / count if count else math.nan
+    spread = sum((one - mean) ** 2 for one in means) / max(1, count - 1)
+    return Share(
+        hands=count * cell.seats,
+        share=mean,
+        error=1.96 * math.sqrt(spread / count) if count > 1 else math.nan,
+        stalemates=sum(lost is None for lost in hands.values()),
+    )
+
+
+def ratings(played: Played, ruleset: str) -> dict[str, float]:
+    """
+    Return the Bradley–Terry ratings of the bots, in Elo points with `greedy` at 0.
+
+    Only heads-up hands count; the bot that is not the shithead has won. Each pair counts one
+    drawn hand more, so that a bot that lost every hand has a rating. (Hunter: MM algorithms
+    for generalized Bradley–Terry models, 2004.)
+    """
+    names = list(bots())
+    wins = dict.fromkeys(permutations(names, 2), 0.0)
+    for cell, hands in played.items():
+        if cell.ruleset != ruleset or cell.seats != 2 or not hands:
+            continue
+        wins[cell.first, cell.second] += 0.5
+        wins[cell.second, cell.first] += 0.5
+        for lost in hands.values():
+            wins[cell.first, cell.second] += 0.5 if lost is None else 1 - lost
+            wins[cell.second, cell.first] += 0.5 if lost is None else lost
+    power = dict.fromkeys(names, 1.0)
+    for _ in range(2000):
+        for one in names:
+            met = [other for other in names if other != one]
+            total = sum(wins[one, other] for other in met)
+            games = sum(
+                (wins[one, other] + wins[other, one]) / (power[one] + power[other]) for other in met
+            )
+            power[one] = total / games if games else power[one]
+    return {name: 400 * math.log10(power[name] / power["greedy"]) for name in names}
+
+
+def page(played: Played) -> str:
+    """Return the results as Markdown."""
+    parts = [_HEAD]
+    for ruleset in RULESETS:
+        of_it = {cell: hands for cell, hands in played.items() if cell.ruleset == ruleset}
+        if not of_it:
+            continue
+        parts.append(f"## `{ruleset}`\n\n{_rated(played, ruleset)}")
+        for seats in SEATS:
+            rows = [
+                f"| `{cell.first}` | `{cell.second}` | {found.share:.3f} ± {found.error:.3f} "
+                f"| {found.hands} | {found.stalemates} |"
+                for cell in cells()
+                if cell.seats == seats
+                and cell in of_it
+                and (found := share(cell, of_it[cell])).hands >= 2 * seats
+            ]
+            if rows:
+                title = "Heads-up" if seats == 2 else f"{seats} seats, one of them the first bot"
+                parts.append(f"{title}; fair is {1 / seats:.2f}.\n\n{_COLUMNS}\n" + "\n".join(rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _rated(played: Played, ruleset: str) -> str:
+    found = ratings(played, ruleset)
+    ordered = sorted(found, key=lambda name: -found[name])
+    return "Rating: " + ", ".join(f"`{name}` {found[name]:+.0f}" for name in ordered) + "."
+
+
+_COLUMNS = """\
+| first bot | against | shithead, 95 % interval | hands | stalemates |
+| --- | --- | --- | --- | --- |"""
+
+_HEAD = """\
+# Strength of the bots
+
+Made by `python -m ops.bench.strength play` and `… table`, with the budgets of samples that the
+bots have at a table. The share is how often the first bot was the shithead; a hand that ended at
+its turn limit counts as a fair share. Deals are paired: each shuffle and dealer is played once with
+the first bot at every seat, and the interval takes the hands of one deal together. The rating
+is that of Bradley and Terry from all heads-up hands of the ruleset, in Elo points, with `greedy` at
+0. Numbers of hands differ because searching bots take half a second a hand and more."""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Information-set tree search: moves of all seats in one tree over many possible worlds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from service.search.endgame import is_small, solved
+from service.search.flat import Deal, halving, make, narrowed, value_for
+from service.search.playout import Policy, playout
+from service.search.state import Move, State
+
+EXPLORATION: Final = 0.3
+"""The weight of what is little tried against what has done well."""
+
+GROWN: Final = 24
+"""Visits of a position before its moves are told apart; until then it is played out."""
+
+DOUBT: Final = 0.08
+"""What a move other than the playouts' own is expected to lose before it is tried."""
+
+DEEPEST: Final = 12
+"""Moves of the tree on one path below the root, forced ones included."""
+
+
+class _Node:
+    """A position in the tree, for all worlds in which it is reached."""
+
+    __slots__ = ("available", "children", "decided", "visits")
+
+    def __init__(self, seats: int) -> None:
+        self.children: dict[Move, _Node] = {}
+        self.visits = self.available = 0
+        self.decided = [0] * (seats + 1)  # by the seat that decides; the last counts NOBODY
+
+    def value(self, seat: int, *, winner: bool) -> float:
+        """Return the mean worth to a seat, a half if there were no visits."""
+        if not self.visits:
+            return 0.5
+        share = self.decided[seat] / self.visits
+        return (share if winner else 1 - share) + self.decided[-1] / self.visits * (
+            0.5 if winner else -0.5
+        )
+
+
+def best_move(
+    deal: Deal, seat: int, candidates: Sequence[Move], policy: Policy, *, samples: int
+) -> Move:
+    """
+    Return the best candidate, by `halving` of `samples` descents into a tree.
+
+    Moves below the candidates are chosen by upper confidence bounds; a move counts as
+    available only in worlds that allow it. Positions that few descents reach are played out,
+    small endgames solved. (Cowling, Powley and Whitehouse: Information set Monte Carlo tree
+    search, 2012.)
+    """
+    nodes = {move: _Node(policy.rules.seats) for move in candidates}
+    winner = policy.rules.winner
+
+    def tried(state: State, move: Move) -> tuple[float, int]:
+        make(state, seat, move)
+        decided, moves = _descend(nodes[move], state, policy)
+        return value_for(seat, decided, winner=winner), moves
+
+    return halving(deal, candidates, tried, samples=samples)
+
+
+def _descend(node: _Node, state: State, policy: Policy) -> tuple[int, int]:
+    """Add a hand to the tree; return the seat that decides it, and what that took in moves."""
+    path = [node]
+    for _ in range(DEEPEST):
+        if state.over or node.visits < GROWN or is_small(state):
+            break
+        seat = state.turn
+        moves = narrowed(state, seat, policy)
+        if not moves:
+            break
+        move, node = _selected(node, moves, seat, policy)
+        path.append(node)
+        make(state, seat, move)
+    decided, length = solved(state, policy) if is_small(state) else playout(state, policy)
+    for one in path:
+        one.visits += 1
+        one.decided[decided] += 1
+    return decided, length
+
+
+def _selected(node: _Node, moves: Sequence[Move], seat: int, policy: Policy) -> tuple[Move, _Node]:
+    """
+    Return the move to follow, and its node.
+
+    Each move begins with one imagined visit: the first one, which playouts would make, as
+    good as the position so far, the others a little worse.
+    """
+    winner, children = policy.rules.winner, node.children
+    expected = node.value(seat, winner=winner)
+    best, chosen = -math.inf, moves[0]
+    for move in moves:
+        child = children.get(move)
+        if child is None:
+            child = children[move] = _Node(policy.rules.seats)
+        child.available += 1
+        visits = child.visits + 1
+        mean = (child.value(seat, winner=winner) * child.visits + expected) / visits
+        bound = mean + EXPLORATION * math.sqrt(math.log(child.available + 1) / visits)
+        if bound > best:
+            best, chosen = bound, move
+        if move is moves[0]:
+            expected -= DOUBT
+    return chosen, children[chosen]

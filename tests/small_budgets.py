@@ -1,0 +1,20 @@
+"""Searching bots with few samples, for tests of anything but their strength."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET
+
+
+@contextmanager
+def small_budgets() -> Iterator[None]:
+    """Let the searching bots play few hands in their minds."""
+    with pytest.MonkeyPatch.context() as patch:
+        for budget, samples in ((CAREFUL_BUDGET, 6), (EXPERT_BUDGET, 12)):
+            patch.setattr(budget, "samples", samples)
+            patch.setattr(budget, "exchange", 10)
+        yield

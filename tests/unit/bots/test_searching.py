@@ -1,0 +1,157 @@
+"""The searching bots: their worlds agree with the view, and small endgames are played right."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from schemas.views import Facts, view_json
+from service.bots import greedy
+from service.bots.bot import View, bot_rng, with_settings
+from service.bots.card_values import rules_of
+from service.bots.registry import bots
+from service.bots.searching import EXPERT_BUDGET
+from service.bots.worlds import Worlds, choices, model_move, searchable
+from service.domain.cards import ordered_deck
+from service.domain.events import Zone
+from service.domain.evolve import fold
+from service.domain.game import Game, Status
+from service.domain.legal import legal_moves
+from service.domain.view import seen_by
+from service.rulesets.catalogue import definition
+from service.rulesets.custom import custom_definition
+from service.search.endgame import is_small, solved
+from service.search.rules import RANK_COUNT, Rules
+from service.search.state import PLAY, State
+from tests.changed import replace
+from tests.unit.playing import RULESETS, cards, play, rules, seat_counts, steps_of
+from tests.unit.search.lockstep import runs
+from tests.unit.search.test_playout import policy_of
+
+FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
+SEARCHING = ("careful", "expert")
+
+
+def view_of(game: Game, seat: int) -> View:
+    return view_json(seen_by(game, seat), seat, FACTS, legal_moves(game, seat))
+
+
+@pytest.mark.parametrize("identity", RULESETS)
+def test_a_world_agrees_with_everything_that_the_view_shows(identity: str) -> None:
+    """The same cards in the same numbers, what was seen where it was seen, the same moves."""
+    ruleset, rng, compared = rules(identity), random.Random(identity), 0
+    seats = seat_counts(ruleset)[-1]
+    for game, _ in steps_of(ruleset, seats, 6, turn_limit=60):
+        if game.status is not Status.PLAYING or game.turn is None or game.first_turn:
+            continue
+        view = view_of(game, game.turn)
+        worlds = Worlds(view)
+        world, every = worlds.deal(rng), [0] * RANK_COUNT
+        for rank in range(RANK_COUNT):
+            shift, field = worlds.rules.shift[rank], worlds.rules.field
+            packed = (*world.hand, *world.up, world.pile)
+            every[rank] += sum(one >> shift & field for one in packed)
+            every[rank] += sum(down.count(rank) for down in world.down) + world.stock.count(rank)
+            every[rank] += sum(worlds.rules.by_name[card[0]] == rank for card in game.burned)
+        assert every == worlds.rules.full
+        assert len(world.stock) == len(game.stock)
+        for seat, state in enumerate(game.seats):
+            assert world.hand_size[seat] == len(state.hand)
+            assert len(world.down[seat]) == sum(p is not None for p in state.down)
+            for card in state.known:
+                assert world.hand_mask[seat] >> worlds.rules.by_name[card[0]] & 1
+        listed = {model_move(view, move, worlds.rules) for move in view["moves"]}
+        listed = {move for move in listed if not runs(worlds.rules, move)}
+        blind = game.seats[game.turn].zone is Zone.DOWN
+        assert blind or set(world.moves(game.turn)) == listed
+        compared += 1
+    assert compared > 10
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+def test_a_ruleset_that_cannot_be_modelled_is_played_as_by_greedy(name: str) -> None:
+    own = custom_definition(
+        definition("karma-radford"), "Own", {"pick_up": {"along": "one_rank", "after": "next"}}
+    )
+    *_, (game, _) = list(steps_of(own.ruleset({}), 2, 3, turn_limit=60))[:12]
+    seat = next(s for s in range(2) if legal_moves(game, s))
+    view = with_settings(view_of(game, seat), own.tree)
+    assert not searchable(view)
+    rng, again = (bot_rng(b"secret", "game", 1) for _ in range(2))
+    chosen = bots()[name].choose(view, view["moves"], rng)
+    assert chosen == greedy.choose(view, view["moves"], again)
+
+
+def _playing(hand: str, pile: str, other: str) -> Game:
+    """Return an endgame of two seats without a stock, seat 0 on turn."""
+    game = fold(play(rules("shithead"), 2, 3).events[:4])
+    used = cards(f"{hand} {pile} {other}")
+    seats = [
+        replace(state, hand=cards(held), up=((),) * 3, down=(None,) * 3, ready=True)
+        for state, held in zip(game.seats, (hand, other), strict=True)
+    ]
+    known = replace(seats[1], known=seats[1].hand)
+    burned = tuple(card for card in ordered_deck(decks=1, jokers=0) if card not in used)
+    return replace(
+        game,
+        seats=(seats[0], known),
+        status=Status.PLAYING,
+        turn=0,
+        first_turn=False,
+        stock=(),
+        burned=burned,
+        pile=cards(pile),
+    )
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize(
+    ("hand", "pile", "other", "right"),
+    [
+        ("9h 9s", "8c", "Kc Kd", ["9h", "9s"]),  # both nines end the hand
+        ("5h Ts", "4c", "Ac", ["Ts"]),  # after the five the ace goes out
+        ("5h Kh", "4c", "Qc Qs", ["Kh"]),  # a queen cannot beat the king
+    ],
+)
+def test_the_move_that_wins_is_found(
+    name: str, hand: str, pile: str, other: str, right: list[str]
+) -> None:
+    view = view_of(_playing(hand, pile, other), 0)
+    chosen = bots()[name].choose(view, view["moves"], random.Random(1))
+    assert sorted(chosen["cards"]) == right
+
+
+def test_an_endgame_is_solved_beyond_what_the_playouts_would_play() -> None:
+    """Playouts spend the five first; then the ace goes out. The solution burns the pile."""
+    rules_ = Rules(rules("shithead"), 2)
+    state = State(rules_)
+    for seat, held in enumerate(("5T", "A")):
+        for rank in held:
+            state.add_to_hand(seat, rules_.by_name[rank])
+    state.add_to_pile(rules_.by_name["4"], 1)
+    state.turn = 0
+    assert is_small(state)
+    assert solved(state, policy_of(rules_))[0] == 1, "seat 1 is the shithead"
+    state.apply(0, (PLAY, ((rules_.by_name["5"], 1),)))
+    assert solved(state, policy_of(rules_))[0] == 0
+
+
+def test_budgets_are_samples_and_equal_turns_have_equal_moves() -> None:
+    played = play(rules("shithead"), 3, 3)
+    game = fold(played.events[:20], played.deck)
+    seat = next(s for s in range(3) if legal_moves(game, s))
+    view = view_of(game, seat)
+    one, two = (
+        bots()["expert"].choose(view, view["moves"], bot_rng(b"s", "g", 1)) for _ in range(2)
+    )
+    assert one == two
+    assert EXPERT_BUDGET.samples > 0
+
+
+def test_moves_that_differ_in_suits_alone_are_one_choice() -> None:
+    view = view_of(_playing("9h 9s Kd", "8c", "Kc Qd"), 0)
+    found = choices(view, view["moves"], Worlds(view))
+    plays = [move for move in found if move[0] == PLAY]
+    assert len(plays) == 3, "one nine, both nines, the king"
+    assert rules_of(view).id == "shithead"
