@@ -1,10 +1,14 @@
-"""Decisions, custody and knowledge as text, with the statements they cite."""
+"""Answers on decisions, custody and knowledge: in sections, as text, and as a page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from textwrap import wrap
 from typing import Final, Protocol, TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from schemas.views import Json
 from service.domain.cards import HIDDEN
@@ -31,62 +35,154 @@ class Objection(Protocol):
         """Return the statement that decides it; None if there is none."""
 
 
-def decision_text(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Rows of cells under a title; `note` is a line below them."""
+
+    title: str
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    inline: bool = False  # as text, the only cell stands beside the title
+    wrapped: bool = False  # as text, long last cells go on in the next line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to a question about a recorded game, to be written as text or as a page."""
+
+    heading: str
+    unknown: str | None  # the part of the game that is no longer known, in words
+    sections: tuple[Section, ...]
+
+
+def decision_answer(
     found: Json,
     rule_text: RuleText,
     against: Sequence[Objection] = (),
     *,
     unknown: str | None = None,
     answers: Sequence[str] = (),
-) -> str:
+) -> Answer:
     """
-    Return a decision as text, with the failures of checks at its events.
+    Return a decision with the failures of checks at its events.
 
-    `unknown` describes the part of the game that is no longer known. `answers` names the
-    party responsible for the failures. Statements cited by failures are listed first.
+    `answers` names the party responsible for the failures. Statements cited by failures are
+    listed first.
     """
-    lines = [_heading(found), *_unknown(unknown)]
+    sections: list[Section] = []
     if found["saw"] is not None:
-        lines += ["", "saw", *_saw(found["saw"], found["seat"])]
+        sections.append(Section(title="saw", rows=tuple(_saw(found["saw"], found["seat"]))))
     if unknown is not None and found["saw"] is not None and found["legal"] is None:
-        lines += ["", "legal", "  unknown: they depend on the hand, which is hidden"]
-    lines += _section("legal", found["legal"], _legal)
-    lines += _section("not legal", found["not_legal"], _not_legal)
+        said = ("unknown: they depend on the hand, which is hidden",)
+        sections.append(Section(title="legal", rows=(said,)))
+    sections += _section("legal", found["legal"], _legal)
+    sections += _section("not legal", found["not_legal"], _not_legal)
     if found["did"] is not None:
-        lines += ["", f"did       {move_text(found['did'])}"]
-    lines += _section("against it", against, _objection)
-    lines += _section("who answers for it", answers, lambda said: (said,))
-    lines += _section("followed", found["effects"], _effect)
-    lines += _section("refused before", found["refused"], _refused)
-    lines += [f"  unproven: {said}" for said in (found.get("unproven"),) if said]
+        sections.append(Section(title="did", rows=((move_text(found["did"]),),), inline=True))
+    sections += _section("against it", against, _objection)
+    sections += _section("who answers for it", answers, lambda said: (said,))
+    sections += _section("followed", found["effects"], _effect)
+    unproven = found.get("unproven")
+    sections += _section(
+        "refused before", found["refused"], _refused, f"unproven: {unproven}" if unproven else ""
+    )
     cited = [objection.rule for objection in against if objection.rule]
     cited += [rule for line in _cited(found) for rule in line]
-    return _text((*lines, "", "statements", *_statements(cited, rule_text)))
+    sections.append(
+        Section(title="statements", rows=tuple(_statements(cited, rule_text)), wrapped=True)
+    )
+    return Answer(heading=_heading(found), unknown=unknown, sections=tuple(sections))
 
 
-def custody_text(found: Json, *, unknown: str | None = None) -> str:
-    """Return the path of a card as text, one line for each place; `unknown` as in a decision."""
+def custody_answer(found: Json, *, unknown: str | None = None) -> Answer:
+    """Return the path of a card, a row for each place."""
     place = "an unknown position" if found["p"] is None else f"position {found['p']}"
-    lines = [f"custody of {found['card']}, {place} of the deck", *_unknown(unknown), ""]
     rows = [
         (f"{part['from_seq']}–{part['to_seq']}", _zone(part), f"seen by {_seers(part['seen_by'])}")
         for part in found["path"]
     ]
-    return _text((*lines, *_columns(rows), *([] if rows else ["  nothing is public of it yet"])))
+    nothing = ("nothing is public of it yet",)
+    return Answer(
+        heading=f"custody of {found['card']}, {place} of the deck",
+        unknown=unknown,
+        sections=(Section(title="", rows=tuple(rows) or (nothing,)),),
+    )
 
 
-def knowledge_text(found: Json, *, unknown: str | None = None) -> str:
-    """Return the cards a seat could know as text, a line each; `unknown` as in a decision."""
-    heading = f"what seat {found['seat']} could know at version {found['version']}"
-    lines = [heading, *_unknown(unknown), ""]
+def knowledge_answer(found: Json, *, unknown: str | None = None) -> Answer:
+    """Return the cards that a seat could know, a row each."""
     rows = [
         (line["card"], _zone(line), f"since seq {line['since_seq']}", _BY[line["by"]])
         for line in found["cards"]
     ]
     unseen = " ".join(found["unseen"]) or "none"
-    answer = wrap(unseen, WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
     title = "unseen" if unknown is None else "unseen, or not known to have been seen"
-    return _text((*lines, *_columns(rows), "", f"{title} ({len(found['unseen'])})", *answer))
+    return Answer(
+        heading=f"what seat {found['seat']} could know at version {found['version']}",
+        unknown=unknown,
+        sections=(
+            Section(title="", rows=tuple(rows)),
+            Section(title=f"{title} ({len(found['unseen'])})", rows=((unseen,),), wrapped=True),
+        ),
+    )
+
+
+def answer_text(answer: Answer) -> str:
+    """Return an answer as text, each section after an empty line."""
+    lines = [answer.heading]
+    if answer.unknown is not None:
+        lines += ["", *wrap(answer.unknown, WIDTH)]
+    for section in answer.sections:
+        lines += ["", *_section_lines(section)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _section_lines(section: Section) -> Iterator[str]:
+    if section.inline:
+        yield f"{section.title:<9} {section.rows[0][0]}"
+        return
+    if section.title:
+        yield section.title
+    yield from _columns(section.rows, wrapped=section.wrapped)
+    if section.note:
+        yield f"  {section.note}"
+
+
+def answer_html(
+    answer: Answer, *, name: str, summary: Sequence[str] = (), fault: str | None = None
+) -> str:
+    """
+    Return the page on one answer about a recorded game.
+
+    `name` is that of the file, `summary` the first lines of the report on an invalid log, and
+    `fault` its first failed check. Text from a log is escaped and never becomes markup. The
+    page loads nothing, and the same answer gives the same bytes.
+
+    >>> answer = Answer(heading="custody of <Th>", unknown=None, sections=())
+    >>> "<h1>custody of &lt;Th&gt;</h1>" in answer_html(answer, name="game.shx")
+    True
+    """
+    titled = [line.partition(": ")[::2] for line in summary]
+    return _template().render(answer=answer, name=name, summary=titled, fault=fault)
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("service.audit", "."),
+        autoescape=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["printable"] = _printable
+    return environment.get_template("answer.html.jinja")
+
+
+def _printable(text: str) -> str:
+    """Return text without control characters and marks that change the direction of writing."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def move_text(move: Json) -> str:
@@ -125,24 +221,20 @@ def _heading(found: Json) -> str:
     return f"{where}, {found['at']}: {who}{late}{took}"
 
 
-def _unknown(said: str | None) -> list[str]:
-    return [] if said is None else ["", *wrap(said, WIDTH)]
-
-
-def _saw(view: Json, seat: int) -> Iterator[str]:
+def _saw(view: Json, seat: int) -> Iterator[tuple[str, ...]]:
     own = view["seats"][seat]
     asks = view["demand"]["kind"].replace("_", " ")
     rank = f" {view['demand']['rank']}" if view["demand"]["rank"] else ""
-    yield f"  stock     {view['stock']} cards, {len(view['burned'])} burned"
-    yield f"  pile      {' '.join(view['pile']) or '-'}  (asks for {asks}{rank})"
-    yield f"  hand      {' '.join(_held(own['hand'])) or '-'}"
+    yield "stock   ", f"{view['stock']} cards, {len(view['burned'])} burned"
+    yield "pile    ", f"{' '.join(view['pile']) or '-'}  (asks for {asks}{rank})"
+    yield "hand    ", " ".join(_held(own["hand"])) or "-"
     for other in view["seats"]:
         up = " ".join("+".join(stack) or "-" for stack in other["up"]) or "-"
         down = " ".join("##" if there else "-" for there in other["down"]) or "-"
         held = f"{other['hand']['count']} in hand"
         known = " ".join(other["hand"]["known"])
         more = f", of these {known}" if known and other["seat"] != seat else ""
-        yield f"  seat {other['seat']:<4} up {up} | down {down} | {held}{more}"
+        yield f"seat {other['seat']}", f"up {up} | down {down} | {held}{more}"
 
 
 def _held(hand: Json) -> list[str]:
@@ -154,11 +246,12 @@ def _held(hand: Json) -> list[str]:
 
 
 def _section(
-    title: str, rows: Sequence[Row] | None, of: Callable[[Row], tuple[str, ...]]
-) -> list[str]:
-    if not rows:
+    title: str, rows: Sequence[Row] | None, of: Callable[[Row], tuple[str, ...]], note: str = ""
+) -> list[Section]:
+    """Return a section, none if it would be empty."""
+    if not rows and not note:
         return []
-    return ["", title, *_columns([of(row) for row in rows])]
+    return [Section(title=title, rows=tuple(of(row) for row in rows or ()), note=note)]
 
 
 def _legal(row: Json) -> tuple[str, ...]:
@@ -187,11 +280,12 @@ def _cited(found: Json) -> Iterator[Sequence[str]]:
     yield from ([row["rule"]] for row in found["refused"] or ())
 
 
-def _statements(cited: Iterable[str], rule_text: RuleText) -> Iterator[str]:
+def _statements(cited: Iterable[str], rule_text: RuleText) -> Iterator[tuple[str, ...]]:
     for rule in dict.fromkeys(cited):
-        words = rule_text(rule) or "(a statement of a ruleset that is not available here)"
-        indent = " " * 18
-        yield from wrap(words, WIDTH, initial_indent=f"  {rule:<15} ", subsequent_indent=indent)
+        yield (
+            f"{rule:<14}",
+            rule_text(rule) or "(a statement of a ruleset that is not available here)",
+        )
 
 
 def _zone(row: Json) -> str:
@@ -206,13 +300,14 @@ def _seers(seen_by: str | list[int]) -> str:
     return " ".join(f"seat {seat}" for seat in seen_by) or "nobody"
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _columns(rows: Sequence[tuple[str, ...]], *, wrapped: bool) -> Iterator[str]:
     """Yield rows with aligned columns, without padding after the last one."""
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))] if rows else []
     for row in rows:
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
-        yield f"  {'  '.join(cells)}".rstrip()
-
-
-def _text(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+        *cells, last = row
+        first = "".join(f"{cell:<{width}}  " for cell, width in zip(cells, widths, strict=False))
+        if wrapped:
+            indent = " " * (len(first) + 2)
+            yield from wrap(last, WIDTH, initial_indent=f"  {first}", subsequent_indent=indent)
+        else:
+            yield f"  {first}{last}".rstrip()

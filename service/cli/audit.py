@@ -15,7 +15,14 @@ from schemas.views import Json
 from service.audit.custody import custody
 from service.audit.decision import decision, who_answers
 from service.audit.knowledge import knowledge
-from service.audit.text import custody_text, decision_text, knowledge_text
+from service.audit.text import (
+    Answer,
+    answer_html,
+    answer_text,
+    custody_answer,
+    decision_answer,
+    knowledge_answer,
+)
 from service.cli.evidence_options import evidence_options
 from service.cli.load_game import Recording, read_recording
 from service.cli.replay import NotALog, printable_lines
@@ -59,6 +66,12 @@ class _Asked:
     help="With --knowledge: at this version.  [default: the last]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as returned by the API.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the answer to this file as a self-contained page.",
+)
 @evidence_options
 def audit(
     file: Path,
@@ -69,6 +82,7 @@ def audit(
     outside: VerifyOptions,
     *,
     as_json: bool,
+    html: Path | None,
 ) -> int:
     """
     Examine one aspect of a recorded game: without server, database or network.
@@ -96,11 +110,13 @@ def audit(
     \b
     Exit status: 0 shown, 1 shown, but the log is invalid, 2 shown, but receipts or proofs
                  could not be checked without --server-key, 3 a file cannot be read, or is
-                 no bundle or log, 64 invalid command line, or no such event, card or seat
+                 no bundle or log, or the page cannot be written, 64 invalid command line, or
+                 no such event, card or seat
 
     \b
     Examples:
       shithead audit game.shx --move 57
+      shithead audit game.shx --move 57 --html move57.html
       shithead audit game.shx --card Th
       shithead audit game.shx --knowledge 2 --at 57
       shithead audit game.shx --move 57 --receipt receipts/ --server-key keys.json
@@ -115,17 +131,38 @@ def audit(
         click.echo(f"shithead audit: {printable(warning)}", err=True)
     try:
         history = History(recording.log, recording.deck)
-        found, text = _answer(history, recording, refused, asked)
+        found, answer = _answer(history, recording, refused, asked)
     except (ValueError, LookupError, TypeError, AttributeError):
         if not recording.fault:
             raise
         raise click.ClickException("this invalid log cannot be examined further") from None
     if as_json and (unknown := history.unknown(history.end)):
         click.echo(f"shithead audit: {unknown}", err=True)
-    head = f"{recording.fault}\n\n" if recording.fault else ""
-    shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else head + text
+    if html is not None:
+        _write_page(html, file.name, recording, answer)
+    head = "".join(f"{line}\n" for line in _head(recording))
+    text = head + answer_text(answer)
+    shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else text
     click.echo(printable_lines(shown), nl=False)
     return recording.status
+
+
+def _head(recording: Recording) -> Iterator[str]:
+    """Yield what is wrong with an invalid log, in plain words first; nothing for a valid one."""
+    if recording.fault is None:
+        return
+    if recording.summary is not None:
+        yield from recording.summary.lines
+    yield from (recording.fault, "")
+
+
+def _write_page(path: Path, name: str, recording: Recording, answer: Answer) -> None:
+    summary = recording.summary.lines if recording.summary is not None else ()
+    page = answer_html(answer, name=name, summary=summary, fault=recording.fault)
+    try:
+        path.write_text(page, "utf-8")
+    except OSError as error:
+        raise NotALog(printable(str(error))) from None
 
 
 def _read(file: Path, outside: VerifyOptions) -> tuple[Recording, list[dict[str, Any]]]:
@@ -154,7 +191,7 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
 
 def _answer(
     history: History, recording: Recording, refused: list[dict[str, Any]], asked: _Asked
-) -> tuple[Json, str]:
+) -> tuple[Json, Answer]:
     viewer = _viewer(recording)
     if asked.move is not None:
         if asked.move > history.end:
@@ -165,7 +202,7 @@ def _answer(
             found = custody(history, asked.card, viewer=viewer)
         except UnknownCard as error:
             raise click.UsageError(printable(str(error))) from None
-        return found, custody_text(found, unknown=history.unknown(history.end))
+        return found, custody_answer(found, unknown=history.unknown(history.end))
     seat, at = asked.seat or 0, asked.at or history.end + 1
     if seat >= recording.seats:
         raise click.UsageError(f"seats go from 0 to {recording.seats - 1}")
@@ -175,12 +212,12 @@ def _answer(
         why = "the knowledge of other seats is shown once the game is sealed"
         raise click.UsageError(f"{why}{_unread(recording)}")
     found = knowledge(history, seat, at)
-    return found, knowledge_text(found, unknown=history.unknown(at - 1))
+    return found, knowledge_answer(found, unknown=history.unknown(at - 1))
 
 
 def _decision(
     history: History, recording: Recording, seq: int, refused: list[dict[str, Any]]
-) -> tuple[Json, str]:
+) -> tuple[Json, Answer]:
     found = decision(
         history,
         seq,
@@ -190,14 +227,14 @@ def _decision(
     )
     against = recording.against_move(found["first"], found["last"])
     broken = any(one.check in _OF_MOVES for one in against)
-    text = decision_text(
+    answer = decision_answer(
         found,
         _rule_text(history),
         against,
         unknown=history.unknown(found["last"]),
         answers=_answers(history, recording, seq) if broken else (),
     )
-    return found, text
+    return found, answer
 
 
 def _answers(history: History, recording: Recording, seq: int) -> tuple[str, ...]:

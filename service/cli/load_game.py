@@ -24,6 +24,7 @@ from service.shx.chain import decode_event, head
 from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
 from service.shx.refusals import sealed_refusals
 from service.shx.tlog.notes import parse_note
+from service.verify.claims import Summary
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all
 from service.verify.finding import Check, Finding, Result, Weight
@@ -138,6 +139,7 @@ class Recording:
     unread: int  # number of lines after `log` that are not its next events
     lacking: tuple[str, ...]  # why some evidence could not be checked
     wording: str  # the conclusion of the report
+    summary: Summary | None  # what was changed, and by which party; None for a valid log
     authorship: Authorship  # which events the server signed
     refusals_proven: bool  # whether the seal confirms the refused attempts
 
@@ -212,6 +214,7 @@ def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recordi
         unread=len(bundle.lines) - len(log),
         lacking=tuple(_lacking(report)),
         wording=report.wording,
+        summary=report.summary,
         authorship=report.authorship,
         refusals_proven=_refusals_proven(log, report),
     )

@@ -13,8 +13,9 @@ from service.shx.bundle import OPENINGS, REFUSALS, write_bundle
 from service.shx.canonical import canonical
 from service.shx.chain import head
 from tests.random_games import Plan, made_game
-from tests.tamper import LOGS
+from tests.tamper import LOGS, sample
 from tests.unit.cli.conftest import SAMPLES, Said
+from tests.unit.verify.test_html import Reader
 
 LEEDS = SAMPLES / "leeds.jsonl"
 
@@ -30,6 +31,47 @@ def test_a_decision_is_told_with_the_words_of_its_statements(
     assert "  8c  L8  8 does not fit on the pile" in out
     assert "did       play Kc Kh Ks" in out
     assert "  L8              A play is one or more cards of one rank" in out
+
+
+QUESTIONS = (("--move", "60"), ("--card", "Kc"), ("--knowledge", "1", "--at", "60"))
+
+
+@pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words[0])
+def test_the_page_has_what_the_text_has_and_loads_nothing(
+    shithead: Callable[..., Said], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    path = tmp_path / "answer.html"
+    status, out, _ = shithead("audit", LEEDS, *words, "--html", path)
+    assert status == 0
+    page = Reader(path.read_text("utf-8"))
+    assert set("".join(out.split())) <= set("".join(page.words.split()))
+    assert all(cell in page.words for line in out.splitlines()[1:6] for cell in line.split())
+    assert out.partition("\n")[0] in page.words
+    assert not {"script", "link", "img", "a"} & page.tags
+    again = tmp_path / "again.html"
+    shithead("audit", LEEDS, *words, "--html", again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_the_page_and_text_on_an_invalid_log_begin_with_what_was_changed(
+    shithead: Callable[..., Said], tmp_path: Path
+) -> None:
+    forgery = sample("leeds")
+    seq = forgery.find("pile_picked_up")
+    forgery.data(seq)["turn"] = forgery.data(seq)["seat"]
+    forgery.data(0)["engine"]["name"] = "<b>engine</b>"
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"".join(line + b"\n" for line in forgery.lines()))
+    path = tmp_path / "answer.html"
+    status, out, _ = shithead("audit", log, "--move", seq, "--html", path)
+    assert status == 1
+    first = [line.partition(": ") for line in out.splitlines()[:3]]
+    titles = ["What was changed", "Who can have done it", "What would prove more"]
+    assert [title for title, _, _ in first] == titles
+    page = Reader(path.read_text("utf-8"))
+    assert all(title in page.words and text in page.words for title, _, text in first)
+    assert "b" not in page.tags
+    assert shithead("audit", log, "--move", seq, "--html", tmp_path / "no" / "where")[0] == 3
 
 
 @pytest.mark.heavy
