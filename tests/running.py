@@ -19,6 +19,7 @@ import psycopg
 
 from service.config import Settings
 from service.keys.keyring import Keyring
+from service.local.processes import Child
 from service.local.programs import environment_of, programs
 from service.store.migrate import service_url
 
@@ -31,7 +32,7 @@ class Running:
 
     settings: Settings
     logs: Path
-    children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    children: dict[str, Child] = field(default_factory=dict)
 
     @property
     def port(self) -> int:
@@ -41,15 +42,11 @@ class Running:
     def start(self, name: str) -> None:
         """Start one program, or start it again."""
         program = next(p for p in programs(self.settings) if p.name == name)
-        with (self.logs / f"{name}.log").open("ab") as log:
-            self.children[name] = subprocess.Popen(
-                program.command,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                env=environment_of(self.settings),
-                start_new_session=True,
-            )
+        self.children[name] = program.start(
+            log=self.logs / f"{name}.log",
+            environment=environment_of(self.settings),
+            folder=self.logs,
+        )
 
     def kill(self, name: str) -> None:
         """End one program as `kill -9` does, without a word to it."""

@@ -102,5 +102,8 @@ class GuardedWorker(SimpleWorker):
             job.timeout = JOB_SECONDS
         super().execute_job(job, queue)
 
+    def procline(self, message: str) -> None:
+        """Do nothing: the title of the process stays the command that started it."""
+
     def subscribe(self) -> None:
         """Do nothing: commands over Redis are ignored."""

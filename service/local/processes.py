@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import Any, Protocol
 
 _PR_SET_PDEATHSIG = 1
 _SHORT_FOLDERS = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what is made there is checked
@@ -28,6 +29,25 @@ _LOG_LIMIT = 16 * 1024 * 1024  # bytes, at which a log is rotated
 _LOGS_KEPT = 3  # rotated copies, .log.1 the newest
 _LOG_EVERY = 10.0  # seconds between two checks of the sizes of logs
 _SOCKET_PATH_LIMIT = 103  # bytes; macOS allows 104 with the final zero, Linux 108
+
+
+class Child(Protocol):
+    """A child process: `subprocess.Popen`, or a fork with the same methods."""
+
+    pid: int
+    returncode: int | Any  # None while it runs
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while the process runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status; raises subprocess.TimeoutExpired after `timeout` seconds."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Send a signal to the process unless it has ended."""
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the process unless it has ended."""
 
 
 class EmbeddedError(Exception):
@@ -284,9 +304,7 @@ def _watch(pid: int, ends_with_us: signal.Signals) -> None:
 _WATCHED: list[int] = []  # kept open as long as we live
 
 
-def stop_child(
-    child: subprocess.Popen[bytes], signals: Iterable[tuple[signal.Signals, float]]
-) -> None:
+def stop_child(child: Child, signals: Iterable[tuple[signal.Signals, float]]) -> None:
     """Stop `child` and its children: each signal with its timeout in seconds, then SIGKILL."""
     for number, patience in signals:
         if child.poll() is not None:
@@ -299,7 +317,7 @@ def stop_child(
         child.wait(timeout=5)
 
 
-def sweep_group(child: subprocess.Popen[bytes]) -> None:
+def sweep_group(child: Child) -> None:
     """Kill the remaining processes of the session of `child`."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)

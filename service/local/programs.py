@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -20,12 +19,15 @@ import redis
 import service
 from service.config import CONNECTIONS, Settings, settings_from, variable, variables_of
 from service.job_queue import client_of
+from service.local.forked_programs import ForkedProgram, can_fork
 from service.local.postgres import EmbeddedPostgres
 from service.local.processes import (
+    Child,
     EmbeddedError,
     log_tail,
     make_folder,
     name_for,
+    rotate_log,
     start_child,
     stop_child,
     sweep_group,
@@ -45,16 +47,31 @@ class StartError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A program to keep running, with its name in messages and log files."""
+    """A Python program to keep running, with its name in messages and log files."""
 
     name: str
-    command: Sequence[str | Path]
+    module: str
+    arguments: Sequence[str]
+
+    @property
+    def command(self) -> list[str]:
+        """Return the command that runs the program in a new Python."""
+        return [sys.executable, "-m", self.module, *self.arguments]
+
+    def start(self, *, log: Path, environment: Mapping[str, str], folder: Path) -> Child:
+        """Start the program in its own session, with its output appended to the file `log`."""
+        if can_fork(environment):
+            rotate_log(log)
+            return ForkedProgram(
+                self.module, self.arguments, log=log, environment=environment, folder=folder
+            )
+        return start_child(self.command, log=log, environment=environment, folder=folder)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Running:
     program: Program
-    child: subprocess.Popen[bytes] | None = None
+    child: Child | None = None
     started: float = 0.0
     deaths: int = 0
     due: float = field(default=0.0)  # when to start it again
@@ -109,8 +126,7 @@ class Supervisor:
             stop_child(child, [])
 
     def _launch(self, running: _Running) -> None:
-        running.child = start_child(
-            running.program.command,
+        running.child = running.program.start(
             log=self._log_of(running.program),
             environment=self._environment,
             folder=self._folder,
@@ -241,30 +257,29 @@ def shared_metrics(data: Path, *, memory: Path = _MEMORY) -> dict[str, str]:
 
 def programs(settings: Settings) -> list[Program]:
     """Return the API, workers, relay, sweeper and sequencer, in the order of their start."""
-    python = [sys.executable, "-m"]
     jobs = [(f"worker {number}", "worker") for number in range(1, settings.workers + 1)]
     jobs += [("trials", "trials")] if settings.workers else []
     return [
-        *_web_servers(settings, python),
+        *_web_servers(settings),
         *(
-            Program(name=name, command=[*python, "workers.main", kind])
+            Program(name=name, module="workers.main", arguments=[kind])
             for name, kind in (*jobs, *((kind, kind) for kind in ("relay", "sweeper", "sequencer")))
         ),
     ]
 
 
-def _web_servers(settings: Settings, python: Sequence[str]) -> list[Program]:
+def _web_servers(settings: Settings) -> list[Program]:
     """Return the API, and the process for streams and long polls if it has a port."""
     # No HTTP/2: no client uses it without TLS, and one connection could hold 200 requests.
-    server = [*python, "granian", "--interface", "wsgi", "--factory", "--no-ws", "--http", "1"]
+    server = ["--interface", "wsgi", "--factory", "--no-ws", "--http", "1"]
     server += ["--http1-header-read-timeout", str(HEAD_MILLISECONDS)]
     server += ["--backlog", str(BACKLOG), "--backpressure", str(CONNECTIONS)]
     server += ["--host", settings.host, "--respawn-failed-workers", "--workers-kill-timeout", "3s"]
 
     def served(name: str, app: str, port: int, processes: int, threads: int) -> Program:
         sizes = ["--workers", str(processes), "--blocking-threads", str(threads)]
-        command = [*server, "--port", str(port), *sizes, f"service.api.wsgi:{app}"]
-        return Program(name=name, command=command)
+        arguments = [*server, "--port", str(port), *sizes, f"service.api.wsgi:{app}"]
+        return Program(name=name, module="granian", arguments=arguments)
 
     found = [served("API", "calls", settings.port, settings.api_processes, settings.api_threads)]
     if settings.stream_port is not None:

@@ -97,6 +97,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     )
     check_start(settings)
     measures = shared_metrics(data)
+    os.environ.update(measures)  # for the modules that the programs share
     for folder in measures.values():
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
     supervisor = Supervisor(

@@ -1,0 +1,148 @@
+"""
+Programs of the service as forks of one process that has imported their modules.
+
+Importing the modules takes half a second of processor time and 50 MB for each process. The
+fork server of `multiprocessing` imports them once; each program is a fork of it, shares its
+memory, and starts within milliseconds. It runs in a session of its own, with its own environment
+and log, like a program started by `python -m`. If the fork server ends, its programs get SIGTERM,
+and the next start of a program starts another fork server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import runpy
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from types import ModuleType
+
+import setproctitle
+
+from service.metrics import SHARED_FOLDER
+
+PRELOADED = ("granian.cli", "service.api.wsgi", "workers.main", f"{__package__}.preload")
+"""The modules of all programs, and last the one that prepares the process for its forks."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def can_fork(environment: Mapping[str, str]) -> bool:
+    """
+    Return whether a program with this environment can be forked.
+
+    Only on Linux: elsewhere libraries of the system do not survive a fork. The imported modules
+    have decided whether processes share their metrics, so a program has to agree with them.
+    """
+    return sys.platform.startswith("linux") and (SHARED_FOLDER in environment) is _shares_metrics()
+
+
+class ForkedProgram:
+    """A running program, with the part of the interface of `subprocess.Popen` that is used."""
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        *,
+        log: Path,
+        environment: Mapping[str, str],
+        folder: Path,
+    ) -> None:
+        """Fork a process that runs `module` like `python -m`; output is appended to `log`."""
+        self._process = _context().Process(
+            target=_run,
+            args=(module, tuple(arguments), str(log), dict(environment), str(folder)),
+        )
+        with _no_main_module():
+            self._process.start()
+        self.pid = self._process.pid or 0
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while the program runs."""
+        self.returncode = self._process.exitcode
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status once it ends; raises TimeoutExpired after `timeout` seconds."""
+        self._process.join(timeout)
+        status = self.poll()
+        if status is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
+        return status
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the program unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the program unless it has ended."""
+        self.send_signal(signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _no_main_module() -> Iterator[None]:
+    """
+    Hide the main module of this process from `multiprocessing`.
+
+    Each child would import it, because a target may be defined there; ours is not.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+@cache
+def _context() -> ForkServerContext:
+    """Return the fork server of this process; it starts with the first program."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    return context
+
+
+@cache
+def _shares_metrics() -> bool:
+    """Return whether metrics are shared in the fork server, which starts after the first call."""
+    return SHARED_FOLDER in os.environ
+
+
+def _run(
+    module: str, arguments: tuple[str, ...], log: str, environment: dict[str, str], folder: str
+) -> None:
+    """Run a program in a forked child; its exit status is that of the child."""
+    os.setsid()
+    end_with_parent()
+    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    for descriptor in (1, 2):
+        os.dup2(output, descriptor)
+    os.close(output)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr] # both are text files
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    multiprocessing.set_start_method("fork", force=True)  # for the processes of the API
+    sys.argv = [module, *arguments]
+    setproctitle.setproctitle(" ".join(["python", "-m", *sys.argv]))
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def end_with_parent() -> None:
+    """Let the kernel send SIGTERM to this process when its parent ends."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

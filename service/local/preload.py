@@ -1,0 +1,17 @@
+"""
+Prepares the fork server of `service/local/forked_programs.py` for its forks: its last import.
+
+What is imported by now stays out of garbage collection: a collection in a child would write to
+every object, and the children would no longer share their memory.
+"""
+
+import gc
+
+import setproctitle
+
+from service.local.forked_programs import end_with_parent
+
+end_with_parent()  # multiprocessing ends the fork server only after the last program
+setproctitle.setproctitle("shithead fork server")
+gc.collect()
+gc.freeze()
