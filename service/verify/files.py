@@ -16,7 +16,6 @@ from service.shx.keys import KeyChange
 from service.verify.anchoring import proof_game
 from service.verify.evidence import BadEvidence, Keys, OutsideEvidence, parse_key_changes
 from service.verify.finding import Result
-from service.verify.html import report_html
 from service.verify.log import Log
 from service.verify.receipts import receipt_game
 from service.verify.report import LEVELS, Report, audit_object, report_text
@@ -74,6 +73,8 @@ def main_verify(
     with budget.running(options.budget):
         reports = verify_all(bundles, given, proofs, names=_names(paths), budget=budget)
     if options.html is not None:
+        from service.verify.html import report_html  # its template library takes 50 ms to import
+
         page = report_html([(p.name, r) for p, r in zip(paths, reports, strict=True)])
         try:
             options.html.write_text(page, "utf-8")
