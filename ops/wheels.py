@@ -35,10 +35,10 @@ CLIENT = "shithead-client"
 PACKAGES = ("audit", "client", "domain", "replay", "rulesets", "shx", "verify")
 """The packages of `service` that the small wheel has as a whole."""
 
-COMMANDS = ("__main__", "audit", "play", "replay", "rulesets", "verify")
-"""The modules of `service.cli` that it has, and the commands that `shithead` shows with it."""
+COMMANDS = ("__main__", "audit", "play", "replay", "rulesets", "tables", "verify")
+"""The modules of `service.cli` whose commands it has."""
 
-SOURCES = ("service", "schemas", "workers", "sql", "ops/spec")
+SOURCES = ("service", "schemas", "workers", "sql", "ops/spec", "ops/examples")
 """The folders that are installed; pyproject.toml names the same packages."""
 
 _SUMMARY = "Verify, replay and audit games of Shithead, and play them over HTTP"

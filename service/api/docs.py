@@ -25,8 +25,14 @@ Json = dict[str, Any]
 LANGUAGES = {"client.py": "Python", "client.mjs": "JavaScript"}
 """The files of the example client in the guide; each is also served as a plain file."""
 
-SPECIFICATION = Path(__file__).resolve().parents[2] / "ops/spec"
-"""The folder of the specification, both in a checkout and in an installation."""
+EXAMPLES = {"bot.py": "a bot", "spectator.py": "a spectator"}
+"""The programs in ops/examples that use the client library; they are shown and served."""
+
+_INSTALLED = Path(__file__).resolve().parents[2]
+"""The folder that contains `service`, in a checkout and in an installation."""
+
+SPECIFICATION = _INSTALLED / "ops/spec"
+"""The folder of the specification."""
 
 SPECIFIED = {
     "shx-1.md": "the record, SHX/1",
@@ -57,6 +63,12 @@ def client_source(name: str) -> str:
     # The Python client is not a module of the service, so its stored name ends in .txt.
     stored = f"{name}.txt" if name.endswith(".py") else name
     return (files(__package__) / "guide" / stored).read_text("utf-8")
+
+
+@cache
+def example_source(name: str) -> str:
+    """Return the source of a program that uses the client library."""
+    return (_INSTALLED / "ops/examples" / name).read_text("utf-8")
 
 
 @cache
@@ -109,7 +121,8 @@ def register(app: Flask, document: Document) -> None:
     @docs.get("/docs/client")
     def client() -> Response:
         address = request.host_url.rstrip("/")
-        return html_page("client_guide.html", steps=guide(), address=address)
+        examples = [(name, about, example_source(name)) for name, about in EXAMPLES.items()]
+        return html_page("client_guide.html", steps=guide(), address=address, examples=examples)
 
     @docs.get("/docs/<text>")
     def plain(text: str) -> Response:
@@ -117,6 +130,8 @@ def register(app: Flask, document: Document) -> None:
             shown = (SPECIFICATION / text).read_text("utf-8")
         elif text in LANGUAGES:
             shown = client_source(text)
+        elif text in EXAMPLES:
+            shown = example_source(text)
         else:
             raise not_found("page")
         return revalidated(Response(shown, content_type=f"{PLAIN}; charset=utf-8"))

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemas.views import Json
-from service.cli.screen import printable
+from service.cli.screen import View, printable
 from service.replay.captions import counted, listed, pile_of
 
 Event = Mapping[str, Any]
@@ -23,7 +22,7 @@ class People:
     me: int | None = None
 
     @classmethod
-    def of(cls, view: Json) -> People:
+    def of(cls, view: View) -> People:
         """
         Return the people of a view; a name that occurs twice gets the number of its seat.
 
@@ -207,7 +206,7 @@ _TOLD: Final[Mapping[str, Callable[[Event, People], str]]] = {
 """The events that are narrated; the others concern the shuffle and the seal."""
 
 
-def result_of(view: Json, people: People) -> str | None:
+def result_of(view: View, people: People) -> str | None:
     """Return the result of a hand in one sentence, None while it is running."""
     result = view["result"]
     if result is None:

@@ -14,19 +14,17 @@ from rich.console import Console
 from service.cli.connection import NoService, answered, api_of, place_of, player_options
 from service.cli.evidence_options import seat_keys_of
 from service.cli.play_screen import (
-    OVER,
-    TOO_LATE,
     Automatic,
     Chooser,
     Left,
     Pane,
     Person,
     Story,
-    View,
 )
 from service.cli.screen import printable
+from service.client.answers import GameView, Table
 from service.client.api import NotAnswered, Refused
-from service.client.hand import Hand, NotSeated
+from service.client.hand import OVER, Hand, NotSeated
 from service.client.local_log import Contradicted
 from service.client.player import Player
 from service.client.player_files import Kept, read_seat_key
@@ -35,34 +33,18 @@ from service.verify.finding import Result
 from service.verify.report import Report
 
 
-def play_hand(hand: Hand, chooser: Chooser) -> View:
+def play_hand(hand: Hand, chooser: Chooser) -> GameView:
     """Play a hand to its end and return the last view; raises Contradicted."""
-    view = hand.look()
-    while view["status"] not in OVER:
+    for view in hand.views():
         chooser.see(view)
-        if _set_up(hand, view):
-            view = hand.look()
-        elif not view["moves"]:
-            view = hand.look(after=view["version"])
-        else:
+        if view["moves"] and view["status"] not in OVER:
             move = chooser.choose(view)
             if move is not None:
                 _move(hand, view, move, chooser)
-            view = hand.look()
-    chooser.see(view)
     return view
 
 
-def _set_up(hand: Hand, view: View) -> bool:
-    try:
-        return hand.set_up(view)
-    except Refused as refused:
-        if refused.kind not in TOO_LATE:
-            raise
-        return True
-
-
-def _move(hand: Hand, view: View, move: Mapping[str, Any], chooser: Chooser) -> None:
+def _move(hand: Hand, view: GameView, move: Mapping[str, Any], chooser: Chooser) -> None:
     try:
         hand.move(view, move)
     except Refused as refused:
@@ -211,7 +193,7 @@ def _play(player: Player, kind: str, identity: UUID | None, given: dict[str, Any
     return status
 
 
-def _opened(player: Player, given: dict[str, Any]) -> dict[str, Any]:
+def _opened(player: Player, given: dict[str, Any]) -> Table:
     names = given["others"] or ("greedy",)
     others = [name if name == "open" else {"bot": name} for name in names]
     visibility = "private" if given["private"] else "public"

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.settings import SettingsError
-from schemas.views import Json
 from service.cli.move_text import (
     AUTOMATIC,
     HELP,
@@ -23,15 +22,10 @@ from service.cli.move_text import (
     words_of,
 )
 from service.cli.narration import Event, People, narrated, result_of
-from service.cli.screen import JOKERS, SUITS, printable, seats_table, situation
+from service.cli.screen import JOKERS, SUITS, View, printable, seats_table, situation
 from service.client.api import Refused
+from service.client.hand import OVER, TOO_LATE
 from service.rulesets.catalogue import OptionError, read_ruleset
-
-View = dict[str, Any]
-
-OVER: Final = ("ended", "aborted")
-TOO_LATE: Final = ("stale-version", "not-your-turn", "game-over", "entropy-refused")
-"""Problem types of moves that came too late."""
 
 MOST_MOVES: Final = 30
 """Number of moves listed; any other can be typed."""
@@ -123,7 +117,7 @@ def table_of(view: View, order: Sequence[str], new: frozenset[str]) -> Renderabl
     )
 
 
-def _sorted(hand: Json, order: Sequence[str]) -> Json:
+def _sorted(hand: View, order: Sequence[str]) -> View:
     cards = hand["cards"]
     own = None if cards is None else in_rank_order(cards, order)
     return {**hand, "cards": own, "known": in_rank_order(hand["known"], order)}

@@ -8,7 +8,7 @@ import select
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -20,7 +20,6 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from schemas.views import Json
 from service.cli.load_game import Step
 from service.domain.cards import HIDDEN, JOKER
 from service.domain.view import Viewer
@@ -51,6 +50,9 @@ NAMES: Final = {
 """Key names by the bytes that terminals send; other keys are their character."""
 
 _SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;]*[A-Za-z~]|O[A-Z])|[\x00-\xff]", re.DOTALL)
+
+View = Mapping[str, Any]
+"""A view of a game, or an object in it, as JSON."""
 
 Reader = Callable[[float], list[str]]
 """Waits up to a number of seconds for keys, and returns their names."""
@@ -239,7 +241,7 @@ def _middle(step: Step) -> Iterable[RenderableType]:
     yield from situation(step.view, _moved(step))
 
 
-def situation(view: Json, new: frozenset[str]) -> Iterable[RenderableType]:
+def situation(view: View, new: frozenset[str]) -> Iterable[RenderableType]:
     """Yield the lines on stock, pile and demand; none before the deal."""
     if view["status"] == "shuffling":
         return
@@ -252,7 +254,7 @@ def situation(view: Json, new: frozenset[str]) -> Iterable[RenderableType]:
     yield Text.assemble("pile  ", _cards(view["pile"], new), (f"  {asks}", "dim"))
 
 
-def seats_table(view: Json, new: frozenset[str], *, labels: Sequence[str] | None = None) -> Table:
+def seats_table(view: View, new: frozenset[str], *, labels: Sequence[str] | None = None) -> Table:
     """Return the seats with their cards, those in `new` highlighted; `labels` names the seats."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("", "seat", "hand", "face up", "face down"):
@@ -263,7 +265,7 @@ def seats_table(view: Json, new: frozenset[str], *, labels: Sequence[str] | None
     return table
 
 
-def _seat(seat: Json, view: Json, new: frozenset[str], label: str) -> tuple[Text, ...]:
+def _seat(seat: View, view: View, new: frozenset[str], label: str) -> tuple[Text, ...]:
     number = seat["seat"]
     turn = Text("▶" if view["turn"] == number else " ", style="bold green")
     name = Text(f"{number} {printable(label)[:MAX_NAME_LENGTH]}")
@@ -276,7 +278,7 @@ def _seat(seat: Json, view: Json, new: frozenset[str], label: str) -> tuple[Text
     return turn, name, _hand(seat["hand"], new), up, Text(down, style="blue")
 
 
-def _hand(hand: Json, new: frozenset[str]) -> Text:
+def _hand(hand: View, new: frozenset[str]) -> Text:
     cards = hand["cards"]
     if cards is None:
         cards = [*hand["known"], *[HIDDEN] * (hand["count"] - len(hand["known"]))]
@@ -317,7 +319,7 @@ def _codes(named: Iterable[Any]) -> Iterable[str]:
                 yield from _codes(value)
 
 
-def result_lines(view: Json) -> Iterable[RenderableType]:
+def result_lines(view: View) -> Iterable[RenderableType]:
     """Yield the result of the hand; nothing while it is running."""
     result = view["result"]
     if result is not None:
@@ -325,7 +327,7 @@ def result_lines(view: Json) -> Iterable[RenderableType]:
         yield Text(_ending(result), style="bold yellow")
 
 
-def _ending(result: Json) -> str:
+def _ending(result: View) -> str:
     loser = "nobody" if result["shithead"] is None else f"seat {result['shithead']}"
     places = ", ".join(str(seat) for seat in result["places"])
     return (

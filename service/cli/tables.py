@@ -25,10 +25,10 @@ from service.cli.connection import (
     url_option,
 )
 from service.cli.narration import Event
-from service.cli.play_screen import OVER, Pane, Story, View
-from service.cli.screen import printable
-from service.client.api import Api, NotAnswered, Refused
-from service.client.player import WAIT
+from service.cli.play_screen import Pane, Story
+from service.cli.screen import View, printable
+from service.client.api import WAIT, Api, NotAnswered, Refused
+from service.client.hand import OVER
 
 STATUSES: Final = ("open", "between", "playing", "closed")
 MOST_TABLES: Final = 200

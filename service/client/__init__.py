@@ -1,1 +1,35 @@
-"""A reference client: plays over HTTP, signs its moves, and verifies what the server returns."""
+"""
+A client library: plays over HTTP, signs moves, stores receipts and verifies each answer.
+
+`Player` registers, opens tables and sits down; `Hand` plays a hand and goes on after a lost
+connection; `Spectator` follows a game without a seat; `Api` makes single calls. Views, moves and
+events are the JSON objects of the API, with types in `answers`.
+
+Errors: `Refused` (the service refused a request), `NotAnswered` (it cannot be reached),
+`Contradicted` (it contradicts what it showed or signed before), `NotSeated` and `BadFile`.
+"""
+
+from service.client.answers import Event, GameView, Move, SeatView, Table
+from service.client.api import Api, NotAnswered, Refused
+from service.client.hand import Hand, NotSeated
+from service.client.local_log import Contradicted
+from service.client.player import Player
+from service.client.player_files import BadFile
+from service.client.spectator import Spectator
+
+__all__ = [
+    "Api",
+    "BadFile",
+    "Contradicted",
+    "Event",
+    "GameView",
+    "Hand",
+    "Move",
+    "NotAnswered",
+    "NotSeated",
+    "Player",
+    "Refused",
+    "SeatView",
+    "Spectator",
+    "Table",
+]

@@ -1,4 +1,4 @@
-"""HTTP client of the API: JSON, token, idempotent retries."""
+"""HTTP client of the API: JSON, token, idempotent retries, resumed event streams."""
 
 from __future__ import annotations
 
@@ -8,20 +8,33 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+WAIT: Final = 25  # seconds of a long poll
 TIMEOUT: Final = 40.0  # seconds; longer than any long poll
 ATTEMPTS: Final = 6
+STEADY: Final = 10.0  # seconds, after which a lost stream counts as the first failure again
 FIRST_PAUSE: Final = 0.5  # seconds before the second attempt, doubled for each further one
 MAX_RESPONSE: Final = 256 << 20  # bytes
 NDJSON: Final = "application/x-ndjson"
+EVENT_STREAM: Final = "text/event-stream"
 
 
 class NotAnswered(Exception):
     """The service cannot be reached, or its response is invalid."""
+
+
+class _Fault(Exception):
+    """A request that can be repeated, after `pause` seconds if the service named them."""
+
+    def __init__(self, error: Exception, pause: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.pause = pause
 
 
 class Refused(Exception):
@@ -46,11 +59,20 @@ class Refused(Exception):
 
 @dataclass(kw_only=True)
 class Api:
-    """Calls of one service, with the token and invite of a player."""
+    """
+    Calls of one service, with the token and invite of a player.
+
+    A request without an answer, or answered with 429 or 503, is repeated up to `attempts` times:
+    after half a second, then twice as long each time, or as `Retry-After` asks. All methods
+    raise Refused for any other problem, and NotAnswered after the last attempt.
+
+    Raises NotAnswered for a URL that is not http or https.
+    """
 
     url: str  # of the service, without /v1
     token: str | None = field(default=None, repr=False)
     invite: str | None = field(default=None, repr=False)
+    attempts: int = ATTEMPTS
 
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
@@ -60,30 +82,62 @@ class Api:
         self._opener = urllib.request.build_opener(*no_proxies)
 
     def get(self, path: str) -> Any:
-        """Return the JSON at a path below /v1."""
+        """Return the JSON at a path below /v1; raises Refused or NotAnswered."""
         return self._json(self._ask("GET", path))
 
     def lines(self, path: str) -> tuple[bytes, ...]:
-        """Return the stored lines at a path, unchanged."""
+        """Return the stored lines at a path, unchanged; raises Refused or NotAnswered."""
         data = self._ask("GET", path, accept=NDJSON)
         return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
 
     def data(self, path: str) -> bytes:
-        """Return the content at a path."""
+        """Return the content at a path; raises Refused or NotAnswered."""
         return self._ask("GET", path, accept="*/*")
 
-    def post(self, path: str, body: Any, *, once: bool = False) -> Any:
+    def post(self, path: str, body: Any, *, once: bool = False, version: int | None = None) -> Any:
         """
         Return the answer to a POST; it is repeated with one idempotency key until answered.
 
-        With `once` it is sent once, without a key: for calls that answer with a token.
+        With `once` it is sent once, without a key: for calls that answer with a token. With
+        `version` it is refused as `stale-version` if the game is no longer at that version.
+
+        Raises Refused or NotAnswered.
         """
-        key = None if once else str(uuid.uuid4())
-        return self._json(self._ask("POST", path, body, key=key, tries=1 if once else ATTEMPTS))
+        more = {} if once else {"Idempotency-Key": str(uuid.uuid4())}
+        more |= {} if version is None else {"If-Match": f'"v{version}"'}
+        return self._json(self._ask("POST", path, body, more=more, tries=1 if once else None))
 
     def patch(self, path: str, body: Any) -> Any:
-        """Return the answer to a PATCH."""
+        """Return the answer to a PATCH; raises Refused or NotAnswered."""
         return self._json(self._ask("PATCH", path, body))
+
+    def stream(self, path: str, *, after: int = 0) -> Iterator[bytes]:
+        """
+        Yield the data of each server-sent event from id `after` on, until the event `end`.
+
+        A lost connection is made again, from the last id received.
+
+        Raises Refused, or NotAnswered after `attempts` connections without an event.
+        """
+        failed = 0
+        while True:
+            began = time.monotonic()
+            headers = self._headers(EVENT_STREAM)
+            headers |= {"Last-Event-ID": str(after - 1)} if after else {}
+            try:
+                with self._opened(self._request("GET", path, headers)) as answer:
+                    for identity, kind, data in _server_sent(answer):
+                        if kind == "end":
+                            return
+                        after, failed = identity + 1, 0
+                        yield data
+                fault = _Fault(NotAnswered(f"{self.url} ends the stream of {path}"))
+            except (OSError, http.client.HTTPException) as error:
+                fault = _Fault(NotAnswered(f"{self.url} does not answer: {error}"))
+            except _Fault as error:
+                fault = error
+            failed = 1 if time.monotonic() - began > STEADY else failed + 1
+            self._wait(fault, failed, self.attempts)
 
     def _ask(
         self,
@@ -92,47 +146,89 @@ class Api:
         body: Any = None,
         *,
         accept: str = "application/json",
-        key: str | None = None,
-        tries: int = ATTEMPTS,
+        more: Mapping[str, str] = MappingProxyType({}),
+        tries: int | None = None,
     ) -> bytes:
-        headers = {"Accept": f"{accept}, application/problem+json;q=0.1"}
-        headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        headers |= {"Shithead-Invite": self.invite} if self.invite else {}
-        headers |= {"Idempotency-Key": key} if key else {}
+        headers = self._headers(accept) | dict(more)
         sent = None
         if body is not None:
             headers["Content-Type"], sent = "application/json", json.dumps(body).encode()
-        request = urllib.request.Request(  # noqa: S310 - the scheme was checked in __post_init__
-            f"{self.url}/v1{path}", data=sent, headers=headers, method=method
+        return self._tried(self._request(method, path, headers, sent), tries or self.attempts)
+
+    def _headers(self, accept: str) -> dict[str, str]:
+        headers = {"Accept": f"{accept}, application/problem+json;q=0.1"}
+        headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        headers |= {"Shithead-Invite": self.invite} if self.invite else {}
+        return headers
+
+    def _request(
+        self, method: str, path: str, headers: dict[str, str], data: bytes | None = None
+    ) -> urllib.request.Request:
+        return urllib.request.Request(  # noqa: S310 - the scheme was checked in __post_init__
+            f"{self.url}/v1{path}", data=data, headers=headers, method=method
         )
-        return self._tried(request, tries)
 
     def _tried(self, request: urllib.request.Request, tries: int) -> bytes:
         """Return the answer; repeats the request after no response, 429 or 503."""
-        for left in range(tries - 1, -1, -1):
+        for failed in range(1, tries + 1):
             try:
-                with self._opener.open(request, timeout=TIMEOUT) as answer:
+                with self._opened(request) as answer:
                     data = bytes(answer.read(MAX_RESPONSE + 1))
-            except urllib.error.HTTPError as error:
-                refused = _refused(error)
-                if error.code not in (429, 503) or not left:
-                    raise refused from None
-                time.sleep(_pause(error))
             except (OSError, http.client.HTTPException) as error:
-                if not left:
-                    raise NotAnswered(f"{self.url} does not answer: {error}") from None
-                time.sleep(FIRST_PAUSE * 2 ** (tries - 1 - left))
+                fault = _Fault(NotAnswered(f"{self.url} does not answer: {error}"))
+            except _Fault as error:
+                fault = error
             else:
                 if len(data) > MAX_RESPONSE:
                     raise NotAnswered(f"{self.url} sends more than {MAX_RESPONSE} bytes")
                 return data
+            self._wait(fault, failed, tries)
         raise NotAnswered(f"{self.url} does not answer")
+
+    def _opened(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        """Return the response; raises _Fault if the request can be repeated, or Refused."""
+        try:
+            answer: http.client.HTTPResponse = self._opener.open(request, timeout=TIMEOUT)
+        except urllib.error.HTTPError as error:
+            refused = _refused(error)
+            if error.code not in (429, 503):
+                raise refused from None
+            raise _Fault(refused, _pause(error)) from None
+        return answer
+
+    def _wait(self, fault: _Fault, failed: int, tries: int) -> None:
+        """Wait before the next attempt; raises the error of the last one."""
+        if failed >= tries:
+            raise fault.error from None
+        time.sleep(FIRST_PAUSE * 2 ** (failed - 1) if fault.pause is None else fault.pause)
 
     def _json(self, data: bytes) -> Any:
         try:
             return json.loads(data)
         except ValueError:
             raise NotAnswered(f"{self.url} does not answer with JSON") from None
+
+
+def _server_sent(lines: Iterable[bytes]) -> Iterator[tuple[int, str, bytes]]:
+    """
+    Yield id, type and data of each whole event of a stream; an event cut short is left out.
+
+    The id of an event without one is -1. Every event of the API has one line of data.
+    """
+    identity, kind, data = -1, "", b""
+    for line in lines:
+        name, _, value = line.rstrip(b"\r\n").partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"id" and value.isdigit():
+            identity = int(value)
+        elif name == b"event":
+            kind = value.decode("utf-8", "replace")
+        elif name == b"data":
+            data = value
+        elif not line.strip():
+            if kind:
+                yield identity, kind, data
+            identity, kind, data = -1, "", b""
 
 
 def _refused(error: urllib.error.HTTPError) -> Exception:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from service.client.answers import Entropy, GameView, Move
+from service.client.api import WAIT, Refused
 from service.client.local_log import Contradicted, Seen, Share
-from service.client.player import WAIT, Player
 from service.client.player_files import write_private
 from service.client.signing import client_commit, public_text, signed_move
-from service.shx.bundle import NotABundle, read_log
-from service.verify.evidence import OutsideEvidence
 from service.verify.report import Report
-from service.verify.verify import verify_bundle
 
-View = dict[str, Any]
+if TYPE_CHECKING:
+    from service.client.player import Player
+
+OVER: Final = ("ended", "aborted")
+"""Statuses of a game in which nobody moves again."""
+
+TOO_LATE: Final = ("stale-version", "not-your-turn", "game-over", "entropy-refused")
+"""Problem types of moves that came too late: another seat, or a time limit, was faster."""
 
 
 class NotSeated(Exception):
@@ -26,9 +31,11 @@ class NotSeated(Exception):
 
 class Hand:
     """
-    A hand, followed event by event; the chain is checked before anything is shown or signed.
+    A hand of a player, followed event by event.
 
-    It can be resumed from the same folder.
+    The chain of events is checked before anything is shown or signed. Each answer to a move has a
+    receipt, which is stored and compared with the log. Requests are repeated after a lost
+    connection; after the end of the program, a Hand for the same game and folder goes on.
     """
 
     def __init__(self, player: Player, game: UUID) -> None:
@@ -39,24 +46,66 @@ class Hand:
         self._keys = player.server_keys()
         self._seat = -1
 
-    def look(self, *, after: int | None = None) -> View:
+    @property
+    def seat(self) -> int:
+        """Return the number of the player's seat, -1 before the first view."""
+        return self._seat
+
+    def play(self, choose: Callable[[GameView], Move]) -> GameView:
+        """
+        Play the hand to its end, and return the last view.
+
+        `choose` gets a view with moves, and returns one of them or any other move. If the move
+        comes too late, it is called again with the next view.
+
+        Raises Refused if the rules forbid the move, NotSeated, Contradicted or NotAnswered.
+        """
+        for view in self.views():
+            if view["moves"] and view["status"] not in OVER:
+                try:
+                    self.move(view, choose(view))
+                except Refused as refused:
+                    if refused.kind not in TOO_LATE:
+                        raise
+        return view
+
+    def views(self) -> Iterator[GameView]:
+        """
+        Yield each view up to the end of the hand, and take part in the shuffle.
+
+        The caller moves before it asks for the next view. A view without moves is followed by
+        one with a later version.
+
+        Raises as `look`.
+        """
+        view = self.look()
+        while view["status"] not in OVER:
+            yield view
+            if self._set_up_in_time(view) or view["moves"]:
+                view = self.look()
+            else:
+                view = self.look(after=view["version"])
+        yield view
+
+    def look(self, *, after: int | None = None) -> GameView:
         """
         Return the player's view, checked; with `after` as soon as there is something new.
 
         Raises NotSeated if the player does not sit in the game, Contradicted if the view is not
-        what the log says.
+        what the log says, Refused or NotAnswered.
         """
         query = "" if after is None else f"?after={after}&wait={WAIT}"
-        view: View = self.player.api.get(f"{self._path}{query}")
-        if type(view["as"]) is not int:
+        view: GameView = self.player.api.get(f"{self._path}{query}")
+        seat = view["as"]
+        if not isinstance(seat, int):
             raise NotSeated("you do not sit in this game")
-        self._seat = view["as"]
+        self._seat = seat
         self.seen.check_not_back(view["version"])
         self._follow(view["version"])
         self.seen.check_head(view["version"], view["head"])
         return view
 
-    def dealt_with(self) -> tuple[str | None, str]:
+    def dealt_with(self) -> tuple[str | None, Entropy]:
         """
         Return the key and entropy with which this hand was dealt to the player's seat.
 
@@ -79,8 +128,12 @@ class Hand:
         there = any(e["data"]["seat"] == self._seat for kind in kinds for e in self.seen.of(kind))
         return there and self.taken_elsewhere() and not (self.folder / "entropy").exists()
 
-    def set_up(self, view: View) -> bool:
-        """Do what the set-up asks of this seat; return whether there was something to do."""
+    def set_up(self, view: GameView) -> bool:
+        """
+        Do what the set-up asks of this seat; return whether there was something to do.
+
+        Raises Refused, Contradicted or NotAnswered.
+        """
         share = self._share()
         if share.value is None or view["setup"] is None:
             return False
@@ -93,11 +146,13 @@ class Hand:
             return False
         return True
 
-    def move(self, view: View, move: Mapping[str, Any]) -> None:
+    def move(self, view: GameView, move: Mapping[str, Any]) -> None:
         """
         Make a move on what `view` shows, signed where the seat has a key.
 
-        Raises Refused if the rules refuse the move or another seat acted first.
+        Raises Refused if the rules refuse the move or another seat acted first, Contradicted
+        if the game was not dealt with what this seat gave or a receipt contradicts the log, and
+        NotAnswered.
         """
         self.seen.check_share(self._share())
         body: dict[str, Any] = dict(move)
@@ -110,56 +165,58 @@ class Hand:
                 seen_head=self.seen.heads[view["version"] - 1],
                 move=move,
             )
-        self._kept(self.player.api.post(f"{self._path}/moves", body))
+        version = view["version"]
+        self._kept(self.player.api.post(f"{self._path}/moves", body, version=version))
 
     def captions(self, first: int, last: int) -> list[str]:
-        """Return what happened from one version to another, in words."""
+        """Return a sentence for each event between two versions; raises Refused, NotAnswered."""
         if last < first:
             return []
         page = self.player.api.get(f"{self._path}/replay?as=public&from={first}&to={last}")
         return [item["caption"] for item in page["items"]]
 
-    def verified(self, seat_keys: Mapping[int, str]) -> Report:
+    def verified(self, seat_keys: Mapping[int, str] | None = None) -> Report:
         """
-        Return the report on the evidence, with all that this player kept from outside.
+        Return the report on the evidence, with all receipts and keys of this player.
 
-        The log in it has to be the one that was played here, to the last byte.
+        `seat_keys` are the public keys of other players, in base64, as they were given by these
+        themselves. The log in the evidence has to be the one that was played, to the last byte.
 
-        Raises Contradicted if it is not.
+        Raises Contradicted if it is not, Refused or NotAnswered.
         """
         note = self.player.api.data(f"{self._path}/receipt")
         receipt = self.seen.keep_receipt(note, self._keys)
         data = self.player.api.data(f"{self._path}/evidence?profile=public")
-        write_private(self.bundle, data)
-        try:
-            bundle = read_log(data)
-        except NotABundle as error:
-            raise Contradicted(f"the evidence is no bundle: {error}") from None
-        self.seen.check_whole(bundle.lines)
-        self.seen.check_receipt(receipt)
-        keys = dict(seat_keys)
+        keys = dict(seat_keys or {})
         if self.player.key is not None:
             keys[self._seat] = public_text(self.player.key)
-        notes = {path.name: path.read_bytes() for path in self.seen.receipts()}
-        given = OutsideEvidence(
-            receipts=tuple(notes.values()),
-            files={note: name for name, note in notes.items()},
-            server_keys=tuple(self._keys),
-            seat_keys=keys,
-        )
-        return verify_bundle(bundle, given)
+        report = self.seen.verified(data, self._keys, keys)
+        self.seen.check_receipt(receipt)
+        return report
 
     @property
     def bundle(self) -> Path:
-        """Return the path of the evidence bundle."""
-        return self.folder / "game.shx"
+        """Return the path of the evidence bundle, once the hand was verified."""
+        return self.seen.bundle
 
     def keep_contradiction(self) -> Path:
-        """Keep the log as the server shows it now, beside the one that was seen, and return it."""
+        """
+        Store the log as the server shows it now, beside the one that was seen; return its path.
+
+        Raises Refused or NotAnswered.
+        """
         shown = self.player.api.lines(f"{self._path}/events")
         path = self.folder / "shown-afterwards.jsonl"
         write_private(path, b"".join(line + b"\n" for line in shown))
         return path
+
+    def _set_up_in_time(self, view: GameView) -> bool:
+        try:
+            return self.set_up(view)
+        except Refused as refused:
+            if refused.kind not in TOO_LATE:
+                raise
+            return True
 
     def _follow(self, version: int) -> None:
         if self.seen.version < version:

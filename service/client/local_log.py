@@ -1,19 +1,24 @@
-"""The client's copy of a game's log, and the checks of the server's answers against it."""
+"""The client's copy of a game's log, the checks of answers against it, and its verification."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 from uuid import UUID
 
+from service.client.answers import Entropy, Event
 from service.client.player_files import write_private
 from service.client.signing import client_commit, genesis, head
+from service.shx.bundle import NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.shx.chain import decode_event
 from service.shx.receipts import Receipt, check_receipt
 from service.shx.tlog.notes import NoteVerifier
+from service.verify.evidence import OutsideEvidence
+from service.verify.report import Report
+from service.verify.verify import verify_bundle
 
 
 class Contradicted(Exception):
@@ -26,7 +31,7 @@ class Share:
 
     seat: int
     key: str | None  # public, base64
-    entropy: str  # none, value or commit
+    entropy: Entropy
     value: bytes | None = None
 
 
@@ -42,7 +47,7 @@ class Seen:
         self.game = game
         self._folder = folder
         self.lines: list[bytes] = []
-        self.events: list[Mapping[str, Any]] = []
+        self.events: list[Event] = []
         self.heads: list[bytes] = []
         self._path = folder / "events.jsonl"
         stored = self._path.read_bytes() if self._path.exists() else b""
@@ -103,7 +108,7 @@ class Seen:
             if said != [due]:
                 raise Contradicted(f"the log has not the {kind} that this seat gave")
 
-    def dealt_with(self, seat: int) -> tuple[str | None, str]:
+    def dealt_with(self, seat: int) -> tuple[str | None, Entropy]:
         """Return the key and entropy mode of a seat in the first event."""
         setup = self.events[0]["data"]["seats"][seat]
         return setup["key"], setup["entropy"]
@@ -114,7 +119,7 @@ class Seen:
         due = {n for n, setup in enumerate(seats) if setup["entropy"] == "commit"}
         return due <= {event["data"]["seat"] for event in self.of("entropy_committed")}
 
-    def of(self, kind: str) -> list[Mapping[str, Any]]:
+    def of(self, kind: str) -> list[Event]:
         """Return the events of a type."""
         return [event for event in self.events if event["type"] == kind]
 
@@ -142,6 +147,36 @@ class Seen:
         """Return the files of the stored receipts, in the order of versions."""
         return sorted((self._folder / "receipts").glob("*.note"))
 
+    def verified(
+        self, data: bytes, keys: Sequence[NoteVerifier], seat_keys: Mapping[int, str]
+    ) -> Report:
+        """
+        Return the report on an evidence bundle, with the stored receipts.
+
+        `keys` are those of the server, `seat_keys` those of players, in base64.
+
+        Raises Contradicted if it is no bundle, or its log is not this log to the last byte.
+        """
+        write_private(self.bundle, data)
+        try:
+            bundle = read_log(data)
+        except NotABundle as error:
+            raise Contradicted(f"the evidence is no bundle: {error}") from None
+        self.check_whole(bundle.lines)
+        notes = {path.name: path.read_bytes() for path in self.receipts()}
+        outside = OutsideEvidence(
+            receipts=tuple(notes.values()),
+            files={note: name for name, note in notes.items()},
+            server_keys=tuple(keys),
+            seat_keys=seat_keys,
+        )
+        return verify_bundle(bundle, outside)
+
+    @property
+    def bundle(self) -> Path:
+        """Return the path of the evidence bundle, once it was verified."""
+        return self._folder / "game.shx"
+
     def _place(self, receipt: Receipt, note: bytes) -> Path:
         """Return the file for a receipt; one that differs from a stored one gets its own file."""
         folder, name = self._folder / "receipts", f"{receipt.seq + 1:06}"
@@ -161,5 +196,5 @@ class Seen:
             if (event["game"], event["seq"], event["prev"]) != place:
                 raise Contradicted(f"the log does not go on at seq {self.version}")
             self.lines.append(line)
-            self.events.append(event)
+            self.events.append(cast("Event", event))
             self.heads.append(head(line))

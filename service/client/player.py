@@ -5,38 +5,79 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.client.api import Api, NotAnswered, Refused
+from service.client.answers import Entropy, Table
+from service.client.api import WAIT, Api, NotAnswered, Refused
+from service.client.hand import Hand
 from service.client.local_log import Contradicted
-from service.client.player_files import Kept, read_token, write_private
+from service.client.player_files import Kept, read_seat_key, read_token, write_private
 from service.client.signing import public_text, signed_key_change
 from service.shx.canonical import RecordError
 from service.shx.keys import followed, read_keys
 from service.shx.tlog.notes import NoteVerifier
 
-WAIT: Final = 25  # seconds of a long poll
+HOME = Path("~/.shithead")
+"""The folder in which players, games and receipts are stored, in a folder for each service."""
 
 
 @dataclass(kw_only=True)
 class Player:
-    """A player: API client, files, and signing key."""
+    """A player of a service: its API client, files and signing key."""
 
     api: Api
     kept: Kept
     key: Ed25519PrivateKey | None = field(default=None, repr=False)
-    entropy: str = "none"
+    entropy: Entropy = "none"
+
+    @classmethod
+    def at(
+        cls,
+        url: str,
+        *,
+        name: str = "Player",
+        keyed: bool = False,
+        invite: str | None = None,
+        home: Path = HOME,
+    ) -> Player:
+        """
+        Return the player of this folder at a service, registered at the first call.
+
+        A keyed player signs each move with a key of its own and adds entropy to the shuffle.
+        Token and key are created in the folder. `invite` opens a private table.
+
+        Raises NotAnswered, Refused for an invalid name, BadFile for a file that other users can
+        read or that has another content.
+        """
+        kept = Kept.at(home.expanduser(), url)
+        player = cls(api=Api(url=url.rstrip("/"), invite=invite), kept=kept)
+        if keyed:
+            player.key, player.entropy = read_seat_key(kept.folder / "seat.key"), "commit"
+        player.register(kept.folder / "token", name)
+        return player
+
+    def hand(self, game: UUID) -> Hand:
+        """
+        Return a hand in which this player sits, to play it or to go on.
+
+        Raises NotAnswered, or Contradicted if the server has other keys than before.
+        """
+        return Hand(self, game)
 
     @property
     def public(self) -> str | None:
-        """Return the public key of this player's seats, None for one who signs nothing."""
+        """Return the public key of this player's seats in base64, None without a key."""
         return None if self.key is None else public_text(self.key)
 
     def register(self, token_file: Path, name: str) -> bool:
-        """Take the token of a file, or register and make the file; return whether it was made."""
+        """
+        Read the token from a file, or register and create the file; return whether it was new.
+
+        The recovery code is stored beside it. Raises BadFile, Refused or NotAnswered.
+        """
         self.api.token = read_token(token_file)
         if self.api.token is not None:
             return False
@@ -50,13 +91,13 @@ class Player:
 
     def server_keys(self) -> list[NoteVerifier]:
         """
-        Return the keys under which receipts count: those first met here, and who follows them.
+        Return the keys that sign the server's receipts: those pinned, and their successors.
 
-        At the first meeting what the service lists is believed and pinned. Afterwards a
-        key counts only if one that is pinned signed it.
+        At the first call the listed keys are trusted and pinned. Later a new key counts only
+        if a pinned key signed it.
 
         Raises NotAnswered if the list cannot be read, Contradicted if no pinned key signed a listed
-        one.
+        one, BadFile if the file of pinned keys is invalid.
         """
         pinned = self.kept.pinned()
         try:
@@ -70,57 +111,80 @@ class Player:
             self.kept.pin(keys)
         return keys
 
-    def open_table(self, ruleset: str, others: Sequence[Any], **more: Any) -> dict[str, Any]:
-        """Open a table where this player sits first, and return it."""
+    def open_table(
+        self, ruleset: str, others: Sequence[str | Mapping[str, str]], **more: Any
+    ) -> Table:
+        """
+        Open a table where this player has seat 0, and return it.
+
+        The other seats are `"open"` or `{"bot": name}`; `more` are other fields of the request,
+        such as `visibility="private"`. The first hand is dealt as soon as all seats are taken.
+
+        Raises Refused or NotAnswered.
+        """
         body = {"ruleset": ruleset, "seats": ["me", *others], **self._share(), **more}
         return self._kept_share(self.api.post("/tables", body))
 
-    def sit(self, table: UUID) -> dict[str, Any]:
-        """Sit down at a table, or go on where this player sits already; return the table."""
+    def sit(self, table: UUID) -> Table:
+        """
+        Take a seat at a table, or keep the one that this player has; return the table.
+
+        Raises Refused if no seat is open, or NotAnswered.
+        """
         found = self.table(table)
         if found["as"] is None:
             body = {"seat": None, **self._share()}
             return self._kept_share(self.api.post(f"/tables/{table}/seats", body))
         return self.agree(found)
 
-    def agree(self, table: dict[str, Any]) -> dict[str, Any]:
-        """Bring key and entropy of this player's seat to what they are here, between hands."""
-        seat = table["seats"][table["as"]]
+    def agree(self, table: Table) -> Table:
+        """
+        Give this player's seat the key and entropy of this player; nothing during a hand.
+
+        Raises ValueError if the player has no seat, Refused or NotAnswered.
+        """
+        seat = table["seats"][_own_seat(table)]
         share = self._share()
-        if table["status"] == "playing" or share == {n: seat[n] for n in share}:
+        same = share == {"key": seat["key"], "entropy": seat["entropy"]}
+        if table["status"] == "playing" or same:
             return table
         return self._kept_share(self.api.patch(f"/tables/{table['id']}/seats/me", share))
 
-    def change_key(self, table: dict[str, Any], new: Ed25519PrivateKey) -> dict[str, Any]:
+    def change_key(self, table: Table, new: Ed25519PrivateKey) -> Table:
         """
-        Put a new key in place of the present one, which signs for it; between hands.
+        Replace the key of this player's seat by a new one, signed with the old one; between hands.
 
-        Raises ValueError for a seat without a key.
+        Raises ValueError without a key or a seat, Refused or NotAnswered.
         """
         if self.key is None:
             raise ValueError("a seat without a key has none to change")
         key = public_text(new)
-        sig = signed_key_change(self.key, table=UUID(table["id"]), seat=table["as"], key=key)
+        sig = signed_key_change(self.key, table=UUID(table["id"]), seat=_own_seat(table), key=key)
         body = {"key": key, "sig": sig}
-        changed: dict[str, Any] = self.api.patch(f"/tables/{table['id']}/seats/me", body)
+        changed: Table = self.api.patch(f"/tables/{table['id']}/seats/me", body)
         self.key = new
         return self._kept_share(changed)
 
-    def table(self, table: UUID, *, after: int | None = None) -> dict[str, Any]:
-        """Return a table; with `after` as soon as it has a later version, or after a while."""
+    def table(self, table: UUID, *, after: int | None = None) -> Table:
+        """
+        Return a table; with `after` as soon as its version is greater, at most WAIT seconds later.
+
+        Raises Refused or NotAnswered.
+        """
         query = "" if after is None else f"?after={after}&wait={WAIT}"
-        found: dict[str, Any] = self.api.get(f"/tables/{table}{query}")
+        found: Table = self.api.get(f"/tables/{table}{query}")
         return found
 
-    def next_game(self, table: Mapping[str, Any], *, after: str | None = None) -> UUID:
+    def next_game(self, table: Table, *, after: str | None = None) -> UUID:
         """
-        Return the hand that is played, waiting for players, and dealing if no other seat does.
+        Return the id of the hand that is played at a table.
 
-        `after` is the hand that is over.
+        Waits until all seats are taken, and deals the next hand if no other player does. `after` is
+        the id of a hand that is over.
 
-        Raises NotAnswered if the table is closed.
+        Raises NotAnswered if the table is closed or the service does not answer, or Refused.
         """
-        while table["game"] in (None, after):
+        while (game := table["game"]) is None or game == after:
             identity = UUID(table["id"])
             if table["status"] == "closed":
                 raise NotAnswered("the table is closed")
@@ -129,7 +193,7 @@ class Player:
                 table = self.table(identity)
             else:
                 table = self.table(identity, after=table["version"])
-        return UUID(table["game"])
+        return UUID(game)
 
     def _deal(self, table: UUID) -> None:
         try:
@@ -138,10 +202,17 @@ class Player:
             if refused.kind not in ("hand-running", "table-not-full"):
                 raise
 
-    def _kept_share(self, table: dict[str, Any]) -> dict[str, Any]:
-        """Remember what this player's seat was given, so that the log can be held against it."""
+    def _kept_share(self, table: Table) -> Table:
+        """Store the key and entropy of the seat, with which each log will be compared."""
         self.kept.keep_share(UUID(table["id"]), self.public, self.entropy)
         return table
 
     def _share(self) -> dict[str, Any]:
         return {"entropy": self.entropy, "key": self.public}
+
+
+def _own_seat(table: Table) -> int:
+    """Return the caller's seat; raises ValueError if it has none."""
+    if table["as"] is None:
+        raise ValueError(f"no seat at table {table['id']}")
+    return table["as"]

@@ -20,26 +20,33 @@ class BadFile(Exception):
 
 
 class Kept:
-    """The folder of one player at one service; whatever is in it is its owner's alone."""
+    """The folder of one player at one service; only its owner can read it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @classmethod
     def at(cls, home: Path, url: str) -> Kept:
-        """Return the folder for a service: keys pinned for one say nothing of another."""
+        """Return the folder for a service; each has its own, because each has its own keys."""
         return cls(home / (urlsplit(url).netloc or "service").replace(":", "_"))
 
     def game(self, game: UUID) -> Path:
-        """Return the folder of a game, where its log and receipts are kept."""
-        folder = self.folder / "games" / str(game)
+        """Return the folder of a game that is played, created with its folder of receipts."""
+        return self._made("games", game)
+
+    def watched(self, game: UUID) -> Path:
+        """Return the same for a game that is watched: its log has one writer in each folder."""
+        return self._made("watched", game)
+
+    def _made(self, kind: str, game: UUID) -> Path:
+        folder = self.folder / kind / str(game)
         for part in (self.folder.parent, self.folder, folder.parent, folder, folder / "receipts"):
             part.mkdir(mode=0o700, parents=True, exist_ok=True)  # the mode is the last part's alone
         return folder
 
     def share(self, table: UUID) -> tuple[str | None, str] | None:
         """
-        Return the key and entropy that were last given for a seat; None if not from here.
+        Return the key and entropy last stored for a seat; None if there are none.
 
         Raises BadFile for another content.
         """
@@ -53,7 +60,7 @@ class Kept:
             raise BadFile(f"{path}: not the key and entropy of a seat") from None
 
     def keep_share(self, table: UUID, key: str | None, entropy: str) -> None:
-        """Remember the key and entropy that were given for a seat at a table."""
+        """Store the key and entropy of the player's seat at a table."""
         value = {"key": key, "entropy": entropy}
         write_private(self._share_path(table), json.dumps(value).encode() + b"\n")
 
@@ -62,7 +69,7 @@ class Kept:
 
     def pinned(self) -> list[NoteVerifier]:
         """
-        Return the server's keys as they were first met, with those that followed.
+        Return the pinned keys of the server: those first seen, and their successors.
 
         Raises BadFile for another content.
         """
@@ -74,12 +81,12 @@ class Kept:
             raise BadFile(f"{path}: not the keys of a server: {error}") from None
 
     def pin(self, keys: list[NoteVerifier]) -> None:
-        """Remember the server's keys."""
+        """Replace the pinned keys of the server."""
         write_private(self.folder / "server.keys", "".join(f"{key}\n" for key in keys).encode())
 
 
 def read_token(path: Path) -> str | None:
-    """Return the token in a file, None where there is none yet."""
+    """Return the token in a file, None without the file; raises BadFile."""
     if not path.exists():
         return None
     return _secret(path).strip()
@@ -87,7 +94,7 @@ def read_token(path: Path) -> str | None:
 
 def read_seat_key(path: Path) -> Ed25519PrivateKey:
     """
-    Return a player's key from its file, made first where there is none.
+    Return a player's key from its file, which is created if it is missing.
 
     Raises BadFile for another content.
     """
@@ -101,13 +108,13 @@ def read_seat_key(path: Path) -> Ed25519PrivateKey:
 
 
 def keep_seat_key(path: Path, key: Ed25519PrivateKey) -> None:
-    """Put a key into its file."""
+    """Write a key to its file."""
     private = b64encode(key.private_bytes_raw()).decode("ascii")
     write_private(path, json.dumps({"v": 1, "ed25519": private}).encode() + b"\n")
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, in a folder that is made where it is missing."""
+    """Write a file that only its owner can read; its folder is created if it is missing."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_whole(path, content)
 

@@ -1,23 +1,28 @@
-"""The clients that /docs/client shows: fetched from the service and run as a reader would."""
+"""The programs that /docs/client shows: fetched from the service and run as a reader would."""
 
 from __future__ import annotations
 
 import html
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 import redis
 
-from tests.running import Running, running
+from service.client import GameView, Move, Player
+from tests.running import Running, running, wait_for
 from tests.servers import DatabaseServer
 
 pytestmark = pytest.mark.heavy
+
+ROOT = Path(__file__).resolve().parents[2]
 
 NO_NODE = "no Node.js: the JavaScript client is left out (apt-get install nodejs)"
 
@@ -93,3 +98,100 @@ def test_the_code_on_the_page_is_the_code_that_runs(service: Running, name: str)
     _, *steps = re.split(r"^(?:#|//) == .*\n", source, flags=re.MULTILINE)
     assert len(steps) == 7
     assert [step for step in steps if step.strip("\n") not in shown] == []
+
+
+def address(service: Running) -> str:
+    return f"http://127.0.0.1:{service.port}"
+
+
+class Program:
+    """An example program as the page serves it, with its player's files in a folder."""
+
+    def __init__(self, service: Running, folder: Path, name: str, *words: str) -> None:
+        folder.mkdir()
+        file, self._output = folder / name, folder / "output"
+        file.write_text(fetched(service, f"/docs/{name}"), "utf-8")
+        with self._output.open("w") as output:
+            self.child = subprocess.Popen(
+                [sys.executable, file, address(service), *words],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(folder)},
+            )
+
+    def lines(self) -> list[str]:
+        """Return the whole lines that it has printed."""
+        return self._output.read_text().split("\n")[:-1]
+
+    def first_line(self) -> str:
+        wait_for(lambda: self.lines() or self.child.poll() is not None, seconds=60)
+        return self.lines()[0]
+
+
+@contextmanager
+def started(service: Running, folder: Path, name: str, *words: str) -> Iterator[Program]:
+    program = Program(service, folder, name, *words)
+    try:
+        yield program
+    finally:
+        program.child.kill()
+        program.child.wait()
+
+
+def test_the_example_bot_and_spectator_survive_a_killed_api(
+    service: Running, tmp_path: Path
+) -> None:
+    """The bot's moves are repeated, the spectator's stream goes on, and both verify the hand."""
+    homes = tmp_path / "bot", tmp_path / "spectator"
+    with started(service, homes[0], "bot.py") as bot:
+        game = bot.first_line().split()[1]
+        with started(service, homes[1], "spectator.py", game) as spectator:
+            assert spectator.first_line() == "0 game_created"
+            service.kill("API")
+            service.start("API")
+            assert (spectator.child.wait(timeout=120), bot.child.wait(timeout=120)) == (0, 0)
+    played, watched = bot.lines(), spectator.lines()
+    assert played[-1] == "no evidence of tampering, level L3"
+    assert watched[-1] == "no evidence of tampering, level L2"
+    events = [line.split() for line in watched if line[0].isdigit()]
+    assert [int(seq) for seq, _ in events] == list(range(len(events)))
+    assert events[-1][1] == "game_sealed"
+    (own,) = homes[0].glob(f".shithead/*/games/{game}/events.jsonl")
+    (seen,) = homes[1].glob(f".shithead/*/watched/{game}/events.jsonl")
+    assert own.read_bytes() == seen.read_bytes()
+
+
+def test_a_bot_that_ended_goes_on_from_its_folder(service: Running, tmp_path: Path) -> None:
+    """Token, key, entropy, log and receipts are read again; the hand still reaches L3."""
+
+    def choose(view: GameView) -> Move:
+        return next(move for move in view["moves"] if move["type"] != "swap")
+
+    player = Player.at(address(service), keyed=True, home=tmp_path)
+    table = player.open_table("shithead", [{"bot": "greedy"}], turn_limit=60)
+    game = player.next_game(table)
+    hand = player.hand(game)
+    made = 0
+    for view in hand.views():
+        if view["moves"]:
+            hand.move(view, choose(view))
+            made += 1
+        if made == 3:
+            break
+    receipts = len(hand.seen.receipts())
+    again = Player.at(address(service), keyed=True, home=tmp_path).hand(game)
+    assert again.seen.lines == hand.seen.lines
+    assert again.play(choose)["status"] == "ended"
+    assert len(again.seen.receipts()) > receipts >= made
+    assert again.verified().conclusion == "no evidence of tampering, level L3"
+
+
+@pytest.mark.parametrize("name", ["bot.py", "spectator.py"])
+def test_the_examples_on_the_page_are_the_files(service: Running, name: str) -> None:
+    source = (ROOT / "ops" / "examples" / name).read_text("utf-8")
+    assert fetched(service, f"/docs/{name}") == source
+    assert source.strip() in html.unescape(fetched(service, "/docs/client"))
+    code = [
+        line for line in source.splitlines() if line and not line.startswith(("import", "from"))
+    ]
+    assert len(code) <= 20, "a bot of one's own is 20 lines"

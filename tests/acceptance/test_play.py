@@ -94,7 +94,7 @@ def play_on(hand: Hand, moves: int | None = None) -> None:
         if not view["moves"]:
             view = hand.look(after=view["version"])
             continue
-        hand.move(view, chosen(view["moves"], rng))
+        hand.move(view, chosen([dict(move) for move in view["moves"]], rng))
         moves = None if moves is None else moves - 1
         view = hand.look()
 

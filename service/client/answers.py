@@ -1,0 +1,213 @@
+"""Types of the API's answers: the view of a game, moves, events and tables."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+Entropy = Literal["none", "value", "commit"]
+"""How a seat contributes to the shuffle (SHX/1, section 3)."""
+
+
+class Play(TypedDict):
+    """Play cards, laid in this order."""
+
+    type: Literal["play"]
+    cards: list[str]
+
+
+class PlayBlind(TypedDict):
+    """Turn the face-down card of a slot and play it."""
+
+    type: Literal["play_blind"]
+    slot: int
+
+
+class Swap(TypedDict):
+    """Before play: lay the cards `up` face-up, and take the cards `hand` into the hand."""
+
+    type: Literal["swap"]
+    up: list[str]
+    hand: list[str]
+
+
+class Lay(TypedDict):
+    """In a layout deal: the face-up cards of each slot."""
+
+    type: Literal["lay"]
+    stacks: list[list[str]]
+
+
+class Plain(TypedDict):
+    """A move without cards."""
+
+    type: Literal["try_stock", "pass", "ready", "forfeit"]
+
+
+PickUp = TypedDict("PickUp", {"type": Literal["pick_up"], "with": list[str]})
+"""Pick up the pile, and these face-up cards with it."""
+
+Move = Play | PlayBlind | PickUp | Swap | Lay | Plain
+"""A move as `moves` lists it and as it is posted; `type` tells the variants apart."""
+
+
+class Ruleset(TypedDict):
+    """The ruleset of a game or table."""
+
+    id: str
+    hash: str
+    options: dict[str, Any]
+
+
+class Clock(TypedDict):
+    """Time limits in seconds."""
+
+    turn_seconds: int
+    swap_seconds: int
+
+
+class SetupSeat(TypedDict):
+    """The progress of one seat's entropy during the shuffle."""
+
+    seat: int
+    entropy: Entropy
+    state: Literal["waiting", "committed", "revealed", "none"]
+
+
+class Demand(TypedDict):
+    """What the pile asks of the next play; `ranks` satisfy it."""
+
+    kind: Literal["anything", "at_least", "at_most", "below"]
+    rank: str | None
+    ranks: list[str]
+
+
+class Cards(TypedDict):
+    """The hand of a seat; `cards` is None if the viewer cannot see them."""
+
+    count: int
+    cards: list[str] | None
+    known: list[str]  # to every player
+
+
+class SeatView(TypedDict):
+    """One seat of a game; `out` is its place, None while it has cards."""
+
+    seat: int
+    name: str | None
+    kind: Literal["human", "bot"]
+    bot: str | None
+    stand_in: bool
+    key: bool
+    entropy: Entropy
+    ready: bool
+    out: int | None
+    hand: Cards
+    up: list[list[str]]
+    down: list[bool]
+
+
+class Result(TypedDict):
+    """How a hand ended; `places` are the seats that went out, in order."""
+
+    reason: str
+    shithead: int | None
+    places: list[int]
+
+
+_Viewer = TypedDict("_Viewer", {"as": int | Literal["public", "all"]})
+
+
+class GameView(_Viewer):
+    """A game as a seat or the public sees it; `as` is the viewer."""
+
+    id: str
+    table: str
+    hand: int
+    ruleset: Ruleset
+    status: Literal["shuffling", "swapping", "playing", "ended", "aborted"]
+    version: int
+    head: str
+    dealer: int | None
+    turn: int | None
+    direction: Literal[1, -1]
+    deadline: str | None
+    window_until: str | None
+    clock: Clock | None
+    commit: str
+    prev_game: str | None
+    setup: list[SetupSeat] | None
+    stock: int
+    pile: list[str]  # bottom card first
+    demand: Demand
+    burned: list[str]
+    seats: list[SeatView]
+    moves: list[Move]  # of the caller
+    result: Result | None
+
+
+class _Signed(TypedDict, total=False):
+    auth: dict[str, Any]  # the signed intent of a keyed seat
+
+
+class Event(_Signed):
+    """An event of a game's log (SHX/1, section 2); `data` depends on `type`."""
+
+    v: int
+    game: str
+    seq: int
+    prev: str
+    at: str
+    by: int | None
+    type: str
+    data: dict[str, Any]
+
+
+class TableSeat(TypedDict):
+    """A seat of a table, with its numbers of finished and lost hands."""
+
+    seat: int
+    kind: Literal["human", "bot", "open"]
+    name: str | None
+    player: str | None
+    bot: str | None
+    entropy: Entropy
+    key: str | None
+    hands: int
+    shithead: int
+    bag: bool
+
+
+class TableGame(TypedDict):
+    """One of the newest hands of a table."""
+
+    id: str
+    hand: int
+    status: Literal["shuffling", "swapping", "playing", "ended", "aborted"]
+    shithead: int | None
+    dealer: int | None
+
+
+_Sitter = TypedDict("_Sitter", {"as": int | None})
+
+
+class _Invited(TypedDict, total=False):
+    invite: str  # of a private table, in the answer that opens it
+
+
+class Table(_Sitter, _Invited):
+    """A table; `as` is the caller's seat, `game` the hand that is being played."""
+
+    id: str
+    host: str | None
+    version: int
+    status: Literal["open", "between", "playing", "closed"]
+    visibility: Literal["public", "private"]
+    ruleset: Ruleset
+    turn_limit: int
+    clock: Clock | None
+    window_seconds: int
+    seats: list[TableSeat]
+    hand: int
+    game: str | None
+    games: list[TableGame]
+    next_dealer: int | None
