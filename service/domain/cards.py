@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import Final, NewType
 
 Card = NewType("Card", str)
@@ -19,6 +20,7 @@ HIDDEN: Final = Card("??")
 """The mask of a card that the reader of the log or view cannot see."""
 
 
+@lru_cache(maxsize=2048)  # more than the largest deck has cards
 def rank_of(card: Card) -> Rank:
     """
     Return the rank of a card; a joker's is `X`.

@@ -84,6 +84,17 @@ def evolve(game: Game, event: Event) -> Game:
     that does not hold it.
     """
     match event:
+        case (
+            CardsPlayed()
+            | CardsDrawn()
+            | PileBurned()
+            | PilePickedUp()
+            | BlindFailed()
+            | StockFailed()
+            | TurnPassed()
+            | TurnTimedOut()
+        ):
+            changed = _play(game, event)
         case GameCreated() | EntropyCommitted() | EntropyRevealed() | DeckCommitted():
             changed = _setup(game, event)
         case (
@@ -97,17 +108,6 @@ def evolve(game: Game, event: Event) -> Game:
             changed = _exchange(game, event)
         case SeatOut() | GameEnded() | GameSealed() | GameAborted():
             changed = _end(game, event)
-        case (
-            CardsPlayed()
-            | CardsDrawn()
-            | PileBurned()
-            | PilePickedUp()
-            | BlindFailed()
-            | StockFailed()
-            | TurnPassed()
-            | TurnTimedOut()
-        ):
-            changed = _play(game, event)
         case _:
             assert_never(event)
     return replace(changed, version=game.version + 1)
@@ -376,7 +376,7 @@ def _end(game: Game, event: EndEvent) -> Game:
 
 
 def _still_known(known: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]:
-    return tuple(card for card in known if card not in gone) if known else known
+    return tuple([card for card in known if card not in gone]) if known else known
 
 
 def _emptied(state: SeatState, slot: int) -> SeatState:

@@ -226,19 +226,19 @@ def opens_first_come(game: Game) -> bool:
     return game.ruleset.opening.opener in FIRST_COME
 
 
-def _turn_moves(game: Game, seat: Seat) -> Iterator[Move]:
+def _turn_moves(game: Game, seat: Seat) -> list[Move]:
     state = game.seats[seat]
     if state.zone is Zone.DOWN:
         slots = [slot for slot, p in enumerate(state.down) if p is not None]
-        yield from (PlayBlind(seat=seat, slot=slot) for slot in slots)
-        return
-    yield from (Play(seat=seat, cards=cards) for cards in candidate_plays(game, seat))
+        return [PlayBlind(seat=seat, slot=slot) for slot in slots]
+    moves: list[Move] = [Play(seat=seat, cards=cards) for cards in candidate_plays(game, seat)]
     if may_try(game, seat):
-        yield TryStock(seat=seat)
+        moves.append(TryStock(seat=seat))
     if may_pick_up(game, seat):
-        yield from (PickUp(seat=seat, along=along) for along in along_choices(game, seat))
+        moves += [PickUp(seat=seat, along=along) for along in along_choices(game, seat)]
     if may_pass(game, seat):
-        yield Pass(seat=seat)
+        moves.append(Pass(seat=seat))
+    return moves
 
 
 def _exchange_moves(game: Game, seat: Seat) -> Iterator[Move]:

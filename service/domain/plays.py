@@ -108,17 +108,16 @@ def can_play(game: Game, seat: Seat) -> bool:
     return any(_may_begin(ruleset, rank, fitting_ranks, ranks) for rank in ranks)
 
 
-def candidate_plays(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
+def candidate_plays(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
     """
-    Yield the legal plays of a seat on turn, each as a set in code order.
+    Return the legal plays of a seat on turn, each as a set in code order.
 
-    Of more than six cards of one rank, one set of each size is yielded (api.md, section 4).
+    Of more than six cards of one rank, there is one set of each size (api.md, section 4).
     """
     plays = _plays_by_rank(game, seat)
     if not game.first_turn:
-        yield from plays
-        return
-    yield from (laid for laid in plays if opening_refusal(game, laid) is None)
+        return plays
+    return [laid for laid in plays if opening_refusal(game, laid) is None]
 
 
 def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
@@ -129,9 +128,6 @@ def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
     [('9c',), ('9d',), ('9c', '9d')]
     """
     ordered = in_code_order(cards)
-    if len(ordered) == 1:
-        yield ordered
-        return
     for size in range(1, len(ordered) + 1):
         if len(ordered) > FEW:
             yield ordered[:size]
@@ -139,21 +135,28 @@ def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
             yield from combinations(ordered, size)
 
 
-def _plays_by_rank(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
-    """Yield the plays that the pile allows, in laying order; each rank is judged once."""
+def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
+    """Return the plays that the pile allows, in laying order; each rank is judged once."""
+    plays: list[tuple[Card, ...]] = []
     ruleset, state = game.ruleset, game.seats[seat]
     source, fitting_ranks = source_cards(state), fitting_now(game)
     by_rank = {rank: tuple(cards) for rank, cards in groupby(in_code_order(source), key=rank_of)}
     stacked = state.zone is Zone.UP and any(len(stack) > 1 for stack in state.up)
     for rank, cards in by_rank.items():
         if rank in fitting_ranks:
-            yield from _judged(game, state, _stacks(state, rank)) if stacked else choices(cards)
+            if stacked:
+                plays += _judged(game, state, _stacks(state, rank))
+            elif len(cards) == 1:
+                plays.append(cards)
+            else:
+                plays += choices(cards)
         elif ruleset.rank(rank).plays is Plays.WITH_COMPANION:
             for other, companions in by_rank.items():
                 if _companions(ruleset, rank, other):
-                    yield from _judged(game, state, _accompanied(cards, companions))
+                    plays += _judged(game, state, _accompanied(cards, companions))
     if ruleset.turn.runs:
-        yield from _judged(game, state, _runs(ruleset, source))
+        plays += _judged(game, state, _runs(ruleset, source))
+    return plays
 
 
 def _judged(
