@@ -156,8 +156,11 @@ def write_project(distribution: Distribution, folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target)
     whole = pyproject()
+    server = distribution.name == whole["project"]["name"]
+    extras = whole["project"]["optional-dependencies"]
     project = {
-        **{k: v for k, v in whole["project"].items() if k != "optional-dependencies"},
+        **whole["project"],
+        "optional-dependencies": {k: v for k, v in extras.items() if server and k != "dev"},
         "name": distribution.name,
         "description": distribution.description,
         "dependencies": list(distribution.dependencies),

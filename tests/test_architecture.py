@@ -23,7 +23,7 @@ LINES = (
     ({"replay"}, {"verify", "audit", "bots"}),
     ({"public_log"}, {"store"}),
     ({"application"},),
-    ({"simulation", "job_queue", "telemetry", "startup_checks"}, {"bootstrap"}),
+    ({"rl", "simulation", "job_queue", "telemetry", "startup_checks"}, {"bootstrap"}),
     ({"api", "workers", "client", "backup", "local"}, {"cli"}),
 )
 """
@@ -42,6 +42,9 @@ LIBRARIES = {
     "rq": {"job_queue", "workers"},
     "flask": {"api"},
     "click": {"cli"},
+    "numpy": {"rl"},
+    "gymnasium": {"rl"},
+    "pettingzoo": {"rl"},
 }
 """The parts that may import each library of a server, a database or a terminal."""
 
