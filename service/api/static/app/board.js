@@ -128,7 +128,7 @@ export function plaque(seat, scene, small) {
 function openHand(seat, scene, small) {
   const cards = sorted(seat.hand.cards ?? seat.hand.known, scene.order);
   const tight = small || cards.length > 12;
-  return h("span", { class: `shown${tight ? " tight" : ""}`, "aria-hidden": "true" }, cards.map((card) => (tight ? chip(card) : picture(card, { label: "" }))));
+  return h("span", { class: `shown${tight ? " tight" : ""}`, "aria-hidden": "true", "--n": Math.max(2, cards.length) }, cards.map((card) => (tight ? chip(card) : picture(card, { label: "" }))));
 }
 
 /**

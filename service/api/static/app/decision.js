@@ -38,7 +38,7 @@ const card = (code, room) =>
   ]);
 
 const cards = (codes, room) =>
-  codes.length ? h("p", { class: "cardrow" }, codes.map((code) => card(code, room))) : h("p", { class: "quiet" }, [t("no.cards")]);
+  codes.length ? h("p", { class: `cardrow${codes.length > 8 ? " many" : ""}` }, codes.map((code) => card(code, room))) : h("p", { class: "quiet" }, [t("no.cards")]);
 
 /** Whether two moves are the same, up to the order of the cards. */
 const alike = (one, other) => {

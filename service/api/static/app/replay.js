@@ -61,13 +61,21 @@ function viewers() {
 /** What the panels need of this page. @returns {import("./decision.js").Room} */
 const forPanels = () => ({
   who: name,
-  statement: (rule) => room.ruleset?.statements.find((one) => one.id === rule)?.text ?? "",
+  statement,
   rules: `/rules/${room.game.ruleset.id}`,
   go: (version, as = room.as) => (as === room.as ? go(version) : view(as, version)),
   follow,
   may: (as) => viewers().includes(as),
   frames: room.frames,
 });
+
+/** The text of a rule; during the play without what its paragraph says of the deal. */
+function statement(rule) {
+  const all = room.ruleset?.statements.filter((one) => one.id === rule) ?? [];
+  const later = all.filter((one) => one.section !== "deal");
+  const begun = !["shuffling", "swapping"].includes(frameAt(room.version).view.status);
+  return (begun && later.length ? later : all).map((one) => one.text).join(" ");
+}
 
 // ---- loading
 
@@ -115,10 +123,13 @@ async function load(from = 1) {
 
 /** Show a version as another viewer saw it. */
 async function view(as, version = room.version) {
+  const before = room.as;
   room.as = as;
   try {
     await load();
   } catch (problem) {
+    room.as = before;
+    show();
     return report(problem);
   }
   if (as !== room.as) return;
@@ -166,6 +177,7 @@ async function follow(code) {
   room.card = code || null;
   room.custody = null;
   find("#follow").value = code;
+  if (!code) find("#follow").focus({ preventScroll: true });
   panels();
   try {
     const found = code ? await get(`/v1/games/${id}/audit/cards/${code}`) : null;
@@ -271,7 +283,7 @@ function frame() {
       h("label", null, [h("span", null, [t("replay.card")]), " ", h("select", { id: "follow", onchange: (event) => follow(event.target.value) })]),
     ]),
     h("div", { id: "complaint", role: "status" }),
-    h("div", { id: "felt" }, [
+    h("div", { id: "felt", tabindex: 0, role: "group", "aria-label": t("replay.table") }, [
       h("div", { id: "others", role: "group", "aria-label": t("replay.players") }),
       h("div", { id: "middle", role: "group", "aria-label": t("table.middle") }),
       h("div", { id: "own" }),
@@ -320,6 +332,7 @@ function toggle(on) {
   panels();
   now();
   current();
+  find("#ask").focus({ preventScroll: true });
 }
 
 function offerViewers() {
@@ -339,7 +352,7 @@ function offerCards() {
   const rank = (card) => "23456789TJQKA".indexOf(card[0]);
   const suit = (card) => order.indexOf(card[0] === "X" ? "X" : card[1]);
   const sortedCards = [...found].sort((a, b) => suit(a) - suit(b) || rank(a) - rank(b) || (a < b ? -1 : 1));
-  replace(find("#follow"), h("option", { value: "" }, [t("replay.card.none")]), ...sortedCards.map((card) => h("option", { value: card }, [spelled(card)])));
+  replace(find("#follow"), h("option", { value: "" }, [`${t("replay.card")} …`]), ...sortedCards.map((card) => h("option", { value: card }, [spelled(card)])));
   find("#follow").value = room.card ?? "";
 }
 

@@ -38,7 +38,6 @@ export default {
 "replay.col.picked": "Cards picked up",
 "replay.col.waited": "Longest thought",
 "replay.card": "Follow a card",
-"replay.card.none": "none",
 "replay.way": "Where the card was",
 "replay.way.of": "The way of the {card}",
 "replay.way.hidden": "Nothing of its way is public yet.",

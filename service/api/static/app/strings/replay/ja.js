@@ -38,7 +38,6 @@ export default {
 "replay.col.picked": "引き取った枚数",
 "replay.col.waited": "最長の考慮時間",
 "replay.card": "札を追う",
-"replay.card.none": "なし",
 "replay.way": "札のあった場所",
 "replay.way.of": "{card}の動き",
 "replay.way.hidden": "まだ公開された動きはありません。",

@@ -38,7 +38,6 @@ export default {
 "replay.col.picked": "Upptagna kort",
 "replay.col.waited": "Längsta betänketid",
 "replay.card": "Följ ett kort",
-"replay.card.none": "inget",
 "replay.way": "Var kortet var",
 "replay.way.of": "Kortets väg: {card}",
 "replay.way.hidden": "Inget av dess väg är offentligt ännu.",
