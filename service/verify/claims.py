@@ -234,8 +234,8 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         rule = f" [{first.rule}]" if first.rule else ""
         event = log.events[seq] if seq < len(log.events) else None
         stated = None if event is None else describe(event)
-        if stated is not None and len(stated.split()) > MOST_WORDS:
-            stated = describe(event or {}, PAST_IN_CODES)
+        if stated is not None and len(stated.split()) > MOST_WORDS - 3:
+            stated = shortened(describe(event or {}, PAST_IN_CODES), MOST_WORDS - 3)
         happened = stated
         if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
             happened = f"this log says: {stated}"

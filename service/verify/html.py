@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from service.verify.claims import CLAIMS
 from service.verify.finding import ASKS, Finding, Result
+from service.verify.plain import sentences
 from service.verify.report import LEVELS, SEQ, Report, printable
 from service.verify.shuffle import entropy_lines
 
@@ -62,7 +63,7 @@ def _template() -> Template:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"printable": printable, "shown": _shown}
+    environment.filters |= {"printable": printable, "shown": _shown, "sentences": sentences}
     environment.globals |= {
         "seq": SEQ,
         "claims": CLAIMS,
@@ -89,7 +90,7 @@ def _found_by(finding: Finding) -> str:
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
     further = f"; {finding.others}" if finding.further else ""
-    return _short(f"{where}{finding.reason or ''}{rule}") + _short(further)
+    return sentences(_short(f"{where}{finding.reason or ''}{rule}") + _short(further))
 
 
 def _lists(report: Report) -> Iterator[tuple[str, Sequence[str], int]]:

@@ -112,6 +112,17 @@ def by_the_rules(reason: str) -> str | None:
     return f"By the rules {_OUTCOMES[match[1]].format(found=match[2], due=match[3])}."
 
 
+def sentences(text: str) -> str:
+    """
+    Return text with a sentence in place of each clause after a semicolon.
+
+    >>> sentences("this log says: seat 1 passed; the server accepted it")
+    'this log says: seat 1 passed. The server accepted it'
+    """
+    first, *others = text.split("; ")
+    return ". ".join([first, *(f"{clause[:1].upper()}{clause[1:]}" for clause in others)])
+
+
 def shortened(text: str, words: int = MOST_WORDS) -> str:
     """
     Return the first clause of a technical text, with at most a number of words.

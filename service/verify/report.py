@@ -18,6 +18,7 @@ from service.verify.claims import (
 )
 from service.verify.finding import Check, Finding, Result
 from service.verify.log import Authorship
+from service.verify.plain import sentences
 from service.verify.shuffle import entropy_lines
 from service.verify.substitution import Unheld
 
@@ -36,21 +37,21 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     sealed = "sealed" if report.sealed else "not sealed"
     head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed} ({SEQ})")
     lines = [_line(finding) for finding in report.findings]
-    lines += [f"remark: {printable(said)}" for said in report.remarks]
+    lines += [f"remark: {printable(sentences(said))}" for said in report.remarks]
     lines += entropy_lines(report.entropy)
     lines += [f"not signed: {said}" for said in report.unproven]
     outside = "; ".join((*report.outside, *report.unchecked)) or "nothing"
     lines.append(f"from outside: {printable(outside)}")
     lines += [f"for more: {said}" for said in report.missing]
-    lines += [f"{CLAIMS[one.claim]}: {printable(one.said)}" for one in report.claims]
+    lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.said))}" for one in report.claims]
     lines += _accounts(report, name or "FILE")
-    return "\n".join([*head, *lines, printable(report.conclusion)]) + "\n"
+    return "\n".join([*head, *lines, printable(report.last_line)]) + "\n"
 
 
 def _accounts(report: Report, name: str) -> Iterator[str]:
     """Yield what happened where a claim first fails, and the command that shows more of it."""
     for account in report.accounts:
-        said = printable(account.said)
+        said = printable(sentences(account.said))
         yield f"what happened ({account.claim}), seq {account.seq}: {said}"
         if account.move:
             same = ", given the same receipts and keys" if report.outside else ""
@@ -61,7 +62,7 @@ def _line(finding: Finding) -> str:
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
     further = f"; {finding.others}" if finding.further else ""
-    said = f"{where}{finding.reason or ''}{rule}{further}"
+    said = sentences(f"{where}{finding.reason or ''}{rule}{further}")
     ends = f"{finding.result.value}:" if finding.unfinished else f"{finding.result.value:<8}"
     return f"{finding.check.value:<12} {ends} {printable(said)}".rstrip()
 
@@ -180,6 +181,12 @@ class Report:
         if not self.unchecked:
             return f"{self.wording}; {NOTHING_FROM_OUTSIDE}"
         return f"{self.wording}; {' and '.join(self.unchecked)}, {AS_A_WHOLE}"
+
+    @property
+    def last_line(self) -> str:
+        """Return the conclusion as the text and the page show it: of a failure in sentences."""
+        failed = self.result is Result.FAIL
+        return sentences(self.conclusion) if failed else self.conclusion
 
 
 def audit_object(report: Report) -> dict[str, Any]:

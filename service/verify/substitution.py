@@ -62,7 +62,7 @@ class Unheld:
     @property
     def said(self) -> str:
         """Return in words which party can have done it, and which substitution explains it."""
-        alone = "no player can do this alone, for the server deals and accepts: it let"
+        alone = "no player can do this alone, for the server deals and accepts; it let"
         alone += f" seat {self.seat} play a card that it did not hold"
         if not self.unseen:
             return alone

@@ -85,11 +85,25 @@ def check_first_lines(report: Report) -> None:
     named = re.match(r"What was changed: (?:Event|Line) (\d+)", lines[0])
     assert named, lines[0]
     assert int(named[1]) in failing(report).values()
+    check_sentences(report_text(report, name="game.shx"))
     for found in audit_object(report)["checks"]:
         told = finding_sentence({**found, "text": found["reason"] or ""})
         sentence, _, behind = told.partition(". (")
         assert max(len(sentence.split()), len(behind.split())) <= MOST_WORDS, told
         assert not TECHNICAL.search(sentence), told
+
+
+LABEL = re.compile(
+    r"^(?:what happened \(\w+\), seq \d+|\w+ +(?:fail|missing) +seq \d+|[^:]+)(?:: |$)"
+)
+
+
+def check_sentences(text: str) -> None:
+    """Check that no sentence of a report is long; numbers in a list of events do not count."""
+    for line in text.splitlines():
+        for sentence in re.split(r"(?<=[.!?])\s", LABEL.sub("", line)):
+            words = [word for word in sentence.split() if not re.fullmatch(r"\d+,?", word)]
+            assert len(words) <= MOST_WORDS, sentence
 
 
 @pytest.mark.heavy

@@ -46,8 +46,8 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
     assert "L10" in failed(out)["legality"]
     happened = next(line for line in out.splitlines() if line.startswith("what happened"))
     assert re.search(
-        rf"\(actions\), seq {case.seq}: seat 1 took the pile of \d+ cards; the server accepted"
-        r" it; .* seat 1 could have played (?:\w\w(?: or )?)+ \[L10\]$",
+        rf"\(actions\), seq {case.seq}: seat 1 took the pile of \d+ cards\. The server accepted"
+        r" it\. .* Seat 1 could have played (?:\w\w(?: or )?)+ \[L10\]$",
         happened,
     )
     shown = f"shithead audit {tmp_path / 'game.shx'} --move {case.seq}\n"
@@ -92,7 +92,7 @@ def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
     seq, card = found.groups()
     assert int(seq) > case.seq
     assert re.search(rf"{card} in place of \w+ at the draw at seq {case.seq + 1} \[P8\]", custody)
-    assert "no player can do this alone" in custody
+    assert "No player can do this alone" in custody
     status, out, _ = shithead("audit", tmp_path / "game.shx", "--move", seq)
     assert status == 1
     assert re.search(rf"^did +play {card}\n\nagainst it\n  custody ", out, re.MULTILINE)
@@ -168,7 +168,7 @@ def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
     status, out, _ = shithead(*words)
     assert status == 1
     assert set(failed(out)) == {"receipts"}
-    assert f"they agree up to seq {case.seq - 1}: something from seq {case.seq} to" in out
+    assert f"They agree up to seq {case.seq - 1}: something from seq {case.seq} to" in out
     agreeing, contradicting = len(case.receipts) - 1, len(case.receipts) - 1
     assert f"from outside: {agreeing} receipts agree, up to seq {case.seq - 1}" in out
     assert f"; {contradicting}.note contradicts, at seq" in out

@@ -121,8 +121,8 @@ def test_further_failures_are_told_within_the_shape_of_the_api() -> None:
     legality = checks["legality"]
     assert set(legality) == {"check", "result", "seq", "reason", "rule"}
     assert "; 1 more, at seq " in legality["reason"]
-    assert "; 1 more, at seq " in report_text(report)
-    assert "; 1 more, at seq " in report_html([("game", report)])
+    assert ". 1 more, at seq " in report_text(report)
+    assert ". 1 more, at seq " in report_html([("game", report)])
 
 
 def test_all_lines_that_are_no_events_are_counted() -> None:

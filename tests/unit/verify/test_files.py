@@ -64,7 +64,7 @@ def test_a_failed_check_ends_with_1_and_names_the_event(tmp_path: Path) -> None:
     assert status == 1
     assert f"seq {seq}: cause is set, the rules give rank [P12]" in out
     said = f"the actions do not hold: legality fails at seq {seq}"
-    assert out.splitlines()[-1] == f"{said}; nothing against the deck or the history"
+    assert out.splitlines()[-1] == f"{said}. Nothing against the deck or the history"
 
 
 def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:

@@ -140,6 +140,6 @@ def test_remarks_on_keys_are_lines_of_their_own_also_where_a_receipt_contradicts
     evidence = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
     found = report(evidence)
     [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
-    assert line.endswith("so the times prove nothing; the signatures still hold")
+    assert line.endswith("so the times prove nothing. The signatures still hold")
     assert "begins at" not in (receipts(found).reason or "")
     assert "remark: key " in (receipts(found).said or "")
