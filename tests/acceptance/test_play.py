@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -35,6 +36,8 @@ pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
 BOT = {"bot": "lowest"}
+SHORT = 40
+"""Turns after which a hand ends where its moves do not matter."""
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +134,8 @@ def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
     game = ada.api.post("/tables", among_bots)["game"]
     watched = command(service, tmp_path, "watch", game)
     assert watched.returncode == 0, watched.stderr
-    assert "lowest (1) plays" in watched.stdout
+    # The watch may begin late in a hand of bots, so any of its moves counts.
+    assert re.search(r"lowest \([01]\) (plays|turns|picks)", watched.stdout)
     assert "is the shithead. Out, in this order: " in watched.stdout
 
 
@@ -173,7 +177,7 @@ def test_a_changed_past_is_noticed_and_nothing_is_signed_on_it(
 ) -> None:
     """The operator rewrites an event in the database, chains the rest anew, and starts again."""
     ada = player(service, tmp_path)
-    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     hand = Hand(ada, game)
     play_on(hand, moves=4)
     service.kill("API")
@@ -225,17 +229,17 @@ def change_past(database: str, game: UUID) -> None:
 
 def test_a_hand_is_taken_up_again_where_it_was_left(service: Running, tmp_path: Path) -> None:
     ada = player(service, tmp_path)
-    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     play_on(Hand(ada, game), moves=3)
     where = f"{address(service)}/v1/games/{game}"
-    answer = play(service, tmp_path, "--keyed", "--auto", "first", where)
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
 
 
 def test_a_changed_key_carries_from_hand_to_hand(service: Running, tmp_path: Path) -> None:
     """The first key, given out once, stands for the second hand as well."""
     ada = player(service, tmp_path)
-    table = ada.open_table("shithead", [BOT])
+    table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
     first_key = ada.public
     play_on(Hand(ada, UUID(table["game"])))
     new = Ed25519PrivateKey.generate()
@@ -264,7 +268,7 @@ def test_a_keyed_hand_resumed_without_its_key_says_so_and_goes_on_with_it(
 ) -> None:
     """An option that was left out is no fault of the server's."""
     ada = player(service, tmp_path)
-    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     if moves:
         play_on(Hand(ada, game), moves=moves)
     where = f"{address(service)}/v1/games/{game}"
@@ -281,7 +285,7 @@ def test_a_hand_without_a_key_resumed_with_keyed_says_so_and_goes_on_without(
     service: Running, tmp_path: Path
 ) -> None:
     ada = player(service, tmp_path, keyed=False)
-    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     play_on(Hand(ada, game), moves=3)
     where = f"{address(service)}/v1/games/{game}"
     answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
@@ -295,7 +299,7 @@ def test_a_hand_without_a_key_resumed_with_keyed_says_so_and_goes_on_without(
 
 def test_a_hand_whose_key_is_in_no_file_is_not_played(service: Running, tmp_path: Path) -> None:
     ada = player(service, tmp_path)
-    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     where = f"{address(service)}/v1/games/{game}"
     path = ada.kept.folder / "seat.key"
     path.rename(tmp_path / "elsewhere.key")
@@ -314,7 +318,7 @@ def test_a_key_that_the_server_left_out_is_still_a_contradiction(
 ) -> None:
     """This folder gave the seat a key, and the log has none: nothing is asked, nothing is made."""
     ada = player(service, tmp_path, keyed=False)
-    table = ada.open_table("shithead", [BOT])
+    table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
     key = public_text(read_seat_key(ada.kept.folder / "seat.key"))
     ada.kept.keep_share(UUID(table["id"]), key, "commit")
     where = f"{address(service)}/v1/games/{table['game']}"

@@ -160,6 +160,9 @@ def test_wheels_work_outside_the_checkout(tmp_path: Path) -> None:
     environment.install(small)
     assert [name for name in OF_THE_SERVER if environment.has(name)] == []
     check_referee(environment)
+    listed = environment.run()  # imports the module of each command
+    assert "\n  dispute " in listed
+    assert "\n  up " not in listed
     environment.run("up", status=64)
 
     environment.install(server)
