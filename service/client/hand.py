@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from service.client.player import Player
 
 OVER: Final = ("ended", "aborted")
-"""Statuses of a game in which nobody moves again."""
+"""Statuses of a game that has ended."""
 
 TOO_LATE: Final = ("stale-version", "not-your-turn", "game-over", "entropy-refused")
 """Problem types of moves that came too late: another seat, or a time limit, was faster."""
@@ -110,7 +110,7 @@ class Hand:
         Return the key and entropy with which this hand was dealt to the player's seat.
 
         Call `look` first. Raises Contradicted if this folder gave the seat others: then the
-        server exchanged them. If the seat was taken from elsewhere, nothing here can tell.
+        server exchanged them. A seat that was taken with another folder cannot be checked.
         """
         dealt = self.seen.dealt_with(self._seat)
         given = self.player.kept.share(UUID(self.seen.events[0]["data"]["table"]))
@@ -119,11 +119,11 @@ class Hand:
         return dealt
 
     def taken_elsewhere(self) -> bool:
-        """Return whether this folder does not know what the seat was given."""
+        """Return whether this folder has no record of the seat's key and entropy."""
         return self.player.kept.share(UUID(self.seen.events[0]["data"]["table"])) is None
 
     def entropy_is_missing(self) -> bool:
-        """Return whether the seat's entropy is in the log, and was given by another folder."""
+        """Return whether the log has entropy of the seat that this folder did not create."""
         kinds = ("entropy_committed", "entropy_revealed")
         there = any(e["data"]["seat"] == self._seat for kind in kinds for e in self.seen.of(kind))
         return there and self.taken_elsewhere() and not (self.folder / "entropy").exists()
@@ -167,13 +167,6 @@ class Hand:
             )
         version = view["version"]
         self._kept(self.player.api.post(f"{self._path}/moves", body, version=version))
-
-    def captions(self, first: int, last: int) -> list[str]:
-        """Return a sentence for each event between two versions; raises Refused, NotAnswered."""
-        if last < first:
-            return []
-        page = self.player.api.get(f"{self._path}/replay?as=public&from={first}&to={last}")
-        return [item["caption"] for item in page["items"]]
 
     def verified(self, seat_keys: Mapping[int, str] | None = None) -> Report:
         """
@@ -226,20 +219,20 @@ class Hand:
         self._kept(self.player.api.post(f"{self._path}/entropy", body))
 
     def _kept(self, answer: Mapping[str, Any]) -> None:
-        """Keep the receipt of an answer before anything else, then hold it against the log."""
+        """Store the receipt of an answer before anything else, then compare it with the log."""
         receipt = self.seen.keep_receipt(answer["receipt"].encode(), self._keys)
         self._follow(answer["version"])
         self.seen.check_receipt(receipt)
 
     def _share(self) -> Share:
-        """Return what this seat brings: chosen by the player, so that no server can change it."""
+        """Return the seat's key and entropy as the player chose them, not the server's."""
         none = self.player.entropy == "none" or self.entropy_is_missing()
         value = None if none else self._entropy()
         key, entropy = self.player.public, self.player.entropy
         return Share(seat=self._seat, key=key, entropy=entropy, value=value)
 
     def _entropy(self) -> bytes:
-        """Return this hand's entropy, made once and kept before it is committed to."""
+        """Return this hand's entropy; created once, and stored before it is committed to."""
         path = self.folder / "entropy"
         if not path.exists():
             write_private(path, secrets.token_hex(32).encode() + b"\n")

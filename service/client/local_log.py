@@ -78,12 +78,12 @@ class Seen:
         if version < self.version:
             raise Contradicted(
                 f"the server shows version {version}, and has shown {self.version}: "
-                "what was played since is gone"
+                "later moves are missing"
             )
 
-    def check_head(self, version: int, said: str) -> None:
-        """Raise Contradicted unless `said`, the head in a view, is the head of this log."""
-        if not 0 < version <= self.version or self.heads[version - 1].hex() != said:
+    def check_head(self, version: int, shown: str) -> None:
+        """Raise Contradicted unless `shown`, the head in a view, is the head of this log."""
+        if not 0 < version <= self.version or self.heads[version - 1].hex() != shown:
             raise Contradicted(f"the server shows another game at version {version} than before")
 
     def check_whole(self, lines: Sequence[bytes]) -> None:
@@ -104,9 +104,9 @@ class Seen:
         if share.entropy == "commit":
             wanted["entropy_committed"] = ("commit", commit)
         for kind, (name, due) in wanted.items():
-            said = [e["data"][name] for e in self.of(kind) if e["data"]["seat"] == share.seat]
-            if said != [due]:
-                raise Contradicted(f"the log has not the {kind} that this seat gave")
+            shown = [e["data"][name] for e in self.of(kind) if e["data"]["seat"] == share.seat]
+            if shown != [due]:
+                raise Contradicted(f"the log lacks the {kind} of this seat")
 
     def dealt_with(self, seat: int) -> tuple[str | None, Entropy]:
         """Return the key and entropy mode of a seat in the first event."""
@@ -132,9 +132,9 @@ class Seen:
         try:
             receipt = check_receipt(note, keys)
         except RecordError as error:
-            raise Contradicted(f"a receipt that does not hold: {error.detail}") from None
+            raise Contradicted(f"an invalid receipt: {error.detail}") from None
         if receipt.game != self.game:
-            raise Contradicted("a receipt of another game")
+            raise Contradicted("the receipt is for another game")
         write_private(self._place(receipt, note), note)
         return receipt
 

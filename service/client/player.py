@@ -106,7 +106,9 @@ class Player:
             raise NotAnswered("the list of the server's keys cannot be read") from None
         keys = followed(pinned, listed) if pinned else [key.verifier for key in listed]
         if pinned and not {key.verifier for key in listed} & set(keys):
-            raise Contradicted("the server has other keys than before, and none of them vouched")
+            raise Contradicted(
+                "the server lists other keys than before, and no pinned key signed one of them"
+            )
         if keys != pinned:
             self.kept.pin(keys)
         return keys

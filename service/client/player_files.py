@@ -122,7 +122,7 @@ def write_private(path: Path, content: bytes) -> None:
 def _secret(path: Path) -> str:
     try:
         if path.stat().st_mode & 0o077:
-            raise BadFile(f"{path}: others may read it; it wants mode 0600")
+            raise BadFile(f"{path}: other users can read it; set its mode to 0600")
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"{path}: {type(error).__name__}") from None

@@ -1,0 +1,82 @@
+"""A spectator compares what a server shows with what it showed before, also after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from service.client import Contradicted, Player, Spectator
+from service.client.player_files import Kept
+from service.shx.chain import head
+from tests.tamper import Forgery, sample_lines
+
+LINES = sample_lines("shithead-keyed")
+GAME = UUID(json.loads(LINES[0])["game"])
+
+
+class Server:
+    """Shows a game up to some version, from a log that its operator can exchange."""
+
+    def __init__(self) -> None:
+        self.log, self.version = LINES, len(LINES)
+
+    def get(self, path: str) -> Any:
+        """Return the keys, of which it has none, or the view."""
+        if path == "/keys":
+            return {"items": []}
+        return {"version": self.version, "head": head(self.log[self.version - 1]).hex()}
+
+    def lines(self, path: str) -> tuple[bytes, ...]:
+        """Return the events from a seq on."""
+        return tuple(self.log[int(path.partition("after=")[2]) : self.version])
+
+    def stream(self, _path: str, *, after: int) -> Iterator[bytes]:
+        """Yield the same, one after the other."""
+        yield from self.log[after : self.version]
+
+
+@pytest.fixture
+def server() -> Any:
+    return Server()
+
+
+def spectator(server: Any, folder: Path) -> Spectator:
+    return Spectator(Player(api=server, kept=Kept(folder)), GAME)
+
+
+def test_events_are_yielded_from_the_first_also_after_a_restart(
+    server: Any, tmp_path: Path
+) -> None:
+    server.version = 20
+    assert [e["seq"] for e in spectator(server, tmp_path).events()] == list(range(20))
+    server.version = len(LINES)
+    assert [e["seq"] for e in spectator(server, tmp_path).events()] == list(range(len(LINES)))
+
+
+def test_an_event_that_does_not_continue_the_log_is_not_yielded(
+    server: Any, tmp_path: Path
+) -> None:
+    """The server changed an event that was seen, and chained the rest anew."""
+    server.version = 20
+    assert len(list(spectator(server, tmp_path).events())) == 20
+    forgery = Forgery(LINES)
+    forgery.events[10]["at"] = forgery.events[10]["at"][:20] + "000000Z"
+    server.log, server.version = forgery.lines(), 30
+    with pytest.raises(Contradicted, match="seq 20"):
+        list(spectator(server, tmp_path).events())
+    with pytest.raises(Contradicted):
+        spectator(server, tmp_path).view()
+
+
+def test_a_view_is_one_of_the_log_and_no_older_than_it(server: Any, tmp_path: Path) -> None:
+    server.version = 30
+    watched = spectator(server, tmp_path)
+    assert watched.view()["version"] == 30
+    server.version = 20
+    with pytest.raises(Contradicted, match="has shown 30"):
+        watched.view()
