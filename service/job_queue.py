@@ -104,6 +104,14 @@ def _host_and_port(text: str) -> tuple[str, int]:
     return parts.hostname, parts.port or _SENTINEL_PORT
 
 
+def queued_jobs(client: redis.Redis) -> int | None:
+    """Return the number of jobs that wait for a worker; None if Redis does not answer."""
+    try:
+        return int(Queue(QUEUE, connection=client, serializer=JSONSerializer).count)
+    except redis.RedisError:
+        return None
+
+
 def channel(kind: str, identity: UUID) -> str:
     """Return the channel that announces new versions of a game or table."""
     return f"shithead.{kind}.{identity}"

@@ -49,6 +49,11 @@ REPLICA_READS = Counter(
 )
 """`replica`; `behind` and `failed`: the primary answered instead."""
 
+QUEUED = Gauge(
+    "shithead_queued_jobs", "Jobs that wait for a worker", multiprocess_mode="mostrecent"
+)
+"""Not set while Redis does not answer: then it shows the last count."""
+
 UNSIGNED = Gauge(
     "shithead_log_unsigned_leaves",
     "Leaves of the public log that no signed checkpoint covers",

@@ -20,6 +20,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long", action="store_true", help="run long tests, and properties with more examples"
     )
+    parser.addoption(
+        "--scale", action="store_true", help="run the service on several machines; needs root"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,11 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put heavy tests first, so that fast ones fill the end; leave long ones out without --long."""
-    if not config.getoption("--long"):
-        long = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    """Put heavy tests first, so that fast ones fill the end; leave out those of a switch."""
+    for switch in ("long", "scale"):
+        if not config.getoption(f"--{switch}"):
+            left_out = [item for item in items if item.get_closest_marker(switch)]
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("heavy") is None)
 
 

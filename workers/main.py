@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
+import prometheus_client
 import redis
 import structlog
 from rq import Queue
@@ -17,7 +18,8 @@ from rq.serializers import JSONSerializer
 
 from service.bootstrap import Services, services_from
 from service.config import ConfigError, Settings, settings_from
-from service.job_queue import QUEUE, TRIALS_QUEUE, client_of
+from service.job_queue import QUEUE, TRIALS_QUEUE, client_of, connect, queued_jobs
+from service.metrics import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_start, warn_of_redis
 from service.telemetry import configure_logs
 from workers import jobs
@@ -50,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     warn_of_redis(settings)
+    _serve_metrics(settings)
     if words[0] == "trials":
         os.nice(TRIALS_NICENESS)
         return work(settings, TRIALS_QUEUE)
@@ -58,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     services = services_from(settings)
     runners: dict[str, Callable[[Services], Relay | Sweeper | LogSequencer]] = {
         "relay": Relay,
-        "sweeper": Sweeper,
+        "sweeper": lambda found: Sweeper(found, queued=_queue_length(settings)),
         "sequencer": LogSequencer,
     }
     runners[words[0]](services).run(_stopped_by_signal().is_set)
@@ -104,6 +107,25 @@ class Worker(GuardedWorker):
         """Set `stopping`, even if Redis fails at the same moment."""
         self.stopping.set()
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call] # rq does not annotate it
+
+
+def _queue_length(settings: Settings) -> Callable[[], int | None]:
+    """Return a function that counts the jobs that wait for a worker; None is unknown."""
+    if settings.redis_url is None:
+        return lambda: None
+    client = connect(settings.redis_url, seconds=1.0)
+    return lambda: queued_jobs(client)
+
+
+def _serve_metrics(settings: Settings) -> None:
+    """
+    Serve the metrics of this process, if it is alone on its machine, as in a container.
+
+    With a shared folder the API serves the metrics of all processes.
+    """
+    if settings.metrics_port is not None and not os.environ.get(SHARED_FOLDER):
+        address = settings.metrics_host or settings.host
+        prometheus_client.start_http_server(settings.metrics_port, addr=address)
 
 
 def _stopped_by_signal() -> threading.Event:

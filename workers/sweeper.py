@@ -11,7 +11,7 @@ import structlog
 
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.bootstrap import Services
-from service.metrics import OUTBOX_AGE, ROUNDS, SWEEPER_LAG, UNCOSIGNED, UNSIGNED
+from service.metrics import OUTBOX_AGE, QUEUED, ROUNDS, SWEEPER_LAG, UNCOSIGNED, UNSIGNED
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import StoreUnavailable
 from service.store.games import IdleGame
@@ -61,7 +61,10 @@ LIST_EVERY = 5.0
 class Sweeper:
     """Wakes workers for due games, and does periodic maintenance."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(
+        self, services: Services, *, queued: Callable[[], int | None] = lambda: None
+    ) -> None:
+        self._queued = queued
         self._services = services
         self._woken: dict[tuple[str, int, datetime], float] = {}
         self._purged = 0.0
@@ -101,6 +104,9 @@ class Sweeper:
         if time.monotonic() - self._beside < BESIDE_EVERY:
             return
         measure_backlog(self._services)
+        queued = self._queued()
+        if queued is not None:
+            QUEUED.set(queued)
         attendance, statistics = self._services.attendance, self._services.statistics
         for dispute in attendance.due(limit=A_FEW):
             self._one(attendance.attend, dispute)

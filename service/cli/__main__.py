@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "restore": "service.cli.backup",
     "rotate-keys": "service.cli.rotate_keys",
     "rulesets": "service.cli.rulesets",
+    "run": "service.cli.run",
     "settings": "service.cli.settings",
     "simulate": "service.cli.simulate",
     "tables": "service.cli.tables",

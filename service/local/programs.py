@@ -268,6 +268,20 @@ def programs(settings: Settings) -> list[Program]:
     ]
 
 
+def program_of(settings: Settings, role: str) -> Program:
+    """
+    Return the program of one process: `api`, `streams`, or a kind of `workers.main`.
+
+    Raises ValueError for `streams` without SHITHEAD_STREAM_PORT.
+    """
+    if role not in ("api", "streams"):
+        return Program(name=role, module="workers.main", arguments=[role])
+    servers = {program.name.lower(): program for program in _web_servers(settings)}
+    if role not in servers:
+        raise ValueError(f"{variable('stream_port')} is not set")
+    return servers[role]
+
+
 def _web_servers(settings: Settings) -> list[Program]:
     """Return the API, and the process for streams and long polls if it has a port."""
     # No HTTP/2: no client uses it without TLS, and one connection could hold 200 requests.

@@ -8,9 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from ops.bench.scale.results import page
+from ops.bench.scale.report import Size, page
 from ops.bench.scale.scenarios import SCENARIOS
-from ops.bench.scale.stage import Size
 
 
 def main() -> int:

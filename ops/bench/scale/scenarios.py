@@ -13,9 +13,11 @@ from typing import Any
 
 from ops.bench.faults.calls import Calls, Notes
 from ops.bench.faults.checks import Checked, holds, stored, times_of_bots
+from ops.bench.scale.composed import composed
 from ops.bench.scale.fleet import Fleet, Valkey
 from ops.bench.scale.postgres import Postgres
-from ops.bench.scale.stage import Report, Size, Stage, stage
+from ops.bench.scale.report import Report, Size
+from ops.bench.scale.stage import Stage, stage
 
 COUNTS: Mapping[str, int] = {
     "API": 3,
@@ -355,6 +357,7 @@ def _version(rows: list[tuple[object, ...]]) -> str:
 
 SCENARIOS: Mapping[str, Callable[[Size, Path | None], Report]] = {
     "processes": processes,
+    "composed": composed,
     "failover": failover,
     "sentinel": sentinel,
     "restore": restore,

@@ -9,43 +9,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from ops.bench.faults.calls import Notes
-from ops.bench.faults.checks import Checked, check_all
-from ops.bench.faults.load import Load, Reader
+from ops.bench.faults.checks import check_all
+from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
 from ops.bench.scale.fleet import Fleet, PgBouncer, Valkey
 from ops.bench.scale.network import Network
 from ops.bench.scale.postgres import Postgres
+from ops.bench.scale.report import Report, Size
 from service.store.migrate import migrate
 
 _LOWER_PRIORITY = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """How large a run is."""
-
-    seconds: float = 120.0  # under load
-    tables: int = 10
-    readers: int = 6
-    seed: int = 1
-
-
-@dataclass(slots=True, kw_only=True)
-class Report:
-    """What a run did and found."""
-
-    title: str
-    parts: list[str] = field(default_factory=list)  # what ran, one line each
-    timeline: list[tuple[float, str]] = field(default_factory=list)
-    notes: Notes = field(default_factory=Notes)
-    checked: Checked = field(default_factory=Checked)
-    readers: list[Reader] = field(default_factory=list)
-    measured: list[tuple[str, str]] = field(default_factory=list)
-    seconds: float = 0.0
 
 
 class Stage:

@@ -1,13 +1,40 @@
-"""The results page of one run: what was sent, acknowledged and found."""
+"""One run and its page: what was sent, acknowledged and found."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from ops.bench.scale.stage import Report
+from ops.bench.faults.calls import Notes
+from ops.bench.faults.checks import Checked
+from ops.bench.faults.load import Reader
 
 _LOST, _DOUBLED, _GAP = "lost:", ("two requests", "moved", "stands twice"), ("a gap", "a fork")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How large a run is."""
+
+    seconds: float = 120.0  # under load
+    tables: int = 10
+    readers: int = 6
+    seed: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What a run did and found."""
+
+    title: str
+    parts: list[str] = field(default_factory=list)  # what ran, one line each
+    timeline: list[tuple[float, str]] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
+    checked: Checked = field(default_factory=Checked)
+    readers: list[Reader] = field(default_factory=list)
+    measured: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 def page(report: Report, command: str) -> str:

@@ -1,0 +1,125 @@
+"""Games played through the containers of `ops/compose.yaml`, with processes killed under load."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ops.bench.faults.checks import check_all
+from ops.bench.faults.load import Load
+from ops.bench.faults.steps import ROOT
+from ops.bench.scale.fleet import wait_ready
+from ops.bench.scale.report import Report, Size
+from service.local.up import _free_port
+
+KILLED = ("worker", "relay", "sweeper", "sequencer", "pgbouncer", "valkey", "api", "postgres")
+"""The containers whose first process is killed, in this order; the engine starts them again."""
+
+MORE = {"worker": 2, "relay": 2, "sequencer": 2}
+
+
+def composed(size: Size, logs: Path | None = None) -> Report:
+    """
+    Return the report of a run through the composed system.
+
+    The images must have been built (`ops/images.py`); containers and volumes are removed.
+    """
+    port, streams = _free_port("127.0.0.1", 0), _free_port("127.0.0.1", 0)
+    password = secrets.token_hex(16)
+    system = Composed(
+        {
+            "SERVERS_PASSWORD": password,
+            "API_PORT": str(port),
+            "STREAMS_PORT": str(streams),
+            "SHITHEAD_RATE_LIMITS": "off",
+        }
+    )
+    report = Report(title="Games through the composed system")
+    try:
+        system.compose("up", "-d", "--no-build", *_scales())
+        wait_ready(("127.0.0.1", port))
+        began = time.monotonic()
+        load = Load(
+            report.notes,
+            lambda: (("127.0.0.1", port),),
+            tables=size.tables,
+            seed=size.seed,
+            readers=size.readers,
+            reading=lambda: (("127.0.0.1", streams),),
+        )
+        load.begin()
+        for name in KILLED:
+            time.sleep(size.seconds / len(KILLED))
+            system.kill(name)
+            report.timeline.append((time.monotonic() - began, f"{name}: SIGKILL"))
+        load.end()
+        report.seconds = time.monotonic() - began
+        report.readers = load.readers
+        address = system.address_of("postgres")
+        owner = f"postgresql://shithead:{password}@{address}/shithead"
+        report.checked = check_all(owner, f"http://127.0.0.1:{port}", report.notes, load.readers)
+        report.parts += system.parts()
+    finally:
+        if logs is not None:
+            logs.mkdir(parents=True, exist_ok=True)
+            (logs / "compose.log").write_text(system.compose("logs", "--no-color"))
+        system.compose("down", "-v", "--timeout", "5")
+    return report
+
+
+class Composed:
+    """One project of compose, apart from others on this machine."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = {**os.environ, **environment}
+        self._project = f"shithead-{os.getpid()}"
+        old = shutil.which("docker-compose")
+        self._program = [old] if old else ["docker", "compose"]
+
+    def compose(self, *words: str) -> str:
+        """Return the output of a command of compose; raises CalledProcessError."""
+        file = ("-f", str(ROOT / "ops/compose.yaml"), "-p", self._project)
+        return _output([*self._program, *file, *words], self._environment)
+
+    def kill(self, service: str) -> None:
+        """Kill the first process of a service, as a fault does: the engine starts it again."""
+        os.kill(int(self._inspected(service, "{{.State.Pid}}")), signal.SIGKILL)
+
+    def address_of(self, service: str) -> str:
+        """Return the address of a container on the network of the project."""
+        found = self._inspected(service, "{{json .NetworkSettings.Networks}}")
+        return str(next(iter(json.loads(found).values()))["IPAddress"])
+
+    def parts(self) -> list[str]:
+        """Return what runs: the engine, compose, and the size of each image."""
+        version = _output(["docker", "version", "--format", "{{.Server.Version}}"], os.environ)
+        rows = _output(["docker", "images", "--format", "{{.Repository}} {{.Size}}"], os.environ)
+        images = [row for row in rows.splitlines() if row.startswith("shithead-")]
+        short = _output([*self._program, "version", "--short"], os.environ).strip()
+        containers = self.compose("ps", "-q").split()
+        return [
+            f"Docker {version.strip()}, compose {short}, {len(containers)} containers",
+            f"images: {', '.join(sorted(images))}",
+            "all containers: read-only root, no capability, no new privileges, not root",
+        ]
+
+    def _inspected(self, service: str, form: str) -> str:
+        container = self.compose("ps", "-q", service).split()[0]
+        return _output(["docker", "inspect", "--format", form, container], os.environ).strip()
+
+
+def _scales() -> list[str]:
+    return [word for name, count in MORE.items() for word in ("--scale", f"{name}={count}")]
+
+
+def _output(command: Sequence[str], environment: dict[str, str] | os._Environ[str]) -> str:
+    return subprocess.run(
+        command, env=dict(environment), check=True, capture_output=True, text=True
+    ).stdout

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Start PostgreSQL; the first start creates the cluster, the owner `shithead` and the service's role.
+set -eu
+data=/var/lib/postgresql/data
+programs=$(dirname "$(ls /usr/lib/postgresql/*/bin/postgres | tail -n 1)")
+if [ ! -s "$data/PG_VERSION" ]; then
+    "$programs/initdb" -D "$data" -U postgres --auth-local=trust --auth-host=scram-sha-256 \
+        --encoding=UTF8 --locale=C.UTF-8 --no-instructions
+    echo "host all all all scram-sha-256" >> "$data/pg_hba.conf"
+    # psql quotes the password; it is in no command line.
+    printf '%s\n' \
+        '\getenv password SERVERS_PASSWORD' \
+        "CREATE ROLE shithead LOGIN CREATEROLE PASSWORD :'password';" \
+        "CREATE ROLE shithead_service LOGIN PASSWORD :'password';" \
+        'CREATE DATABASE shithead OWNER shithead;' > /tmp/roles.sql
+    "$programs/pg_ctl" -D "$data" -w -o "-c listen_addresses='' -c unix_socket_directories=/tmp" start
+    "$programs/psql" -h /tmp -U postgres -v ON_ERROR_STOP=1 -q -f /tmp/roles.sql
+    "$programs/pg_ctl" -D "$data" -m fast -w stop
+fi
+exec "$programs/postgres" -D "$data" -c listen_addresses='*' -c unix_socket_directories=/tmp \
+    -c timezone=UTC -c max_connections="${POSTGRES_CONNECTIONS:-100}"

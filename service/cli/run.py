@@ -1,0 +1,93 @@
+"""`shithead run`: one process of the service in the foreground, and its health check."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import time
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from service.config import Settings
+
+ROLES: Final = ("api", "streams", "worker", "trials", "relay", "sweeper", "sequencer")
+SILENT_SECONDS: Final = 60.0
+"""Seconds without a successful round after which relay, sweeper or sequencer is not healthy."""
+
+_ROUND = re.compile(r'shithead_last_round_timestamp_seconds\{process="(\w+)"\} (\S+)')
+_PATIENCE = 5.0
+
+
+@click.command(short_help="Run one process of the service, as containers do.")
+@click.argument("role", type=click.Choice(ROLES))
+@click.option("--check", is_flag=True, help="Report whether the running process is healthy.")
+def run(role: str, *, check: bool) -> int:
+    """
+    Run one process of the service in the foreground, configured by the environment.
+
+    `shithead settings` lists the variables. Nothing is migrated, and no server is started:
+    that is for `shithead migrate` and for a supervisor. `shithead up` runs all processes.
+
+    With --check the command asks the process that runs on this machine: `api` and `streams`
+    have to answer, the others need SHITHEAD_METRICS_PORT; relay, sweeper and sequencer
+    must have succeeded within the last minute.
+
+    Exit status with --check: 0 healthy, 1 not.
+    """
+    from service.config import ConfigError, settings_from
+    from service.local.programs import program_of
+    from service.metrics import SHARED_FOLDER
+
+    try:
+        settings = settings_from()
+        if check:
+            return _report(_fault(settings, role))
+        program = program_of(settings, role)
+    except (ConfigError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    if role in ("api", "streams"):  # several processes of one server share their metrics
+        os.environ.setdefault(SHARED_FOLDER, tempfile.mkdtemp(prefix="shithead-metrics-"))
+    return _become([sys.executable, "-m", program.module, *map(str, program.arguments)])
+
+
+def _become(command: list[str]) -> NoReturn:
+    os.execv(command[0], command)  # noqa: S606 - the command is ours, and no shell is wanted
+
+
+def _report(fault: str | None) -> int:
+    click.echo("healthy" if fault is None else fault)
+    return 0 if fault is None else 1
+
+
+def _fault(settings: Settings, role: str) -> str | None:
+    """Return why the process is not healthy, None if it is; raises ValueError without a port."""
+    if role in ("api", "streams"):
+        port = settings.port if role == "api" else settings.stream_port
+        return _text(port, "/healthz")[0]
+    fault, text = _text(settings.metrics_port, "/metrics")
+    if fault is not None or role not in ("relay", "sweeper", "sequencer"):
+        return fault
+    rounds = dict(_ROUND.findall(text))
+    age = time.time() - float(rounds.get(role, 0))
+    return None if age < SILENT_SECONDS else f"the last round was {age:.0f} s ago"
+
+
+def _text(port: int | None, path: str) -> tuple[str | None, str]:
+    """Return a fault or None, and the answer of this machine at a port; raises ValueError."""
+    if port is None:
+        raise ValueError("the port to ask is not set")
+    connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+    except (OSError, HTTPException) as error:
+        return f"no answer: {error}", ""
+    finally:
+        connection.close()
+    return (None if answer.status == 200 else f"status {answer.status}"), text

@@ -1,0 +1,101 @@
+"""`shithead run`: one process in the foreground, as a container runs it, and its health check."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.contract.conftest import address_of_service
+from tests.running import free_port
+
+pytestmark = pytest.mark.heavy
+
+RUN = (sys.executable, "-m", "service.cli", "run")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def environment(database_url: str, redis_url: str, tmp_path: Path) -> dict[str, str]:
+    """Return the environment of one container."""
+    return {
+        **os.environ,
+        "SHITHEAD_DATABASE_URL": address_of_service(database_url),
+        "SHITHEAD_REDIS_URL": redis_url,
+        "SHITHEAD_KEY_FILE": str(tmp_path / "keys.json"),
+        "SHITHEAD_PORT": str(free_port()),
+        "SHITHEAD_METRICS_PORT": str(free_port()),
+        "SHITHEAD_API_PROCESSES": "1",
+        "TMPDIR": str(tmp_path),
+    }
+
+
+@contextmanager
+def running(role: str, environment: dict[str, str]) -> Iterator[None]:
+    """Run a process while the block lasts; it ends on SIGTERM with status 0."""
+    child = subprocess.Popen([*RUN, role], env=environment, cwd=ROOT)
+    try:
+        yield
+    finally:
+        child.terminate()
+        status = child.wait(timeout=20)
+    assert status == 0
+
+
+def check(role: str, environment: dict[str, str]) -> tuple[int, str]:
+    """Return status and output of the health check."""
+    words = [*RUN, role, "--check"]
+    done = subprocess.run(
+        words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def wait_healthy(role: str, environment: dict[str, str]) -> None:
+    """Wait until the health check of a process succeeds."""
+    end = time.monotonic() + 30
+    while (answer := check(role, environment))[0] != 0:
+        assert time.monotonic() < end, answer
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("role", ["api", "sweeper"])
+def test_a_process_is_healthy_while_it_runs(role: str, environment: dict[str, str]) -> None:
+    assert check(role, environment)[0] == 1
+    with running(role, environment):
+        wait_healthy(role, environment)
+        metrics = f"http://127.0.0.1:{environment['SHITHEAD_METRICS_PORT']}/metrics"
+        with urllib.request.urlopen(metrics, timeout=5) as answer:
+            text = answer.read().decode()
+        assert "python_info" in text
+        if role == "sweeper":
+            assert "shithead_queued_jobs 0.0" in text
+    assert check(role, environment)[0] == 1
+
+
+def test_a_relay_without_a_successful_round_is_not_healthy(environment: dict[str, str]) -> None:
+    """The process runs, and its database does not answer."""
+    environment["SHITHEAD_DATABASE_URL"] = "postgresql://nobody@127.0.0.1:1/none"
+    # Without a database no keys are created: bring some.
+    made = "from pathlib import Path; from service.keys.keyring import load_or_create as made; "
+    made += f"made(Path({environment['SHITHEAD_KEY_FILE']!r}))"
+    subprocess.run([sys.executable, "-c", made], cwd=ROOT, check=True)
+    with running("relay", environment):
+        end = time.monotonic() + 20
+        while "the last round was" not in (text := check("relay", environment)[1]):
+            assert time.monotonic() < end, text
+            time.sleep(0.2)
+        assert check("relay", environment)[0] == 1
+
+
+def test_streams_without_a_port_are_refused(environment: dict[str, str]) -> None:
+    status, text = check("streams", environment)
+    assert status == 1
+    assert "the port to ask is not set" in text

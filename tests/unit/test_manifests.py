@@ -1,0 +1,149 @@
+"""Manifests of containers, Kubernetes and Prometheus fit their schemas and this service."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from service.cli.run import ROLES
+from service.config import Settings, variable
+from tests.unit.test_runbook import TEXT, known_measures
+
+OPS = Path(__file__).resolve().parents[2] / "ops"
+BASE = OPS / "kubernetes" / "base"
+FILES = sorted(
+    path for path in (OPS / "kubernetes").rglob("*.yaml") if path.name != "kustomization.yaml"
+)
+KUBERNETES = "1.30"
+"""The oldest version that the manifests are checked against; the newest is checked too."""
+
+ALERTS = yaml.safe_load((OPS / "monitoring/alerts.yaml").read_text())["groups"][0]["rules"]
+COMPOSED = yaml.safe_load((OPS / "compose.yaml").read_text())["services"]
+SETTINGS = {variable(setting.name) for setting in fields(Settings)}
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    """Yield every Kubernetes object of the base and the overlay."""
+    for path in FILES:
+        if path.name != "metrics.yaml":
+            yield from yaml.safe_load_all(path.read_text())
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """Return the pod of every workload by its name."""
+    workloads = ("Deployment", "StatefulSet", "Job")
+    return {
+        one["metadata"]["name"]: one["spec"]["template"]["spec"]
+        for one in documents()
+        if one["kind"] in workloads
+    }
+
+
+@pytest.mark.parametrize("version", [KUBERNETES, kubernetes_validate.latest_version()])
+@pytest.mark.parametrize(
+    "one", [*documents()], ids=lambda d: f"{d['kind']}/{d['metadata']['name']}"
+)
+def test_every_object_fits_the_schema_of_kubernetes(one: dict[str, Any], version: str) -> None:
+    kubernetes_validate.validate(one, version, strict=True)
+
+
+def test_the_kustomization_has_every_file_and_settings_that_exist() -> None:
+    base = yaml.safe_load((BASE / "kustomization.yaml").read_text())
+    assert set(base["resources"]) == {path.name for path in FILES if path.parent == BASE}
+    overlay = yaml.safe_load((OPS / "kubernetes/overlays/example/kustomization.yaml").read_text())
+    for generator in (*base["configMapGenerator"], *overlay["configMapGenerator"]):
+        assert {one.partition("=")[0] for one in generator["literals"]} <= SETTINGS
+
+
+@pytest.mark.parametrize("name", pods())
+def test_every_pod_is_confined_and_has_probes_and_requests(name: str) -> None:
+    pod = pods()[name]
+    assert pod["securityContext"]["runAsNonRoot"]
+    # The cluster would add variables named after its services, which are not settings.
+    assert pod["enableServiceLinks"] is False
+    [container] = pod["containers"]
+    confined = container["securityContext"]
+    assert confined["readOnlyRootFilesystem"]
+    assert not confined["allowPrivilegeEscalation"]
+    assert confined["capabilities"] == {"drop": ["ALL"]}
+    assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    if container["args"] != ["migrate"]:
+        assert container["args"][0] == "run"
+        assert container["args"][1] in ROLES
+        assert {"livenessProbe", "startupProbe"} <= container.keys()
+
+
+def test_every_role_runs_in_the_cluster_and_in_compose() -> None:
+    roles = {pod["containers"][0]["args"][-1] for pod in pods().values()}
+    assert roles == {*ROLES, "migrate"}
+    commands = {service["command"][-1] for service in COMPOSED.values() if "command" in service}
+    assert commands == {*ROLES, "migrate"}
+
+
+def test_autoscalers_and_budgets_name_workloads_that_exist() -> None:
+    names = set(pods())
+    for one in documents():
+        if one["kind"] == "HorizontalPodAutoscaler":
+            assert one["spec"]["scaleTargetRef"]["name"] in names
+        if one["kind"] == "PodDisruptionBudget":
+            role = one["spec"]["selector"]["matchLabels"]["role"]
+            assert f"shithead-{role}" in names
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_every_composed_container_is_confined(name: str) -> None:
+    service = COMPOSED[name]
+    assert service["read_only"]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+    known = SETTINGS | {"SERVERS_PASSWORD"}
+    assert set(service["environment"]) <= known
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
+def test_every_alert_leads_to_its_section_of_the_runbook(alert: dict[str, Any]) -> None:
+    headings = re.findall(r"^## (.+)$", TEXT, re.MULTILINE)
+    anchors = {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+    page, _, anchor = alert["annotations"]["runbook"].partition("#")
+    assert page == "ops/runbook.md"
+    assert anchor in anchors
+
+
+def test_every_expression_of_the_alarms_is_an_alert() -> None:
+    table = TEXT[TEXT.index("## Alarms") : TEXT.index("## 1 ")]
+    wanted = {one for one in re.findall(r"`([^`]+)`", table) if re.search(r"shithead_.* > ", one)}
+    assert len(wanted) > 6
+    assert wanted - {alert["expr"] for alert in ALERTS} == set()
+
+
+def test_alerts_dashboard_and_autoscalers_use_metrics_that_exist() -> None:
+    board = json.loads((OPS / "monitoring/dashboard.json").read_text())
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    rules = (OPS / "kubernetes/metrics.yaml").read_text()
+    used = " ".join([*queries, *(alert["expr"] for alert in ALERTS)])
+    names = set(re.findall(r"\bshithead_[a-z_]+", used))
+    names |= set(re.findall(r"\bshithead_[a-z_]+(?=[{])", rules))
+    assert "shithead_queued_jobs" in names
+    assert names - known_measures() == set()
+
+
+def test_external_metrics_of_the_autoscalers_have_a_rule() -> None:
+    rules = yaml.safe_load((OPS / "kubernetes/metrics.yaml").read_text())["externalRules"]
+    named = {rule["name"]["as"] for rule in rules}
+    used = {
+        metric["external"]["metric"]["name"]
+        for one in documents()
+        if one["kind"] == "HorizontalPodAutoscaler"
+        for metric in one["spec"]["metrics"]
+        if metric["type"] == "External"
+    }
+    assert used == named
