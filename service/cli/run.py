@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import tempfile
 import time
 from http.client import HTTPConnection, HTTPException
@@ -52,7 +51,7 @@ def run(role: str, *, check: bool) -> int:
         raise click.ClickException(str(error)) from None
     if role in ("api", "streams"):  # several processes of one server share their metrics
         os.environ.setdefault(SHARED_FOLDER, tempfile.mkdtemp(prefix="shithead-metrics-"))
-    return _become([sys.executable, "-m", program.module, *map(str, program.arguments)])
+    return _become(program.command)
 
 
 def _become(command: list[str]) -> NoReturn:
