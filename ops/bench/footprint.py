@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""
+Memory, idle processor time and start of `shithead up`: python -m ops.bench.footprint [--write].
+
+Starts the whole service twice over one new folder, as `ops/up` does, and measures the second
+run: seconds until it is ready, then what all its processes take while nobody plays. Memory is the
+proportional set size, which divides pages that processes share among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.running import free_port, wait_for
+
+PAGE = Path(__file__).parent / "results" / "footprint.md"
+SETTLE = 5.0
+"""Seconds after the start before anything is measured."""
+
+IDLE = 20.0
+MOST_MEMORY, MOST_PROCESSOR, MOST_SECONDS = 400e6, 0.01, 3.0
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def started(data: Path) -> Iterator[tuple[int, float]]:
+    """Run `shithead up`; yield its process id and the seconds until it was ready."""
+    port, began = free_port(), time.monotonic()
+    command = [sys.executable, "-m", "service.cli", "up", "--port", str(port), "--data", str(data)]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: _is_ready(port), seconds=90)
+        yield child.pid, time.monotonic() - began
+    finally:
+        child.send_signal(signal.SIGTERM)
+        child.wait(timeout=60)
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all that descend from it."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [pid]
+    for each in found:
+        found += parents.get(each, [])
+    return found
+
+
+def memory(pid: int) -> int:
+    """Return the proportional set size of a process in bytes, 0 if it has ended."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def processor(pid: int) -> float:
+    """Return the seconds of processor time of a process and of its children that have ended."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(int(value) for value in fields[11:15]) / _TICK
+    return 0.0
+
+
+def name_of(pid: int) -> str:
+    """Return what a process is, as its command line tells."""
+    with contextlib.suppress(OSError):
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        words = command.replace("\0", " ").split()
+        if "workers.main" in words:
+            return words[words.index("workers.main") + 1]
+        for mark, name in (("postgres", "PostgreSQL"), ("valkey", "Valkey"), ("granian", "API")):
+            if any(mark in word for word in words[:3]):
+                return name
+    return "supervisor and fork server"
+
+
+def lines(data: Path) -> Iterator[str]:
+    """Yield the lines of the tables."""
+    with started(data):
+        pass
+    with started(data) as (root, seconds):
+        time.sleep(SETTLE)
+        pids = family(root)
+        used, began = {pid: processor(pid) for pid in pids}, time.monotonic()
+        time.sleep(IDLE)
+        passed = time.monotonic() - began
+        busy, held, count = Counter[str](), Counter[str](), Counter[str]()
+        for pid in pids:
+            name = name_of(pid)
+            busy[name] += round((processor(pid) - used[pid]) * 1000)
+            held[name] += memory(pid)
+            count[name] += 1
+    share, total = busy.total() / 1000 / passed, held.total()
+    yield "| | figure | target | reached |"
+    yield "| --- | --- | --- | --- |"
+    for what, figure, target, reached in (
+        ("memory, all processes", f"{total / 1e6:.0f} MB", "400 MB", total <= MOST_MEMORY),
+        ("idle, of one core", f"{share:.1%}", "1 %", share <= MOST_PROCESSOR),
+        ("ready at the second start", f"{seconds:.1f} s", "3 s", seconds <= MOST_SECONDS),
+    ):
+        yield f"| {what} | {figure} | {target} | {'yes' if reached else 'no'} |"
+    yield ""
+    yield "| processes | number | memory | idle, of one core |"
+    yield "| --- | --- | --- | --- |"
+    for name, size in held.most_common():
+        part = busy[name] / 1000 / passed
+        yield f"| {name} | {count[name]} | {size / 1e6:.0f} MB | {part:.2%} |"
+
+
+def main() -> None:
+    """Print the tables, or write them to the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    asked = parser.parse_args()
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        text = "\n".join(lines(Path(folder) / "data"))
+    if not asked.write:
+        print(text)
+        return
+    PAGE.write_text(
+        "# Memory, idle processor time and start\n\n"
+        "Made by `python -m ops.bench.footprint --write`: `shithead up` with its defaults on two "
+        f"cores, load {load:.1f} before\nthe start. Memory is the proportional set size "
+        f"{SETTLE:g} s after the start; idle is measured over {IDLE:g} s without\na caller.\n\n"
+        f"{text}\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
