@@ -61,6 +61,7 @@ def print_report(hand: Hand, report: Report) -> bool:
     for reason in (*report.unproven, *report.missing):
         click.echo(printable(f"not proven: {reason}"))
     click.echo(f"saved in {hand.folder}")
+    click.echo(f"to replay it: shithead replay {hand.bundle}")
     click.echo(printable(report.conclusion))
     return report.result is not Result.FAIL
 
@@ -152,10 +153,9 @@ def play(where: str | None, url: str, **given: Any) -> int:
                 url, kind, identity = place_of(where, url)
             return _play(_player(url, given), kind, identity, given)
     except Left:
-        click.echo("you left; the game continues, and you can come back to its address")
+        return UNFINISHED
     except NotSeated as error:
         raise NoService(printable(str(error))) from None
-    return UNFINISHED
 
 
 def _player(url: str, given: dict[str, Any]) -> Player:
@@ -198,10 +198,17 @@ def _opened(player: Player, given: dict[str, Any]) -> Table:
     others = [name if name == "open" else {"bot": name} for name in names]
     visibility = "private" if given["private"] else "public"
     table = player.open_table(given["ruleset"], others, visibility=visibility)
-    click.echo(f"table: {player.api.url}/v1/tables/{table['id']}", err=True)
+    address = f"{player.api.url}/v1/tables/{table['id']}"
+    click.echo(f"table: {address}", err=True)
+    invite = ""
     if "invite" in table:
         click.echo(f"invite: {table['invite']}", err=True)
         player.api.invite = table["invite"]
+        invite = f" --invite {table['invite']}"
+    if "open" in names:
+        click.echo(
+            f"waiting for players; they join with: shithead play {address}{invite}", err=True
+        )
     return table
 
 
@@ -213,7 +220,13 @@ def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
         hand = Hand(player, game)
         if not can_resume(hand, given["key_file"]):
             return UNFINISHED
-        play_hand(hand, _chooser(given["auto"], hand))
+        try:
+            play_hand(hand, _chooser(given["auto"], hand))
+        except (Left, KeyboardInterrupt):
+            keyed = " --keyed" if player.key is not None else ""
+            address = f"{player.api.url}/v1/games/{game}"
+            click.echo(f"\nthe game continues; to come back: shithead play {address}{keyed}")
+            raise
         return VALID if print_report(hand, hand.verified(given["seat_keys"])) else CONTRADICTED
     except Contradicted as error:
         click.echo(printable(f"THE SERVER CONTRADICTS ITSELF: {error}"))
