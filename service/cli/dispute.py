@@ -37,6 +37,7 @@ def dispute() -> None:
       2  both sides make statements                 shithead dispute statement DISPUTE TEXT
       3  three or more others offer to judge        shithead dispute judge DISPUTE
          a side can refuse a referee                shithead dispute refuse DISPUTE NUMBER
+         all can look at the evidence               shithead dispute evidence DISPUTE
       4  the referees vote, each sealed             shithead dispute vote DISPUTE cheated
          and reveal their votes                     shithead dispute vote DISPUTE
       5  the side that lost can appeal once         shithead dispute appeal DISPUTE
@@ -237,6 +238,33 @@ def show(where: str, *, as_json: bool, **who: Any) -> None:
                 court.show(one)
         if not found:
             click.echo("no disputes about this game")
+
+
+@dispute.command(short_help="Save the evidence of the game as a file.")
+@_of_dispute
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+def evidence(where: str, *, file: Path | None, **who: Any) -> None:
+    """
+    Save the public evidence of the disputed game, for the commands verify, audit and replay.
+
+    FILE is the game's id with the ending .shx if it is not named. The commands that make pages
+    of it are printed.
+    """
+    with answered():
+        court, identity = _court(where, **who)
+        found = court.get(identity)
+        path = file or Path(f"{found['game']}.shx")
+        data = court.player.api.data(f"/games/{found['game']}/evidence?profile=public")
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise NoService(printable(f"{path}: {error.strerror}")) from None
+    click.echo(f"saved: {path}")
+    click.echo(f"is it complete and true?   shithead verify {path} --html verify.html")
+    click.echo(
+        f"what did the seat know?    shithead audit {path} --move {found['seq']} --html move.html"
+    )
+    click.echo(f"go through the game:       shithead replay {path}")
 
 
 @dispute.command(short_help="Make a statement as one of the two sides.")

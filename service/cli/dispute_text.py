@@ -234,6 +234,7 @@ def _next_steps(case: Case) -> Iterator[str]:
     state, identity = dispute["state"], dispute["id"]
     if state == "final":
         return
+    yield f"look at the evidence:  {case.command('evidence', identity)}"
     if side is not None:
         yield f"make a statement:  {case.command('statement', identity)} TEXT"
     if side is not None and state in ("open", "appealed") and case.panel:

@@ -112,6 +112,8 @@ def test_a_dispute_is_opened_judged_and_appealed(terminal: Terminal) -> None:
     wait_for(lambda: shown(terminal, dispute)["findings"], seconds=60)
     check_findings(terminal.types("Bob", "show", dispute))
 
+    check_evidence(terminal, dispute, ready)
+
     first = ["Cleo", "Dora", "Emil"]
     ruled = judged_by(terminal, dispute, first, "cheated", "cheated", "cheated")
     assert "Ruling: against Bob; it is not final." in ruled
@@ -127,6 +129,18 @@ def test_a_dispute_is_opened_judged_and_appealed(terminal: Terminal) -> None:
     assert "not against Bob" in final
     assert shown(terminal, dispute)["state"] == "final"
     assert "What you can do now" not in terminal.types("Bob", "show", game)
+
+
+def check_evidence(terminal: Terminal, dispute: str, seq: int) -> None:
+    """Check that the commands that are printed with the evidence make pages of it."""
+    file, page = terminal.folder / "game.shx", terminal.folder / "page.html"
+    printed = terminal.types("Bob", "evidence", dispute, file)
+    for command in (("verify", file), ("audit", file, "--move", seq)):
+        words = [str(word) for word in command]
+        assert f"shithead {' '.join(words)} --html" in printed
+        assert run([*words, "--html", str(page)]) == 0
+        assert page.read_text("utf-8").startswith("<!doctype html>")
+        page.unlink()
 
 
 def check_findings(text: str) -> None:
