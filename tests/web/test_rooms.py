@@ -95,6 +95,9 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     for page in judges:
         page.reload()
         page.get_by_label("Not proven").check()
+    bob.post(f"/v1/disputes/{accuser.url.rsplit('/', 1)[1]}/statements", {"text": "Still."})
+    expect(judges[0].locator(".said li")).to_have_count(3, timeout=15_000)
+    expect(judges[0].get_by_label("Not proven")).to_be_checked()
     assert faults_of(judges[0]) == []
     judges[0].get_by_role("button", name="Vote", exact=True).click()
     expect(judges[0].locator("#court")).to_contain_text("sealed by the referee")
@@ -121,6 +124,36 @@ def test_the_list_names_the_dispute_and_leads_to_it(
     page.locator(f'a[href="/disputes/{file["id"]}"]').click()
     expect(page.locator("h1")).to_have_text("Altered log")
     expect(page.locator(".facts-list")).to_contain_text("the server")
+
+
+def test_a_dispute_is_opened_with_the_keyboard_alone(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (_, bob), game = hand
+    seq = move_of(bob, game, 0)
+    page = page_of(visits, bob, f"/disputes/new?game={game}&version={seq + 1}")
+    page.locator("textarea").wait_for()
+    reach(page, "textarea")
+    page.keyboard.type("Look at this.")
+    reach(page, "[data-key='court.open']")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/disputes/*-*")
+    expect(page.locator(".said")).to_contain_text("Look at this.")
+    reach(page, "[data-key=text]")
+    page.keyboard.type("And at that.")
+    reach(page, "[data-key='court.say']")
+    page.keyboard.press("Space")
+    expect(page.locator(".said li")).to_have_count(2)
+    expect(page.locator("textarea")).to_have_value("")
+
+
+def reach(page: Page, selector: str) -> None:
+    """Press Tab until the focus is on an element."""
+    for _ in range(40):
+        if page.evaluate("(s) => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no key leads to {selector}")
 
 
 def test_what_the_server_refuses_is_shown(visits: Visits, hand: tuple[list[Client], str]) -> None:

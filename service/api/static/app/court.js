@@ -10,8 +10,8 @@ import { canHash } from "./record.js";
 
 const SEEN = "shithead.disputes"; // of this browser: ids, the newest last
 const VOTE = "shithead.vote."; // of a dispute: a vote with its salt, until it is revealed
-const REMEMBERED = 40;
-const LOOKED_AT = 20; // newest games whose disputes are listed
+const REMEMBERED = 20;
+const LOOKED_AT = 12; // newest games whose disputes are listed
 const BEFORE = 30; // events before the disputed one from which can be chosen
 const LONGEST = 4000; // characters of a statement
 const EVERY = 10_000; // milliseconds between looks at an open dispute
@@ -64,8 +64,10 @@ async function list() {
   const missing = (problem) => {
     if (!(problem instanceof Problem && problem.status === 404)) throw problem;
   };
-  for (const game of games.keys()) take((await get(`/v1/games/${game}/disputes`)).items);
-  for (const one of remembered()) if (!found.has(one)) await get(`/v1/disputes/${one}`).then((file) => take([file]), missing);
+  await Promise.all([
+    ...[...games.keys()].map((game) => get(`/v1/games/${game}/disputes`).then(({ items }) => take(items))),
+    ...remembered().map((one) => get(`/v1/disputes/${one}`).then((file) => take([file]), missing)),
+  ]);
   const files = [...found.values()].sort((a, b) => (a.opened_at < b.opened_at ? 1 : -1));
   const rows = files.map((file) => h("li", { class: "row" }, [
     h("span", { class: "what" }, [
@@ -160,6 +162,7 @@ function show(file) {
   find("h1").textContent = t(`charge.${file.charge}`);
   const typed = document.querySelector("textarea")?.value ?? "";
   const opened = document.querySelector("details")?.open ?? false;
+  const vote = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
   const facts = [
     ["court.state", t(`state.${file.state}`)],
     ["court.event", [caption(court.event, { who }), " · ", h("a", { href: game }, [t("court.replay")])]],
@@ -177,6 +180,8 @@ function show(file) {
   const field = document.querySelector("textarea");
   if (field) field.value = typed;
   document.querySelector("details")?.toggleAttribute("open", opened);
+  const again = vote && document.querySelector(`input[name=vote][value=${vote}]`);
+  if (again instanceof HTMLInputElement) again.checked = true;
 }
 
 function ruling(file) {
@@ -262,7 +267,7 @@ function ballot(file, referee) {
     return h("p", { class: "notice" }, kept ? [button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
   }
   if (file.state !== "voting" || referee.state !== "seated") return null;
-  const radio = (value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value }), t(`vote.${value}`)]);
+  const radio = (value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);
   const sealing = h("input", { type: "checkbox", checked: canHash(), disabled: !canHash() });
   const vote = async () => {
     const chosen = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
