@@ -8,7 +8,7 @@ from tests.web.browsing import SIZES, Visits
 
 pytestmark = pytest.mark.heavy
 
-PAGES = ("/", "/rules", "/rules/leeds", "/checks", "/docs")
+PAGES = ("/", "/rules", "/rules/leeds", "/checks", "/docs", "/docs/client")
 
 
 @pytest.mark.parametrize("path", PAGES)
