@@ -73,7 +73,7 @@ def check_first_lines(report: Report) -> None:
     short sentences without technical terms.
     """
     lines = report_text(report, name="game.shx").splitlines()[:3]
-    page = html.unescape(report_html([("game.shx", report)])).partition("<ul")[0]
+    page = html.unescape(report_html([("game.shx", report)])).partition('<p class="game')[0]
     for label, line in zip(LABELS, lines, strict=True):
         assert line.startswith(label)
         text = line.removeprefix(label)
