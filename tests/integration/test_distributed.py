@@ -1,0 +1,218 @@
+"""Streams distributed by their id: hash partitions, one of them on another database server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import conninfo
+
+from service.api.app import create_app
+from service.config import Settings
+from service.store.database import Database
+from service.store.events import StreamConflict
+from service.store.migrate import migrate
+from service.store.postgres_events import PostgresStore
+from tests.servers import DatabaseServer
+from tests.streams import append, commit
+
+DISTRIBUTED = ("streams", "events")
+
+STREAM_IDS = {"stream_id", "game_id", "table_id", "dispute_id"}
+
+ELSEWHERE = {
+    "applied_migrations": "bookkeeping of the schema",
+    "applied_files": "bookkeeping of the schema",
+    "answers": "belongs to the caller; an append writes it beside its stream",
+    "players": "a reference table: tokens are unique over all players",
+    "rulesets_custom": "a reference table",
+    "log_leaves": "the public log has one order; no move waits for it",
+    "log_hashes": "the public log",
+    "log_heads": "the public log",
+    "log_cosignatures": "the public log",
+    "trail": "the operator log has one order",
+}
+"""Tables that are not distributed by stream, with the reason."""
+
+KEYS = """
+SELECT t.relname, i.relname, array_agg(a.attname::text)
+FROM pg_index x
+JOIN pg_class i ON i.oid = x.indexrelid
+JOIN pg_class t ON t.oid = x.indrelid
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = ANY (x.indkey)
+WHERE x.indisunique AND t.relnamespace = 'public'::regnamespace
+GROUP BY 1, 2
+"""
+
+REFERENCES = """
+SELECT t.relname, c.conname, array_agg(a.attname::text)
+FROM pg_constraint c
+JOIN pg_class t ON t.oid = c.conrelid
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = ANY (c.conkey)
+WHERE c.contype = 'f' AND t.relnamespace = 'public'::regnamespace
+GROUP BY 1, 2
+"""
+
+
+@pytest.mark.parametrize("statement", [KEYS, REFERENCES], ids=["unique keys", "foreign keys"])
+def test_every_key_contains_the_stream(database_url: str, statement: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        keys = connection.execute(statement.encode()).fetchall()
+    without = {table: key for table, key, columns in keys if not STREAM_IDS & set(columns)}
+    assert without.keys() - ELSEWHERE.keys() == set(), without
+
+
+def test_no_sequence_orders_the_streams(database_url: str) -> None:
+    """A sequence would be a value that all shards share."""
+    query = (
+        "SELECT relname FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace"
+    )
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute(query.encode()).fetchall() == []
+
+
+class Shards:
+    """Two migrated databases; the first has the streams of both, by the hash of their id."""
+
+    def __init__(self, server: DatabaseServer) -> None:
+        self.url, self.shard_url = server.create(), server.create()
+        migrate(self.url)
+        migrate(self.shard_url)
+        known = conninfo.conninfo_to_dict(self.shard_url)
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(b"CREATE EXTENSION postgres_fdw")
+            options = _options(known, "host", "port", "dbname")
+            login = _options(known, "user", "password")
+            for statement in (
+                f"CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({options})",
+                f"CREATE USER MAPPING FOR CURRENT_USER SERVER shard OPTIONS ({login})",
+            ):
+                connection.execute(statement.encode())
+            for table in DISTRIBUTED:
+                for statement in _distribute(table):
+                    connection.execute(statement.encode())
+
+    def counts(self, table: str) -> dict[str, int]:
+        """Return the number of rows of each partition."""
+        query = f"SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1"
+        with psycopg.connect(self.url) as connection:
+            return dict(connection.execute(query.encode()).fetchall())
+
+
+def _options(known: dict[str, Any], *names: str) -> str:
+    return ", ".join(f"{name} '{known[name]}'" for name in names if known.get(name))
+
+
+def _distribute(table: str) -> Iterator[str]:
+    """Yield the statements that make a table the first of two hash partitions."""
+    part = "PARTITION OF {0} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"
+    yield f"ALTER TABLE {table} RENAME TO {table}_here"
+    yield (
+        f"CREATE TABLE {table} (LIKE {table}_here INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"
+        " PARTITION BY HASH (stream_id)"
+    )
+    here = f"ALTER TABLE {table} ATTACH PARTITION {table}_here"
+    yield f"{here} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"
+    yield (
+        f"CREATE FOREIGN TABLE {table}_there {part.format(table)}"
+        f" SERVER shard OPTIONS (table_name '{table}')"
+    )
+
+
+@pytest.fixture(scope="module")
+def shards(database_server: DatabaseServer) -> Iterator[Shards]:
+    """Return two databases that share the streams."""
+    made = Shards(database_server)
+    yield made
+    for url in (made.url, made.shard_url):
+        database_server.drop(url)
+
+
+@pytest.fixture
+def store(shards: Shards) -> Iterator[PostgresStore]:
+    """Return the store over both, as the owner, whom alone the other server knows."""
+    database = Database(shards.url, size=2)
+    yield PostgresStore(database)
+    database.close()
+
+
+def test_streams_of_both_shards_are_appended_to_and_refuse_outdated_versions(
+    shards: Shards, store: PostgresStore
+) -> None:
+    before = shards.counts("streams")
+    streams = [uuid4() for _ in range(24)]
+    for stream in streams:
+        store.commit(commit(append(stream, b'{"a":1}', b'{"a":2}')))
+        store.commit(commit(append(stream, b'{"a":3}', expected=2)))
+        for outdated in (0, 2):
+            with pytest.raises(StreamConflict):
+                store.commit(commit(append(stream, b'{"a":4}', expected=outdated)))
+        found = store.read(stream)
+        assert found is not None
+        assert found.events == (b'{"a":1}', b'{"a":2}', b'{"a":3}')
+    after = shards.counts("streams")
+    grown = {name: after[name] - before.get(name, 0) for name in after}
+    assert set(grown) == {"streams_here", "streams_there"}
+    assert min(grown.values()) > 0
+    assert sum(grown.values()) == len(streams)
+    assert sum(shards.counts("events").values()) >= 3 * len(streams)
+
+
+def test_the_hot_path_touches_one_shard(shards: Shards, store: PostgresStore) -> None:
+    """Of the statements of an append and a read, with the id of a stream as their parameter."""
+    statements = (
+        "SELECT line FROM streams LEFT JOIN events USING (stream_id) WHERE stream_id = '{0}'",
+        "UPDATE streams SET version = 3 WHERE stream_id = '{0}' AND version = 2",
+        "SELECT line FROM events WHERE stream_id = '{0}' AND seq >= 1",
+    )
+    seen = set()
+    with psycopg.connect(shards.url) as connection:
+        for _ in range(12):
+            stream = uuid4()
+            for statement in statements:
+                explain = f"EXPLAIN (FORMAT JSON, VERBOSE) {statement.format(stream)}"
+                row = connection.execute(explain.encode()).fetchone()
+                assert row is not None
+                places = {name.rpartition("_")[2] for name in _relations(row[0])}
+                assert len(places & {"here", "there"}) == 1, row[0]
+                seen |= places
+    assert seen >= {"here", "there"}
+
+
+def _relations(plan: Any) -> Iterator[str]:
+    """Yield the tables that a plan reads or changes."""
+    if isinstance(plan, list):
+        for one in plan:
+            yield from _relations(one)
+    elif isinstance(plan, dict):
+        if "Relation Name" in plan and plan.get("Node Type") != "ModifyTable":
+            yield plan["Relation Name"]
+        yield from _relations(list(plan.values()))
+
+
+def test_hands_are_played_and_replayed_on_both_shards(shards: Shards, tmp_path: Path) -> None:
+    settings = Settings(database_url=shards.url, key_file=tmp_path / "keys.json")
+    client = create_app(settings=settings).test_client()
+    token = client.post("/v1/players", json={"name": "Ada"}).get_json()["token"]
+    me = {"Authorization": f"Bearer {token}"}
+    table = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "window_seconds": 0}
+    games = []
+    for _ in range(8):
+        game = client.post("/v1/tables", json=table, headers=me).get_json()["game"]
+        for move in ({"type": "ready"}, {"type": "forfeit"}):
+            answer = client.post(f"/v1/games/{game}/moves", json=move, headers=me)
+            assert answer.status_code == 201, answer.data
+        view = client.get(f"/v1/games/{game}", headers=me).get_json()
+        assert view["status"] == "ended"
+        replay = client.get(f"/v1/games/{game}/replay", headers=me).get_json()
+        assert len(replay["items"]) == view["version"]
+        games.append(UUID(game))
+    with psycopg.connect(shards.url) as connection:
+        query = "SELECT DISTINCT tableoid::regclass::text FROM events WHERE stream_id = ANY (%s)"
+        places = cast("list[tuple[str]]", connection.execute(query, (games,)).fetchall())
+    assert json.dumps(sorted(places)) == '[["events_here"], ["events_there"]]'
