@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Whether a bot's response time depends on its cards: python -m ops.bench.bot_timing [--positions N].
+Whether a bot's response time depends on its cards: python -m ops.bench.bot_timing [--bot NAME].
 
 At each position the cards that only the bot can know are dealt anew several times, so that
 whatever everybody sees stays as it is. Measured is the time from the job's look at the game to
@@ -17,7 +17,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -34,6 +34,8 @@ from service.application.games.record import write
 from service.application.games.schedule import BEAT_SECONDS, Beat, BeginBeat, Rest, at_once, no_beat
 from service.application.names import Names
 from service.bootstrap import Services, compose
+from service.bots.greedy import GREEDY
+from service.bots.registry import bots
 from service.domain.commands import Command
 from service.domain.decide import decide
 from service.domain.game import Game, Status
@@ -41,11 +43,12 @@ from service.domain.legal import legal_moves
 from service.keys.keyring import Keyring
 from service.shx.canonical import format_time
 from service.shx.refusals import NONE_REFUSED
+from tests.changed import replace
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
 
-RESULTS = Path(__file__).parent / "results" / "bot-timing.md"
+RESULTS = Path(__file__).parent / "results"
 RULESETS = ("shithead", "covered-queen", "guarducci")
 DEALS = 6
 """How often the hidden cards of a position are dealt."""
@@ -80,23 +83,25 @@ def main() -> None:
     """Measure with and without the beat, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--positions", type=int, default=100)
+    parser.add_argument("--bot", choices=tuple(bots()), default=GREEDY.name)
     asked = parser.parse_args()
-    rows = []
+    rows, interval = [], BEAT_SECONDS * 1e3 * bots()[asked.bot].beats
     for ruleset in RULESETS:
-        found = list(positions(ruleset, asked.positions))
-        for name, begin in (("none", no_beat), (f"{BEAT_SECONDS * 1e3:.0f} ms", Beat().begin)):
+        found = list(positions(ruleset, asked.bot, asked.positions))
+        for name, begin in (("none", no_beat), (f"{interval:.0f} ms", Beat().begin)):
             rows.append(_row(ruleset, name, measured(found, begin)))
             print(rows[-1])
-    RESULTS.write_text(_page(rows, asked.positions))
+    named = "" if asked.bot == GREEDY.name else f"-{asked.bot}"
+    (RESULTS / f"bot-timing{named}.md").write_text(_page(rows, asked.bot, asked.positions))
 
 
-def positions(ruleset: str, count: int) -> Iterator[tuple[Services, GameEntry]]:
+def positions(ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, GameEntry]]:
     """Yield positions at which a bot is on turn and the stock is not empty."""
     rng = random.Random(f"positions {ruleset}")
     while True:
         services = _services()
         ada = Player(id=UUID(services.players.register("Ada")["id"]), name="Ada")
-        game = _dealt(services, ada, ruleset)
+        game = _dealt(services, ada, ruleset, bot)
         for _ in range(40):
             entry = services.entries.fresh(game)
             if entry is None or entry.record.sealed:
@@ -199,13 +204,13 @@ def _row(ruleset: str, beat: str, answers: list[list[Answered]]) -> str:
     )
 
 
-def _page(rows: list[str], count: int) -> str:
-    return f"""# Whether a bot's answer takes longer with other cards
+def _page(rows: list[str], bot: str, count: int) -> str:
+    return f"""# Whether an answer of `{bot}` takes longer with other cards
 
-Made by `python -m ops.bench.bot_timing --positions {count}`. At each position the cards that
-only the bot can know were dealt {DEALS} times. *most / fewest moves* is the median, over positions,
-of the ratio of the answer with the most legal moves to that with the fewest; *p* is of
-{PERMUTATIONS} permutations within positions. A small p says that the number of moves shows.
+Made by `python -m ops.bench.bot_timing --bot {bot} --positions {count}`. At each position
+the cards that only the bot can know were dealt {DEALS} times. *most / fewest moves* is the median,
+over positions, of the ratio of the answer with the most legal moves to that with the fewest; *p* is
+of {PERMUTATIONS} permutations within positions. A small p says that the number of moves shows.
 
 | ruleset | beat | answers | median | most / fewest moves | p |
 | --- | --- | --- | --- | --- | --- |
@@ -224,8 +229,8 @@ def _services() -> Services:
     )
 
 
-def _dealt(services: Services, ada: Player, ruleset: str) -> UUID:
-    request = plain_table(ruleset, ("me", {"bot": "greedy"}))
+def _dealt(services: Services, ada: Player, ruleset: str, bot: str) -> UUID:
+    request = plain_table(ruleset, ("me", {"bot": bot}))
     return UUID(orjson.loads(services.tables.open(ada, request).body)["game"])
 
 

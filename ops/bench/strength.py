@@ -21,7 +21,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import permutations
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from schemas.moves import move_of
 from schemas.views import Facts, view_json
 from service.bots.bot import bot_rng
 from service.bots.registry import bots
+from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET
 from service.domain.cards import ordered_deck
 from service.domain.deal import deal
 from service.domain.decide import decide
@@ -47,6 +48,8 @@ SEATS = (2, 4)
 FACTS = Facts(id="strength", head="00" * 32, ruleset_hash="11" * 32)
 RESULTS = Path(__file__).parent / "results"
 TURNS_PER_SEAT = 400
+FEWEST_DEALS = 5
+SAMPLES = {"careful": CAREFUL_BUDGET.samples, "expert": EXPERT_BUDGET.samples}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,7 @@ class Cell:
     seats: int
     first: str
     second: str
+    samples: tuple[int, int] = (0, 0)  # the budgets of the two bots; 0 without a search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +108,10 @@ def cells() -> Iterator[Cell]:
         for seats in SEATS:
             for first, second in permutations(names, 2):
                 if seats > 2 or names.index(first) > names.index(second):
-                    yield Cell(ruleset=ruleset, seats=seats, first=first, second=second)
+                    budgets = (SAMPLES.get(first, 0), SAMPLES.get(second, 0))
+                    yield Cell(
+                        ruleset=ruleset, seats=seats, first=first, second=second, samples=budgets
+                    )
 
 
 def play(wanted: Sequence[Cell], hands: int, data: Path) -> None:
@@ -117,8 +124,8 @@ def play(wanted: Sequence[Cell], hands: int, data: Path) -> None:
                     continue
                 begun = time.process_time()
                 lost = hand(cell, number)
-                line = [cell.ruleset, cell.seats, cell.first, cell.second, number, lost]
-                file.write(json.dumps([*line, round(time.process_time() - begun, 3)]) + "\n")
+                seconds = round(time.process_time() - begun, 3)
+                file.write(json.dumps([*astuple(cell), number, lost, seconds]) + "\n")
                 file.flush()
 
 
@@ -178,8 +185,8 @@ def read(data: Path) -> Played:
     """Return the hands of a file, none if it does not exist."""
     played: dict[Cell, dict[int, int | None]] = defaultdict(dict)
     for line in data.read_text().splitlines() if data.exists() else ():
-        ruleset, seats, first, second, number, lost, _ = json.loads(line)
-        cell = Cell(ruleset=ruleset, seats=seats, first=first, second=second)
+        ruleset, seats, first, second, (one, two), number, lost, _ = json.loads(line)
+        cell = Cell(ruleset=ruleset, seats=seats, first=first, second=second, samples=(one, two))
         played[cell][number] = lost
     return played
 
@@ -210,7 +217,7 @@ def ratings(played: Played, ruleset: str) -> dict[str, float]:
     """
     Return the Bradley–Terry ratings of the bots, in Elo points with `greedy` at 0.
 
-    Only heads-up hands count; the bot that is not the shithead has won. Each pair counts one
+    Only heads-up hands count; the bot that is not the shithead has won. Each cell counts one
     drawn hand more, so that a bot that lost every hand has a rating. (Hunter: MM algorithms
     for generalized Bradley–Terry models, 2004.)
     """
@@ -246,17 +253,26 @@ def page(played: Played) -> str:
         parts.append(f"## `{ruleset}`\n\n{_rated(played, ruleset)}")
         for seats in SEATS:
             rows = [
-                f"| `{cell.first}` | `{cell.second}` | {found.share:.3f} ± {found.error:.3f} "
-                f"| {found.hands} | {found.stalemates} |"
-                for cell in cells()
+                f"| {_named(cell.first, cell.samples[0])} | {_named(cell.second, cell.samples[1])} "
+                f"| {found.share:.3f} ± {found.error:.3f} | {found.hands} | {found.stalemates} |"
+                for cell in sorted(of_it, key=_place)
                 if cell.seats == seats
-                and cell in of_it
-                and (found := share(cell, of_it[cell])).hands >= 2 * seats
+                and (found := share(cell, of_it[cell])).hands >= FEWEST_DEALS * seats
             ]
             if rows:
                 title = "Heads-up" if seats == 2 else f"{seats} seats, one of them the first bot"
                 parts.append(f"{title}; fair is {1 / seats:.2f}.\n\n{_COLUMNS}\n" + "\n".join(rows))
     return "\n\n".join(parts) + "\n"
+
+
+def _named(name: str, samples: int) -> str:
+    """Return a bot's name, with its budget if that is not the one it has at a table."""
+    return f"`{name}`" + (f", {samples} samples" if samples != SAMPLES.get(name, 0) else "")
+
+
+def _place(cell: Cell) -> tuple[int, int, tuple[int, int]]:
+    names = list(bots())
+    return names.index(cell.first), names.index(cell.second), cell.samples
 
 
 def _rated(played: Played, ruleset: str) -> str:
@@ -273,11 +289,12 @@ _HEAD = """\
 # Strength of the bots
 
 Made by `python -m ops.bench.strength play` and `… table`, with the budgets of samples that the
-bots have at a table. The share is how often the first bot was the shithead; a hand that ended at
-its turn limit counts as a fair share. Deals are paired: each shuffle and dealer is played once with
-the first bot at every seat, and the interval takes the hands of one deal together. The rating
-is that of Bradley and Terry from all heads-up hands of the ruleset, in Elo points, with `greedy` at
-0. Numbers of hands differ because searching bots take half a second a hand and more."""
+bots have at a table unless a row names another. The share is how often the first bot was the
+shithead; a hand that ended at its turn limit counts as a fair share. Deals are paired: each
+shuffle and dealer is played once with the first bot at every seat, and the interval takes the
+hands of one deal together; of few deals it is rough. The rating is that of Bradley and Terry from
+all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. Numbers of hands differ
+because searching bots take one or two seconds a hand; rows of less than five deals are left out."""
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class Budget:
 
 
 CAREFUL_BUDGET: Final = Budget(samples=140, exchange=200)
-EXPERT_BUDGET: Final = Budget(samples=500, exchange=600)
+EXPERT_BUDGET: Final = Budget(samples=1000, exchange=1500)
 
 
 def careful(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
@@ -93,6 +93,6 @@ EXPERT = Bot(
     name="expert",
     description="Searches a tree of moves over possible deals and solves small endgames.",
     strength=5,
-    beats=15,
+    beats=25,
     choose=expert,
 )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from schemas.moves import move_of
 from schemas.views import Facts, view_json
 from service.bots import greedy
 from service.bots.bot import View, bot_rng, with_settings
@@ -14,18 +17,22 @@ from service.bots.registry import bots
 from service.bots.searching import EXPERT_BUDGET
 from service.bots.worlds import Worlds, choices, model_move, searchable
 from service.domain.cards import ordered_deck
+from service.domain.commands import Move
 from service.domain.events import Zone
 from service.domain.evolve import fold
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
+from service.domain.ruleset import Ruleset
 from service.domain.view import seen_by
-from service.rulesets.catalogue import definition
-from service.rulesets.custom import custom_definition
+from service.rulesets.catalogue import Definition, definition
+from service.rulesets.custom import RulesetRefused, custom_definition
+from service.rulesets.validation import cards_of
 from service.search.endgame import is_small, solved
 from service.search.rules import RANK_COUNT, Rules
 from service.search.state import PLAY, State
 from tests.changed import replace
-from tests.unit.playing import RULESETS, cards, play, rules, seat_counts, steps_of
+from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
+from tests.unit.rulesets.random_settings import random_changes
 from tests.unit.search.lockstep import runs
 from tests.unit.search.test_playout import policy_of
 
@@ -155,3 +162,39 @@ def test_moves_that_differ_in_suits_alone_are_one_choice() -> None:
     plays = [move for move in found if move[0] == PLAY]
     assert len(plays) == 3, "one nine, both nines, the king"
     assert rules_of(view).id == "shithead"
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+def test_custom_rulesets_are_played_to_their_end(name: str) -> None:
+    """With valid settings of any kind: the search meets no position that it cannot play."""
+    rng = random.Random(f"custom {name}")
+    for _ in range(12):
+        own, ruleset, seats = custom_table(rng)
+        choose = by_own_rules(name, own.tree)
+        *_, (game, _) = steps_of(ruleset, seats, rng.randrange(99), turn_limit=60, choose=choose)
+        assert game.status is Status.ENDED
+
+
+def custom_table(rng: random.Random) -> tuple[Definition, Ruleset, int]:
+    """Return a valid custom ruleset, as one hand is played by it, and a number of seats."""
+    while True:
+        base = definition(rng.choice(RULESETS))
+        try:
+            own = custom_definition(base, "Own", random_changes(rng))
+        except RulesetRefused:
+            continue
+        ruleset = own.ruleset({}, hand=1)
+        seats = rng.randint(ruleset.seats_min, min(ruleset.seats_max, 6))
+        if cards_of(ruleset, seats) < 200:
+            return own, ruleset, seats
+
+
+def by_own_rules(name: str, tree: Any) -> Chooser:
+    """Return a chooser for seats of one bot, which is shown the settings of the table."""
+
+    def choose(game: Game, seat: int, moves: Sequence[Move], rng: random.Random) -> Move:
+        view = view_json(seen_by(game, seat), seat, FACTS, moves)
+        view = dict(with_settings({**view, "ruleset": {**view["ruleset"], "options": {}}}, tree))
+        return move_of(bots()[name].choose(view, view["moves"], rng), seat)
+
+    return choose

@@ -1,0 +1,71 @@
+"""The measured strength of the bots: paired deals, intervals, ratings, and `GET /v1/bots`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from ops.bench import strength
+from ops.bench.strength import RESULTS, RULESETS, Cell, cells, hand, play, ratings, read, share
+from service.bots.registry import bots
+
+CELL = Cell(ruleset="shithead", seats=2, first="greedy", second="random")
+
+
+def test_a_hand_repeats_itself_and_its_pair_changes_the_seats() -> None:
+    assert [hand(CELL, number) for number in (6, 7)] == [hand(CELL, number) for number in (6, 7)]
+    same = Cell(ruleset="shithead", seats=2, first="greedy", second="greedy")
+    results = [(hand(same, number), hand(same, number + 1)) for number in (0, 2, 4)]
+    assert all(one is None or one + (other or 0) == 1 for one, other in results)
+
+
+def test_the_interval_is_that_of_whole_deals() -> None:
+    """Of two deals, one lost with both seats and one with neither: the hands say the same twice."""
+    found = share(CELL, {0: 1, 1: 1, 2: 0, 3: 0})
+    assert (found.hands, found.share) == (4, 0.5)
+    assert found.error == pytest.approx(1.96 * math.sqrt(0.5 / 2))
+    assert share(CELL, {0: 1, 1: 0, 2: 1, 3: 0, 4: 1}).error == 0, "the fifth hand has no pair"
+    assert share(CELL, {0: None, 1: 0}).share == 0.25, "a stalemate is a fair share"
+
+
+def test_a_rating_follows_from_the_wins() -> None:
+    """Bradley and Terry: three wins of four are 191 points, here with one drawn hand more."""
+    played = {
+        Cell(ruleset="leeds", seats=2, first="expert", second="greedy"): dict(enumerate(LOST))
+    }
+    found = ratings(played, "leeds")
+    assert found["greedy"] == 0
+    assert found["expert"] == pytest.approx(400 * math.log10(300.5 / 100.5), abs=0.5)
+
+
+LOST = [0, 0, 0, 1] * 100
+
+
+def test_hands_that_were_played_are_not_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, numbers = tmp_path / "hands.jsonl", []
+    monkeypatch.setattr(strength, "hand", lambda _cell, number: numbers.append(number))
+    play([CELL], 3, data)
+    play([CELL], 5, data)
+    assert numbers == [0, 1, 2, 3, 4]
+    assert read(data) == {CELL: dict.fromkeys(range(5))}
+
+
+def test_every_pair_of_bots_has_its_cells() -> None:
+    names = len(bots())
+    assert sum(cell.seats == 2 for cell in cells()) == len(RULESETS) * names * (names - 1) // 2
+    assert sum(cell.seats == 4 for cell in cells()) == len(RULESETS) * names * (names - 1)
+
+
+def test_the_strength_that_a_bot_states_is_its_place_in_the_table() -> None:
+    """`GET /v1/bots` has them from 1 to 5, weakest first: by the mean rating of the rulesets."""
+    played = read(RESULTS / "strength.jsonl")
+    every = [ratings(played, ruleset) for ruleset in RULESETS]
+    mean = {name: fmean(rating[name] for rating in every) for name in bots()}
+    assert sorted(mean, key=lambda name: mean[name]) == list(bots())
+    assert [bot.strength for bot in bots().values()] == list(range(1, len(bots()) + 1))
+    assert strength.page(played) == (RESULTS / "strength.md").read_text()
