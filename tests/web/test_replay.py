@@ -222,7 +222,7 @@ def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?version=30")
     page.get_by_label("Speed").select_option("8")
     page.get_by_role("button", name="Play", exact=True).click()
-    at(page, 36)
+    expect(page.locator("#position")).to_have_text(re.compile(r"^(3[6-9]|[4-9]\d|1\d\d) / "))
     page.get_by_role("button", name="Pause").click()
     stopped = position(page)
     page.wait_for_timeout(500)
@@ -294,6 +294,8 @@ def test_the_room_fits_every_size_and_axe_finds_nothing(visits: Visits, scheme: 
         wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert wider <= 0, (width, wider)
         assert faults_of(page) == [], width
+        hidden = "(felt) => felt.scrollHeight - felt.clientHeight"
+        assert page.locator("#felt").evaluate(hidden) <= 0, width
 
 
 def test_the_words_are_those_of_the_reader(visits: Visits) -> None:

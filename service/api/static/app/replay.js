@@ -8,7 +8,7 @@
 import { Problem, get, live } from "./api.js";
 import { crowd, middle, outcome, plaque, sides } from "./board.js";
 import { caption, deeds, ended, seatName } from "./captions.js";
-import { spelled } from "./cards.js";
+import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, ruleLink, statements } from "./decision.js";
 import { announce, find, h, replace, svg } from "./dom.js";
 import { start, t } from "./i18n.js";
@@ -340,7 +340,7 @@ function offerViewers() {
   replace(find("#as"), viewers().map((as) => h("option", { value: as }, [texts[as] ?? t("replay.as.seat", { who: name(Number(as)) })])));
 }
 
-/** Offer the cards that the frames name, in the order of a deck. */
+/** Offer the cards that the frames name. */
 function offerCards() {
   const found = new Set();
   for (const { view, event } of room.frames) {
@@ -348,11 +348,7 @@ function offerCards() {
     for (const card of [...view.pile, ...sealed]) found.add(card);
     for (const seat of view.seats) for (const card of [...seat.up.flat(), ...(seat.hand.cards ?? [])]) found.add(card);
   }
-  const order = "cdshX";
-  const rank = (card) => "23456789TJQKA".indexOf(card[0]);
-  const suit = (card) => order.indexOf(card[0] === "X" ? "X" : card[1]);
-  const sortedCards = [...found].sort((a, b) => suit(a) - suit(b) || rank(a) - rank(b) || (a < b ? -1 : 1));
-  replace(find("#follow"), h("option", { value: "" }, [`${t("replay.card")} …`]), ...sortedCards.map((card) => h("option", { value: card }, [spelled(card)])));
+  replace(find("#follow"), h("option", { value: "" }, [`${t("replay.card")} …`]), ...sorted([...found]).map((card) => h("option", { value: card }, [spelled(card)])));
   find("#follow").value = room.card ?? "";
 }
 
