@@ -1,0 +1,101 @@
+"""Contract tests for the commit of an ordinary move, for which PostgreSQL has a path of its own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from service.store.events import (
+    AnswerConflict,
+    Commit,
+    EventStore,
+    OutboxRow,
+    StoredAnswer,
+    StoreError,
+    StreamConflict,
+)
+from tests.streams import answer, append, commit, lines_of, new_game, new_table
+
+LATER = datetime.now(UTC) + timedelta(days=1)
+
+
+def move(game: UUID, line: bytes, *, expected: int, kept: StoredAnswer | None = None) -> Commit:
+    """Return the commit of a move: one append with the summary of a running game."""
+    summary: dict[str, Any] = {
+        "status": "playing",
+        "turn": 1,
+        "dealer": 0,
+        "ended_at": None,
+        "reason": None,
+        "shithead": None,
+        "places": None,
+        "wake_kind": None,
+        "wake_at": None,
+    }
+    row = OutboxRow(stream=game, version=expected + 1, topic="game")
+    appended = append(game, line, expected=expected, summary=summary)
+    return commit(appended, answer=kept, outbox=(row,))
+
+
+def test_a_move_is_stored_with_its_answer_and_its_outbox_row(store: EventStore) -> None:
+    game, kept = new_game(store), answer()
+    store.commit(move(game, b"a", expected=1, kept=kept))
+    assert lines_of(store, game)[1:] == (b"a",)
+    assert store.answer(kept.caller, kept.request_key) == kept
+    [row] = store.claim_outbox(topic="game", limit=10, older_than=LATER)
+    assert (row.stream, row.version) == (game, 2)
+
+
+def test_a_late_move_writes_nothing_and_its_request_can_be_sent_again(store: EventStore) -> None:
+    game, kept = new_game(store), answer()
+    store.commit(move(game, b"a", expected=1))
+    with pytest.raises(StreamConflict) as late:
+        store.commit(move(game, b"b", expected=1, kept=kept))
+    assert (late.value.stream, late.value.version) == (game, 2)
+    assert late.value.lines in ((), (b"a",))  # not every store returns them
+    assert store.answer(kept.caller, kept.request_key) is None
+    store.commit(move(game, b"b", expected=2, kept=kept))
+    assert lines_of(store, game)[1:] == (b"a", b"b")
+    assert store.answer(kept.caller, kept.request_key) == kept
+
+
+@pytest.mark.parametrize("expected", [1, 2])
+def test_a_repeated_move_is_an_answer_conflict_whatever_its_version(
+    store: EventStore, expected: int
+) -> None:
+    game, kept = new_game(store), answer()
+    store.commit(move(game, b"a", expected=1, kept=kept))
+    with pytest.raises(AnswerConflict):
+        store.commit(move(game, b"b", expected=expected, kept=kept))
+    assert lines_of(store, game)[1:] == (b"a",)
+
+
+def test_a_move_of_no_game_is_refused(store: EventStore) -> None:
+    with pytest.raises(StreamConflict) as missing:
+        store.commit(move(uuid4(), b"a", expected=1))
+    assert missing.value.version == 0
+    table = new_table(store)
+    with pytest.raises(StoreError):
+        store.commit(move(table, b"a", expected=1))
+    assert len(lines_of(store, table)) == 1
+
+
+def test_of_the_same_move_sent_many_times_at_once_one_is_made(store: EventStore) -> None:
+    game, kept = new_game(store), answer()
+
+    def sent(number: int) -> type[Exception] | None:
+        try:
+            store.commit(move(game, b"%d" % number, expected=1, kept=kept))
+        except (AnswerConflict, StreamConflict) as error:
+            return type(error)
+        return None
+
+    with ThreadPoolExecutor(6) as pool:
+        outcomes = list(pool.map(sent, range(6)))
+    assert outcomes.count(None) == 1
+    assert set(outcomes) <= {None, AnswerConflict}
+    assert len(lines_of(store, game)) == 2
