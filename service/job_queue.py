@@ -28,6 +28,9 @@ from service.shx.canonical import canonical
 from service.slots import Slots
 
 QUEUE = "bots"
+
+SEARCH_QUEUE = "searches"
+"""The queue of tables with bots that search, which take a hundred times as long for a move."""
 TAKE_TURN = "workers.jobs.take_turn"
 MAKE_FINDINGS = "workers.jobs.make_findings"
 JOB_SECONDS = 60
@@ -131,6 +134,9 @@ class RedisBell:
         self._queue = Queue(
             QUEUE, connection=client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
         )
+        self._searches = Queue(
+            SEARCH_QUEUE, connection=client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
+        )
         self._publisher = _Publisher(client)
         self._quiet_seconds = quiet_seconds
         self._silent_until: float | None = None  # monotonic; None while Redis answers
@@ -149,15 +155,17 @@ class RedisBell:
         """Publish a table's version to live readers."""
         self._ring(lambda: self._publisher.publish([(channel("table", table), version)]))
 
-    def wake(self, game: UUID, version: int) -> None:
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """
         Enqueue a job that plays the due moves of a game at a version.
+
+        With `searches` it is a job for the process that plays bots that search.
 
         The same wake-up may be enqueued several times at once, each with its own job id:
         two runs of one job would overwrite each other's state in Redis.
         """
         self._ring(
-            lambda: self._queue.enqueue(
+            lambda: (self._searches if searches else self._queue).enqueue(
                 TAKE_TURN,
                 str(game),
                 version,

@@ -9,10 +9,11 @@ from uuid import UUID
 
 import redis
 import structlog
+from rq import get_current_job
 
 from service.bootstrap import Services, services_from
 from service.config import settings_from
-from service.job_queue import connect, note_outcome
+from service.job_queue import SEARCH_QUEUE, connect, note_outcome
 from service.metrics import JOBS
 from service.simulation.trials import play_trials
 
@@ -34,11 +35,15 @@ def take_turn(game_id: str, version: int) -> str:
     Make the moves that are due at `version` of a game, and those of bots that follow.
 
     Safe to run twice, late or concurrently: the second run finds the game past `version` and
-    does nothing. The job carries nothing but the game's id and version.
+    does nothing. The job carries nothing but the game's id and version. A worker passes tables
+    with bots that search on to the queue of the process for searches.
     """
-    game = UUID(game_id)
-    outcome = services().turns.take(game, version)
+    game, job = UUID(game_id), get_current_job()
+    searching = job is None or job.origin == SEARCH_QUEUE
+    outcome = services().turns.take(game, version, searching=searching)
     JOBS.labels(outcome).inc()
+    if outcome == "searches":
+        services().bell.wake(game, version, searches=True)
     if outcome == "again":
         services().wake(game)
     return outcome

@@ -1,4 +1,4 @@
-"""`python -m workers.main KIND`: runs one worker, trials, relay, sweeper or sequencer process."""
+"""`python -m workers.main KIND`: runs one process of the kinds in KINDS."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rq.serializers import JSONSerializer
 
 from service.bootstrap import Services, services_from
 from service.config import ConfigError, Settings, settings_from
-from service.job_queue import QUEUE, TRIALS_QUEUE, client_of, connect, queued_jobs
+from service.job_queue import QUEUE, SEARCH_QUEUE, TRIALS_QUEUE, client_of, connect, queued_jobs
 from service.metrics import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_start, warn_of_redis
 from service.telemetry import configure_logs
@@ -28,10 +28,12 @@ from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
 
-KINDS = ("worker", "trials", "relay", "sweeper", "sequencer")
+KINDS = ("worker", "searches", "trials", "relay", "sweeper", "sequencer")
 RETRY_SECONDS = 1.0
-TRIALS_NICENESS = 5
-"""Niceness of the trials process: ruleset trials have a lower priority than moves."""
+NICENESS = 5
+"""Niceness of the processes for trials and searches: they have a lower priority than moves."""
+
+_NICE_QUEUES = {"trials": TRIALS_QUEUE, "searches": SEARCH_QUEUE}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     warn_of_redis(settings)
     _serve_metrics(settings)
-    if words[0] == "trials":
-        os.nice(TRIALS_NICENESS)
-        return work(settings, TRIALS_QUEUE)
+    if words[0] in _NICE_QUEUES:
+        os.nice(NICENESS)
+        return work(settings, _NICE_QUEUES[words[0]])
     if words[0] == "worker":
         return work(settings)
     services = services_from(settings)
@@ -81,7 +83,7 @@ def work(settings: Settings, name: str = QUEUE) -> int:
         return 1
     stopping = _stopped_by_signal()
     log = structlog.get_logger("worker")
-    if name == QUEUE:
+    if name in {QUEUE, SEARCH_QUEUE}:
         jobs.services()
     while not stopping.is_set():
         try:

@@ -59,8 +59,8 @@ class Bell(Protocol):
     def table_moved(self, table: UUID, version: int) -> None:
         """Notify live readers that a table has changed."""
 
-    def wake(self, game: UUID, version: int) -> None:
-        """Enqueue a job that makes the moves due in a game at `version`."""
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
+        """Enqueue a job that makes the moves due in a game at `version`; `searches` as in Turns."""
 
 
 class Silence:
@@ -72,5 +72,5 @@ class Silence:
     def table_moved(self, table: UUID, version: int) -> None:
         """Do nothing."""
 
-    def wake(self, game: UUID, version: int) -> None:
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Do nothing."""

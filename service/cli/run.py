@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from service.config import Settings
 
-ROLES: Final = ("api", "streams", "worker", "trials", "relay", "sweeper", "sequencer")
+ROLES: Final = ("api", "streams", "worker", "searches", "trials", "relay", "sweeper", "sequencer")
 SILENT_SECONDS: Final = 60.0
 """Seconds without a successful round after which relay, sweeper or sequencer is not healthy."""
 

@@ -137,6 +137,7 @@ def _run(
     multiprocessing.set_start_method("fork", force=True)  # for the processes of the API
     sys.argv = [module, *arguments]
     setproctitle.setproctitle(" ".join(["python", "-m", *sys.argv]))
+    sys.modules.pop(module, None)  # it runs as `__main__`, a second time after its import
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

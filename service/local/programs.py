@@ -258,7 +258,7 @@ def shared_metrics(data: Path, *, memory: Path = _MEMORY) -> dict[str, str]:
 def programs(settings: Settings) -> list[Program]:
     """Return the API, workers, relay, sweeper and sequencer, in the order of their start."""
     jobs = [(f"worker {number}", "worker") for number in range(1, settings.workers + 1)]
-    jobs += [("trials", "trials")] if settings.workers else []
+    jobs += [("searches", "searches"), ("trials", "trials")] if settings.workers else []
     return [
         *_web_servers(settings),
         *(

@@ -205,7 +205,7 @@ def test_what_is_no_key_file_is_refused_without_showing_it(settings: Settings, t
         check_start(settings)
 
 
-@pytest.mark.parametrize("kind", ["worker", "trials", "relay", "sweeper", "sequencer"])
+@pytest.mark.parametrize("kind", ["worker", "searches", "trials", "relay", "sweeper", "sequencer"])
 def test_every_process_of_the_workers_refuses_with_one_line(settings: Settings, kind: str) -> None:
     assert settings.key_file is not None
     settings.key_file.write_text(Keyring.generate().to_text())

@@ -80,7 +80,7 @@ class Wakes:
     def table_moved(self, table: UUID, version: int) -> None:
         """Remember nothing of tables."""
 
-    def wake(self, game: UUID, version: int) -> None:
+    def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Remember what a worker was asked for."""
         self.woken.append((game, version))
 

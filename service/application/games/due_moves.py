@@ -43,6 +43,9 @@ STAND_IN = "lowest"
 MAX_MOVES = 200
 """Most moves of one job; another job makes the remaining ones."""
 
+SEARCH_SECONDS = 2.0
+"""Seconds of one job at a table with a bot that searches; then other tables have their turn."""
+
 MAX_SWAPS = 6
 """Most swaps of a bot in the exchange; then it is made ready."""
 
@@ -78,18 +81,29 @@ class Turns:
         self._secret = bot_secret
         self._seconds = seconds
 
-    def take(self, game: UUID, version: int, *, step: Callable[[], None] = lambda: None) -> str:
+    def take(
+        self,
+        game: UUID,
+        version: int,
+        *,
+        searching: bool = True,
+        step: Callable[[], None] = lambda: None,
+    ) -> str:
         """
         Make the moves that are due in a game from `version` on; return the outcome.
 
         `stale`: the game is past `version`. `waits`: a person must act, or a deadline must pass.
-        `over`: the hand is over. `again`: more moves are due, for another job. `step` is
-        called before each commit, so that tests can interrupt there.
+        `over`: the hand is over. `again`: more moves are due, for another job. `searches`: a bot
+        of the table searches, and this process, not `searching`, leaves it to another. `step`
+        is called before each commit, so that tests can interrupt there.
         """
         entry = self._entries.fresh(game)
         if entry is None or entry.record.version != version:
             return "stale"
-        until = time.monotonic() + self._seconds
+        searches = _beats(entry) > 1
+        if searches and not searching:
+            return "searches"
+        until = time.monotonic() + (SEARCH_SECONDS if searches else self._seconds)
         for _ in range(MAX_MOVES):
             if entry.record.sealed:
                 return "over"

@@ -10,6 +10,7 @@ import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
 
 const KNOWN = "shithead.known-ruleset";
+const FIRST_BOT = "greedy"; // chosen at first: the stronger ones think longer
 const EVERY = 15_000; // milliseconds between looks at the lists
 const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
 
@@ -151,9 +152,9 @@ find("#deal").addEventListener("click", (event) =>
 
 async function offerStrengths() {
   const { items } = await get("/v1/bots");
-  const strongest = items.reduce((one, other) => (other.strength > one.strength ? other : one)).name;
+  const first = (items.find((bot) => bot.name === FIRST_BOT) ?? items[0]).name;
   find("#strength").replaceChildren(...items.map((bot) => {
-    const option = new Option(`${bot.name} ${"●".repeat(bot.strength)}`, bot.name, bot.name === strongest, bot.name === strongest);
+    const option = new Option(`${bot.name} ${"●".repeat(bot.strength)}`, bot.name, bot.name === first, bot.name === first);
     option.title = bot.description;
     return option;
   }));

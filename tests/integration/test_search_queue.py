@@ -1,0 +1,47 @@
+"""Tables with bots that search are played by a process of their own and delay no other table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+import redis
+from rq import Queue, SimpleWorker
+from rq.serializers import JSONSerializer
+
+from service.job_queue import QUEUE, SEARCH_QUEUE, RedisBell
+from tests.worlds.api_world import World
+from workers import jobs
+
+
+def queue(client: redis.Redis, name: str) -> Queue:
+    return Queue(name, connection=client, serializer=JSONSerializer)
+
+
+def run(client: redis.Redis, name: str) -> None:
+    """Run the jobs of one queue, as its process does."""
+    worker = SimpleWorker([queue(client, name)], connection=client, serializer=JSONSerializer)
+    worker.work(burst=True, logging_level="WARNING")
+
+
+@pytest.mark.parametrize(("bot", "passed_on"), [("greedy", 0), ("careful", 1)])
+def test_a_worker_passes_on_the_tables_of_bots_that_search(
+    world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch, bot: str, passed_on: int
+) -> None:
+    client = redis.Redis.from_url(redis_url)
+    services = replace(world.services, bell=RedisBell(client))
+    monkeypatch.setattr(jobs, "services", lambda: services)
+    ada = world.person("Ada")
+    body = {"ruleset": "shithead", "seats": ["me", {"bot": bot}]}
+    game = UUID(ada.post("/v1/tables", body).json["game"])
+    before = services.entries.fresh(game)
+    assert before is not None
+    services.bell.wake(game, before.record.version)
+    run(client, QUEUE)
+    assert queue(client, SEARCH_QUEUE).count == passed_on
+    run(client, SEARCH_QUEUE)
+    after = services.entries.fresh(game)
+    assert after is not None
+    assert after.record.version > before.record.version  # the bot has exchanged or is ready
+    assert queue(client, SEARCH_QUEUE).count == 0
