@@ -6,11 +6,11 @@ from marshmallow import fields
 
 from schemas.moves import MoveSchema
 from schemas.strict_fields import (
+    Boolean,
     Chosen,
     Closed,
+    Integer,
     QueryWhole,
-    Truth,
-    Whole,
     card_field,
     described,
     page_of,
@@ -22,8 +22,8 @@ from service.shx.validators import MAX_SEATS
 ZONES = ("stock", "pile", "burned", "hand", "up", "down")
 
 
-def _seat(text: str, *, allow_none: bool = False) -> Whole:
-    return Whole(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
+def _seat(text: str, *, allow_none: bool = False) -> Integer:
+    return Integer(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
 
 
 def _rules() -> fields.List[str]:
@@ -52,7 +52,7 @@ class NotLegalSchema(Closed):
 class EffectSchema(Closed):
     """An event of a move, with the statements that decide it."""
 
-    seq = Whole(**described("the seq of the event"))
+    seq = Integer(**described("the seq of the event"))
     type = fields.String(**described("the type of the event"))
     rules = _rules()
     text = fields.String(**described("what the event does, in a sentence"))
@@ -70,11 +70,11 @@ class DecisionSchema(Closed):
     """What a seat could see and do at one moment, what it did, what followed."""
 
     game = fields.UUID(**described("the id of the game"))
-    first = Whole(**described("the seq of the first event of the move"))
-    last = Whole(**described("the seq of its last event"))
+    first = Integer(**described("the seq of the first event of the move"))
+    last = Integer(**described("the seq of its last event"))
     at = time_field(**described("the time of the move"))
     seat = _seat("the seat that decided; null for the server", allow_none=True)
-    timed_out = Truth(**described("whether the move was made for the seat after a time-out"))
+    timed_out = Boolean(**described("whether the move was made for the seat after a time-out"))
     saw = fields.Nested(
         GameViewSchema,
         allow_none=True,
@@ -98,7 +98,7 @@ class DecisionSchema(Closed):
         **described("the move that was made; null for a decision of the server"),
     )
     effects = fields.List(fields.Nested(EffectSchema), **described("the events of the move"))
-    milliseconds = Whole(
+    milliseconds = Integer(
         allow_none=True, **described("how long the seat took; null if the log does not show it")
     )
     refused = fields.List(
@@ -127,11 +127,11 @@ class SeenByField(fields.Field[object]):
 class StretchSchema(Closed):
     """From which event to which a card lay at one place."""
 
-    from_seq = Whole(**described("the event with which the card came there"))
-    to_seq = Whole(**described("the last event at which it lay there"))
+    from_seq = Integer(**described("the event with which the card came there"))
+    to_seq = Integer(**described("the last event at which it lay there"))
     zone = Chosen(*ZONES, **described("the zone"))
     seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
-    slot = Whole(allow_none=True, **described("the slot of a table card; null elsewhere"))
+    slot = Integer(allow_none=True, **described("the slot of a table card; null elsewhere"))
     seen_by = SeenByField(
         required=True,
         metadata={
@@ -148,7 +148,7 @@ class CustodySchema(Closed):
     """The path of a card; before the seal the stretches that were public, or the caller's own."""
 
     card = card_field(**described("the card"))
-    p = Whole(
+    p = Integer(
         allow_none=True,
         **described("its position in the deck; null before the seal unless the caller may know it"),
     )
@@ -174,7 +174,7 @@ class KnownCardSchema(Closed):
     card = card_field(**described("the card"))
     zone = Chosen(*ZONES, **described("the zone in which it lies"))
     seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
-    since_seq = Whole(**described("the event since which the seat could know it"))
+    since_seq = Integer(**described("the event since which the seat could know it"))
     by = Chosen("own", "table", "pile", "shown", "drawn", **described("how the seat could know it"))
 
 
@@ -182,7 +182,7 @@ class KnowledgeSchema(Closed):
     """What a seat could know; the cards that it could not place are `unseen`."""
 
     seat = _seat("the number of the seat")
-    version = Whole(low=1, **described("the version that the answer is about"))
+    version = Integer(low=1, **described("the version that the answer is about"))
     cards = fields.List(
         fields.Nested(KnownCardSchema), **described("the cards that the seat could place")
     )

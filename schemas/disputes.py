@@ -11,9 +11,9 @@ from schemas.strict_fields import (
     MOST_EVENTS,
     Chosen,
     Closed,
+    Integer,
     OneOf,
     Text,
-    Whole,
     described,
     hex_digits,
     page_of,
@@ -57,7 +57,7 @@ class AccusationSchema(Closed):
     `seq` is an event of a move of the accused seat; against the server, any event.
     """
 
-    accused = Whole(
+    accused = Integer(
         required=True,
         allow_none=True,
         high=MAX_SEATS - 1,
@@ -65,7 +65,7 @@ class AccusationSchema(Closed):
             "description": "a seat; null for the server, with `wrong_deal` or `altered_log` only"
         },
     )
-    seq = Whole(high=MOST_EVENTS, **described("the seq of an event of the disputed move"))
+    seq = Integer(high=MOST_EVENTS, **described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     statement = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement"))
 
@@ -81,7 +81,7 @@ class RefereeRequestSchema(Closed):
 
     may_be_missing = True
 
-    refuse = Whole(
+    refuse = Integer(
         high=MOST_REFEREES,
         load_default=None,
         metadata={"description": "the number of a referee; omitted to offer oneself"},
@@ -126,7 +126,7 @@ class FindingSchema(Closed):
 
     check = fields.String(**described("the name of the check"))
     result = Chosen("pass", "fail", "missing", "n/a", **described("how the check ended"))
-    seq = Whole(allow_none=True, **described("the event that the finding is about, or null"))
+    seq = Integer(allow_none=True, **described("the event that the finding is about, or null"))
     text = fields.String(**described("the finding in a sentence"))
     rule = fields.String(
         allow_none=True, **described("the statement of the ruleset that decides it, or null")
@@ -152,7 +152,7 @@ class RefereeSchema(Closed):
     the salt of the vote, null before the vote.
     """
 
-    referee = Whole(high=MOST_REFEREES, **described("the number of the referee in the dispute"))
+    referee = Integer(high=MOST_REFEREES, **described("the number of the referee in the dispute"))
     player = fields.UUID(
         allow_none=True, **described("the player's id; null for others than sides and referees")
     )
@@ -170,7 +170,7 @@ class RefereeSchema(Closed):
 class VoteSchema(Closed):
     """The revealed vote of a referee."""
 
-    referee = Whole(high=MOST_REFEREES, **described("the number of the referee"))
+    referee = Integer(high=MOST_REFEREES, **described("the number of the referee"))
     vote = Chosen(*VOTES, **described("the vote"))
 
 
@@ -202,11 +202,11 @@ class DisputeSchema(Closed):
 
     id = fields.UUID(**described("the id of the dispute"))
     game = fields.UUID(**described("the id of the game"))
-    by = Whole(high=MAX_SEATS - 1, **described("the seat that accuses"))
-    accused = Whole(
+    by = Integer(high=MAX_SEATS - 1, **described("the seat that accuses"))
+    accused = Integer(
         allow_none=True, high=MAX_SEATS - 1, **described("the accused seat; null for the server")
     )
-    seq = Whole(**described("the seq of an event of the disputed move"))
+    seq = Integer(**described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     state = Chosen(
         *(state.value for state in DisputeState), **described("the state of the dispute")

@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import fields
 
 from schemas.moves import MoveSchema
-from schemas.strict_fields import Closed, Whole, described
+from schemas.strict_fields import Closed, Integer, described
 
 _WHOLE = "_schema"
 _MESSAGES = tuple(
@@ -88,7 +88,7 @@ class ProblemSchema(Closed):
         metadata={"description": "the address of the problem type", "format": "uri-reference"},
     )
     title = fields.String(**described("the problem type in words"))
-    status = Whole(low=400, high=599, **described("the HTTP status"))
+    status = Integer(low=400, high=599, **described("the HTTP status"))
     detail = fields.String(**described("why this request was refused, and what would be right"))
     instance = fields.String(**described("the path of the request"))
     errors = fields.List(
@@ -106,6 +106,6 @@ class ProblemSchema(Closed):
         metadata={"description": "with `rule-refused`: the caller's legal moves"},
     )
     id = fields.UUID(metadata={"description": "with `dispute-open`: the id of the open dispute"})
-    version = Whole(
+    version = Integer(
         metadata={"description": "with `rule-refused` and `stale-version`: the present version"}
     )

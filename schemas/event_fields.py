@@ -11,8 +11,8 @@ from schemas.moves import AuthSchema
 from schemas.strict_fields import (
     Chosen,
     Closed,
+    Integer,
     OneOfTypes,
-    Whole,
     card_field,
     card_list,
     described,
@@ -25,15 +25,15 @@ from service.shx.event_shapes import ACTIONS
 from service.shx.validators import MAX_SEATS, RANKS
 
 
-def _seat(text: str, *, allow_none: bool = False) -> Whole:
-    return Whole(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
+def _seat(text: str, *, allow_none: bool = False) -> Integer:
+    return Integer(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
 
 
-def _acting() -> Whole:
+def _acting() -> Integer:
     return _seat("the seat that acts")
 
 
-def _turn() -> Whole:
+def _turn() -> Integer:
     return _seat("the seat that acts next; null once the hand is over", allow_none=True)
 
 
@@ -52,7 +52,7 @@ def _cards(text: str) -> fields.List[Any]:
 class OpeningSchema(Closed):
     """The opening of a card's commitment: position in the deck, card and salt."""
 
-    p = Whole(**described("the position in the deck; 0 is dealt first"))
+    p = Integer(**described("the position in the deck; 0 is dealt first"))
     card = card_field(**described("the card there"))
     salt = hex_digits(64, **described("the salt of the commitment"))
 
@@ -76,8 +76,8 @@ class EventRulesetSchema(Closed):
 class EventDeckSchema(Closed):
     """The cards that a game is played with."""
 
-    decks = Whole(**described("the number of whole decks"))
-    jokers = Whole(**described("the number of jokers"))
+    decks = Integer(**described("the number of whole decks"))
+    jokers = Integer(**described("the number of jokers"))
     partial_ = fields.List(
         Chosen(*RANKS, required=True),
         data_key="partial",
@@ -108,15 +108,15 @@ class EventSeatSchema(Closed):
 class EventClockSchema(Closed):
     """The time limits of a game."""
 
-    turn_seconds = Whole(low=1, **described("seconds for a turn"))
-    swap_seconds = Whole(low=1, **described("seconds for set-up and exchange phase"))
+    turn_seconds = Integer(low=1, **described("seconds for a turn"))
+    swap_seconds = Integer(low=1, **described("seconds for set-up and exchange phase"))
 
 
 class GameCreatedData(Closed):
     """The rules, the seats and the server's commitment: all that the deck depends on."""
 
     table = fields.UUID(**described("the id of the table"))
-    hand = Whole(low=1, **described("the number of the hand at the table, from 1 without gaps"))
+    hand = Integer(low=1, **described("the number of the hand at the table, from 1 without gaps"))
     ruleset = fields.Nested(EventRulesetSchema, **described("the rules of the game"))
     ruleset_hash = hex_digits(64, **described("SHA-256 of the canonical `ruleset`"))
     deck = fields.Nested(EventDeckSchema, **described("the cards of the game"))
@@ -133,7 +133,7 @@ class GameCreatedData(Closed):
     clock = fields.Nested(
         EventClockSchema, allow_none=True, **described("the time limits, null without a clock")
     )
-    turn_limit = Whole(low=1, **described("the action that reaches it ends the hand"))
+    turn_limit = Integer(low=1, **described("the action that reaches it ends the hand"))
 
 
 class EntropyCommittedData(Closed):
@@ -162,10 +162,10 @@ class CardsDealtData(Closed):
     """The deal, with the cards that lie open after it."""
 
     dealer = _seat("the dealer")
-    down = Whole(**described("face-down cards of each seat, which is also its number of slots"))
-    up = Whole(**described("face-up cards of each seat; 0 in a layout deal"))
-    hand = Whole(**described("hand cards of each seat; in a layout deal those to lay included"))
-    stock = Whole(**described("cards in the stock after the event"))
+    down = Integer(**described("face-down cards of each seat, which is also its number of slots"))
+    up = Integer(**described("face-up cards of each seat; 0 in a layout deal"))
+    hand = Integer(**described("hand cards of each seat; in a layout deal those to lay included"))
+    stock = Integer(**described("cards in the stock after the event"))
     face_up = fields.List(
         fields.List(fields.Nested(OpeningSchema), required=True),
         **described("for each seat the openings of its face-up cards, in order of the slots"),
@@ -184,7 +184,7 @@ class CardsThrownData(Closed):
 
     seat = _seat("the seat that throws")
     cards = _cards("the cards thrown")
-    count = Whole(**described("cards drawn in their place"))
+    count = Integer(**described("cards drawn in their place"))
 
 
 class CardsSwappedData(Closed):
@@ -202,7 +202,7 @@ class TableLaidData(Closed):
     stacks = fields.List(
         card_list(), **described("for each slot the cards added, in order; empty where none")
     )
-    count = Whole(**described("cards drawn after it"))
+    count = Integer(**described("cards drawn after it"))
 
 
 class SeatReadyData(Closed):
@@ -226,7 +226,9 @@ class CardsPlayedData(Closed):
     seat = _acting()
     zone = Chosen(*(zone.value for zone in Zone), **described("the zone that the cards come from"))
     cards = _cards("the cards, in the order in which they lie on the pile")
-    slot = Whole(allow_none=True, **described("the slot of a face-down card; null for other zones"))
+    slot = Integer(
+        allow_none=True, **described("the slot of a face-down card; null for other zones")
+    )
     opening = fields.Nested(
         OpeningSchema,
         allow_none=True,
@@ -240,7 +242,7 @@ class CardsDrawnData(Closed):
     """A seat refills its hand from the stock."""
 
     seat = _acting()
-    count = Whole(low=1, **described("the number of cards drawn"))
+    count = Integer(low=1, **described("the number of cards drawn"))
 
 
 class PileBurnedData(Closed):
@@ -250,14 +252,14 @@ class PileBurnedData(Closed):
     cause = Chosen(
         *(cause.value for cause in BurnCause), **described("a burning rank, or a set of one rank")
     )
-    count = Whole(low=1, **described("the cards that leave, those just played included"))
+    count = Integer(low=1, **described("the cards that leave, those just played included"))
     cleared_by = _seat("the seat that clears the pile: the flusher, else the one that burned it")
 
 
 class _PickedUp(Closed):
     seat = _acting()
     taker = _seat("the seat whose hand takes the pile")
-    count = Whole(**described("the number of cards of the pile"))
+    count = Integer(**described("the number of cards of the pile"))
     turn = _turn()
     direction = _direction()
 
@@ -273,7 +275,7 @@ class PilePickedUpData(_PickedUp):
 class BlindFailedData(_PickedUp):
     """A face-down card is turned and cannot be played."""
 
-    slot = Whole(**described("the slot of the card"))
+    slot = Integer(**described("the slot of the card"))
     opening = fields.Nested(
         OpeningSchema,
         allow_none=True,
@@ -305,7 +307,7 @@ class SeatOutData(Closed):
     """A seat has no cards left."""
 
     seat = _seat("the seat")
-    place = Whole(low=1, high=MAX_SEATS, **described("its finishing place, from 1"))
+    place = Integer(low=1, high=MAX_SEATS, **described("its finishing place, from 1"))
 
 
 class GameEndedData(Closed):
@@ -319,7 +321,7 @@ class GameEndedData(Closed):
 class SealedRefusalsSchema(Closed):
     """The refused attempts of a game: their number, and the hash of their file."""
 
-    count = Whole(**described("the number of lines of `refusals.jsonl`"))
+    count = Integer(**described("the number of lines of `refusals.jsonl`"))
     sha256 = hex_digits(64, **described("SHA-256 of its bytes"))
 
 
@@ -383,7 +385,7 @@ _SIGNED = (*ACTIONS, "game_ended")
 
 class _Envelope(Closed):
     game = fields.UUID(**described("the id of the game"))
-    seq = Whole(**described("the place in the log, from 0"))
+    seq = Integer(**described("the place in the log, from 0"))
     prev = hex_digits(64, **described("the head before the event"))
     at = time_field(**described("the server's time; the same for all events of a move"))
     by = _seat("the seat that acted, null for the server", allow_none=True)

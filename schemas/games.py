@@ -9,14 +9,14 @@ from marshmallow import Schema, fields
 
 from schemas.event_fields import EventSchema, OpeningSchema
 from schemas.strict_fields import (
+    Boolean,
     Chosen,
     Closed,
+    Integer,
     OneOf,
     PageQuery,
+    PatternString,
     QueryWhole,
-    Shaped,
-    Truth,
-    Whole,
     described,
     hex_digits,
     name_field,
@@ -31,8 +31,8 @@ from service.shx.validators import MAX_SEATS
 SEAT_OR_WORD = r"^(public|all|[0-9]|[1-5][0-9]|6[0-3])$"
 
 
-def _viewer() -> Shaped:
-    return Shaped(
+def _viewer() -> PatternString:
+    return PatternString(
         SEAT_OR_WORD,
         "is neither public, nor all, nor a seat",
         data_key="as",
@@ -61,7 +61,7 @@ class GamesQuery(PageQuery):
     table = fields.UUID(
         load_default=None, allow_none=False, metadata={"description": "games of this table only"}
     )
-    player = Shaped(
+    player = PatternString(
         "^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
         "is neither me nor the id of a player",
         load_default=None,
@@ -177,7 +177,7 @@ class EntropyRequestSchema(OneOf):
 class MovedSchema(Closed):
     """The effect of a move: the new events, a receipt for the new head, the view after it."""
 
-    version = Whole(low=1, **described("the version after the move"))
+    version = Integer(low=1, **described("the version after the move"))
     events = fields.List(fields.Nested(EventSchema), **described("the new events"))
     receipt = fields.String(**described("a signed note of the new head (SHX/1, section 6)"))
     game = fields.Nested(
@@ -189,8 +189,8 @@ class EventPageSchema(Closed):
     """A page of the public log; `next` is the next `after`, null at the end."""
 
     items = fields.List(fields.Nested(EventSchema), **described("the events, in order of `seq`"))
-    version = Whole(low=1, **described("the present version of the game"))
-    next = Whole(allow_none=True, **described("the next `after`; null at the end"))
+    version = Integer(low=1, **described("the present version of the game"))
+    next = Integer(allow_none=True, **described("the next `after`; null at the end"))
 
 
 class OpeningsSchema(Closed):
@@ -203,7 +203,7 @@ class OpeningsSchema(Closed):
 class GameSeatSchema(Closed):
     """The player or bot at a seat of a game."""
 
-    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
     name = fields.String(allow_none=True, **described("the player's name; null for bots"))
     kind = Chosen("human", "bot", **described("whether a player or a bot has the seat"))
     player = fields.UUID(allow_none=True, **described("the player's id; null for bots"))
@@ -214,10 +214,10 @@ class GameItemSchema(Closed):
 
     id = fields.UUID(**described("the id of the game"))
     table = fields.UUID(**described("the id of its table"))
-    hand = Whole(low=1, **described("the number of the hand at the table, from 1"))
+    hand = Integer(low=1, **described("the number of the hand at the table, from 1"))
     ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset with the table's options"))
     status = Chosen(*(status.value for status in Status), **described("the state of the game"))
-    version = Whole(low=1, **described("the number of events in the log"))
+    version = Integer(low=1, **described("the number of events in the log"))
     created_at = time_field(**described("the time of the first event"))
     ended_at = time_field(allow_none=True, **described("the time of the seal; null before"))
     seats = fields.List(
@@ -226,7 +226,7 @@ class GameItemSchema(Closed):
     result = fields.Nested(
         ResultSchema, allow_none=True, **described("the result; null until the hand has ended")
     )
-    your_turn = Truth(**described("whether the game waits for the caller's seat"))
+    your_turn = Boolean(**described("whether the game waits for the caller's seat"))
 
 
 GamePageSchema: type[Schema] = page_of(GameItemSchema)
@@ -236,4 +236,4 @@ class ReplaySchema(Closed):
     """Frames of a replay; `next` is the version of the next frame, null at the end."""
 
     items = fields.List(fields.Nested(FrameSchema), **described("the frames, oldest first"))
-    next = Whole(allow_none=True, **described("the version of the next frame; null at the end"))
+    next = Integer(allow_none=True, **described("the version of the next frame; null at the end"))

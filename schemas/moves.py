@@ -10,9 +10,9 @@ from marshmallow import Schema, ValidationError, fields, validate, validates_sch
 from schemas.strict_fields import (
     Chosen,
     Closed,
+    Integer,
     OneOfTypes,
     Text,
-    Whole,
     described,
     hex_digits,
     signature_field,
@@ -116,7 +116,7 @@ class PlayBlindIntent(Closed):
     """Play the face-down card of a slot."""
 
     type = _named("play_blind")
-    slot = Whole(high=MOST_CARDS, **described("the slot of a face-down card, from 0"))
+    slot = Integer(high=MOST_CARDS, **described("the slot of a face-down card, from 0"))
 
 
 class PickUpIntent(Closed):
@@ -198,7 +198,7 @@ class SignedMove(OneOfTypes):
 class SeenSchema(Closed):
     """The latest event that the player has seen."""
 
-    seq = Whole(**described("the seq of that event"))
+    seq = Integer(**described("the seq of that event"))
     head = hex_digits(64, **described("the head after it"))
 
 
@@ -211,7 +211,7 @@ class IntentSchema(Closed):
     game = fields.String(
         required=True, metadata={"description": "the id of the game", "format": "uuid"}
     )
-    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
     seen = fields.Nested(SeenSchema, **described("the latest event that the player has seen"))
     move = fields.Nested(SignedMove, **described("the move as it is posted"))
     nonce = hex_digits(32, **described("16 random bytes in hex, new for each move"))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from schemas.strict_fields import Closed, Name, Shaped, Truth, Whole, described, time_field
+from schemas.strict_fields import (
+    Boolean,
+    Closed,
+    Integer,
+    Name,
+    PatternString,
+    described,
+    time_field,
+)
 
 
 class RegistrationSchema(Closed):
@@ -19,7 +27,7 @@ class RegistrationSchema(Closed):
 class RecoverySchema(Closed):
     """The recovery code, which was shown once, at registration."""
 
-    recovery = Shaped(
+    recovery = PatternString(
         "^[\\x21-\\x7e]{1,200}$",
         "is not a recovery code",
         **described("the recovery code from the registration"),
@@ -50,8 +58,8 @@ class TokenSchema(Closed):
 class AccusationsSchema(Closed):
     """Numbers of disputes that a player has opened, and of those that were upheld."""
 
-    made = Whole(**described("disputes that the player opened"))
-    upheld = Whole(**described("those of them whose final ruling is against the accused"))
+    made = Integer(**described("disputes that the player opened"))
+    upheld = Integer(**described("those of them whose final ruling is against the accused"))
 
 
 class PlayerSchema(Closed):
@@ -64,9 +72,9 @@ class PlayerSchema(Closed):
     id = fields.UUID(**described("the id of the player"))
     name = fields.String(allow_none=True, **described("the name; null once the player is erased"))
     created_at = time_field(**described("the time of registration"))
-    games = Whole(**described("finished hands"))
-    shithead = Whole(**described("hands (in `reverse`, matches) that the player lost"))
-    cad = Truth(**described("whether a final ruling found that the player cheated"))
+    games = Integer(**described("finished hands"))
+    shithead = Integer(**described("hands (in `reverse`, matches) that the player lost"))
+    cad = Boolean(**described("whether a final ruling found that the player cheated"))
     accusations = fields.Nested(
         AccusationsSchema, **described("the disputes that the player opened")
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from marshmallow import INCLUDE, Schema, fields
 
 from schemas.strict_fields import (
+    Boolean,
     Chosen,
     Closed,
+    Integer,
     Name,
-    Truth,
-    Whole,
     described,
     hex_digits,
     name_field,
@@ -27,8 +27,8 @@ class SourceSchema(Closed):
 class SeatsSchema(Closed):
     """The minimum and maximum number of seats."""
 
-    min = Whole(**described("the fewest seats"))
-    max = Whole(**described("the most seats"))
+    min = Integer(**described("the fewest seats"))
+    max = Integer(**described("the most seats"))
 
 
 class OptionSchema(Closed):
@@ -51,7 +51,7 @@ class StatementSchema(Closed):
         **described("the part of the game that the statement is about"),
     )
     text = fields.String(**described("the rule in a sentence or two"))
-    reading = Truth(
+    reading = Boolean(
         **described(
             "whether the statement is a decision where the source is silent or contradicts itself"
         )
@@ -98,10 +98,12 @@ class RulesetSchema(Closed):
         allow_none=True,
         **described("the document that the rules come from; null for a custom ruleset"),
     )
-    reconstruction = Truth(
+    reconstruction = Boolean(
         **described("whether the source names the game without describing its rules")
     )
-    playable = Truth(**described("whether a table can play it; false if it is known by name only"))
+    playable = Boolean(
+        **described("whether a table can play it; false if it is known by name only")
+    )
     seats = fields.Nested(
         SeatsSchema,
         allow_none=True,
@@ -159,7 +161,7 @@ class BotSchema(Closed):
 
     name = fields.String(**described("the name, as a table's `seats` takes it"))
     description = fields.String(**described("how the bot plays"))
-    strength = Whole(low=1, high=5, **described("the strength, from 1 (weakest) to 5"))
+    strength = Integer(low=1, high=5, **described("the strength, from 1 (weakest) to 5"))
 
 
 BotPageSchema: type[Schema] = page_of(BotSchema)

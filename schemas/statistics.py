@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from schemas.strict_fields import Closed, Shaped, Whole, described
+from schemas.strict_fields import Closed, Integer, PatternString, described
 
 
 class MeasureSchema(Closed):
@@ -13,20 +13,20 @@ class MeasureSchema(Closed):
     name = fields.String(**described("the name of the statistic"))
     ruleset = fields.String(**described("the ruleset whose games it counts"))
     statistic = fields.Float(**described("the value of chi-square"))
-    df = Whole(low=1, **described("its degrees of freedom"))
+    df = Integer(low=1, **described("its degrees of freedom"))
     p = fields.Float(
         allow_none=True,
         **described("how likely chance alone gives at least this value; null without enough games"),
     )
     low = fields.Float(**described("the lower end of the range of 99 in 100"))
     high = fields.Float(**described("the upper end of that range"))
-    n = Whole(**described("the games that were counted"))
+    n = Integer(**described("the games that were counted"))
 
 
 class ShufflesSchema(Closed):
     """Tests of all decks together for a uniform shuffle, and what they cannot show."""
 
-    n = Whole(required=True, metadata={"description": "finished games"})
+    n = Integer(required=True, metadata={"description": "finished games"})
     measures = fields.List(fields.Nested(MeasureSchema), **described("the statistics"))
     cannot_tell = fields.String(**described("what these figures cannot show"))
 
@@ -34,7 +34,7 @@ class ShufflesSchema(Closed):
 class BlindChoicesQuery(Closed):
     """The player; by default the caller."""
 
-    player = Shaped(
+    player = PatternString(
         "^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
         "is neither me nor the id of a player",
         load_default="me",
@@ -46,7 +46,9 @@ class BlindChoicesSchema(Closed):
     """Whether cards chosen blind could be played more often than by chance."""
 
     player = fields.UUID(**described("the id of the player"))
-    n = Whole(required=True, metadata={"description": "blind choices that could make a difference"})
+    n = Integer(
+        required=True, metadata={"description": "blind choices that could make a difference"}
+    )
     e_value = fields.Float(**described("the evidence against chance; 1 speaks for neither side"))
     threshold = fields.Float(**described("the value from which chance is no longer believed"))
     false_alarm = fields.Float(

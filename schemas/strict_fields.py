@@ -38,7 +38,7 @@ def described(text: str) -> dict[str, Any]:
     return {"required": True, "metadata": {"description": text}}
 
 
-class ShortList(fields.List[Any]):
+class BoundedList(fields.List[Any]):
     """A JSON list whose length is checked before its items, which a long list has thousands of."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
@@ -50,7 +50,7 @@ class ShortList(fields.List[Any]):
         return found
 
 
-class Whole(fields.Integer):
+class Integer(fields.Integer):
     """A JSON integer; `true` and `"1"` are refused."""
 
     def __init__(self, *, low: int = 0, high: int = MAX_INTEGER, **more: Any) -> None:
@@ -74,7 +74,7 @@ class QueryWhole(fields.Integer):
         return int(value)
 
 
-class Truth(fields.Boolean):
+class Boolean(fields.Boolean):
     """A JSON boolean; 0, 1 and strings are refused."""
 
     def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> bool:
@@ -133,7 +133,7 @@ class Chosen(fields.String):
         super().__init__(validate=validate.OneOf(words), **more)
 
 
-class Shaped(fields.String):
+class PatternString(fields.String):
     """A string that matches a pattern as a whole."""
 
     def __init__(self, pattern: str, what: str, **more: Any) -> None:
@@ -147,7 +147,7 @@ class Shaped(fields.String):
         return text
 
 
-class PublicKey(Shaped):
+class PublicKey(PatternString):
     """An Ed25519 public key in base64; weak keys are refused."""
 
     def _validate(self, value: Any) -> None:
@@ -156,33 +156,33 @@ class PublicKey(Shaped):
             raise ValidationError(f"is {fault}")
 
 
-def hex_digits(count: int, **more: Any) -> Shaped:
+def hex_digits(count: int, **more: Any) -> PatternString:
     """Return a field of `count` lowercase hexadecimal digits."""
-    return Shaped(rf"^[0-9a-f]{{{count}}}$", f"is not {count} lowercase hex digits", **more)
+    return PatternString(rf"^[0-9a-f]{{{count}}}$", f"is not {count} lowercase hex digits", **more)
 
 
 GIVEN_NAME = "[A-Za-z0-9_-]{1,60}"
 
 
-def name_field(what: str, **more: Any) -> Shaped:
+def name_field(what: str, **more: Any) -> PatternString:
     """Return a field for the name of a ruleset or bot."""
-    return Shaped(f"^{GIVEN_NAME}$", f"is not the name of a {what}", **more)
+    return PatternString(f"^{GIVEN_NAME}$", f"is not the name of a {what}", **more)
 
 
-def key_field(**more: Any) -> Shaped:
+def key_field(**more: Any) -> PatternString:
     """Return a field of an Ed25519 public key: 32 bytes in standard base64."""
     return PublicKey(r"^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$", "is not a key of 32 bytes", **more)
 
 
-def signature_field(**more: Any) -> Shaped:
+def signature_field(**more: Any) -> PatternString:
     """Return a field of an Ed25519 signature: 64 bytes in standard base64."""
-    return Shaped(r"^[A-Za-z0-9+/]{85}[AQgw]==$", "is not a signature of 64 bytes", **more)
+    return PatternString(r"^[A-Za-z0-9+/]{85}[AQgw]==$", "is not a signature of 64 bytes", **more)
 
 
-def time_field(**more: Any) -> Shaped:
+def time_field(**more: Any) -> PatternString:
     """Return a field of a time as SHX/1 writes it."""
     more["metadata"] = {"format": "date-time", **more.get("metadata", {})}
-    return Shaped(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$", "is not a time", **more)
+    return PatternString(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$", "is not a time", **more)
 
 
 class OneOf(Closed):
@@ -267,10 +267,10 @@ def _instance(schema: type[Schema]) -> Schema:
 CARD_PATTERN = r"^(?:[2-9TJQKA][cdhs](?:/(?:[2-9]|[1-9][0-9]))?|X[1-9][0-9]?)$"
 
 
-def card_field(**more: Any) -> Shaped:
+def card_field(**more: Any) -> PatternString:
     """Return a field of a card code, such as `Th`, `Th/2` (of the second deck) or `X1`."""
     more["metadata"] = {"example": "Th", **more.get("metadata", {})}
-    return Shaped(CARD_PATTERN, "is not a card code", **more)
+    return PatternString(CARD_PATTERN, "is not a card code", **more)
 
 
 def card_list(**more: Any) -> fields.List[Any]:
@@ -287,7 +287,7 @@ class PageQuery(Closed):
     limit = QueryWhole(
         low=1, high=200, load_default=50, metadata={"description": "the most items in the answer"}
     )
-    cursor = Shaped(
+    cursor = PatternString(
         CURSOR,
         "is not a cursor that a list gave",
         load_default=None,

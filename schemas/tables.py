@@ -8,15 +8,15 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, validate
 
 from schemas.strict_fields import (
+    Boolean,
+    BoundedList,
     Chosen,
     Closed,
+    Integer,
     PageQuery,
     QueryTruth,
     QueryWhole,
-    ShortList,
     Text,
-    Truth,
-    Whole,
     described,
     key_field,
     name_field,
@@ -53,8 +53,8 @@ INVITE = 200
 class ClockRequestSchema(Closed):
     """Seconds for a turn and for the exchange phase."""
 
-    turn_seconds = Whole(low=1, high=LONGEST_TURN, **described("seconds for a turn"))
-    swap_seconds = Whole(
+    turn_seconds = Integer(low=1, high=LONGEST_TURN, **described("seconds for a turn"))
+    swap_seconds = Integer(
         low=1, high=LONGEST_TURN, **described("seconds for set-up and exchange phase")
     )
 
@@ -84,7 +84,7 @@ class TableRequestSchema(Closed):
         required=True,
         metadata={"description": "the id of a ruleset, from `/v1/rulesets`", "example": "leeds"},
     )
-    seats = ShortList(
+    seats = BoundedList(
         SeatRequestField(),
         required=True,
         validate=validate.Length(min=2, max=MAX_SEATS),
@@ -104,7 +104,7 @@ class TableRequestSchema(Closed):
         load_default=None,
         metadata={"description": "time limits; null for none"},
     )
-    window_seconds = Whole(
+    window_seconds = Integer(
         low=0,
         high=60,
         load_default=3,
@@ -126,14 +126,14 @@ class TableRequestSchema(Closed):
         load_default=None,
         metadata={"description": "the Ed25519 public key of the caller's own seat, in base64"},
     )
-    turn_limit = Whole(
+    turn_limit = Integer(
         low=1,
         high=MAX_TURN_LIMIT,
         metadata={
             "description": "actions after which a hand ends as a stalemate; by default 400 a seat"
         },
     )
-    deal = Truth(
+    deal = Boolean(
         load_default=True,
         metadata={"description": "whether the first hand is dealt as soon as all seats are taken"},
     )
@@ -142,7 +142,7 @@ class TableRequestSchema(Closed):
 class SitSchema(Closed):
     """The seat that the caller takes, by default any open one, with entropy and key."""
 
-    seat = Whole(
+    seat = Integer(
         low=0,
         high=MAX_SEATS - 1,
         allow_none=True,
@@ -215,7 +215,7 @@ class WaitQuery(Closed):
 class TableSeatSchema(Closed):
     """A seat of a table, with its number of hands and of losses."""
 
-    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
     kind = Chosen(
         *(kind.value for kind in SeatKind),
         **described("whether a player or a bot has the seat, or it is open"),
@@ -232,23 +232,23 @@ class TableSeatSchema(Closed):
         allow_none=True,
         **described("the Ed25519 public key of the seat in base64; null without one"),
     )
-    hands = Whole(**described("finished hands of this player at this seat"))
-    shithead = Whole(**described("how many of them (in `reverse`, matches) the seat lost"))
-    bag = Truth(**described("whether the seat wears the paper bag (M14)"))
+    hands = Integer(**described("finished hands of this player at this seat"))
+    shithead = Integer(**described("how many of them (in `reverse`, matches) the seat lost"))
+    bag = Boolean(**described("whether the seat wears the paper bag (M14)"))
 
 
 class TableGameSchema(Closed):
     """One of a table's newest hands."""
 
     id = fields.UUID(**described("the id of the game"))
-    hand = Whole(low=1, **described("the number of the hand, from 1"))
+    hand = Integer(low=1, **described("the number of the hand, from 1"))
     status = Chosen(*(status.value for status in Status), **described("the state of the game"))
-    shithead = Whole(
+    shithead = Integer(
         allow_none=True,
         high=MAX_SEATS - 1,
         **described("the seat that lost; null if none did, or not yet"),
     )
-    dealer = Whole(
+    dealer = Integer(
         allow_none=True, high=MAX_SEATS - 1, **described("the dealer; null until one is drawn")
     )
 
@@ -264,7 +264,7 @@ class TableSchema(Closed):
     host = fields.UUID(
         allow_none=True, **described("the player who opened the table; null once erased")
     )
-    version = Whole(low=1, **described("the number of changes, which is also in the ETag"))
+    version = Integer(low=1, **described("the number of changes, which is also in the ETag"))
     status = Chosen(
         *(status.value for status in TableStatus),
         **described("`between` hands, `playing` one, `open` while seats are free, or `closed`"),
@@ -275,7 +275,7 @@ class TableSchema(Closed):
         **described("`private` tables are visible to seats, host and holders of the invite"),
     )
     ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset with the table's options"))
-    turn_limit = Whole(
+    turn_limit = Integer(
         low=1,
         high=MAX_TURN_LIMIT,
         **described("the action that reaches it ends a hand as a stalemate"),
@@ -283,25 +283,25 @@ class TableSchema(Closed):
     clock = fields.Nested(
         TableClockSchema, allow_none=True, **described("the time limits; null for none")
     )
-    window_seconds = Whole(
+    window_seconds = Integer(
         high=60, **described("seconds that a bot waits while another seat could still react")
     )
     seats = fields.List(
         fields.Nested(TableSeatSchema), **described("the seats, in order of their numbers")
     )
-    hand = Whole(**described("the number of the last hand; 0 before the first"))
+    hand = Integer(**described("the number of the last hand; 0 before the first"))
     game = fields.UUID(allow_none=True, **described("the id of the hand being played, or null"))
     games = fields.List(
         fields.Nested(TableGameSchema),
         validate=validate.Length(max=20),
         **described("the newest 20 hands, newest first"),
     )
-    next_dealer = Whole(
+    next_dealer = Integer(
         allow_none=True,
         high=MAX_SEATS - 1,
         **described("the seat that deals the next hand; null if it is drawn"),
     )
-    as_ = Whole(
+    as_ = Integer(
         allow_none=True,
         high=MAX_SEATS - 1,
         data_key="as",
@@ -326,9 +326,9 @@ class DealtSchema(Closed):
 class ChangeOfKeySchema(Closed):
     """The signed content of a key change: the new key of a seat."""
 
-    v = Whole(low=1, high=1, **described("the version of the format"))
+    v = Integer(low=1, high=1, **described("the version of the format"))
     table = fields.UUID(**described("the id of the table"))
-    seat = Whole(high=MAX_SEATS - 1, **described("the seat whose key changes"))
+    seat = Integer(high=MAX_SEATS - 1, **described("the seat whose key changes"))
     key = key_field(**described("the new Ed25519 public key, in base64"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from schemas.strict_fields import Chosen, Closed, Truth, Whole, described, time_field
+from schemas.strict_fields import Boolean, Chosen, Closed, Integer, described, time_field
 from schemas.tables import ENTROPY
 from service.shx.validators import MAX_SEATS
 
@@ -20,7 +20,7 @@ class CheckSchema(Closed):
         "n/a",
         **described("`missing` if the evidence for it is not there, `n/a` if it does not apply"),
     )
-    seq = Whole(allow_none=True, **described("the first event that fails; null if none is named"))
+    seq = Integer(allow_none=True, **described("the first event that fails; null if none is named"))
     reason = fields.String(
         allow_none=True,
         **described("why the check has this result; null if there is nothing to say"),
@@ -33,7 +33,7 @@ class CheckSchema(Closed):
 class SeatEntropySchema(Closed):
     """What a seat gave to the shuffle."""
 
-    seat = Whole(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
     mode = Chosen(*ENTROPY, **described("how the seat contributes to the shuffle"))
     state = fields.String(**described("how far the contribution has come"))
 
@@ -44,14 +44,14 @@ class AuditSchema(Closed):
     game = fields.UUID(
         allow_none=True, **described("the id of the game; null if the log cannot be read")
     )
-    version = Whole(
+    version = Integer(
         allow_none=True, **described("the number of events; null if the log cannot be read")
     )
-    sealed = Truth(**described("whether the log ends with a seal"))
+    sealed = Boolean(**described("whether the log ends with a seal"))
     level = fields.String(
         allow_none=True, **described("the level reached (SHX/1, section 8); null if a check failed")
     )
-    witnessed = Truth(
+    witnessed = Boolean(
         allow_none=True,
         **described("whether witnesses cosigned as the policy asks; null without a policy"),
     )
@@ -67,7 +67,7 @@ class AuditSchema(Closed):
     entropy = fields.List(
         fields.Nested(SeatEntropySchema), **described("what each seat contributed to the shuffle")
     )
-    timed_out = fields.List(Whole(), **described("the seq of each `turn_timed_out`"))
+    timed_out = fields.List(Integer(), **described("the seq of each `turn_timed_out`"))
     missing = fields.List(fields.String(), **described("what the next level would need"))
     wording = fields.String(**described("the result in a sentence"))
 

@@ -9,10 +9,10 @@ from marshmallow import ValidationError, fields, validate
 from schemas.event_fields import EventSchema
 from schemas.moves import MoveSchema
 from schemas.strict_fields import (
+    Boolean,
     Chosen,
     Closed,
-    Truth,
-    Whole,
+    Integer,
     card_list,
     described,
     hex_digits,
@@ -24,8 +24,8 @@ from service.domain.ruleset import ALL_RANKS, Asks
 from service.shx.validators import MAX_SEATS
 
 
-def _seat(text: str, *, allow_none: bool = False) -> Whole:
-    return Whole(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
+def _seat(text: str, *, allow_none: bool = False) -> Integer:
+    return Integer(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
 
 
 def _rank(text: str, *, allow_none: bool = False) -> Chosen:
@@ -50,8 +50,8 @@ class RulesetRefSchema(Closed):
 class ClockSchema(Closed):
     """The time limits of a game."""
 
-    turn_seconds = Whole(**described("seconds for a turn"))
-    swap_seconds = Whole(**described("seconds for the exchange phase"))
+    turn_seconds = Integer(**described("seconds for a turn"))
+    swap_seconds = Integer(**described("seconds for the exchange phase"))
 
 
 class SetupSeatSchema(Closed):
@@ -82,7 +82,7 @@ class DemandSchema(Closed):
 class HandSchema(Closed):
     """The hand of a seat."""
 
-    count = Whole(**described("the number of cards"))
+    count = Integer(**described("the number of cards"))
     cards = card_list(
         allow_none=True,
         metadata={"description": "the cards, in code order; null if the viewer cannot see them"},
@@ -99,13 +99,13 @@ class SeatViewSchema(Closed):
     )
     kind = Chosen("human", "bot", **described("whether a player or a bot has the seat"))
     bot = fields.String(allow_none=True, **described("the name of the bot, null for a player"))
-    stand_in = Truth(**described("whether a bot plays for the player at present"))
-    key = Truth(**described("whether the seat signs its moves"))
+    stand_in = Boolean(**described("whether a bot plays for the player at present"))
+    key = Boolean(**described("whether the seat signs its moves"))
     entropy = Chosen(
         *(mode.value for mode in Entropy), **described("how the seat contributes to the shuffle")
     )
-    ready = Truth(**described("whether the seat has finished the exchange phase"))
-    out = Whole(
+    ready = Boolean(**described("whether the seat has finished the exchange phase"))
+    out = Integer(
         low=1, allow_none=True, **described("the place if the seat has no cards left, else null")
     )
     hand = fields.Nested(HandSchema, **described("the hand"))
@@ -128,13 +128,13 @@ class GameViewSchema(Closed):
 
     id = fields.UUID(**described("the id of the game"))
     table = fields.UUID(**described("the id of its table"))
-    hand = Whole(low=1, **described("the number of the hand at the table, from 1"))
+    hand = Integer(low=1, **described("the number of the hand at the table, from 1"))
     ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset"))
     status = Chosen(
         *(status.value for status in Status),
         **described("`shuffling` is the set-up, `swapping` the exchange phase"),
     )
-    version = Whole(**described("the number of events in the log"))
+    version = Integer(**described("the number of events in the log"))
     head = hex_digits(64, **described("the hash of the last event"))
     as_ = fields.Raw(
         required=True,
@@ -169,7 +169,7 @@ class GameViewSchema(Closed):
         allow_none=True,
         **described("the progress of the shuffle; null once the deck is fixed"),
     )
-    stock = Whole(**described("the number of cards in the stock"))
+    stock = Integer(**described("the number of cards in the stock"))
     pile = card_list(metadata={"description": "the pile, bottom card first"})
     demand = fields.Nested(DemandSchema, **described("what the pile demands of the next play"))
     burned = card_list(metadata={"description": "the burned cards"})
@@ -186,8 +186,8 @@ class GameViewSchema(Closed):
 class FrameSchema(Closed):
     """One step of a replay."""
 
-    version = Whole(**described("the version after the event"))
-    seq = Whole(**described("the seq of the event"))
+    version = Integer(**described("the version after the event"))
+    seq = Integer(**described("the seq of the event"))
     at = time_field(**described("the time of the event"))
     caption = fields.String(**described("the event as a sentence"))
     event = fields.Nested(EventSchema, **described("the event, as in /events"))

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from redis import Redis
 
-from service.application.access_log import Readings
+from service.application.access_log import AccessLog
 from service.application.clock_watch import ClockWatch
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.disputes import Disputes
@@ -20,20 +20,20 @@ from service.application.disputes.opening import DisputeOpening
 from service.application.erasures import Erasures
 from service.application.first_read import FirstReads
 from service.application.games.audits import Auditing
-from service.application.games.cache import Entries
+from service.application.games.cache import GameCache
 from service.application.games.due_moves import Turns
 from service.application.games.entropy import EntropyCalls
 from service.application.games.evidence import Evidence, Verifying
 from service.application.games.histories import Histories
 from service.application.games.moves import Moves, Refusals
 from service.application.games.queries import Games, Lists
-from service.application.games.schedule import Beat, BeginBeat, IdleGames, no_beat
+from service.application.games.schedule import BeginBeat, ConstantTime, IdleGames, no_beat
 from service.application.games.uploads import Work, answer_here, within
 from service.application.handler import Handler
 from service.application.idempotency import Answers
 from service.application.names import Names
 from service.application.players import Players
-from service.application.ports import Bell, Doubt, RealWorld, Silence, World, no_doubt
+from service.application.ports import Doubt, NoNotifier, Notifier, RealWorld, World, no_doubt
 from service.application.retention import KEPT, Purging, Retention, retention_of
 from service.application.rulebook import Rulebook
 from service.application.rulesets import Rulemaking, RulesetPages, Trials
@@ -49,7 +49,7 @@ from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
 from service.config import Settings
 from service.domain.dispute import Periods
-from service.job_queue import NO_TRIALS, QueuedTrials, RedisBell, connect
+from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
 from service.keys.keyring import Keyring, KeyringError
 from service.keys.reloading import KeyFile, Keys
 from service.public_log.log import LogStore, PublicLog
@@ -76,13 +76,13 @@ class Services:
     store: EventStore
     directory: Directory
     world: World
-    bell: Bell
+    notifier: Notifier
     idle: IdleGames
     keyring: Keys
     origin: str
     answers: Answers
     first_reads: FirstReads
-    entries: Entries
+    game_cache: GameCache
     players: Players
     tables: Tables
     key_changes: KeyChanges
@@ -110,9 +110,9 @@ class Services:
 
     def wake(self, game: UUID) -> None:
         """Enqueue a job at a game's present version."""
-        entry = self.entries.fresh(game)
+        entry = self.game_cache.fresh(game)
         if entry is not None:
-            self.bell.moved(game, entry.record.version, wake=True)
+            self.notifier.moved(game, entry.record.version, wake=True)
 
     def keys(self) -> list[dict[str, str | None]]:
         """Return the published keys that receipts are signed with, newest first."""
@@ -137,7 +137,7 @@ def compose(
     keyring: Keys,
     origin: str,
     world: World | None = None,
-    bell: Bell | None = None,
+    notifier: Notifier | None = None,
     readiness: Readiness = ALWAYS_READY,
     trials: Trials = NO_TRIALS,
     begin_beat: BeginBeat = no_beat,
@@ -154,27 +154,27 @@ def compose(
     verify: Work = answer_here,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
-    """Return the services over a store; tests may pass their own world and bell."""
-    world, bell = world or RealWorld(), bell or Silence()
+    """Return the services over a store; tests may pass their own world and notifier."""
+    world, notifier = world or RealWorld(), notifier or NoNotifier()
     rulebook = Rulebook(directory)
     combined = lookups or SeparateLookups(store, directory)
-    entries = Entries(store, directory, combined, keyring, rulebook)
-    histories = Histories(entries)
+    game_cache = GameCache(store, directory, combined, keyring, rulebook)
+    histories = Histories(game_cache)
     names, receipts = Names(directory), Receipts(origin, keyring)
     answers = Answers(
         store=store,
         keyring=keyring,
-        entries=entries,
+        game_cache=game_cache,
         histories=histories,
         names=names,
         receipts=receipts,
     )
     handler = Handler(store, answers)
     refusals = Refusals(store, directory, keyring, rulebook, world)
-    readings = Readings(directory, world)
+    readings = AccessLog(directory, world)
     games = Games(
         store=store,
-        entries=entries,
+        game_cache=game_cache,
         histories=histories,
         receipts=receipts,
         names=names,
@@ -186,7 +186,7 @@ def compose(
         store=store,
         directory=directory,
         keyring=keyring,
-        entries=entries,
+        game_cache=game_cache,
         refusals=refusals,
         world=world,
     )
@@ -201,7 +201,7 @@ def compose(
     attendance = Attendance(
         handler=handler,
         directory=directory,
-        entries=entries,
+        game_cache=game_cache,
         files=files,
         keyring=keyring,
         rulebook=rulebook,
@@ -210,7 +210,7 @@ def compose(
     opening = DisputeOpening(
         store=store,
         directory=directory,
-        entries=entries,
+        game_cache=game_cache,
         games=games,
         files=files,
         commands=commands,
@@ -222,40 +222,40 @@ def compose(
     moves = Moves(
         handler=handler,
         store=store,
-        entries=entries,
+        game_cache=game_cache,
         receipts=receipts,
         refusals=refusals,
         names=names,
         world=world,
-        bell=bell,
+        notifier=notifier,
     )
     tables = Tables(
         handler=handler,
         store=store,
         directory=directory,
-        entries=entries,
+        game_cache=game_cache,
         keyring=keyring,
         names=names,
         readings=readings,
         rulebook=rulebook,
         world=world,
-        bell=bell,
+        notifier=notifier,
         record_version=record_version,
     )
     return Services(
         store=store,
         directory=directory,
         world=world,
-        bell=bell,
+        notifier=notifier,
         idle=idle,
         keyring=keyring,
         origin=origin,
         answers=answers,
-        first_reads=FirstReads(combined, entries, names, answers, defers=lookups is not None),
-        entries=entries,
+        first_reads=FirstReads(combined, game_cache, names, answers, defers=lookups is not None),
+        game_cache=game_cache,
         players=Players(
             directory=directory,
-            entries=entries,
+            game_cache=game_cache,
             tables=tables,
             names=names,
             world=world,
@@ -267,7 +267,7 @@ def compose(
         moves=moves,
         entropy=EntropyCalls(moves),
         evidence=Evidence(
-            entries=entries,
+            game_cache=game_cache,
             games=games,
             refusals=refusals,
             dispute_files=files.of_game,
@@ -288,7 +288,7 @@ def compose(
         disputes=Disputes(
             store=store,
             directory=directory,
-            entries=entries,
+            game_cache=game_cache,
             games=games,
             opening=opening,
             commands=commands,
@@ -296,11 +296,11 @@ def compose(
             ask=ask_findings,
         ),
         statistics=Statistics(
-            directory=directory, entries=entries, readings=readings, now=world.now
+            directory=directory, game_cache=game_cache, readings=readings, now=world.now
         ),
         attendance=attendance,
         verifying=Verifying(
-            entries=entries,
+            game_cache=game_cache,
             games=games,
             refusals=refusals,
             log=log,
@@ -316,7 +316,7 @@ def compose(
             readings=readings,
         ),
         turns=Turns(
-            entries=entries,
+            game_cache=game_cache,
             moves=moves,
             names=names,
             directory=directory,
@@ -330,8 +330,10 @@ def compose(
         rulemaking=Rulemaking(
             directory=directory, rulebook=rulebook, trials=trials, world=world, handler=handler
         ),
-        lists=Lists(directory=directory, entries=entries, names=names, readings=readings),
-        stand_ins=StandIns(handler=handler, entries=entries, directory=directory, names=names),
+        lists=Lists(directory=directory, game_cache=game_cache, names=names, readings=readings),
+        stand_ins=StandIns(
+            handler=handler, game_cache=game_cache, directory=directory, names=names
+        ),
         purging=Purging(
             store=store, directory=directory, world=world, kept=kept, clock_doubt=clock_doubt
         ),
@@ -351,7 +353,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
     """
     database = database_of(settings, most_waiting=most_waiting)
     redis = connect(settings.redis_url, seconds=1.0) if settings.redis_url else None
-    bell = RedisBell(connect(settings.redis_url)) if settings.redis_url else None
+    notifier = RedisNotifier(connect(settings.redis_url)) if settings.redis_url else None
     keyring = _keyring(settings)
     watch = ClockWatch(clocks=lambda: _clocks(database), now=RealWorld().now)
     store = PostgresStore(database, Bundles(settings.archive))
@@ -361,11 +363,11 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         directory=Directory(database),
         keyring=keyring,
         origin=settings.origin,
-        bell=bell,
-        ask_findings=bell.look_into if bell else lambda _dispute: None,
+        notifier=notifier,
+        ask_findings=notifier.look_into if notifier else lambda _dispute: None,
         readiness=_readiness(settings, database, keyring, redis),
         trials=QueuedTrials(redis),
-        begin_beat=Beat().begin,
+        begin_beat=ConstantTime().begin,
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),
         kept=retention_of(settings),

@@ -53,11 +53,11 @@ class HungUp(Exception):
     """The caller hung up; the child has been killed."""
 
 
-class BrokeOff(Exception):
+class ChildEnded(Exception):
     """The child ended without an answer."""
 
 
-class Killable:
+class ForkServer:
     """Runs `module:function`, from bytes to bytes, in child processes; thread-safe."""
 
     def __init__(self, target: str) -> None:
@@ -74,7 +74,7 @@ class Killable:
         Return the answer to a request; the child has `seconds`, not counting the fork.
 
         `callers` are the connections that may be waiting for the answer; the child is killed
-        once all of them have hung up. Raises OutOfTime, HungUp or BrokeOff.
+        once all of them have hung up. Raises OutOfTime, HungUp or ChildEnded.
         """
         ours, theirs = socket.socketpair()
         with ours:
@@ -91,7 +91,7 @@ class Killable:
             except TimeoutError:
                 raise OutOfTime from None
             except OSError:
-                raise BrokeOff from None
+                raise ChildEnded from None
 
     def close(self) -> None:
         """Stop the fork server, if this process started one."""
@@ -119,7 +119,7 @@ class Killable:
                     return
                 except OSError:
                     self._forget()
-        raise BrokeOff
+        raise ChildEnded
 
     def _start(self) -> None:
         self._forget()
@@ -152,14 +152,14 @@ def _environment() -> dict[str, str]:
 
 
 def _begun(ours: socket.socket) -> None:
-    """Wait for the child to start; raises BrokeOff if it does not."""
+    """Wait for the child to start; raises ChildEnded if it does not."""
     ours.settimeout(START_SECONDS)
     try:
         there = ours.recv(1)
     except TimeoutError:
         there = b""
     if not there:
-        raise BrokeOff
+        raise ChildEnded
 
 
 def _wait(ours: socket.socket, end: float, callers: Sequence[socket.socket]) -> None:

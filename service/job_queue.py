@@ -120,7 +120,7 @@ def channel(kind: str, identity: UUID) -> str:
     return f"shithead.{kind}.{identity}"
 
 
-class RedisBell:
+class RedisNotifier:
     """
     Publishes committed versions in Redis, and enqueues jobs by name.
 

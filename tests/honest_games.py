@@ -102,7 +102,7 @@ class HonestTable:
             server_keys=(self.services.verifier,),
             seat_keys=keys,
             others=tuple(
-                Bundle(lines=self.services.entries.lines(other))
+                Bundle(lines=self.services.game_cache.lines(other))
                 for other in self.games
                 if other != game
             ),

@@ -57,7 +57,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class RecordedAnswer:
     """One HTTP response, with a description of its request."""
 
     to: str  # method, path, body and headers of the request
@@ -76,7 +76,7 @@ class Service:
     url: str | None = None  # of a database; None: in-memory stores
     options: Mapping[str, Any] = field(default_factory=dict)
     world: SetWorld = field(default_factory=lambda: SetWorld(seed=9))
-    bell: Wakes = field(default_factory=Wakes)
+    notifier: Wakes = field(default_factory=Wakes)
     log: MemoryLog = field(default_factory=MemoryLog)
     made: list[Step] = field(default_factory=list)
     services: Services = field(init=False)
@@ -95,13 +95,13 @@ class Service:
         """Return the game as the server knows it."""
         return entry_of(self.services, self.game).record.game
 
-    def make(self, step: Step) -> Said:
+    def make(self, step: Step) -> RecordedAnswer:
         """Advance the clock by a second, and post a move of a seat with an idempotency key."""
         self.world.wait(1)
         self.made.append(step)
         return self.again(step.seat)
 
-    def again(self, seat: Seat) -> Said:
+    def again(self, seat: Seat) -> RecordedAnswer:
         """Post the last move again with its idempotency key, as any seat."""
         move, key = self.made[-1].move, {"Idempotency-Key": f"step-{len(self.made)}"}
         return self.ask("POST", f"/v1/games/{self.game}/moves", seat, key, json=move)
@@ -125,7 +125,7 @@ class Service:
 
     def ask(
         self, method: str, path: str, viewer: Viewer, headers: Any = None, json: Any = None
-    ) -> Said:
+    ) -> RecordedAnswer:
         """Return the response to a request of a seat, or of a caller without a token."""
         sent = {"X-Request-ID": "same", **(headers or {})}
         if viewer is not None:
@@ -135,7 +135,7 @@ class Service:
             # The compressed length depends on the hashes, which differ between the decks.
             answer.set_data(gzip.decompress(answer.get_data()))
         asked = " ".join((method, path, str(json or ""), str(headers or "")))
-        return Said(
+        return RecordedAnswer(
             to=asked,
             status=answer.status_code,
             headers=tuple(answer.headers.items()),
@@ -144,7 +144,7 @@ class Service:
 
     def _composed(self) -> Services:
         if self.url is not None:
-            return Court(url=self.url, world=self.world, bell=self.bell).process()
+            return Court(url=self.url, world=self.world, notifier=self.notifier).process()
         store = MemoryStore(clock=self.world.now)
         return compose(
             store=store,
@@ -152,7 +152,7 @@ class Service:
             keyring=KEYS,
             origin="tests.example",
             world=self.world,
-            bell=self.bell,
+            notifier=self.notifier,
             log_store=self.log,
         )
 
@@ -187,7 +187,7 @@ def dealt(ruleset: str, people: int, deck: Deck | None = None, **more: Any) -> I
         yield Service(ruleset=ruleset, people=people, **more)
 
 
-def json_of(said: Said) -> Any:
+def json_of(said: RecordedAnswer) -> Any:
     """Return an answer's body as JSON."""
     return orjson.loads(said.body)
 
@@ -283,7 +283,9 @@ def _after(
     return game, opener
 
 
-def masked(said: Said) -> tuple[str, int, tuple[tuple[str, str], ...], list[tuple[str, bytes]]]:
+def masked(
+    said: RecordedAnswer,
+) -> tuple[str, int, tuple[tuple[str, str], ...], list[tuple[str, bytes]]]:
     """Return a response with the digits of hashes, salts and signatures replaced by `#`."""
     parts = [("", said.body)]
     if said.body and dict(said.headers).get("Content-Type") == "application/zip":

@@ -9,14 +9,14 @@ from unittest.mock import patch
 
 from service.api import sse
 from service.domain.commands import Seat
-from tests.indistinguishable_decks import Said, Service, Viewer
+from tests.indistinguishable_decks import RecordedAnswer, Service, Viewer
 from tests.worlds.fake_world import entry_of
 
 COMMENTS = 2
 """Number of comments that a reader of the live stream waits for after all events."""
 
 
-def sight(service: Service, viewer: Viewer) -> Iterator[Said]:
+def sight(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
     """Yield every response that a viewer can get about a running game."""
     game = f"/v1/games/{service.game}"
     version = _published(service)
@@ -41,7 +41,9 @@ def _published(service: Service) -> int:
     return record.version
 
 
-def _of_the_game(service: Service, viewer: Viewer, game: str, version: int) -> Iterator[Said]:
+def _of_the_game(
+    service: Service, viewer: Viewer, game: str, version: int
+) -> Iterator[RecordedAnswer]:
     own = "public" if viewer is None else str(viewer)
     for path in (
         *("", "?as=public", f"?at={version}", f"?at={max(1, version - 1)}&as={own}"),
@@ -66,7 +68,7 @@ def _of_the_game(service: Service, viewer: Viewer, game: str, version: int) -> I
     yield service.ask("OPTIONS", f"{game}/moves", viewer)
 
 
-def _of_lists(service: Service, viewer: Viewer) -> Iterator[Said]:
+def _of_lists(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
     table = entry_of(service.services, service.game).table
     for path in (
         *("/v1/games?limit=5", "/v1/games?status=playing", "/v1/games?status=swapping"),
@@ -79,7 +81,7 @@ def _of_lists(service: Service, viewer: Viewer) -> Iterator[Said]:
         yield service.ask("GET", f"/v1/players/{player}", viewer)
 
 
-def _of_the_public_log(service: Service, viewer: Viewer) -> Iterator[Said]:
+def _of_the_public_log(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
     """The leaves of the log and their proofs."""
     checkpoint = service.ask("GET", "/v1/log/checkpoint", viewer)
     yield checkpoint
@@ -89,7 +91,7 @@ def _of_the_public_log(service: Service, viewer: Viewer) -> Iterator[Said]:
     yield service.ask("GET", f"/v1/log/proof?game={service.game}", viewer)
 
 
-def live(service: Service, viewer: Viewer, version: int) -> Said:
+def live(service: Service, viewer: Viewer, version: int) -> RecordedAnswer:
     """Return the live stream as read: all events, then comments while there are no events."""
     headers = {"X-Request-ID": "same"}
     if viewer is not None:
@@ -101,7 +103,7 @@ def live(service: Service, viewer: Viewer, version: int) -> Said:
         answer.close()
     # With the length of each chunk: events that are ready together are sent in one chunk.
     body = b"".join(b"%d %b" % (len(piece), piece) for piece in pieces)
-    return Said(
+    return RecordedAnswer(
         to=f"GET {path}",
         status=answer.status_code,
         headers=tuple(answer.headers.items()),
@@ -109,7 +111,7 @@ def live(service: Service, viewer: Viewer, version: int) -> Said:
     )
 
 
-def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterator[Said]:
+def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterator[RecordedAnswer]:
     """Return the refusals of moves with cards that the seat does not hold."""
     path = f"{game}/moves"
     tries = list(attempts(service, viewer, version))

@@ -43,7 +43,7 @@ def take_turn(game_id: str, version: int) -> str:
     outcome = services().turns.take(game, version, searching=searching)
     JOBS.labels(outcome).inc()
     if outcome == "searches":
-        services().bell.wake(game, version, searches=True)
+        services().notifier.wake(game, version, searches=True)
     if outcome == "again":
         services().wake(game)
     return outcome

@@ -32,7 +32,7 @@ class Relay:
         rows = self._services.store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
         newest = {row.stream: row.version for row in sorted(rows, key=lambda row: row.version)}
         for game, version in newest.items():
-            self._services.bell.moved(game, version, wake=False)
+            self._services.notifier.moved(game, version, wake=False)
         return len(rows)
 
     def run(self, stopped: Callable[[], bool]) -> None:

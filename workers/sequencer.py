@@ -10,7 +10,7 @@ import structlog
 
 from service.bootstrap import Services
 from service.metrics import ROUNDS
-from service.public_log.sequencer import BATCH, LogBroken, Unconfirmed
+from service.public_log.sequencer import BATCH, LogBroken, QuorumMissing
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
 from service.store.events import StoreError
 
@@ -48,7 +48,7 @@ class LogSequencer:
             added = self._sequencer.run_once()
         except LogBroken as error:
             self._log.critical("the public log is broken", error=str(error))
-        except Unconfirmed as error:
+        except QuorumMissing as error:
             self._log.warning("witnesses have not agreed yet", error=str(error))
         except StoreError as error:
             self._log.warning("the batch was not written", error=str(error))

@@ -89,7 +89,7 @@ class Sweeper:
             key = (str(game.id), game.version, game.at)
             if key in self._woken:
                 continue
-            self._services.bell.wake(game.id, game.version)
+            self._services.notifier.wake(game.id, game.version)
             self._woken[key] = now
             woken += 1
         return woken
@@ -134,7 +134,7 @@ class Sweeper:
         # that cannot be closed would hide all the others.
         idle = self._services.idle.found(limit=BATCH, beyond=self._idle_to)
         for game in idle:
-            self._services.bell.wake(game.id, game.version)
+            self._services.notifier.wake(game.id, game.version)
         self._idle_to = idle[-1] if len(idle) == BATCH else None
         return len(idle)
 

@@ -31,7 +31,14 @@ from service.application.games.cache import GameEntry
 from service.application.games.due_moves import Turns
 from service.application.games.moves import Moves
 from service.application.games.record import write
-from service.application.games.schedule import BEAT_SECONDS, Beat, BeginBeat, Rest, at_once, no_beat
+from service.application.games.schedule import (
+    BEAT_SECONDS,
+    BeginBeat,
+    ConstantTime,
+    Rest,
+    at_once,
+    no_beat,
+)
 from service.application.names import Names
 from service.bootstrap import Services, compose
 from service.bots.greedy import GREEDY
@@ -88,7 +95,7 @@ def main() -> None:
     rows, interval = [], BEAT_SECONDS * 1e3 * bots()[asked.bot].beats
     for ruleset in RULESETS:
         found = list(positions(ruleset, asked.bot, asked.positions))
-        for name, begin in (("none", no_beat), (f"{interval:.0f} ms", Beat().begin)):
+        for name, begin in (("none", no_beat), (f"{interval:.0f} ms", ConstantTime().begin)):
             rows.append(_row(ruleset, name, measured(found, begin)))
             print(rows[-1])
     named = "" if asked.bot == GREEDY.name else f"-{asked.bot}"
@@ -103,7 +110,7 @@ def positions(ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, Ga
         ada = Player(id=UUID(services.players.register("Ada")["id"]), name="Ada")
         game = _dealt(services, ada, ruleset, bot)
         for _ in range(40):
-            entry = services.entries.fresh(game)
+            entry = services.game_cache.fresh(game)
             if entry is None or entry.record.sealed:
                 break
             state = entry.record.game
@@ -126,7 +133,7 @@ def measured(found: list[tuple[Services, GameEntry]], begin: BeginBeat) -> list[
     for services, entry in found:
         timed = Timed()
         turns = Turns(
-            entries=services.entries,
+            game_cache=services.game_cache,
             moves=cast("Moves", timed),
             names=Names(services.directory),
             directory=services.directory,
@@ -235,7 +242,7 @@ def _dealt(services: Services, ada: Player, ruleset: str, bot: str) -> UUID:
 
 
 def _chosen(services: Services, game: UUID, rng: random.Random) -> dict[str, Any]:
-    entry = services.entries.fresh(game)
+    entry = services.game_cache.fresh(game)
     view = {} if entry is None else _view(services, entry)
     ready = [move for move in view["moves"] if move["type"] == "ready"]
     chosen: dict[str, Any] = (ready or [rng.choice(view["moves"])])[0]

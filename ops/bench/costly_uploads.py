@@ -24,7 +24,7 @@ import orjson
 
 from service.application.games.uploads import Upload, request_of
 from service.bootstrap import compose
-from service.fork_server import Killable, OutOfTime
+from service.fork_server import ForkServer, OutOfTime
 from service.shx.event_shapes import LATEST
 from tests.honest_games import FewTrials
 from tests.memory.directory import MemoryDirectory
@@ -100,7 +100,7 @@ def seconds_of_verify(python: Path | str, root: Path, log: Path) -> float:
 
 def stopped_after(raw: bytes) -> tuple[float, float]:
     """Return after how many seconds a server gives a log up, for the first time and then."""
-    processes, took = Killable("service.application.games.uploads:answer"), []
+    processes, took = ForkServer("service.application.games.uploads:answer"), []
     for _ in range(2):
         began = time.monotonic()
         try:

@@ -127,7 +127,7 @@ def _people(services: Services, names: Sequence[str]) -> tuple[dict[str, Player]
 
 
 def _entry(services: Services, game: UUID) -> GameEntry:
-    entry = services.entries.fresh(game)
+    entry = services.game_cache.fresh(game)
     if entry is None:
         raise ValueError(f"game {game} is missing")
     return entry
@@ -180,7 +180,7 @@ def _dispute(
 def _accused(services: Services, game: UUID, accuser: Player, after: int) -> tuple[int, int]:
     """Return the first move from an event on that another seat made, and the seat."""
     own = _entry(services, game).seat_of(accuser.id)
-    for line in services.entries.lines(game, after=after):
+    for line in services.game_cache.lines(game, after=after):
         event = orjson.loads(line)
         if event["by"] not in (None, own) and event["type"] in ("cards_played", "pile_picked_up"):
             return event["seq"], event["by"]

@@ -58,7 +58,7 @@ def _tried(
     """Return a hand that went on so long, None where it ended before."""
     entry = _opened(services, players, ruleset)
     record, at = entry.record, format_time(services.world.now())
-    first = services.entries.lines(record.identity)
+    first = services.game_cache.lines(record.identity)
     lines, heads, game = list(first), record.head, record.game
     secrets = secrets_of(record)
     while game.actions < actions:
@@ -97,7 +97,7 @@ def _opened(services: Services, players: Sequence[Player], ruleset: str) -> Game
                 guest, UUID(table["id"]), seat=None, entropy=wish.entropy, key=None, invite=None
             ).body
         )
-    entry = services.entries.fresh(UUID(table["game"]))
+    entry = services.game_cache.fresh(UUID(table["game"]))
     if entry is None:
         raise ValueError("the hand was not dealt")
     return entry

@@ -92,7 +92,7 @@ def finished_hand(services: Services) -> tuple[UUID, int, str]:
     for actions in ACTIONS:
         game = long_hand(services, players, actions=actions)
         services.moves.move(Caller(player=players[0].id), game, {"type": "forfeit"})
-        entry = services.entries.fresh(game)
+        entry = services.game_cache.fresh(game)
         if entry is not None and abs(entry.version - EVENTS) <= NEAR:
             return game, _play(services, game), str(people[0]["token"])
     raise ValueError(f"no hand had about {EVENTS} events")
@@ -100,7 +100,7 @@ def finished_hand(services: Services) -> tuple[UUID, int, str]:
 
 def _play(services: Services, game: UUID) -> int:
     """Return the seq of a play in the middle of a game."""
-    lines = services.entries.lines(game)
+    lines = services.game_cache.lines(game)
     return next(seq for seq in range(150, len(lines)) if b'"cards_played"' in lines[seq])
 
 

@@ -13,7 +13,7 @@ from flask import Flask, Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from service.api.http import JSON, PAGE_POLICY, private
-from service.application.errors import Refusal, Unfollowed
+from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import quota_refused
 from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived
 
@@ -222,7 +222,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(StreamArchived, _unreadable)
     app.register_error_handler(PlayerErased, _erased)
     app.register_error_handler(QuotaFull, _quota_full)
-    app.register_error_handler(Unfollowed, _unreadable)
+    app.register_error_handler(InvalidHistory, _unreadable)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _unforeseen)
 
@@ -287,7 +287,7 @@ def _unavailable(_error: StoreUnavailable) -> Response:
     return problem("unavailable", "the database does not answer")
 
 
-def _unreadable(error: StreamArchived | Unfollowed) -> Response:
+def _unreadable(error: StreamArchived | InvalidHistory) -> Response:
     """Answer for a game whose record is missing or inconsistent; the log names the reason."""
     log = logging.getLogger("shithead.api")
     if isinstance(error, StreamArchived):

@@ -12,7 +12,7 @@ from service.domain.view import Viewer
 from service.store.games import GameRepository, GameRow, TableRow
 
 
-class Readings:
+class AccessLog:
     """
     Decides which reads belong in the access log, and records them (api.md, section 6).
 

@@ -20,7 +20,7 @@ class Refusal(Exception):
         self.extra = extra
 
 
-class Unfollowed(Exception):
+class InvalidHistory(Exception):
     """The stored events of a game are invalid from `seq` on; the operator must investigate."""
 
     def __init__(self, game: UUID, seq: int) -> None:

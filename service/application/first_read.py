@@ -9,7 +9,7 @@ from uuid import UUID
 
 from service.application.callers import Answered, Idempotency, Player, digest
 from service.application.errors import Refusal
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.idempotency import Answers
 from service.application.names import Names
 from service.store.lookups import Found, Lookup, Lookups
@@ -22,10 +22,16 @@ class FirstReads:
     """Begins the first read of each request, and remembers which tokens were valid."""
 
     def __init__(
-        self, lookups: Lookups, entries: Entries, names: Names, answers: Answers, *, defers: bool
+        self,
+        lookups: Lookups,
+        game_cache: GameCache,
+        names: Names,
+        answers: Answers,
+        *,
+        defers: bool,
     ) -> None:
         self.lookups = lookups
-        self.entries = entries
+        self.game_cache = game_cache
         self.names = names
         self.answers = answers
         self.defers = defers  # whether the store checks the token of a commit
@@ -83,13 +89,13 @@ class FirstRead:
         if not self._reads.defers or self.token is None or self._game is None:
             return False
         self.player = self._reads.player_of(self.token)
-        return self.player is not None and self._reads.entries.in_memory(self._game) is not None
+        return self.player is not None and self._reads.game_cache.in_memory(self._game) is not None
 
     def confirm(self) -> None:
         """Read token, answer and game at present; raises Refusal `unauthorized`."""
-        entries, names = self._reads.entries, self._reads.names
-        known = None if self._game is None else entries.in_memory(self._game)
-        game = Lookup() if self._game is None else entries.lookup(self._game)
+        game_cache, names = self._reads.game_cache, self._reads.names
+        known = None if self._game is None else game_cache.in_memory(self._game)
+        game = Lookup() if self._game is None else game_cache.lookup(self._game)
         self._lookup = Lookup(
             token=self.token,
             request_key=None if self.request is None else self.request.request_key,
@@ -124,9 +130,9 @@ class FirstRead:
     def entry(self, game: UUID) -> GameEntry | None:
         """Return the game as this request read it; a cached one if it read none yet."""
         if game != self._game or self._lookup is None:
-            return self._reads.entries.cached(game)
+            return self._reads.game_cache.cached(game)
         if self._entry is None:
-            self._entry = self._reads.entries.found(self._lookup, self._found)
+            self._entry = self._reads.game_cache.found(self._lookup, self._found)
         return self._entry
 
     def take(self, game: UUID) -> GameEntry | None:
@@ -137,7 +143,7 @@ class FirstRead:
         because the caller waited, or lost a race.
         """
         if game != self._game:
-            return self._reads.entries.fresh(game)
+            return self._reads.game_cache.fresh(game)
         if self._taken:
             self.confirm()
         self._taken = True

@@ -11,7 +11,7 @@ import orjson
 from schemas.moves import move_json
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
-from service.application.games.cache import Entries
+from service.application.games.cache import GameCache
 from service.application.games.histories import Histories
 from service.application.games.view import moved
 from service.application.names import Names
@@ -42,14 +42,14 @@ def without_hand(body: bytes) -> bytes:
     return orjson.dumps(answer)
 
 
-def with_hand(body: bytes, entries: Entries, histories: Histories) -> bytes:
+def with_hand(body: bytes, game_cache: GameCache, histories: Histories) -> bytes:
     """Return the original answer: hand and legal moves are recomputed from the log."""
     answer = orjson.loads(body)
     view = _view(answer)
     if view is None:
         return body
     game, seat, version = UUID(view["id"]), view["as"], view["version"]
-    entry = entries.fresh(game)
+    entry = game_cache.fresh(game)
     if entry is None:
         return body
     past = histories.whole(entry).games[version - 1]
@@ -105,13 +105,13 @@ class Answers:
         *,
         store: EventStore,
         keyring: Keys,
-        entries: Entries,
+        game_cache: GameCache,
         histories: Histories,
         names: Names,
         receipts: Receipts,
     ) -> None:
         self._store = store
-        self._entries = entries
+        self._game_cache = game_cache
         self._histories = histories
         self._keyring = keyring
         self._names = names
@@ -145,7 +145,7 @@ class Answers:
         opened = self._keyring.open(key_id.decode(), sealed, _associated(caller, request))
         header, _, body = opened.partition(b"\n")
         return Answered(
-            body=with_hand(body, self._entries, self._histories),
+            body=with_hand(body, self._game_cache, self._histories),
             version=orjson.loads(header)["version"],
             replayed=True,
         )
@@ -180,12 +180,12 @@ class Answers:
         Names are those of now, and the receipt of the same head is signed with the present key.
         Raises Refusal `unavailable` if the events are no longer in the log.
         """
-        entry = self._entries.past(move.game, move.version)
+        entry = self._game_cache.past(move.game, move.version)
         if entry is None:
             raise Refusal("unavailable", "the events of the first answer are not in the log")
         after = replace(entry, back=frozenset(move.back))
         count = move.version - move.before
-        lines = self._entries.lines(move.game, after=move.before, limit=count)
+        lines = self._game_cache.lines(move.game, after=move.before, limit=count)
         return Answered(
             body=moved(after, lines, move.seat, self._names, self._receipts),
             version=move.version,

@@ -13,7 +13,7 @@ from uuid import UUID
 from service.application.callers import Player
 from service.application.disputes.disputes import Disputes
 from service.application.errors import Refusal, not_found
-from service.application.games.cache import Entries
+from service.application.games.cache import GameCache
 from service.application.games.evidence import Evidence
 from service.application.games.moves import Moves
 from service.application.players import TOKEN_BYTES, Players
@@ -48,14 +48,14 @@ class Archiving:
         *,
         operating: Operating,
         owner: Owner,
-        entries: Entries,
+        game_cache: GameCache,
         evidence: Evidence,
         bundles: Bundles,
         world: World,
     ) -> None:
         self._operating = operating
         self._owner = owner
-        self._entries = entries
+        self._game_cache = game_cache
         self._evidence = evidence
         self._bundles = bundles
         self._world = world
@@ -103,7 +103,7 @@ class Archiving:
             raise Refusal("hand-running", f"game {game} is being played")
         if held.untold:
             raise Refusal("untold", f"game {game} has pending notifications: retry in a minute")
-        entry = self._entries.fresh(game)
+        entry = self._game_cache.fresh(game)
         if entry is None:
             raise not_found("game")
         try:
@@ -112,7 +112,7 @@ class Archiving:
             raise Refusal("too-large", f"game {game} does not fit into a bundle: {error}") from None
         except KeyringError as error:
             raise Refusal("unavailable", f"refused attempts of game {game}: {error}") from None
-        if read_bundle(data).lines != self._entries.lines(game):
+        if read_bundle(data).lines != self._game_cache.lines(game):
             raise Refusal("unavailable", f"the bundle of game {game} differs from its log")
         path = self._bundles.keep(game, data)
         self._owner.archive(game, sha256(data))
@@ -153,7 +153,7 @@ class Operating:
         operator: str,
         owner: Owner,
         directory: Directory,
-        entries: Entries,
+        game_cache: GameCache,
         players: Players,
         tables: Tables,
         disputes: Disputes,
@@ -164,7 +164,7 @@ class Operating:
         self._operator = operator
         self._owner = owner
         self._directory = directory
-        self._entries = entries
+        self._game_cache = game_cache
         self._players = players
         self._tables = tables
         self._disputes = disputes

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from service.application.callers import Player, digest
 from service.application.errors import Refusal, not_found
-from service.application.games.cache import Entries
+from service.application.games.cache import GameCache
 from service.application.names import Names
 from service.application.ports import World
 from service.application.tables.tables import Tables
@@ -27,14 +27,14 @@ class Players:
         self,
         *,
         directory: Directory,
-        entries: Entries,
+        game_cache: GameCache,
         tables: Tables,
         names: Names,
         world: World,
         settle_disputes: Callable[[UUID], None] = lambda _player: None,
     ) -> None:
         self._directory = directory
-        self._entries = entries
+        self._game_cache = game_cache
         self._tables = tables
         self._names = names
         self._world = world
@@ -125,7 +125,7 @@ class Players:
 
     def _leave_tables(self, player: Player) -> None:
         for table in self._directory.tables_of(player.id):
-            record = self._entries.table(table)
+            record = self._game_cache.table(table)
             if record is not None and record.table.seat_of(str(player.id)) is not None:
                 try:
                     self._tables.leave(player, table)

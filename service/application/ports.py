@@ -46,7 +46,7 @@ def no_doubt() -> None:
     """Return None: for a clock that is set by a test."""
 
 
-class Bell(Protocol):
+class Notifier(Protocol):
     """Best-effort notifications after a commit; no method raises."""
 
     def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
@@ -63,7 +63,7 @@ class Bell(Protocol):
         """Enqueue a job that makes the moves due in a game at `version`; `searches` as in Turns."""
 
 
-class Silence:
+class NoNotifier:
     """Sends no notifications: the sweeper finds everything later."""
 
     def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:

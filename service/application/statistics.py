@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from service.application.access_log import Readings
+from service.application.access_log import AccessLog
 from service.application.callers import Caller, Player
 from service.application.errors import Refusal
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.audit.statistics import (
     FALSE_ALARM,
     THRESHOLD,
@@ -68,14 +68,14 @@ class Statistics:
         self,
         *,
         directory: DisputeRepository,
-        entries: Entries,
-        readings: Readings,
+        game_cache: GameCache,
+        readings: AccessLog,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._now = now
         self._directory = directory
-        self._entries = entries
-        self._readings = readings
+        self._game_cache = game_cache
+        self._access_log = readings
         self._tallies: dict[tuple[str, tuple[str, ...]], Tally] = {}
         self._seen: dict[bool, dict[UUID, datetime]] = {True: {}, False: {}}  # by public
         self._latest: dict[bool, datetime] = {}
@@ -90,7 +90,7 @@ class Statistics:
 
     def count(self, game: UUID) -> None:
         """Store the data of a finished game; safe to repeat. Raises StoreError if it runs."""
-        entry = self._entries.fresh(game)
+        entry = self._game_cache.fresh(game)
         if entry is None or not entry.record.sealed:
             raise StoreError(f"game {game} is to be counted but is not over")
         self._directory.keep_facts(self._facts(entry))
@@ -157,7 +157,7 @@ class Statistics:
             if not judged:
                 raise Refusal("forbidden", "this is for the player, and for referees")
             what = f"the statistics of blind choices of {player}"
-            self._readings.note_person(judged, Caller(player=caller.id, what=what))
+            self._access_log.note_person(judged, Caller(player=caller.id, what=what))
         choices = [_choice(row) for row in self._directory.blind_choices(player)]
         return {
             "player": str(player),
@@ -170,7 +170,7 @@ class Statistics:
 
     def _facts(self, entry: GameEntry) -> Facts:
         record, seats = entry.record, entry.record.game.setup.seats
-        log = decode_log(self._entries.lines(record.identity))
+        log = decode_log(self._game_cache.lines(record.identity))
         players = {s: player for s, player in enumerate(entry.players) if player is not None}
         people = [seat for seat in players if seats[seat].bot is None]
         deck, ended_at = sealed_deck(log), parse_time(record.at)

@@ -25,7 +25,7 @@ from service.domain.view import seen_by
 from service.replay.history import History
 
 
-class By(StrEnum):
+class KnownBy(StrEnum):
     """How a card came to a seat's knowledge."""
 
     OWN = "own"  # dealt to its hand, or turned by it alone
@@ -40,7 +40,7 @@ class _Met:
     """When a card came to light for the seat, and how."""
 
     seq: int
-    by: By
+    by: KnownBy
 
 
 EVERY = 128
@@ -139,28 +139,28 @@ def _positions(history: History) -> dict[Card, int]:
     return {card: p for record in history.log for card, p in put_under(record.event).items()}
 
 
-def _by(event: Event, place: Place, seat: Seat) -> By:
+def _by(event: Event, place: Place, seat: Seat) -> KnownBy:
     """Return how an event brings a card to light that now lies at `place`."""
     own = place.area is Area.HAND and place.seat == seat
     match event:
         case CardsDealt():
             if own:
-                return By.OWN
-            return {Area.UP: By.TABLE, Area.PILE: By.PILE}.get(place.area, By.SHOWN)
+                return KnownBy.OWN
+            return {Area.UP: KnownBy.TABLE, Area.PILE: KnownBy.PILE}.get(place.area, KnownBy.SHOWN)
         case CardsSwapped() | TableLaid():
-            return By.DRAWN if own else By.TABLE
+            return KnownBy.DRAWN if own else KnownBy.TABLE
         case CardsThrown():
-            return By.DRAWN if own else By.PILE
+            return KnownBy.DRAWN if own else KnownBy.PILE
         case CardsDrawn():
-            return By.DRAWN
+            return KnownBy.DRAWN
         case CardsPlayed():
-            return By.PILE
+            return KnownBy.PILE
         case BlindFailed(opening=None):
-            return By.OWN
+            return KnownBy.OWN
         case BlindFailed() | StockFailed():
-            return By.SHOWN
+            return KnownBy.SHOWN
         case _:
-            return By.SHOWN
+            return KnownBy.SHOWN
 
 
 def _known(card: Card, place: Place, met: _Met) -> Json:

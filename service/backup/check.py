@@ -371,17 +371,17 @@ def _verified(bundle: Bundle, where: str) -> Iterator[Fault]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
+class CheckSize:
     """How much there is to check."""
 
     streams: int
     leaves: int
 
 
-def extent_of(database: Database) -> Extent:
+def extent_of(database: Database) -> CheckSize:
     """Return how much there is to check."""
     [(streams, leaves)] = database.fetch("check_extent")
-    return Extent(streams=streams, leaves=leaves)
+    return CheckSize(streams=streams, leaves=leaves)
 
 
 def whole_check(

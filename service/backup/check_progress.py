@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.atomic_files import write_whole
-from service.shx.tlog.tiles import EMPTY, Edge
+from service.shx.tlog.tiles import EMPTY, TreeEdge
 
 MOST_FAULTS: Final = 1000
 """Number of faults listed; of the rest the count is shown. A lost folder is one fault a game."""
@@ -39,7 +39,7 @@ class Progress:
     deep: bool
     stream: UUID = _BEFORE_ALL
     streams: int = 0
-    edge: Edge = EMPTY
+    edge: TreeEdge = EMPTY
     faults: tuple[Fault, ...] = field(default=())
     unlisted: int = 0  # faults beyond those
 
@@ -96,7 +96,7 @@ def _decoded(value: Mapping[str, Any]) -> Progress:
         deep=bool(value["deep"]),
         stream=UUID(value["stream"]),
         streams=int(value["streams"]),
-        edge=Edge(size=int(value["leaves"]), levels=levels),
+        edge=TreeEdge(size=int(value["leaves"]), levels=levels),
         faults=tuple(Fault(**fault) for fault in value["faults"]),
         unlisted=int(value["unlisted"]),
     )

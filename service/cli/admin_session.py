@@ -161,7 +161,7 @@ def _opened(
         operator=operator,
         owner=owner,
         directory=services.directory,
-        entries=services.entries,
+        game_cache=services.game_cache,
         players=services.players,
         tables=services.tables,
         disputes=services.disputes,
@@ -172,7 +172,7 @@ def _opened(
     archiving = Archiving(
         operating=operating,
         owner=owner,
-        entries=services.entries,
+        game_cache=services.game_cache,
         evidence=services.evidence,
         bundles=bundles,
         world=services.world,

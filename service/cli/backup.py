@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from service.cli.service_options import (
-    KeysAtHand,
+    ServiceKeys,
     closed,
     database_of,
     key_file_of,
@@ -163,7 +163,7 @@ def restore(
     from service.config import ERASURES
 
     place, at_hand = key_file_of(key_file, data), keys_at_hand(key_file, data)
-    given = None if keys is None else KeysAtHand(where=str(keys), keyring=read_keys(keys))
+    given = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
     newest = None if checkpoint is None else checkpoint.read_bytes()
     listed = ErasureFile(erasures or place.with_name(ERASURES))
     try:
@@ -186,11 +186,11 @@ def restore(
 
 def _store_beside(
     place: Path,
-    at_hand: KeysAtHand,
-    given: KeysAtHand | None,
+    at_hand: ServiceKeys,
+    given: ServiceKeys | None,
     signed: bytes | None,
     listed: ErasureFile,
-) -> KeysAtHand:
+) -> ServiceKeys:
     """Store keys, checkpoint and erasures where the service reads them; return its keys."""
     from service.config import ERASURES
     from service.public_log.sequencer import beside
@@ -250,7 +250,7 @@ def _copy_erasures(listed: ErasureFile, place: Path) -> None:
         click.echo(f"{place} was not written: {error}", err=True)
 
 
-def _authenticity(source: Path, at_hand: KeysAtHand) -> Authenticity:
+def _authenticity(source: Path, at_hand: ServiceKeys) -> Authenticity:
     """Return whether a backup was signed with one of these keys."""
     from service.backup.backup import Backup
 
@@ -267,7 +267,7 @@ _DOUBTS: Mapping[str, str] = {
 
 
 def _print_restored(
-    manifest: Manifest, amends: Amends, at_hand: KeysAtHand, source: Path, *, as_json: bool
+    manifest: Manifest, amends: Amends, at_hand: ServiceKeys, source: Path, *, as_json: bool
 ) -> None:
     """Print what was restored, ended and erased, and whether the backup is authentic."""
     from service.backup.backup import described
@@ -288,7 +288,7 @@ def _print_restored(
         click.echo(f"{closed(at_hand, lost)}: add them before you start the service", err=True)
 
 
-def _refuse_other_keys(at_hand: KeysAtHand, keyring: Keyring) -> None:
+def _refuse_other_keys(at_hand: ServiceKeys, keyring: Keyring) -> None:
     if at_hand.keyring is not None and at_hand.keyring.to_text() != keyring.to_text():
         raise click.ClickException(f"{at_hand.where} already exists and has other keys")
 

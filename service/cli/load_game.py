@@ -33,7 +33,7 @@ from service.verify.report import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Against:
+class EventFault:
     """A fault that a check found in an event."""
 
     seq: int
@@ -49,7 +49,7 @@ class Against:
 
 def against_events(
     failed: Sequence[Finding], game: UUID, lines: Sequence[bytes], given: OutsideEvidence
-) -> tuple[Against, ...]:
+) -> tuple[EventFault, ...]:
     """
     Return the faults of each event of a log, in the order of the events.
 
@@ -57,7 +57,7 @@ def against_events(
     agrees: any of them may have been changed.
     """
     found = [
-        Against(seq=one.seq, check=finding.check, reason=one.reason, rule=one.rule)
+        EventFault(seq=one.seq, check=finding.check, reason=one.reason, rule=one.rule)
         for finding in failed
         for one in finding.objections
         if one.seq is not None and one.weight is not Weight.NOTHING
@@ -68,7 +68,7 @@ def against_events(
     return tuple(sorted(found, key=lambda one: (one.seq, list(Check).index(one.check))))
 
 
-def marks(against: Sequence[Against]) -> Mapping[int, Sequence[str]]:
+def marks(against: Sequence[EventFault]) -> Mapping[int, Sequence[str]]:
     """Return the lines to print under each event of a transcript."""
     found: dict[int, list[str]] = {}
     for one in against:
@@ -76,7 +76,9 @@ def marks(against: Sequence[Against]) -> Mapping[int, Sequence[str]]:
     return found
 
 
-def _contradicted(game: UUID, lines: Sequence[bytes], given: OutsideEvidence) -> Iterator[Against]:
+def _contradicted(
+    game: UUID, lines: Sequence[bytes], given: OutsideEvidence
+) -> Iterator[EventFault]:
     """Yield a fault for each event from the last confirmed receipt to a contradicting one."""
     usable = [one for one in _receipts(given) if one.game == game and one.seq < len(lines)]
     receipts = sorted(usable, key=lambda receipt: receipt.seq)
@@ -91,7 +93,7 @@ def _contradicted(game: UUID, lines: Sequence[bytes], given: OutsideEvidence) ->
         from_ = "" if not since else f"a receipt agrees up to seq {since - 1}, and "
         reason = f"{from_}one for seq {seq} is of another history{unsure}"
         for one in range(max(since, done + 1), seq):
-            yield Against(seq=one, check=Check.RECEIPTS, reason=reason)
+            yield EventFault(seq=one, check=Check.RECEIPTS, reason=reason)
         done = seq
 
 
@@ -135,7 +137,7 @@ class Recording:
     deck: tuple[Card, ...] | None
     owner: Seat | None  # the seat whose openings are in the bundle
     failed: tuple[Finding, ...]  # the failed checks
-    against: tuple[Against, ...]  # their faults, by event
+    against: tuple[EventFault, ...]  # their faults, by event
     unread: int  # number of lines after `log` that are not its next events
     lacking: tuple[str, ...]  # why some evidence could not be checked
     wording: str  # the conclusion of the report
@@ -165,7 +167,7 @@ class Recording:
             return FAILED
         return MISSING if self.lacking else PASSED
 
-    def against_move(self, first: int, last: int) -> list[Against]:
+    def against_move(self, first: int, last: int) -> list[EventFault]:
         """Return the faults of the events `first` to `last`."""
         return [one for one in self.against if first <= one.seq <= last]
 

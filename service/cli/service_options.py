@@ -121,7 +121,7 @@ def _remove(path: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeysAtHand:
+class ServiceKeys:
     """The keys that the service would use, and their source."""
 
     where: str  # SHITHEAD_KEYS, or a path
@@ -137,7 +137,7 @@ def key_file_of(key_file: Path | None, data: Path) -> Path:
     return key_file if key_file is not None else data / "keys.json"
 
 
-def keys_at_hand(key_file: Path | None, data: Path) -> KeysAtHand:
+def keys_at_hand(key_file: Path | None, data: Path) -> ServiceKeys:
     """
     Return the keys as the service reads them: from SHITHEAD_KEYS, else from its file.
 
@@ -150,11 +150,11 @@ def keys_at_hand(key_file: Path | None, data: Path) -> KeysAtHand:
     named = key_file is not None and str(key_file) != os.environ.get(variable("key_file"))
     if text and not named:
         try:
-            return KeysAtHand(where=name, keyring=Keyring.from_text(text))
+            return ServiceKeys(where=name, keyring=Keyring.from_text(text))
         except KeyringError as error:
             raise click.ClickException(f"{name}: {error}") from None
     path = key_file_of(key_file, data)
-    return KeysAtHand(where=str(path), keyring=read_keys(path) if path.exists() else None)
+    return ServiceKeys(where=str(path), keyring=read_keys(path) if path.exists() else None)
 
 
 def signer_at_hand(key_file: Path | None, data: Path) -> Ed25519PrivateKey | None:
@@ -176,7 +176,7 @@ def read_keys(path: Path) -> Keyring:
         raise click.ClickException(str(error)) from None
 
 
-def opening(at_hand: KeysAtHand, needed: Iterable[str]) -> Keyring:
+def opening(at_hand: ServiceKeys, needed: Iterable[str]) -> Keyring:
     """Return the keyring; raises ClickException if it, or a needed key, is missing."""
     if at_hand.keyring is None:
         raise click.ClickException(f"the keys are missing: {at_hand.where} does not exist")
@@ -185,7 +185,7 @@ def opening(at_hand: KeysAtHand, needed: Iterable[str]) -> Keyring:
     return at_hand.keyring
 
 
-def closed(at_hand: KeysAtHand, lost: Iterable[str]) -> str:
+def closed(at_hand: ServiceKeys, lost: Iterable[str]) -> str:
     """Return the message about missing keys."""
     return f"{at_hand.where} has no key {', '.join(lost)}, which running games need"
 

@@ -60,14 +60,14 @@ class KeptVote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class OutsideFacts:
     """Facts that a dispute depends on and that are not in its stream."""
 
     sealed_at: Moment | None = None  # when the game was sealed, None while it runs
     votes: Mapping[int, KeptVote] = field(default_factory=dict, repr=False)
 
 
-RUNNING = Outside()
+RUNNING = OutsideFacts()
 """The game is running and the server stores no vote."""
 
 
@@ -183,7 +183,7 @@ def appeal(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     return (Appealed(side=side),)
 
 
-def due_events(dispute: Dispute, now: Moment, outside: Outside = RUNNING) -> tuple[Timed, ...]:
+def due_events(dispute: Dispute, now: Moment, outside: OutsideFacts = RUNNING) -> tuple[Timed, ...]:
     """
     Return the events that are due by `now` without a further call, each with its time.
 
@@ -233,7 +233,7 @@ def voting_opens_at(dispute: Dispute, sealed_at: Moment | None) -> Moment | None
     return max(sealed_at, seated[FEWEST_REFEREES - 1] + wait, dispute.stage_since)
 
 
-def _next(dispute: Dispute, now: Moment, outside: Outside) -> tuple[Timed, ...]:
+def _next(dispute: Dispute, now: Moment, outside: OutsideFacts) -> tuple[Timed, ...]:
     """Return the next events that are due, all of the same time."""
     if dispute.state is DisputeState.REVEALING and (events := _at_once(dispute, outside)):
         return tuple((event, dispute.at) for event in events)
@@ -244,7 +244,7 @@ def _next(dispute: Dispute, now: Moment, outside: Outside) -> tuple[Timed, ...]:
     return tuple((event, at) for event in _at_the_end(dispute, at, outside.sealed_at))
 
 
-def _at_once(dispute: Dispute, outside: Outside) -> tuple[DisputeEvent, ...]:
+def _at_once(dispute: Dispute, outside: OutsideFacts) -> tuple[DisputeEvent, ...]:
     """Return what follows once all have committed: stored votes revealed, then the ruling."""
     judges = dispute.active
     hidden = [n for n, referee in judges.items() if referee.vote is None]

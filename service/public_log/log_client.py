@@ -30,7 +30,7 @@ class Unreachable(Exception):
     """The service does not answer, or its response is invalid."""
 
 
-class NotThere(Unreachable):
+class NotPublished(Unreachable):
     """The resource does not exist, or is not public."""
 
 
@@ -59,7 +59,7 @@ class LogClient:
         """Return a tile, or the beginning of the full one where the partial one is gone."""
         try:
             return self._get(f"/log/{tile.path}")
-        except NotThere:
+        except NotPublished:
             full = Tile(level=tile.level, index=tile.index)
             if full == tile:
                 raise
@@ -107,7 +107,7 @@ class LogClient:
             raise Unreachable("the list of games cannot be read") from None
 
     def events(self, game: str, after: int) -> tuple[bytes, ...]:
-        """Return the lines of a public game from a seq on; NotThere where it is private."""
+        """Return the lines of a public game from a seq on; NotPublished where it is private."""
         text = self._get(f"/games/{quote(game)}/events?after={after}&limit=1000", ndjson=True)
         return tuple(text.removesuffix(b"\n").split(b"\n")) if text else ()
 
@@ -124,7 +124,7 @@ class LogClient:
         except CallFailed as error:
             raise Unreachable(f"{path}: {error}") from None
         if reply.status == 404:
-            raise NotThere(f"{path} answers 404")
+            raise NotPublished(f"{path} answers 404")
         if reply.status != 200:
             raise Unreachable(f"{path} answers {reply.status}")
         return reply.body

@@ -20,7 +20,7 @@ from service.public_log.freshness import (
     left_out,
     stale,
 )
-from service.public_log.log_client import LogClient, NotThere, Unreachable
+from service.public_log.log_client import LogClient, NotPublished, Unreachable
 from service.shx.canonical import RecordError, format_time, parse_time
 from service.shx.chain import decode_event, genesis, head
 from service.shx.keys import followed, is_over
@@ -28,7 +28,7 @@ from service.shx.receipts import Receipt, parse_receipt_body
 from service.shx.shuffle import server_commit
 from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint
 from service.shx.tlog.notes import NoteVerifier
-from service.shx.tlog.tiles import EMPTY, WIDTH, Edge, entry_tiles, grow
+from service.shx.tlog.tiles import EMPTY, WIDTH, TreeEdge, entry_tiles, grow
 from service.shx.tlog.tree import leaf_hash
 
 SEALS: Final = frozenset({"game_sealed", "game_aborted"})
@@ -240,7 +240,7 @@ class MonitorState:
     """What a monitor has seen; `edge` suffices to check that the log continues the same tree."""
 
     keys: list[NoteVerifier] = field(default_factory=list)
-    edge: Edge = EMPTY
+    edge: TreeEdge = EMPTY
     note: bytes = b""  # the last valid checkpoint
     games: Games = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)  # games whose events are still to be read
@@ -349,7 +349,7 @@ class Monitor:
             return
         try:
             entries = self._entries(edge.size, checkpoint.size)
-        except (NotThere, RecordError) as error:
+        except (NotPublished, RecordError) as error:
             yield f"truncated: entries of the tree of {checkpoint.size} leaves are missing: {error}"
             return
         grown, _ = grow(edge, [leaf_hash(entry) for entry in entries])
@@ -410,7 +410,7 @@ class Monitor:
             game = state.games[identity]
             try:
                 yield from self._read_game(identity, game)
-            except NotThere:
+            except NotPublished:
                 game.private = True
                 game.leaves.clear()
                 if game.table:
@@ -445,7 +445,7 @@ def load_state(path: Path) -> MonitorState:
         levels = tuple(tuple(map(b64decode, level)) for level in saved["edge"])
         return MonitorState(
             keys=[NoteVerifier(name=n, public=b64decode(p)) for n, p in saved["keys"]],
-            edge=Edge(size=saved["size"], levels=levels),
+            edge=TreeEdge(size=saved["size"], levels=levels),
             note=b64decode(saved["note"]),
             games=from_json(saved["games"]),
             pending=list(saved["pending"]),

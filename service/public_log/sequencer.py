@@ -12,9 +12,9 @@ from service.atomic_files import PUBLIC, folder_lock, write_whole
 from service.keys.keyring import MOST_SIGNING
 from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, Waiting
 from service.public_log.witness_client import (
+    LargerTreeSeen,
+    NoCosignature,
     RemoteWitness,
-    SeenMore,
-    Unheard,
     WitnessRefused,
     ask_all,
     ask_witness,
@@ -52,7 +52,7 @@ class Signed(Protocol):
         """Delete the contradiction: the log continues that checkpoint again."""
 
 
-class Forgetful:
+class NoCheckpoints:
     """Stores no checkpoint; for logs that exist only in the memory of their process."""
 
     place: Path | None = None
@@ -131,7 +131,7 @@ class SignedFile:
 def beside(key_file: Path | None, place: Path | None = None) -> Signed:
     """Return the storage of signed checkpoints: a file, or memory without key file and place."""
     path = checkpoint_path(key_file, place)
-    return Forgetful() if path is None else SignedFile(path)
+    return NoCheckpoints() if path is None else SignedFile(path)
 
 
 def checkpoint_path(key_file: Path | None, place: Path | None = None) -> Path | None:
@@ -167,12 +167,12 @@ class LogBroken(Exception):
     """The rows do not match the signed tree; signing stops until an operator acts."""
 
 
-class Unconfirmed(Exception):
+class QuorumMissing(Exception):
     """Fewer witnesses than the quorum have agreed with the log; nothing is signed until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Behind:
+class SignatureBacklog:
     """Numbers of leaves without a signature of the log, and without one of each witness."""
 
     unsigned: int  # leaves in no checkpoint
@@ -207,7 +207,7 @@ class Sequencer:
         self._now = now
         self._witnesses = witnesses
         self._quorum = quorum
-        self._memory = signed or Forgetful()
+        self._memory = signed or NoCheckpoints()
         self._has_kept = False
         self._step = step
         self._own_keys = own_keys
@@ -273,7 +273,7 @@ class Sequencer:
 
         All witnesses are asked at once. Raises LogBroken if the last signed checkpoint is
         missing, or if a witness proves that it has seen another log: then the database is
-        older than the published log. Raises Unconfirmed while fewer than the quorum agree.
+        older than the published log. Raises QuorumMissing while fewer than the quorum agree.
         """
         published = self._store.published()
         size = 0 if published is None else published.size
@@ -299,12 +299,12 @@ class Sequencer:
                 self._contradicted(answer.proof)
                 raise LogBroken(f"{witness.verifier.name}: {answer}")
         if agreed < self._quorum:
-            raise Unconfirmed(
+            raise QuorumMissing(
                 f"{agreed} of {len(self._witnesses)} witnesses have agreed with the log, "
                 f"{self._quorum} have to before it is signed"
             )
 
-    def behind(self) -> Behind:
+    def behind(self) -> SignatureBacklog:
         """Return how far signatures lag behind the leaves, for metrics and health."""
         head, published = self._store.head(), self._store.published()
         signed = 0 if published is None else published.size
@@ -312,9 +312,9 @@ class Sequencer:
             witness.verifier.name: max(0, signed - self._store.cosigned_size(str(witness.verifier)))
             for witness in self._witnesses
         }
-        return Behind(unsigned=head.size - signed, uncosigned=uncosigned)
+        return SignatureBacklog(unsigned=head.size - signed, uncosigned=uncosigned)
 
-    def ask_witnesses(self) -> list[tuple[RemoteWitness, Unheard]]:
+    def ask_witnesses(self) -> list[tuple[RemoteWitness, NoCosignature]]:
         """
         Ask each witness for its cosignature under the newest checkpoint, all at once.
 
@@ -324,7 +324,7 @@ class Sequencer:
         answers = ask_all(self._witnesses, self.ask)
         return [(witness, reason) for witness, reason in answers if reason is not None]
 
-    def ask(self, witness: RemoteWitness) -> Unheard | None:
+    def ask(self, witness: RemoteWitness) -> NoCosignature | None:
         """
         Ask one witness for its cosignature; return why there is none.
 
@@ -340,7 +340,7 @@ class Sequencer:
             return None
         try:
             line = ask_witness(witness, published.note, tree, known, self._own())
-        except Unheard as reason:
+        except NoCosignature as reason:
             if self._overtaken(reason):
                 return None
             if isinstance(reason, WitnessRefused) and reason.proof is not None:
@@ -376,7 +376,7 @@ class Sequencer:
         if reason.proof is not None:
             seen = parse_checkpoint(parse_note(reason.proof).text)
             return self._continues(published.size, seen)
-        return isinstance(reason, SeenMore) and reason.size <= published.size
+        return isinstance(reason, LargerTreeSeen) and reason.size <= published.size
 
     def _continues(self, size: int, seen: Checkpoint) -> bool:
         """Return whether the tree `seen` is a prefix of the tree of `size` leaves."""

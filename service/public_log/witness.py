@@ -18,7 +18,7 @@ from service.public_log.log_client import (
     HEALTH_PATH,
     REQUEST_SECONDS,
     LogClient,
-    NotThere,
+    NotPublished,
     Poller,
     Unreachable,
     health_answer,
@@ -303,7 +303,7 @@ def _begins(client: LogClient, checkpoint: Checkpoint, seen: Seen) -> bool:
     tree = TiledTree(seen.size, client.hashes)
     try:
         return tree.root() == seen.root and tree.root(checkpoint.size) == checkpoint.root
-    except NotThere:
+    except NotPublished:
         return False  # tiles of a signed tree are missing: the log was rolled back
 
 

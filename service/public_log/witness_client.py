@@ -41,11 +41,11 @@ class RemoteWitness:
     monitoring: str | None = None  # where it serves the checkpoints that it cosigned
 
 
-class Unheard(Exception):
+class NoCosignature(Exception):
     """A witness gave no cosignature."""
 
 
-class WitnessRefused(Unheard):
+class WitnessRefused(NoCosignature):
     """
     A witness claims that this log is not the one it saw before.
 
@@ -56,7 +56,7 @@ class WitnessRefused(Unheard):
     proof: bytes | None = None
 
 
-class SeenMore(WitnessRefused):
+class LargerTreeSeen(WitnessRefused):
     """A witness has seen a larger tree than it is shown."""
 
     def __init__(self, size: int, shown: int) -> None:
@@ -109,19 +109,19 @@ def ask_witness(
     `known` is the size that the witness probably saw last; if it names another one, it is asked
     once more.
 
-    Raises Unheard; SeenMore if it saw a larger tree; WitnessRefused if it claims that this tree
-    does not continue the one it saw. It is then asked for the checkpoint of that tree, which is
-    proof if one of the log's `own` keys signed it.
+    Raises NoCosignature; LargerTreeSeen if it saw a larger tree; WitnessRefused if it claims that
+    this tree does not continue the one it saw. It is then asked for the checkpoint of that tree,
+    which is proof if one of the log's `own` keys signed it.
     """
     end = time.monotonic() + PATIENCE
     try:
         answer = _submit(witness, checkpoint, tree, known, end)
         if isinstance(answer, int):
             if answer > tree.size:
-                raise SeenMore(answer, tree.size)
+                raise LargerTreeSeen(answer, tree.size)
             answer = _submit(witness, checkpoint, tree, answer, end)
         if isinstance(answer, int):
-            raise Unheard("it moves faster than it is asked")
+            raise NoCosignature("it moves faster than it is asked")
     except WitnessRefused as refused:
         refused.proof = _proof(witness, checkpoint, tree, own, end)
         raise
@@ -130,20 +130,20 @@ def ask_witness(
 
 def ask_all(
     witnesses: Sequence[RemoteWitness], ask: Callable[[RemoteWitness], T]
-) -> list[tuple[RemoteWitness, T | Unheard]]:
+) -> list[tuple[RemoteWitness, T | NoCosignature]]:
     """
-    Return the result of `ask` for each witness, asked in parallel, or the Unheard it raised.
+    Return the result of `ask` for each witness, asked in parallel, or the NoCosignature it raised.
 
-    A witness whose thread has not finished in time counts as Unheard; only a DNS lookup
+    A witness whose thread has not finished in time counts as NoCosignature; only a DNS lookup
     can take that long. Raises the first other exception.
     """
-    answers: dict[int, T | Unheard] = {}
+    answers: dict[int, T | NoCosignature] = {}
     faults: list[Exception] = []
 
     def run(place: int) -> None:
         try:
             answers[place] = ask(witnesses[place])
-        except Unheard as reason:
+        except NoCosignature as reason:
             answers[place] = reason
         except Exception as fault:  # noqa: BLE001 - raised below, in the thread that asked
             faults.append(fault)
@@ -157,7 +157,7 @@ def ask_all(
         thread.join(PATIENCE + GRACE)
     if faults:
         raise faults[0]
-    late = Unheard(f"no whole answer within {PATIENCE:g} s")
+    late = NoCosignature(f"no whole answer within {PATIENCE:g} s")
     return [(witness, answers.get(place, late)) for place, witness in enumerate(witnesses)]
 
 
@@ -174,18 +174,18 @@ def _submit(
         return int(size[1])
     if reply.status in (409, 422):
         raise WitnessRefused(f"it answers {reply.status} to {old_size} → {tree.size}")
-    raise Unheard(f"it answers {reply.status}")
+    raise NoCosignature(f"it answers {reply.status}")
 
 
 def _call(url: str, end: float, body: bytes | None = None) -> Reply:
     headers = {} if body is None else {"Content-Type": "text/plain; charset=utf-8"}
     left = end - time.monotonic()
     if left <= 0:
-        raise Unheard(f"no whole answer within {PATIENCE:g} s")
+        raise NoCosignature(f"no whole answer within {PATIENCE:g} s")
     try:
         return call(url, seconds=left, most=MOST_ANSWER, data=body, headers=headers)
     except CallFailed as error:
-        raise Unheard(f"it does not answer: {error}") from None
+        raise NoCosignature(f"it does not answer: {error}") from None
 
 
 def _proof(
@@ -201,7 +201,7 @@ def _proof(
         origin = parse_checkpoint(parse_note(checkpoint).text).origin
         reply = _call(f"{prefix}/{sha256(origin.encode()).hex()}/checkpoint", end)
         seen, _, _ = open_checkpoint(reply.body, own)
-    except (Unheard, RecordError):
+    except (NoCosignature, RecordError):
         return None
     continues = seen.size <= tree.size and tree.root(seen.size) == seen.root
     return None if continues or seen.origin != origin else reply.body
@@ -217,5 +217,5 @@ def _own_line(verifier: CosignatureVerifier, checkpoint: bytes, answer: bytes) -
             if own and cosignatures(note, [verifier]):
                 return line
     except (RecordError, UnicodeDecodeError) as error:
-        raise Unheard(f"its answer cannot be read: {error}") from None
-    raise Unheard("its answer has no cosignature of the key that is set for it")
+        raise NoCosignature(f"its answer cannot be read: {error}") from None
+    raise NoCosignature("its answer has no cosignature of the key that is set for it")

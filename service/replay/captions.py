@@ -90,7 +90,7 @@ def spelled(card: Card) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class Wording:
     """How the sentences are worded: tense, names of cards, reasons, the next seat."""
 
     past: bool = False
@@ -124,12 +124,12 @@ class Voice:
         return f"; seat {turn} {self('is', 'was')} next."
 
 
-PRESENT: Final = Voice()
-EXPLAINING: Final = Voice(reasons=True)
-PAST: Final = Voice(past=True, spelled=True, next_seat=False)
+PRESENT: Final = Wording()
+EXPLAINING: Final = Wording(reasons=True)
+PAST: Final = Wording(past=True, spelled=True, next_seat=False)
 
 
-def caption(event: Event, before: Game | None, after: Game | None, say: Voice = PRESENT) -> str:
+def caption(event: Event, before: Game | None, after: Game | None, say: Wording = PRESENT) -> str:
     """
     Return the sentence for `event`, which led from `before` to `after`.
 
@@ -172,7 +172,7 @@ def caption(event: Event, before: Game | None, after: Game | None, say: Voice = 
             assert_never(event)
 
 
-def _setup(event: SetupEvent, say: Voice) -> str:
+def _setup(event: SetupEvent, say: Wording) -> str:
     match event:
         case GameCreated():
             seats = counted(len(event.seats), "seat")
@@ -188,7 +188,7 @@ def _setup(event: SetupEvent, say: Voice) -> str:
             assert_never(event)
 
 
-def _exchange(event: ExchangeEvent, before: Game | None, after: Game | None, say: Voice) -> str:
+def _exchange(event: ExchangeEvent, before: Game | None, after: Game | None, say: Wording) -> str:
     match event:
         case CardsDealt():
             return _dealt(event, say)
@@ -218,7 +218,7 @@ def _exchange(event: ExchangeEvent, before: Game | None, after: Game | None, say
             assert_never(event)
 
 
-def _dealt(event: CardsDealt, say: Voice) -> str:
+def _dealt(event: CardsDealt, say: Wording) -> str:
     parts = [f"{event.down} face down", f"{event.up} face up", f"{event.hand} to the hand"]
     given = listed(part for part in parts if not part.startswith("0 "))
     text = f"Seat {event.dealer} {say('deals', 'dealt')} each seat {given}"
@@ -231,7 +231,7 @@ def _dealt(event: CardsDealt, say: Voice) -> str:
     return f"{text} and {say('leaves', 'left')} {counted(event.stock, 'card')} in the stock."
 
 
-def _play(event: PlayEvent, before: Game | None, after: Game | None, say: Voice) -> str:
+def _play(event: PlayEvent, before: Game | None, after: Game | None, say: Wording) -> str:
     match event:
         case CardsPlayed(seat=seat, turn=turn):
             return _played(event, before, say) + say.ending(seat, turn)
@@ -257,15 +257,15 @@ def _play(event: PlayEvent, before: Game | None, after: Game | None, say: Voice)
             assert_never(event)
 
 
-def _and_draws(count: int, new: Sequence[Card], say: Voice) -> str:
+def _and_draws(count: int, new: Sequence[Card], say: Wording) -> str:
     return f" and{_draws(count, new, say)}" if count else ""
 
 
-def _draws(count: int, new: Sequence[Card], say: Voice) -> str:
+def _draws(count: int, new: Sequence[Card], say: Wording) -> str:
     return f" {say('draws', 'drew')} {say.drawn(count, new)}"
 
 
-def _played(event: CardsPlayed, before: Game | None, say: Voice) -> str:
+def _played(event: CardsPlayed, before: Game | None, say: Wording) -> str:
     seat, cards = event.seat, say.cards(event.cards)
     turned = "" if before is None else _consequence(event, before, say)
     plays = f"Seat {seat} {say('plays', 'played')} {cards}"
@@ -287,7 +287,7 @@ def _played(event: CardsPlayed, before: Game | None, say: Voice) -> str:
             assert_never(event.zone)
 
 
-def _consequence(event: CardsPlayed, before: Game, say: Voice) -> str:
+def _consequence(event: CardsPlayed, before: Game, say: Wording) -> str:
     """Return what a play does to the direction or, with reasons, to the turn."""
     if not say.reasons:
         return ", turning the direction" if event.direction != before.direction else ""
@@ -315,7 +315,7 @@ def _gone(event: CardsPlayed) -> str:
     return "" if event.turn in (None, event.seat) else f", but seat {event.seat} is out"
 
 
-def _burned(event: PileBurned, say: Voice) -> str:
+def _burned(event: PileBurned, say: Wording) -> str:
     why = {BurnCause.RANK: "by its top card", BurnCause.SET: "by a set of one rank"}[event.cause]
     by = f"; seat {event.cleared_by} {say('clears', 'cleared')} it"
     text = f"The pile of {counted(event.count, 'card')} {say('burns', 'burned')} {why}"
@@ -323,7 +323,7 @@ def _burned(event: PileBurned, say: Voice) -> str:
 
 
 def _failed(
-    event: BlindFailed | StockFailed, before: Game | None, after: Game | None, say: Voice
+    event: BlindFailed | StockFailed, before: Game | None, after: Game | None, say: Wording
 ) -> str:
     """A turned card that did not fit; if it stays hidden, only its seat reads its name."""
     seat, taker, turns = event.seat, event.taker, say("turns", "turned")
@@ -347,7 +347,7 @@ def _failed(
     return text + say.ending(seat, event.turn)
 
 
-def _end(event: EndEvent, say: Voice) -> str:
+def _end(event: EndEvent, say: Wording) -> str:
     match event:
         case SeatOut(seat=seat, place=place):
             has, is_ = say("has", "had"), say("is", "was")
@@ -366,7 +366,7 @@ def _end(event: EndEvent, say: Voice) -> str:
             assert_never(event)
 
 
-def _ended(event: GameEnded, say: Voice) -> str:
+def _ended(event: GameEnded, say: Wording) -> str:
     is_ = say("is", "was")
     match event.reason:
         case EndReason.SHITHEAD:

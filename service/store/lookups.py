@@ -42,7 +42,7 @@ class FoundPlayer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GameBeside:
+class GameMetadata:
     """Data of a game that is not in its log."""
 
     secret: SealedSecret | None  # None once the game is sealed
@@ -62,12 +62,12 @@ class Found:
     answer: StoredAnswer | None = None
     log: StreamSlice | None = None
     back: frozenset[int] = frozenset()  # seats whose players came back from a bot
-    beside: GameBeside | None = None
+    beside: GameMetadata | None = None
     names: Mapping[UUID, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundSeal:
+class SealData:
     """What the last event of a hand needs: its refused moves, and its table's new events."""
 
     refused: Sequence[RefusedMove]
@@ -80,7 +80,7 @@ class Lookups(Protocol):
     def find(self, lookup: Lookup) -> Found:
         """Return what the keys of a lookup lead to; raises StoreUnavailable."""
 
-    def find_seal(self, game: UUID, table: UUID, *, after: int) -> FoundSeal:
+    def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:
         """Return a game's refused moves and its table's events with seq ≥ `after`."""
 
 
@@ -116,10 +116,10 @@ class PostgresLookups:
             names=names,
         )
 
-    def find_seal(self, game: UUID, table: UUID, *, after: int) -> FoundSeal:
+    def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:
         """Return a game's refused moves and its table's events with seq ≥ `after`."""
         [row] = self._database.fetch("look_up_seal", game, table, after)
-        return FoundSeal(
+        return SealData(
             refused=[_refused_move(*one) for one in row[4]],
             table=self._slice(table, row[:4], after),
         )
@@ -143,14 +143,14 @@ def _answer(lookup: Lookup, row: Sequence[Any]) -> StoredAnswer | None:
     )
 
 
-def _beside(game: UUID | None, row: Sequence[Any]) -> GameBeside | None:
+def _beside(game: UUID | None, row: Sequence[Any]) -> GameMetadata | None:
     key_id, ciphertext, table, host, public, invite_hash, seats, opened = row[10:18]
     if game is None or table is None or seats is None or opened is None:
         return None
     secret = None
     if key_id is not None:
         secret = SealedSecret(game=game, key_id=key_id, ciphertext=ciphertext)
-    return GameBeside(
+    return GameMetadata(
         secret=secret,
         table=table,
         host=host,
@@ -198,19 +198,19 @@ class SeparateLookups:
             names={player: names.get(player) for player in lookup.names},
         )
 
-    def find_seal(self, game: UUID, table: UUID, *, after: int) -> FoundSeal:
+    def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:
         """Return a game's refused moves and its table's events with seq ≥ `after`."""
-        return FoundSeal(
+        return SealData(
             refused=self._directory.refusals(game), table=self._store.read(table, after=after)
         )
 
-    def _beside(self, game: UUID) -> GameBeside | None:
+    def _beside(self, game: UUID) -> GameMetadata | None:
         row = self._directory.game(game)
         table = None if row is None else self._directory.table(row.table)
         opened = None if row is None else self._store.read(row.table, limit=1)
         if row is None or table is None or opened is None:
             return None
-        return GameBeside(
+        return GameMetadata(
             secret=self._store.secret(game),
             table=row.table,
             host=table.host,

@@ -29,7 +29,7 @@ class TrailEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldGame:
+class LockedGame:
     """The state of a game that is locked until the transaction ends."""
 
     over: bool
@@ -74,7 +74,7 @@ class Owner:
         """Change a player's name; return whether the player exists."""
         return bool(self._database.change("rename_player", player, name)[0][0])
 
-    def hold(self, game: UUID) -> HeldGame | None:
+    def hold(self, game: UUID) -> LockedGame | None:
         """
         Lock a game until the transaction ends and return its state; None if it is unknown.
 
@@ -83,7 +83,7 @@ class Owner:
         """
         self._database.fetch("hold_game", game)
         for over, archived, untold in self._database.fetch("hold_game", game):
-            return HeldGame(over=over, archived=archived, untold=untold)
+            return LockedGame(over=over, archived=archived, untold=untold)
         return None
 
     def archivable(self, *, ended_before: datetime) -> Sequence[UUID]:

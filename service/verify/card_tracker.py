@@ -16,7 +16,7 @@ UNKNOWN: Final = ""
 Data = Mapping[str, Any]
 
 
-class Misplaced(Exception):
+class CardMisplaced(Exception):
     """
     A card is not where an event says; `dealing` where the deal or a draw is at fault.
 
@@ -68,7 +68,7 @@ class Zones:
         }
 
     def follow(self, kind: str, data: Data) -> None:
-        """Move the cards that an event moves; raises Misplaced where they are not there."""
+        """Move the cards that an event moves; raises CardMisplaced where they are not there."""
         step = self._steps.get(kind)
         if step is not None:
             step(data)
@@ -85,7 +85,7 @@ class Zones:
         seats, dealer = len(self.hands), data["dealer"]
         rounds = (data["down"], data["up"], data["hand"])
         if seats * sum(rounds) > len(self.stock):
-            raise Misplaced("more cards are dealt than the deck has", dealing=True)
+            raise CardMisplaced("more cards are dealt than the deck has", dealing=True)
         order = [(dealer + 1 + turn) % seats for turn in range(seats)]
         for _ in range(data["down"]):
             for seat in order:
@@ -99,13 +99,15 @@ class Zones:
         if not data["up"]:
             self.up = [[[] for _ in range(data["down"])] for _ in range(seats)]
         if any(len(faces) != data["up"] for faces in data["face_up"]):
-            raise Misplaced("not as many cards lie open as were dealt face up", dealing=True)
+            raise CardMisplaced("not as many cards lie open as were dealt face up", dealing=True)
         for _ in range(data["hand"]):
             for seat in order:
                 self._draw(seat, 1)
         self._start(data)
         if data["stock"] != len(self.stock):
-            raise Misplaced(f"{len(self.stock)} cards are left, not {data['stock']}", dealing=True)
+            raise CardMisplaced(
+                f"{len(self.stock)} cards are left, not {data['stock']}", dealing=True
+            )
 
     def _start(self, data: Data) -> None:
         """Turn the starter; those turned before it go under the stock."""
@@ -121,7 +123,7 @@ class Zones:
     def _faced(self, position: int, openings: Sequence[Data]) -> str:
         """Return the card that is turned at a position of the deck."""
         if not openings:
-            raise Misplaced("a card dealt face up is not shown", dealing=True)
+            raise CardMisplaced("a card dealt face up is not shown", dealing=True)
         opening = openings[0]
         self._same(position, opening)
         self._reveal(position, opening["card"])
@@ -131,24 +133,24 @@ class Zones:
     def _same(self, position: int, opening: Data) -> int:
         if opening["p"] != position:
             reason = f"position {opening['p']} is opened where {position} is the one to turn"
-            raise Misplaced(reason, dealing=True)
+            raise CardMisplaced(reason, dealing=True)
         return position
 
     def _reveal(self, position: int, card: str) -> None:
         """Record the card at a position, or compare it with the card known there."""
         if self.deck[position] == UNKNOWN:
             if card in self.placed or card in self.opened:
-                raise Misplaced(f"{card} lies elsewhere")
+                raise CardMisplaced(f"{card} lies elsewhere")
             if card not in self.codes:
-                raise Misplaced(f"there is no {card} in this game")
+                raise CardMisplaced(f"there is no {card} in this game")
             self.deck[position] = card
             self.opened.add(card)
         elif self.deck[position] != card:
-            raise Misplaced(f"{card} is not the card at position {position}")
+            raise CardMisplaced(f"{card} is not the card at position {position}")
 
     def _place(self, card: str) -> None:
         if card in self.placed:
-            raise Misplaced(f"{card} lies elsewhere")
+            raise CardMisplaced(f"{card} lies elsewhere")
         self.placed.add(card)
 
     def _thrown(self, data: Data) -> None:
@@ -167,7 +169,7 @@ class Zones:
     def _laid(self, data: Data) -> None:
         seat = data["seat"]
         if len(data["stacks"]) != len(self.up[seat]):
-            raise Misplaced("cards are laid on slots that are not there")
+            raise CardMisplaced("cards are laid on slots that are not there")
         for stack, cards in zip(self.up[seat], data["stacks"], strict=True):
             self._from_hand(seat, cards)
             stack.extend(cards)
@@ -186,7 +188,7 @@ class Zones:
             case _:
                 cards = [self._tried(seat, data["opening"])]
         if cards != data["cards"]:
-            raise Misplaced(f"{cards[0]} was turned, and another card is played")
+            raise CardMisplaced(f"{cards[0]} was turned, and another card is played")
         self.pile += cards
 
     def _burned(self, data: Data) -> None:
@@ -218,16 +220,16 @@ class Zones:
         seat = data["seat"]
         left = any(self.up[seat]) or any(p is not None for p in self.down[seat])
         if self.hands[seat] or left:
-            raise Misplaced(f"seat {seat} goes out with cards")
+            raise CardMisplaced(f"seat {seat} goes out with cards")
 
     def _turned(self, seat: int, slot: int, opening: Data | None) -> str:
         """Take the card of a slot, and return it."""
         self._empty_handed(seat)
         if any(self.up[seat]):
-            raise Misplaced(f"seat {seat} turns a card while face-up cards are left")
+            raise CardMisplaced(f"seat {seat} turns a card while face-up cards are left")
         position = self.down[seat][slot] if slot < len(self.down[seat]) else None
         if position is None:
-            raise Misplaced(f"slot {slot} of seat {seat} holds no card")
+            raise CardMisplaced(f"slot {slot} of seat {seat} holds no card")
         self.down[seat][slot] = None
         self.met[seat].add(position)
         return self.deck[position] if opening is None else self._faced(position, [opening])
@@ -245,7 +247,7 @@ class Zones:
 
     def _top(self) -> int:
         if not self.stock:
-            raise Misplaced("the stock is empty", dealing=True)
+            raise CardMisplaced("the stock is empty", dealing=True)
         return self.stock.popleft()
 
     def _from_hand(self, seat: int, cards: Iterable[str]) -> None:
@@ -257,7 +259,7 @@ class Zones:
                 hand.remove(UNKNOWN)
             else:
                 reason = f"seat {seat} does not hold {card}{self._whereabouts(card)}"
-                raise Misplaced(reason, seat=seat, card=card)
+                raise CardMisplaced(reason, seat=seat, card=card)
             self.placed.add(card)
 
     def _whereabouts(self, card: str) -> str:
@@ -283,15 +285,15 @@ class Zones:
         for card in cards:
             slot = next((i for i, stack in enumerate(self.up[seat]) if card in stack), None)
             if slot is None:
-                raise Misplaced(f"{card} does not lie face up before seat {seat}")
+                raise CardMisplaced(f"{card} does not lie face up before seat {seat}")
             self.up[seat][slot].remove(card)
             slots.append(slot)
         return slots
 
     def _empty_handed(self, seat: int) -> None:
         if self.hands[seat]:
-            raise Misplaced(f"seat {seat} plays from the table with cards in hand")
+            raise CardMisplaced(f"seat {seat} plays from the table with cards in hand")
 
     def _whole_pile(self, count: int) -> None:
         if count != len(self.pile):
-            raise Misplaced(f"the pile has {len(self.pile)} cards, not {count}")
+            raise CardMisplaced(f"the pile has {len(self.pile)} cards, not {count}")

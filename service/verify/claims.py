@@ -9,7 +9,7 @@ from typing import Any, Final, assert_never
 
 from schemas.events import event_of
 from service.domain.cards import Card
-from service.replay.captions import PAST, Voice, caption, spelled
+from service.replay.captions import PAST, Wording, caption, spelled
 from service.replay.history import ACTIONS
 from service.rulesets.catalogue import read_ruleset
 from service.verify.finding import Check, Finding, Objection, Result, Weight
@@ -17,7 +17,7 @@ from service.verify.legality import NOT_ALLOWED
 from service.verify.log import PRODUCER, Authorship, Log
 from service.verify.plain import FAILS, MOST_WORDS, by_the_rules, shortened
 from service.verify.shuffle import doubt_on_the_seed
-from service.verify.substitution import Unheld
+from service.verify.substitution import CardNotHeld
 
 
 class Claim(StrEnum):
@@ -35,7 +35,7 @@ CLAIMS: Final[Mapping[Claim, str]] = {
 }
 """What each claim says, in words for people."""
 
-PAST_IN_CODES: Final = Voice(past=True, next_seat=False)
+PAST_IN_CODES: Final = Wording(past=True, next_seat=False)
 """As `PAST`, with the codes of cards: for sentences that would be too long in words."""
 
 _DECK: Final = (Check.COMMITMENTS, Check.SHUFFLE, Check.OPENINGS, Check.DEAL)
@@ -68,7 +68,7 @@ class Basis:
 
     backed: bool  # something from outside speaks for the history
     entropy: Sequence[Mapping[str, Any]]  # what each seat added to the shuffle
-    unheld: Unheld | None = None  # a card that was played by who does not hold it
+    unheld: CardNotHeld | None = None  # a card that was played by who does not hold it
     unchecked: Sequence[str] = ()  # what was given from outside and could not be checked
 
 
@@ -82,7 +82,7 @@ def standings(findings: Sequence[Finding], basis: Basis) -> tuple[Standing, ...]
     return tuple(_standing(claim, findings, basis) for claim in Claim)
 
 
-def claims_against(findings: Sequence[Finding], unheld: Unheld | None = None) -> str:
+def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = None) -> str:
     """
     Return in words which claims fail, by which checks, and against which no check speaks.
 
@@ -272,7 +272,7 @@ def _by_server(claim: Claim, event: Data | None) -> str:
             assert_never(claim)
 
 
-def describe(event: Data, voice: Voice = PAST) -> str:
+def describe(event: Data, voice: Wording = PAST) -> str:
     """
     Return in words what an event states: which seat did what, with which cards.
 
@@ -319,7 +319,7 @@ def summary_of(
     findings: Sequence[Finding],
     accounts: Sequence[Account],
     authorship: Authorship,
-    unheld: Unheld | None,
+    unheld: CardNotHeld | None,
 ) -> Summary | None:
     """Return the summary of a log that fails a check, None if it fails none."""
     failed = [finding for finding in findings if finding.result is Result.FAIL]
@@ -339,7 +339,7 @@ def summary_of(
     )
 
 
-def _changed(account: Account, unheld: Unheld | None) -> str:
+def _changed(account: Account, unheld: CardNotHeld | None) -> str:
     seq = account.seq
     if unheld is not None and unheld.seq == seq:
         card = spelled(Card(unheld.card))

@@ -12,7 +12,7 @@ from service.domain.events import BlindFailed, GameCreated
 from service.domain.evolve import evolve
 from service.domain.game import new_game
 from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
-from service.verify.card_tracker import UNKNOWN, Misplaced, Zones
+from service.verify.card_tracker import UNKNOWN, CardMisplaced, Zones
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.without_deck import lands
@@ -44,7 +44,7 @@ def check_deal(log: Log, cursor: Cursor) -> None:
     try:
         for _ in followed(log, cursor):
             pass
-    except Misplaced as error:
+    except CardMisplaced as error:
         if error.dealing:
             raise Failed(cursor.seq, error.reason) from None
 
@@ -61,7 +61,7 @@ def check_custody(log: Log, cursor: Cursor) -> None:
     try:
         for step in followed(log, cursor):
             zones = step
-    except Misplaced as error:
+    except CardMisplaced as error:
         raise Failed(cursor.seq, error.reason) from None
     cards = [card for card in zones.everything() if card != UNKNOWN] if zones else []
     whole = log.deck is None or len(cards) == len(log.codes)
@@ -70,7 +70,7 @@ def check_custody(log: Log, cursor: Cursor) -> None:
 
 
 def followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
-    """Yield the zones after each event; raises Misplaced with the cursor on the event."""
+    """Yield the zones after each event; raises CardMisplaced with the cursor on the event."""
     zones = Zones(log.codes, log.deck, log.seats)
     for seq, event in enumerate(log.events):
         cursor.seq = seq
@@ -88,7 +88,7 @@ def positions_met(log: Log, seat: int) -> frozenset[int]:
     try:
         for step in followed(log, Cursor()):
             zones = step
-    except Misplaced as error:
+    except CardMisplaced as error:
         raise Failed(None, error.reason) from None
     return frozenset() if zones is None else frozenset(zones.met[seat])
 

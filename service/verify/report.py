@@ -20,7 +20,7 @@ from service.verify.finding import Check, Finding, Result
 from service.verify.log import Authorship
 from service.verify.plain import sentences
 from service.verify.shuffle import entropy_lines
-from service.verify.substitution import Unheld
+from service.verify.substitution import CardNotHeld
 
 SEQ: Final = "seq is the number of an event, from 0"
 
@@ -116,7 +116,7 @@ class Report:
     backed: bool  # whether anything from outside speaks for the history
     authorship: Authorship  # which events the server signed
     accounts: tuple[Account, ...] = ()  # what happened where a claim first fails
-    unheld: Unheld | None = None  # a card that a seat played without holding it
+    unheld: CardNotHeld | None = None  # a card that a seat played without holding it
 
     @property
     def result(self) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.verify.card_tracker import Misplaced, Zones
+from service.verify.card_tracker import CardMisplaced, Zones
 from service.verify.custody import check_custody, check_hidden, followed
 from service.verify.finding import Answer, Cursor, Failed, Unanswered
 from service.verify.legality import check_legality
@@ -48,7 +48,7 @@ class Substitution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unheld:
+class CardNotHeld:
     """A seat played a card that it does not hold by the deck, and what would explain it."""
 
     seq: int
@@ -94,7 +94,7 @@ _NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def unheld_of(log: Log) -> Unheld | None:
+def unheld_of(log: Log) -> CardNotHeld | None:
     """
     Return the first card that a seat played without holding it, None where there is none.
 
@@ -110,10 +110,10 @@ def unheld_of(log: Log) -> Unheld | None:
         for seq, zones in enumerate(followed(log, Cursor())):
             draws += _drawn(log.events[seq], seq, zones, met)
             met.update(*zones.met)
-    except Misplaced as error:
+    except CardMisplaced as error:
         if error.seat is None or error.card is None or zones is None:
             return None
-        found = Unheld(
+        found = CardNotHeld(
             seq=seq + 1, seat=error.seat, card=error.card, unseen=_unseen(zones, error.card)
         )
         return _searched(log, found, draws) if found.unseen and log.deck is not None else found
@@ -140,7 +140,7 @@ def _unseen(zones: Zones, card: str) -> bool:
     return card in zones.codes and card not in {*zones.pile, *zones.burned, *faces}
 
 
-def _searched(log: Log, found: Unheld, draws: list[tuple[int, Draw]]) -> Unheld:
+def _searched(log: Log, found: CardNotHeld, draws: list[tuple[int, Draw]]) -> CardNotHeld:
     """Return what was found with every substitution that explains it alone."""
     deck = log.deck or ()
     place = deck.index(found.card)
@@ -160,7 +160,7 @@ def _searched(log: Log, found: Unheld, draws: list[tuple[int, Draw]]) -> Unheld:
                 rule=log.ruleset.cite(*_RULES[kind]),
             )
         )
-    return Unheld(
+    return CardNotHeld(
         seq=found.seq,
         seat=found.seat,
         card=found.card,

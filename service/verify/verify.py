@@ -48,7 +48,7 @@ from service.verify.signatures import (
     signers,
     unproven,
 )
-from service.verify.substitution import Unheld, unheld_of
+from service.verify.substitution import CardNotHeld, unheld_of
 
 Run = Callable[[Cursor], Answer | None]
 
@@ -182,7 +182,7 @@ def _authorship(
     return authorship_of(log, findings, signed, contradicted)
 
 
-def _unheld(log: Log, findings: Sequence[Finding]) -> Unheld | None:
+def _unheld(log: Log, findings: Sequence[Finding]) -> CardNotHeld | None:
     """Return the card behind a failed `custody` that its player did not hold, if one is."""
     try:
         return unheld_of(log) if _failed(findings, Check.CUSTODY) else None
@@ -190,7 +190,7 @@ def _unheld(log: Log, findings: Sequence[Finding]) -> Unheld | None:
         return None
 
 
-def _with_unheld(finding: Finding, unheld: Unheld | None, authorship: Authorship) -> Finding:
+def _with_unheld(finding: Finding, unheld: CardNotHeld | None, authorship: Authorship) -> Finding:
     """Return the finding of `custody` with who can have done it, and what `deal` cannot see."""
     if unheld is None:
         return finding

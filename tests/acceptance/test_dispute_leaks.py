@@ -14,7 +14,7 @@ from tests.acceptance.test_leaks import people_at, viewers_of
 from tests.indistinguishable_decks import (
     DIGITS,
     Deck,
-    Said,
+    RecordedAnswer,
     Service,
     Step,
     Viewer,
@@ -28,7 +28,7 @@ from tests.indistinguishable_decks import (
 STEPS = 18
 
 
-def judged(service: Service, viewer: Viewer) -> Iterator[Said]:
+def judged(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
     """Accuse the last seat that acted, request findings, and read the whole dispute."""
     game = f"/v1/games/{service.game}"
     events = json_of(service.ask("GET", f"{game}/events", None))["items"]
@@ -59,7 +59,9 @@ def judged(service: Service, viewer: Viewer) -> Iterator[Said]:
     yield service.ask("GET", "/v1/statistics/shuffles", viewer)
 
 
-def everything_shown(service: Service, steps: Sequence[Step], viewer: Viewer) -> list[Said]:
+def everything_shown(
+    service: Service, steps: Sequence[Step], viewer: Viewer
+) -> list[RecordedAnswer]:
     """Make the steps, with disputes on the way; return every answer that a viewer gets."""
     said = []
     for number, step in enumerate(steps):

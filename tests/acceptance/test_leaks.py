@@ -10,7 +10,7 @@ import pytest
 from service.rulesets.catalogue import catalogue, definition
 from tests.indistinguishable_decks import (
     Deck,
-    Said,
+    RecordedAnswer,
     Service,
     Step,
     Viewer,
@@ -34,12 +34,14 @@ class Played:
     """A script, what each viewer was answered, and decks that no viewer can tell from the true."""
 
     steps: tuple[Step, ...]
-    said: dict[Viewer, list[Said]]
+    said: dict[Viewer, list[RecordedAnswer]]
     deck: Deck
     twins: dict[Viewer, Deck | None]
 
 
-def asked(service: Service, viewers: tuple[Viewer, ...], step: int) -> dict[Viewer, list[Said]]:
+def asked(
+    service: Service, viewers: tuple[Viewer, ...], step: int
+) -> dict[Viewer, list[RecordedAnswer]]:
     """Return everything that each viewer is answered after a step."""
     return {v: list(sight(service, v)) if step in LOOKS else [] for v in viewers}
 
@@ -73,7 +75,7 @@ def play(ruleset: str, seed: int) -> Played:
     return Played(steps=tuple(steps), said=said, deck=deck, twins=twins)
 
 
-def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[Said]:
+def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[RecordedAnswer]:
     """Return what a viewer is answered when the same script is played with another deck."""
     with dealt(ruleset, people_at(ruleset), deck) as service:
         said = list(sight(service, viewer))

@@ -11,11 +11,11 @@ import pytest
 
 from service.shx.bundle import read_log
 from tests.attacks.cheating_server import Case, deleted_play, reneged_pick_up, substituted_draw
-from tests.unit.cli.conftest import Said, shithead
+from tests.unit.cli.conftest import RecordedAnswer, shithead
 
 __all__ = ["shithead"]
 
-Run = Callable[..., Said]
+Run = Callable[..., RecordedAnswer]
 
 
 def written(case: Case, folder: Path) -> list[str]:

@@ -137,7 +137,7 @@ def left(ruleset: str, people: int, deck: Deck | None, acts: Sequence[Act], url:
         stored=stored(url),
         counted={name: value - before.get(name, 0) for name, value in after.items()},
         logged=[dict(line) for line in logged],
-        woken=[*game.bell.woken, *game.bell.announced],
+        woken=[*game.notifier.woken, *game.notifier.announced],
     )
 
 
@@ -250,7 +250,7 @@ def test_before_bots_have_tried_to_open_nothing_stored_tells_which_of_them_may(
     for url, (deck, _) in zip(urls, found.values(), strict=True):
         with dealt(ruleset, 2, deck, bots=("lowest",), url=url) as service:
             at_the_opening(service)
-        left_behind.append((stored(url), service.bell.woken, service.bell.announced))
+        left_behind.append((stored(url), service.notifier.woken, service.notifier.announced))
     assert left_behind[0] == left_behind[1]
 
 

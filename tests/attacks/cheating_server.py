@@ -197,7 +197,7 @@ def _substitute(hand: _Hand) -> None:
     top = entry.record.game.stock[0]
     deck[top], deck[wanted] = deck[wanted], deck[top]
     game = replace(entry.record.game, deck=tuple(deck))
-    hand.services.entries.keep(replace(entry, record=replace(entry.record, game=game)))
+    hand.services.game_cache.keep(replace(entry, record=replace(entry.record, game=game)))
 
 
 def _will_draw(game: Game, seat: int) -> bool:
@@ -214,7 +214,7 @@ def _better_card(game: Game) -> int:
 @contextmanager
 def _remembered(services: Services) -> Iterator[None]:
     """Let the house go on from what it has in memory, whatever its own log says."""
-    with mock.patch.object(services.entries, "fresh", services.entries.cached):
+    with mock.patch.object(services.game_cache, "fresh", services.game_cache.cached):
         yield
 
 

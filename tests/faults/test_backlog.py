@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 
 from service.application.callers import Player
 from service.bootstrap import Services
-from service.public_log.sequencer import Behind
+from service.public_log.sequencer import SignatureBacklog
 from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.cosignature import Cosigner
 from tests.memory.public_log import MemoryLog
@@ -49,14 +49,14 @@ def test_an_outbox_that_is_empty_has_no_age(services: Services) -> None:
 def test_leaves_without_a_signature_are_counted_until_they_have_one() -> None:
     log, witness = MemoryLog(), RemoteWitness(url="http://127.0.0.1:1", verifier=WITNESS.verifier)
     sequencer = sequencer_of(log, witnesses=(witness,))
-    assert sequencer.behind() == Behind(unsigned=0, uncosigned={"w.example/1": 0})
+    assert sequencer.behind() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
     log.ask(uuid4(), 1, bytes(32))
     sequencer.append()
-    assert sequencer.behind() == Behind(unsigned=1, uncosigned={"w.example/1": 0})
+    assert sequencer.behind() == SignatureBacklog(unsigned=1, uncosigned={"w.example/1": 0})
     sequencer.publish()
-    assert sequencer.behind() == Behind(unsigned=0, uncosigned={"w.example/1": 1})
+    assert sequencer.behind() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 1})
     log.keep_cosignature(1, str(WITNESS.verifier), "a line")
-    assert sequencer.behind() == Behind(unsigned=0, uncosigned={"w.example/1": 0})
+    assert sequencer.behind() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
 
 
 @pytest.mark.parametrize(

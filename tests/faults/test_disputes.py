@@ -21,7 +21,7 @@ from service.application.disputes.record import DISPUTES, DisputeRecord, dispute
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.dispute import Charge, DisputeOpened, DisputeState, Vote
-from service.job_queue import QUEUE, RedisBell, connect
+from service.job_queue import QUEUE, RedisNotifier, connect
 from service.shx.canonical import format_time
 from service.shx.chain import encode_event, genesis, head
 from service.shx.receipts import vote_commitment
@@ -103,7 +103,7 @@ def test_a_worker_makes_the_findings_that_were_asked_for(
     services: Services, dispute: UUID, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "services", lambda: services)
-    RedisBell(connect(redis_url)).look_into(dispute)
+    RedisNotifier(connect(redis_url)).look_into(dispute)
     client = redis.Redis.from_url(redis_url)
     queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
     worker = SimpleWorker([queue], connection=client, serializer=JSONSerializer)
@@ -327,7 +327,7 @@ def test_a_game_that_cannot_be_read_holds_up_no_period(
     def broken(_game: UUID) -> None:
         raise ValueError("this game makes no sense")
 
-    monkeypatch.setattr(services.entries, "fresh", broken)
+    monkeypatch.setattr(services.game_cache, "fresh", broken)
     Sweeper(services).beside()
     assert state_of(services, dispute) is DisputeState.FINAL
 

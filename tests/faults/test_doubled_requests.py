@@ -122,7 +122,7 @@ def test_a_reader_between_the_last_move_and_the_seal_knows_the_deck_after_it(
     game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     reader = court.process()
     store: Any = SealedMeanwhile(reader.store, lambda: play_out(services, game))
-    reader.entries._lookups = SeparateLookups(store, reader.directory)
+    reader.game_cache._lookups = SeparateLookups(store, reader.directory)
     entry_of(reader, game)
     entry = entry_of(reader, game)
     assert entry.record.sealed
@@ -140,13 +140,13 @@ def test_a_log_shorter_than_the_one_known_is_read_anew(
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     known = entry_of(services, game)
     other = court.process()
-    other.entries.keep(known)
+    other.game_cache.keep(known)
     longer = post(services, ada, game, READY)
     assert longer.version == known.record.version + 1
     after = entry_of(services, game)
-    other.entries.keep(after)
+    other.game_cache.keep(after)
     restored: Any = Restored(other.store, known.record.version)
-    other.entries._lookups = SeparateLookups(restored, other.directory)
+    other.game_cache._lookups = SeparateLookups(restored, other.directory)
     assert version_of(other, game) == known.record.version
 
 

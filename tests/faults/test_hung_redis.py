@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from service.job_queue import RedisBell, connect
+from service.job_queue import RedisNotifier, connect
 from service.local.valkey import EmbeddedValkey
 
 GAME = uuid4()
@@ -34,10 +34,10 @@ def hang(server: EmbeddedValkey, *, over: bool = False) -> None:
     os.kill(server.process.pid, signal.SIGCONT if over else signal.SIGSTOP)
 
 
-def seconds_of(bell: RedisBell, version: int) -> float:
+def seconds_of(notifier: RedisNotifier, version: int) -> float:
     """Return how long a move waits for its notifications."""
     began = time.perf_counter()
-    bell.moved(GAME, version, wake=True)
+    notifier.moved(GAME, version, wake=True)
     return time.perf_counter() - began
 
 
@@ -45,12 +45,12 @@ def seconds_of(bell: RedisBell, version: int) -> float:
 def test_a_hung_redis_costs_a_move_50_ms_and_the_next_ones_nothing(
     valkey: EmbeddedValkey, *, begun: bool
 ) -> None:
-    bell = RedisBell(connect(valkey.url))
+    notifier = RedisNotifier(connect(valkey.url))
     if begun:  # with a connection that is open already, and with a new one
-        bell.moved(GAME, 1, wake=True)
+        notifier.moved(GAME, 1, wake=True)
     hang(valkey)
-    first = seconds_of(bell, 2)
-    later = [seconds_of(bell, version) for version in range(3, 30)]
+    first = seconds_of(notifier, 2)
+    later = [seconds_of(notifier, version) for version in range(3, 30)]
     assert first < 0.3, first  # 50 ms, and room for a busy machine; it was 1 s
     assert sum(later) < 0.1, later
 
@@ -58,22 +58,25 @@ def test_a_hung_redis_costs_a_move_50_ms_and_the_next_ones_nothing(
 def test_after_the_silence_one_call_tries_and_the_others_do_not_wait(
     valkey: EmbeddedValkey,
 ) -> None:
-    bell = RedisBell(connect(valkey.url), quiet_seconds=0.2)
+    notifier = RedisNotifier(connect(valkey.url), quiet_seconds=0.2)
     hang(valkey)
-    seconds_of(bell, 1)
+    seconds_of(notifier, 1)
     time.sleep(0.25)
     with ThreadPoolExecutor(8) as threads:
-        took = sorted(threads.map(lambda version: seconds_of(bell, version), range(2, 10)))
+        took = sorted(threads.map(lambda version: seconds_of(notifier, version), range(2, 10)))
     assert took[-2] < 0.04, took  # all but one
 
 
 def test_notifications_are_sent_again_once_redis_answers(valkey: EmbeddedValkey) -> None:
-    bell, client = RedisBell(connect(valkey.url), quiet_seconds=0.1), connect(valkey.url, seconds=5)
+    notifier, client = (
+        RedisNotifier(connect(valkey.url), quiet_seconds=0.1),
+        connect(valkey.url, seconds=5),
+    )
     hang(valkey)
-    seconds_of(bell, 1)
+    seconds_of(notifier, 1)
     hang(valkey, over=True)
     time.sleep(0.15)
     before = client.llen("rq:queue:bots")
-    bell.wake(GAME, 2)
+    notifier.wake(GAME, 2)
     assert client.llen("rq:queue:bots") == before + 1
     client.close()

@@ -150,9 +150,9 @@ def test_the_sweeper_has_them_closed(
     monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
     sweeper = Sweeper(services)
     court.world.wait(IDLE.total_seconds())
-    court.bell.woken.clear()
+    court.notifier.woken.clear()
     assert sweeper.wake_idle() == 1
-    assert court.bell.woken == [(game, version_of(services, game))]
+    assert court.notifier.woken == [(game, version_of(services, game))]
     assert sweeper.wake_idle() == 0, "not again at once"
     assert sweep(services, game) == "over"
     seconds += IDLE_EVERY
@@ -174,12 +174,12 @@ def test_games_that_cannot_be_closed_keep_no_other_waiting(
     monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
     monkeypatch.setattr("workers.sweeper.BATCH", 1)
     court.world.wait(IDLE.total_seconds())
-    court.bell.woken.clear()
+    court.notifier.woken.clear()
     sweeper = Sweeper(services)
     for _ in range(4):
         sweeper.wake_idle()
         seconds += IDLE_EVERY
-    assert [woken for woken, _ in court.bell.woken] == [game, younger, game]
+    assert [woken for woken, _ in court.notifier.woken] == [game, younger, game]
 
 
 def test_without_a_limit_games_wait_for_ever(court: Court, game: UUID) -> None:

@@ -68,7 +68,7 @@ def assert_proven(services: Services, game: UUID, count: int) -> None:
 def test_an_attempt_between_the_decision_and_the_commit_is_sealed_too(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    other, read = court.process(), services.entries.at_seal
+    other, read = court.process(), services.game_cache.at_seal
     more: Iterator[Callable[[], str]] = iter([lambda: attempt(other, bob, game)] * 2)
     answered: list[str] = []
 
@@ -77,7 +77,7 @@ def test_an_attempt_between_the_decision_and_the_commit_is_sealed_too(
         answered.extend(one() for one in [next(more, None)] if one)
         return found
 
-    with mock.patch.object(services.entries, "at_seal", overtaken):
+    with mock.patch.object(services.game_cache, "at_seal", overtaken):
         post(services, ada, game, FORFEIT)
     assert answered == ["rule-refused"] * 2
     assert_proven(services, game, 2)

@@ -46,7 +46,7 @@ def sweeper(services: Services, stopwatch: Stopwatch) -> Sweeper:
 
 def woken(court: Court) -> list[tuple[UUID, int]]:
     """Return what workers were asked for since the last look."""
-    found, court.bell.woken = court.bell.woken, []
+    found, court.notifier.woken = court.notifier.woken, []
     return found
 
 
@@ -163,9 +163,9 @@ def test_the_relay_tells_the_newest_version_of_each_game_once(
     games = [open_game(services, ada, BOTS) for _ in range(2)]
     for _ in range(3):
         one_move(services, games[0])
-    court.bell.announced = []
+    court.notifier.announced = []
     assert relay.pass_on() == 5
-    assert sorted(court.bell.announced) == sorted((g, version_of(services, g)) for g in games)
+    assert sorted(court.notifier.announced) == sorted((g, version_of(services, g)) for g in games)
     assert relay.pass_on() == 0
 
 
@@ -187,7 +187,7 @@ def test_two_relays_share_the_rows(
 
 
 class Failing:
-    """A bell whose Redis is gone: like the real one it never raises."""
+    """A notifier whose Redis is gone: like the real one it never raises."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -202,8 +202,8 @@ class Failing:
 def test_with_a_dead_bell_a_whole_game_is_played_by_the_sweeper_alone(
     court: Court, ada: Player, stopwatch: Stopwatch
 ) -> None:
-    bell = Failing()
-    services = court.process(bell=bell)
+    notifier = Failing()
+    services = court.process(notifier=notifier)
     game = open_game(services, ada, BOTS)
     for _ in range(1000):
         stopwatch.seconds += 10
@@ -214,4 +214,4 @@ def test_with_a_dead_bell_a_whole_game_is_played_by_the_sweeper_alone(
         one_move(services, due[0].id)
     body, _ = services.games.view(Caller(), game)
     assert b'"status":"ended"' in body
-    assert bell.calls
+    assert notifier.calls

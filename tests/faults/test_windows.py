@@ -94,7 +94,7 @@ def test_no_worker_is_woken_before_the_window_is_over(
 ) -> None:
     """The sweeper finds the game when the time has come, and not before."""
     game, version = followed.record.identity, followed.record.version
-    assert (game, version) not in court.bell.woken
+    assert (game, version) not in court.notifier.woken
     directory = services.directory
     assert not directory.due_games(now=court.world.now(), limit=9)
     court.world.wait(WINDOW)

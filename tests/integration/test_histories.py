@@ -142,7 +142,7 @@ def test_the_first_read_of_a_stream_in_a_process_is_work_of_the_request(court: C
         "tables": lambda new: new.lists.tables(caller, status=None, mine=True, **page),
     }
     version = entry_of(services, game).record.version
-    seated = services.entries.table(table)
+    seated = services.game_cache.table(table)
     assert seated is not None
     for name, call in calls.items():
         new, counted = court.process(), list[int]()
@@ -168,7 +168,7 @@ def test_a_table_that_was_read_before_is_folded_from_there(court: Court) -> None
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
     table = entry_of(services, game).table
     other = court.process()
-    before = other.entries.table(table)
+    before = other.game_cache.table(table)
     post(services, ada, game, {"type": "forfeit"})
     charged: list[int] = []
 
@@ -177,12 +177,12 @@ def test_a_table_that_was_read_before_is_folded_from_there(court: Court) -> None
         return nullcontext()
 
     with limited_by(counted):
-        after = other.entries.table(table)
-        assert other.entries.table(table) == after
+        after = other.game_cache.table(table)
+        assert other.game_cache.table(table) == after
     assert before is not None
     assert after is not None
     assert charged == [after.version - before.version]
     new = court.process()
-    assert new.entries.table(table) == after
+    assert new.game_cache.table(table) == after
     court.end(new)
     court.end(other)

@@ -10,7 +10,7 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
-from service.job_queue import QUEUE, SEARCH_QUEUE, RedisBell
+from service.job_queue import QUEUE, SEARCH_QUEUE, RedisNotifier
 from tests.worlds.api_world import World
 from workers import jobs
 
@@ -30,18 +30,18 @@ def test_a_worker_passes_on_the_tables_of_bots_that_search(
     world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch, bot: str, passed_on: int
 ) -> None:
     client = redis.Redis.from_url(redis_url)
-    services = replace(world.services, bell=RedisBell(client))
+    services = replace(world.services, notifier=RedisNotifier(client))
     monkeypatch.setattr(jobs, "services", lambda: services)
     ada = world.person("Ada")
     body = {"ruleset": "shithead", "seats": ["me", {"bot": bot}]}
     game = UUID(ada.post("/v1/tables", body).json["game"])
-    before = services.entries.fresh(game)
+    before = services.game_cache.fresh(game)
     assert before is not None
-    services.bell.wake(game, before.record.version)
+    services.notifier.wake(game, before.record.version)
     run(client, QUEUE)
     assert queue(client, SEARCH_QUEUE).count == passed_on
     run(client, SEARCH_QUEUE)
-    after = services.entries.fresh(game)
+    after = services.game_cache.fresh(game)
     assert after is not None
     assert after.record.version > before.record.version  # the bot has exchanged or is ready
     assert queue(client, SEARCH_QUEUE).count == 0

@@ -16,7 +16,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service.api.limits import _redis_counter
-from service.job_queue import QUEUE, RedisBell, client_of, connect
+from service.job_queue import QUEUE, RedisNotifier, client_of, connect
 from service.local.valkey import _find_program
 from tests.running import free_port
 
@@ -94,17 +94,17 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 def test_after_a_fail_over_jobs_and_counts_go_to_the_new_master(watched: Watched) -> None:
-    bell = RedisBell(connect(watched.url, seconds=0.5), quiet_seconds=0.1)
+    notifier = RedisNotifier(connect(watched.url, seconds=0.5), quiet_seconds=0.1)
     counter = _redis_counter(watched.url)
     assert counter is not None
-    bell.moved(uuid4(), 1, wake=True)
+    notifier.moved(uuid4(), 1, wake=True)
     first, second = (watched.client(port) for port in watched.ports)
     assert first.llen(f"rq:queue:{QUEUE}") == 1
 
     watched.fail_over()
 
     def reaches_the_new_one() -> bool:
-        bell.moved(uuid4(), 2, wake=True)
+        notifier.moved(uuid4(), 2, wake=True)
         return int(second.llen(f"rq:queue:{QUEUE}")) > 1
 
     wait_until(reaches_the_new_one)

@@ -99,7 +99,7 @@ def test_running_games_of_a_release_are_played_to_their_end(
     assert len(running) > 3
     for game in running[::every]:
         _to_the_end(services, game)
-        report = verify_bundle(Bundle(lines=services.entries.lines(game)))
+        report = verify_bundle(Bundle(lines=services.game_cache.lines(game)))
         assert [f for f in report.findings if f.result is Result.FAIL] == []
     grow_log(database, keyring)
     assert faults(database, keyring, deep=deep) == ()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from service.fork_server import BrokeOff, HungUp, Killable, OutOfTime
+from service.fork_server import ChildEnded, ForkServer, HungUp, OutOfTime
 from tests.running import wait_for
 
 pytestmark = pytest.mark.heavy
@@ -42,8 +42,8 @@ def work(request: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def killable() -> Iterator[Killable]:
-    made = Killable(HERE)
+def killable() -> Iterator[ForkServer]:
+    made = ForkServer(HERE)
     yield made
     made.close()
 
@@ -65,7 +65,7 @@ def busy_child(path: Path) -> tuple[int, int]:
     return int(pid), int(parent)
 
 
-def test_small_and_large_requests_are_answered_by_a_new_child_each(killable: Killable) -> None:
+def test_small_and_large_requests_are_answered_by_a_new_child_each(killable: ForkServer) -> None:
     assert killable.run(b"abc", seconds=20) == b"cba"
     large = b"x" * 5_000_000 + b"y"
     assert killable.run(large, seconds=20) == large[::-1]
@@ -73,7 +73,7 @@ def test_small_and_large_requests_are_answered_by_a_new_child_each(killable: Kil
     assert first != second
 
 
-def test_a_child_is_killed_at_its_time_limit(killable: Killable, tmp_path: Path) -> None:
+def test_a_child_is_killed_at_its_time_limit(killable: ForkServer, tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(OutOfTime):
         killable.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=0.5)
@@ -83,7 +83,7 @@ def test_a_child_is_killed_at_its_time_limit(killable: Killable, tmp_path: Path)
     assert killable.run(b"abc", seconds=20) == b"cba"
 
 
-def test_a_child_is_killed_when_its_caller_hangs_up(killable: Killable, tmp_path: Path) -> None:
+def test_a_child_is_killed_when_its_caller_hangs_up(killable: ForkServer, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
         caller, _ = server.accept()
@@ -95,7 +95,7 @@ def test_a_child_is_killed_when_its_caller_hangs_up(killable: Killable, tmp_path
         wait_for(lambda: not alive(pid), seconds=10)
 
 
-def test_a_child_runs_on_while_one_of_its_callers_is_connected(killable: Killable) -> None:
+def test_a_child_runs_on_while_one_of_its_callers_is_connected(killable: ForkServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         connected, closed = (socket.create_connection(server.getsockname()) for _ in range(2))
         callers = [server.accept()[0] for _ in range(2)]
@@ -105,14 +105,14 @@ def test_a_child_runs_on_while_one_of_its_callers_is_connected(killable: Killabl
             connection.close()
 
 
-def test_a_child_that_dies_raises_broke_off(killable: Killable) -> None:
-    with pytest.raises(BrokeOff):
+def test_a_child_that_dies_raises_broke_off(killable: ForkServer) -> None:
+    with pytest.raises(ChildEnded):
         killable.run(b"die ", seconds=20)
     assert killable.run(b"abc", seconds=20) == b"cba"
 
 
 def test_a_fork_server_that_was_killed_is_started_again() -> None:
-    killable = Killable(HERE)
+    killable = ForkServer(HERE)
     assert killable.run(b"abc", seconds=20) == b"cba"
     assert killable._server is not None
     killable._server[0].kill()
@@ -122,10 +122,10 @@ def test_a_fork_server_that_was_killed_is_started_again() -> None:
 
 
 def test_a_child_inherits_no_setting_and_no_connection(
-    killable: Killable, monkeypatch: pytest.MonkeyPatch
+    killable: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHITHEAD_KEYS", "secret")
-    fresh = Killable(HERE)
+    fresh = ForkServer(HERE)
     with socket.create_server(("127.0.0.1", 0)):
         answer = fresh.run(b"environment ", seconds=20).decode()
         descriptors = fresh.run(b"descriptors ", seconds=20).split()
@@ -137,8 +137,8 @@ def test_a_child_inherits_no_setting_and_no_connection(
 
 CALLER = """
 import sys
-from service.fork_server import Killable
-Killable("tests.unit.test_fork_server:work").run(b"burn " + sys.argv[1].encode(), seconds=300)
+from service.fork_server import ForkServer
+ForkServer("tests.unit.test_fork_server:work").run(b"burn " + sys.argv[1].encode(), seconds=300)
 """
 
 

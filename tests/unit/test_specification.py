@@ -16,7 +16,7 @@ from marshmallow import Schema, fields, validate
 from schemas.event_fields import DATA, OpeningSchema
 from schemas.moves import INTENTS
 from schemas.settings import json_schema
-from schemas.strict_fields import CARD_PATTERN, Shaped
+from schemas.strict_fields import CARD_PATTERN, PatternString
 from service.api.docs import SPECIFIED
 from service.api.problems import PROBLEMS
 from service.rulesets.catalogue import catalogue
@@ -156,7 +156,7 @@ def _form(field: fields.Field[Any]) -> str:
             return "UUID" + null
         case fields.Integer():
             return _integer(field) + null
-        case Shaped():
+        case PatternString():
             return _shape(field) + null
         case _:
             words = [v.choices for v in field.validators if isinstance(v, validate.OneOf)]
@@ -174,7 +174,7 @@ def _integer(field: fields.Integer) -> str:
     return "integer"
 
 
-def _shape(field: Shaped) -> str:
+def _shape(field: PatternString) -> str:
     [pattern] = [v.regex.pattern for v in field.validators if isinstance(v, validate.Regexp)]
     if pattern == CARD_PATTERN:
         return "card"

@@ -16,7 +16,7 @@ import orjson
 from schemas.moves import move_json
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.games.cache import GameEntry
-from service.application.ports import Bell
+from service.application.ports import Notifier
 from service.application.tables.requests import TableRequest
 from service.bootstrap import Services, compose
 from service.domain.dispute import Periods
@@ -66,7 +66,7 @@ class SetWorld:
 
 @dataclass(kw_only=True)
 class Wakes:
-    """A bell that remembers what it was asked for."""
+    """A notifier that remembers what it was asked for."""
 
     woken: list[tuple[UUID, int]] = field(default_factory=list)
     announced: list[tuple[UUID, int]] = field(default_factory=list)
@@ -94,10 +94,10 @@ class Court:
     record_version: int = 2
     periods: Periods = Periods(referee_hands=0, referee_account_seconds=0)  # noqa: RUF009 - frozen
     world: SetWorld = field(default_factory=SetWorld)
-    bell: Wakes = field(default_factory=Wakes)
+    notifier: Wakes = field(default_factory=Wakes)
     _open: dict[int, Database] = field(default_factory=dict)
 
-    def process(self, *, bell: Bell | None = None) -> Services:
+    def process(self, *, notifier: Notifier | None = None) -> Services:
         """Return the services of one more process."""
         database = Database(self.url, size=2)
         store = PostgresStore(database)
@@ -109,7 +109,7 @@ class Court:
             keyring=KEYS,
             origin="tests.example",
             world=self.world,
-            bell=bell or self.bell,
+            notifier=notifier or self.notifier,
             idle_after=self.idle_after,
             record_version=self.record_version,
             periods=self.periods,
@@ -171,7 +171,7 @@ def open_game(
 
 def entry_of(services: Services, game: UUID) -> GameEntry:
     """Return a game as it is now."""
-    entry = services.entries.fresh(game)
+    entry = services.game_cache.fresh(game)
     assert entry is not None
     return entry
 
@@ -239,7 +239,7 @@ def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lamb
 
 def lines_of(services: Services, game: UUID) -> tuple[bytes, ...]:
     """Return the log of a game."""
-    return services.entries.lines(game)
+    return services.game_cache.lines(game)
 
 
 def types_of(services: Services, game: UUID) -> list[str]:

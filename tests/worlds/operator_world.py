@@ -16,7 +16,7 @@ from tests.worlds.api_world import Person, World, make_world
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 
-Said = tuple[int, str, str]
+RecordedAnswer = tuple[int, str, str]
 """Exit status, standard output, standard error."""
 
 
@@ -26,7 +26,7 @@ class Operator:
 
     database_url: str
     folder: Path
-    run: Callable[..., Said]
+    run: Callable[..., RecordedAnswer]
 
     @property
     def keyring(self) -> Keyring:
@@ -41,7 +41,7 @@ class Operator:
         chosen = {"keys": self.keyring.to_text(), "archive": self.archive, **settings}
         return make_world(address_of_service(self.database_url), **chosen)
 
-    def admin(self, *words: str | UUID | Path, who: str = "ops") -> Said:
+    def admin(self, *words: str | UUID | Path, who: str = "ops") -> RecordedAnswer:
         """Run `shithead admin`, agreeing to everything."""
         where = ("--database-url", self.database_url, "--key-file", self.folder / "keys.json")
         return self.run("admin", *where, "--as", who, "--yes", *words)

@@ -40,14 +40,14 @@ class Court:
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.owner_url = EmbeddedPostgres(self.data).url
         self.redis_url = EmbeddedValkey(self.data).url
-        self.port, self.nursery_port = _free_port(), _free_port()
+        self.port, self.fork_server_port = _free_port(), _free_port()
         self.fell: Counter[str] = Counter()
         self.places: set[str] = set()
         self._seed = seed
         self._born: dict[int, str] = {}
         self._lock = threading.Lock()
         self.up: subprocess.Popen[bytes] | None = None
-        self._nursery: subprocess.Popen[bytes] | None = None
+        self._fork_server: subprocess.Popen[bytes] | None = None
 
     @property
     def settings(self) -> Settings:
@@ -64,17 +64,21 @@ class Court:
     @property
     def ports(self) -> tuple[int, ...]:
         """Return where the service answers at the moment."""
-        return (self.nursery_port, self.nursery_port, self.port) if self._nursery else (self.port,)
+        return (
+            (self.fork_server_port, self.fork_server_port, self.port)
+            if self._fork_server
+            else (self.port,)
+        )
 
     def start(self) -> None:
-        """Start `up`, wait until it is ready, then start the nursery."""
+        """Start `up`, wait until it is ready, then start the fork_server."""
         self.start_up()
         self.wait_ready()
-        with (self.logs / "nursery.log").open("ab") as log:
-            self._nursery = subprocess.Popen(
+        with (self.logs / "fork_server.log").open("ab") as log:
+            self._fork_server = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "ops.bench.faults.nursery"),
-                    *(str(self.nursery_port), str(self._seed)),
+                    *(sys.executable, "-m", "ops.bench.faults.fork_server"),
+                    *(str(self.fork_server_port), str(self._seed)),
                 ],
                 cwd=ROOT,
                 env=environment_of(self.settings) | {"SHITHEAD_LOG_LEVEL": "error"},
@@ -82,7 +86,7 @@ class Court:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
-        threading.Thread(target=self._listen, args=(self._nursery,), daemon=True).start()
+        threading.Thread(target=self._listen, args=(self._fork_server,), daemon=True).start()
 
     def start_up(self) -> None:
         """Start `up`, or start it again."""
@@ -107,7 +111,9 @@ class Court:
 
         An `up` that gave up at its start is started again.
         """
-        ports = (self.nursery_port, self.port) if anywhere and self._nursery else (self.port,)
+        ports = (
+            (self.fork_server_port, self.port) if anywhere and self._fork_server else (self.port,)
+        )
         end = time.monotonic() + START_SECONDS
         while not any(_ready(port) for port in ports):
             if time.monotonic() > end:
@@ -117,7 +123,7 @@ class Court:
             time.sleep(0.1)
 
     def kill_born(self, kind: str, rng: random.Random) -> bool:
-        """End one of the nursery's programs with SIGKILL; return whether there was one."""
+        """End one of the fork_server's programs with SIGKILL; return whether there was one."""
         with self._lock:
             found = [pid for pid, born in self._born.items() if born == kind]
             if not found:
@@ -126,12 +132,12 @@ class Court:
             del self._born[pid]
         return _killed(pid)
 
-    def end_nursery(self) -> None:
-        """End the nursery and with it, at once, all programs in it."""
-        nursery, self._nursery = self._nursery, None
-        if nursery is not None:
-            nursery.kill()
-            nursery.wait()
+    def end_fork_server(self) -> None:
+        """End the fork_server and with it, at once, all programs in it."""
+        fork_server, self._fork_server = self._fork_server, None
+        if fork_server is not None:
+            fork_server.kill()
+            fork_server.wait()
 
     def below_up(self, *words: str) -> list[int]:
         """Return the processes below `up` whose command has one of the words."""
@@ -142,7 +148,7 @@ class Court:
 
     def stop(self) -> None:
         """End everything."""
-        self.end_nursery()
+        self.end_fork_server()
         if self.up is not None:
             self.up.terminate()
             try:
@@ -151,9 +157,9 @@ class Court:
                 self.up.kill()
                 self.up.wait()
 
-    def _listen(self, nursery: subprocess.Popen[bytes]) -> None:
-        assert nursery.stdout is not None
-        for line in nursery.stdout:
+    def _listen(self, fork_server: subprocess.Popen[bytes]) -> None:
+        assert fork_server.stdout is not None
+        for line in fork_server.stdout:
             with contextlib.suppress(ValueError), self._lock:
                 answer = json.loads(line)
                 if "born" in answer:

@@ -101,8 +101,8 @@ class _Run:
         finally:
             self._over.set()
             load.stop()
-            court.end_nursery()
-            self._faults["the nursery's eight programs at once, SIGKILL"] += 1
+            court.end_fork_server()
+            self._faults["the fork_server's eight programs at once, SIGKILL"] += 1
         self._come_back()
         load.end()
         self._count()

@@ -11,7 +11,7 @@ from service.application.disputes.commands import OPERATOR, DisputeCommands
 from service.application.disputes.opening import Accusation, DisputeOpening, no_referees
 from service.application.disputes.record import DisputeRecord
 from service.application.errors import invalid
-from service.application.games.cache import Entries
+from service.application.games.cache import GameCache
 from service.application.games.queries import Games, cursor_of
 from service.application.ports import World
 from service.domain.dispute import DisputeEvent, DisputeState, Side, Vote
@@ -39,7 +39,7 @@ class Disputes:
         *,
         store: EventStore,
         directory: Directory,
-        entries: Entries,
+        game_cache: GameCache,
         games: Games,
         opening: DisputeOpening,
         commands: DisputeCommands,
@@ -48,7 +48,7 @@ class Disputes:
     ) -> None:
         self._store = store
         self._directory = directory
-        self._entries = entries
+        self._game_cache = game_cache
         self._games = games
         self._opening = opening
         self._commands = commands
@@ -214,7 +214,7 @@ class Disputes:
 
     def _may_judge(self, player: Player, record: DisputeRecord) -> None:
         """Raise DisputeRefused for a referee without experience, or of the same table."""
-        entry = self._entries.cached(record.game)
+        entry = self._game_cache.cached(record.game)
         if entry is None or str(player.id) in no_referees(self._store, entry):
             raise DisputeRefused("players and the host of the table cannot be referees")
         periods = record.dispute.opened.periods

@@ -10,12 +10,12 @@ from uuid import UUID
 
 from service.application.disputes.record import DISPUTES, DisputeRecord, advance, moment_of
 from service.application.disputes.view import dispute_json
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.moves import Refusals
 from service.application.ports import World
 from service.application.work import work
 from service.domain.dispute import Dispute, Vote
-from service.domain.dispute_rules import KeptVote, Outside
+from service.domain.dispute_rules import KeptVote, OutsideFacts
 from service.keys.keyring import KeyringError
 from service.keys.reloading import Keys
 from service.shx.bundle import write_bundle
@@ -40,14 +40,14 @@ class DisputeFiles:
         store: EventStore,
         directory: Directory,
         keyring: Keys,
-        entries: Entries,
+        game_cache: GameCache,
         refusals: Refusals,
         world: World,
     ) -> None:
         self._store = store
         self._directory = directory
         self._keyring = keyring
-        self._entries = entries
+        self._game_cache = game_cache
         self._refusals = refusals
         self._world = world
 
@@ -70,7 +70,7 @@ class DisputeFiles:
         ended = None if game is None else game.ended_at
         sealed_at = None if ended is None else moment_of(format_time(ended))
         votes = open_votes(record, self._directory, self._keyring)
-        return replace(record, outside=Outside(sealed_at=sealed_at, votes=votes))
+        return replace(record, outside=OutsideFacts(sealed_at=sealed_at, votes=votes))
 
     def findings(self, identity: UUID) -> list[dict[str, Any]]:
         """Return the latest findings, empty if there are none yet."""
@@ -87,7 +87,7 @@ class DisputeFiles:
     def frozen(self, entry: GameEntry) -> bytes:
         """Return the public bundle of a game at its present version."""
         record = entry.record
-        lines = self._entries.lines(record.identity, limit=record.version)
+        lines = self._game_cache.lines(record.identity, limit=record.version)
         return write_bundle(lines, files=self._refusals.file(record))
 
     def of_game(self, game: UUID) -> Mapping[str, bytes]:

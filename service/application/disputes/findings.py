@@ -19,7 +19,7 @@ from service.application.disputes.record import (
     wake_at,
 )
 from service.application.errors import Refusal, not_found
-from service.application.games.cache import Entries
+from service.application.games.cache import GameCache
 from service.application.games.record import load, with_cites
 from service.application.handler import Accepted, Handler
 from service.application.ports import World
@@ -224,7 +224,7 @@ class Attendance:
         *,
         handler: Handler,
         directory: DisputeRepository,
-        entries: Entries,
+        game_cache: GameCache,
         files: DisputeFiles,
         keyring: Keys,
         rulebook: Rulebook,
@@ -232,7 +232,7 @@ class Attendance:
     ) -> None:
         self._handler = handler
         self._directory = directory
-        self._entries = entries
+        self._game_cache = game_cache
         self._files = files
         self._keyring = keyring
         self._rulebook = rulebook
@@ -307,7 +307,7 @@ class Attendance:
     ) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
         """Return new findings: on the frozen log first, on the whole one after the seal."""
         dispute, opened = record.dispute, record.dispute.opened
-        entry = self._entries.fresh(record.game)
+        entry = self._game_cache.fresh(record.game)
         if entry is None:
             return (), {}
         version = opened.version
@@ -317,7 +317,7 @@ class Attendance:
             return (), {}
         pinned = entry.record.created["ruleset"]
         definition = self._rulebook.find(pinned["id"])
-        lines = self._entries.lines(record.game, limit=version)
+        lines = self._game_cache.lines(record.game, limit=version)
         cites = definition.cites_of(pinned["options"]) if definition else {}
         files = self._files.refused(entry)
         made = canonical(

@@ -14,7 +14,7 @@ from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.record import DISPUTES
 from service.application.errors import Refusal, invalid
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.queries import Games
 from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World
@@ -47,7 +47,7 @@ class DisputeOpening:
         *,
         store: EventStore,
         directory: DisputeRepository,
-        entries: Entries,
+        game_cache: GameCache,
         games: Games,
         files: DisputeFiles,
         commands: DisputeCommands,
@@ -58,7 +58,7 @@ class DisputeOpening:
     ) -> None:
         self._store = store
         self._directory = directory
-        self._entries = entries
+        self._game_cache = game_cache
         self._games = games
         self._files = files
         self._commands = commands
@@ -134,7 +134,7 @@ class DisputeOpening:
         if not 0 <= accusation.seq < entry.record.version:
             last = entry.record.version - 1
             raise invalid("/seq", f"there is no such event in the game, the last one is {last}")
-        lines = self._entries.lines(entry.record.identity, limit=entry.record.version)
+        lines = self._game_cache.lines(entry.record.identity, limit=entry.record.version)
         move = move_around(lines, accusation.seq)
         if accused is not None and move.seat != accused:
             made = "the server" if move.seat is None else f"seat {move.seat}"

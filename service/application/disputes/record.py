@@ -19,7 +19,7 @@ from service.domain.dispute import (
     evolve_dispute,
     fold_dispute,
 )
-from service.domain.dispute_rules import RUNNING, Outside, due_at, due_events
+from service.domain.dispute_rules import RUNNING, OutsideFacts, due_at, due_events
 from service.shx.canonical import format_time, parse_time
 from service.store.events import StreamAppend, StreamKind
 from service.store.summaries import DisputeSummary
@@ -40,7 +40,7 @@ class DisputeRecord:
     dispute: Dispute
     head: bytes
     at: str
-    outside: Outside = field(default=RUNNING, repr=False)
+    outside: OutsideFacts = field(default=RUNNING, repr=False)
 
     @property
     def game(self) -> UUID:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from service.application.access_log import Readings
+from service.application.access_log import AccessLog
 from service.application.callers import Caller
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import GameEntry
@@ -39,13 +39,13 @@ class Auditing:
         games: Games,
         refusals: Refusals,
         directory: Directory,
-        readings: Readings,
+        readings: AccessLog,
     ) -> None:
         self._histories = histories
         self._games = games
         self._refusals = refusals
         self._directory = directory
-        self._readings = readings
+        self._access_log = readings
 
     def move(self, caller: Caller, game: UUID, seq: int) -> dict[str, Any]:
         """Return the decision that an event belongs to; raises Refusal `not-found`."""
@@ -61,7 +61,7 @@ class Auditing:
                 refused=self._refusals.to_show(entry.record),
                 unproven=unproven(entry.record),
             )
-        self._readings.note(entry, caller, found["seat"] if entry.record.sealed else None)
+        self._access_log.note(entry, caller, found["seat"] if entry.record.sealed else None)
         return found
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Auditing:
         own = entry.seat_of(caller.player)
         hidden = [part for part in found["path"] if part["seen_by"] != "all"]
         others = entry.record.sealed and any(part["seat"] != own for part in hidden)
-        self._readings.note(entry, caller, ALL if others else None)
+        self._access_log.note(entry, caller, ALL if others else None)
         return found
 
     def knowledge(
@@ -101,7 +101,7 @@ class Auditing:
         if not entry.record.sealed and asked != own:
             raise Refusal("sealed", "the knowledge of another seat is shown after the seal")
         history, _ = self._history(entry, caller)
-        self._readings.note(entry, caller, asked)
+        self._access_log.note(entry, caller, asked)
         new = max(0, version - followed_for(history, asked))
         with work(following(entry.record.game, new)):
             return knowledge(history, asked, version)
@@ -129,7 +129,7 @@ class Auditing:
             }
             for row in page.items
         ]
-        self._readings.note(entry, caller)
+        self._access_log.note(entry, caller)
         return items, page.next.encode() if page.next else None
 
     def _history(self, entry: GameEntry, caller: Caller) -> tuple[History, Viewer]:

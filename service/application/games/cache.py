@@ -21,7 +21,7 @@ from service.keys.reloading import Keys
 from service.store.directory import Directory
 from service.store.events import EventStore, SealedSecret, StoreError, StreamKind, StreamSlice
 from service.store.games import RefusedMove
-from service.store.lookups import Found, GameBeside, Lookup, Lookups
+from service.store.lookups import Found, GameMetadata, Lookup, Lookups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +92,12 @@ class Newest(Generic[_Folded]):
             self._kept.pop(stream, None)
 
 
-class Entries:
+class GameCache:
     """
     The games and tables of the store, folded.
 
     A stream stays in memory at the version last read; a read of the present version folds
-    only the new events. Entries are immutable, so threads share them without locks. Folding
+    only the new events. GameCache are immutable, so threads share them without locks. Folding
     is work of the request (`service/application/work.py`).
     """
 
@@ -253,7 +253,7 @@ class Entries:
         found = self._store.read(game, after=after, limit=limit)
         return found.events if found else ()
 
-    def _loaded(self, game: UUID, lines: tuple[bytes, ...], beside: GameBeside) -> GameEntry:
+    def _loaded(self, game: UUID, lines: tuple[bytes, ...], beside: GameMetadata) -> GameEntry:
         record = load(game, lines, seed=self._seed(game, lines[-1], beside.secret))
         pinned = record.created["ruleset"]
         if definition := self._rulebook.find(pinned["id"]):

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from schemas.moves import move_json, move_of
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.entropy import missing_entropy
 from service.application.games.moves import Moves
 from service.application.games.schedule import (
@@ -61,7 +61,7 @@ class Turns:
     def __init__(
         self,
         *,
-        entries: Entries,
+        game_cache: GameCache,
         moves: Moves,
         names: Names,
         directory: GameRepository,
@@ -71,7 +71,7 @@ class Turns:
         begin_beat: BeginBeat = no_beat,
         seconds: float = 20.0,
     ) -> None:
-        self._entries = entries
+        self._game_cache = game_cache
         self._directory = directory
         self._begin_beat = begin_beat
         self._moves = moves
@@ -97,7 +97,7 @@ class Turns:
         of the table searches, and this process, not `searching`, leaves it to another. `step`
         is called before each commit, so that tests can interrupt there.
         """
-        entry = self._entries.fresh(game)
+        entry = self._game_cache.fresh(game)
         if entry is None or entry.record.version != version:
             return "stale"
         searches = _beats(entry) > 1

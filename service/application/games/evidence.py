@@ -9,10 +9,10 @@ from socket import socket
 from typing import Any
 from uuid import UUID
 
-from service.application.access_log import Readings
+from service.application.access_log import AccessLog
 from service.application.callers import Caller
 from service.application.errors import Refusal
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.moves import Refusals
 from service.application.games.queries import Games
 from service.application.games.uploads import Upload, Work, audit_of, request_of
@@ -35,17 +35,17 @@ class Evidence:
     def __init__(
         self,
         *,
-        entries: Entries,
+        game_cache: GameCache,
         games: Games,
         refusals: Refusals,
         dispute_files: Callable[[UUID], Mapping[str, bytes]],
         log: PublicLog,
-        readings: Readings,
+        readings: AccessLog,
     ) -> None:
         self._log = log
-        self._readings = readings
+        self._access_log = readings
         self._dispute_files = dispute_files
-        self._entries = entries
+        self._game_cache = game_cache
         self._games = games
         self._refusals = refusals
 
@@ -56,7 +56,7 @@ class Evidence:
         Raises Refusal `not-found`, or `not-seated` for a seat's bundle.
         """
         entry = self._games.entry(caller, game)
-        lines = self._entries.lines(game, limit=entry.record.version)
+        lines = self._game_cache.lines(game, limit=entry.record.version)
         files = self._files(entry)
         seat = None
         if profile == "seat":
@@ -65,7 +65,7 @@ class Evidence:
                 raise Refusal("not-seated", "you do not sit in this game")
             if not entry.record.sealed:
                 files[OPENINGS] = canonical(self._games.seat_openings(entry, seat))
-        self._readings.note(entry, caller, ALL if entry.record.sealed else None)
+        self._access_log.note(entry, caller, ALL if entry.record.sealed else None)
         name = "public" if seat is None else f"seat-{seat}"
         return f"{game}.shx", write_bundle(lines, profile=name, files=files)
 
@@ -80,7 +80,7 @@ class Evidence:
         if not self._refusals.whole(record):
             detail = f"the refused attempts of game {record.identity} are not those of its seal"
             raise Refusal("unavailable", f"{detail}: see shithead check --deep")
-        lines = self._entries.lines(record.identity, limit=record.version)
+        lines = self._game_cache.lines(record.identity, limit=record.version)
         return write_bundle(lines, files=self._files(entry))
 
     def _files(self, entry: GameEntry) -> dict[str, bytes]:
@@ -102,7 +102,7 @@ class Verifying:
     def __init__(
         self,
         *,
-        entries: Entries,
+        game_cache: GameCache,
         games: Games,
         refusals: Refusals,
         log: PublicLog,
@@ -110,7 +110,7 @@ class Verifying:
         witnesses: Sequence[CosignatureVerifier],
         work: Work,
     ) -> None:
-        self._entries = entries
+        self._game_cache = game_cache
         self._games = games
         self._refusals = refusals
         self._log = log
@@ -130,7 +130,7 @@ class Verifying:
         if cached is not None:
             return cached
         with work(version):
-            lines = self._entries.lines(game, limit=version)
+            lines = self._game_cache.lines(game, limit=version)
             own = OutsideEvidence(server_keys=keys, witness_keys=self._witnesses)
             found = audit_object(verify_bundle(Bundle(lines=lines, files=files), own))
         self._audits.keep(game, made_of, found)

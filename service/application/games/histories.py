@@ -7,7 +7,7 @@ from collections import OrderedDict
 from enum import Enum
 from uuid import UUID
 
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.work import work
 from service.domain.cards import Card
 from service.domain.commands import Seat
@@ -22,7 +22,7 @@ OPENINGS = 20
 """Searching so many events for openings takes as long as folding one."""
 
 
-class Whole(Enum):
+class FullView(Enum):
     """Marks the history with all cards that the service knows; views of it are masked later."""
 
     LOG = "whole"
@@ -37,15 +37,15 @@ class Histories:
     least recently used ones are removed first.
     """
 
-    def __init__(self, entries: Entries, *, most: int = MOST_EVENTS) -> None:
-        self._entries = entries
+    def __init__(self, game_cache: GameCache, *, most: int = MOST_EVENTS) -> None:
+        self._game_cache = game_cache
         self._most = most
-        self._histories: OrderedDict[tuple[UUID, Viewer | Whole], History] = OrderedDict()
+        self._histories: OrderedDict[tuple[UUID, Viewer | FullView], History] = OrderedDict()
         self._lock = threading.Lock()
 
     def whole(self, entry: GameEntry) -> History:
         """Return the history with all cards that the service knows; mask what is shown."""
-        return self._history(entry, Whole.LOG)
+        return self._history(entry, FullView.LOG)
 
     def of(self, entry: GameEntry, viewer: Viewer) -> History:
         """Return the history as far as a viewer may know it, with its ruleset's statements."""
@@ -59,7 +59,7 @@ class Histories:
             steps = zip(history.games, (record.event for record in history.log[1:]), strict=False)
             return history.cached(key, lambda: openings_of(steps, seat))
 
-    def _history(self, entry: GameEntry, viewer: Viewer | Whole) -> History:
+    def _history(self, entry: GameEntry, viewer: Viewer | FullView) -> History:
         identity, version = entry.record.identity, entry.record.version
         kept = self._kept(identity, viewer)
         if kept is not None and _same_log(kept, entry):
@@ -70,18 +70,18 @@ class Histories:
         with work(version - known):
             log = self._log(entry, begun)
             if begun is None or not _same_deck(begun.deck, deck, viewer):
-                cites = None if viewer is Whole.LOG else entry.record.game.ruleset.cites
+                cites = None if viewer is FullView.LOG else entry.record.game.ruleset.cites
                 history = History(log, deck, cites=cites)
             else:
                 history = begun.extended(log[known:], deck)
         self._keep(identity, viewer, history)
         return history
 
-    def _deck(self, entry: GameEntry, viewer: Viewer | Whole) -> tuple[Card, ...] | None:
+    def _deck(self, entry: GameEntry, viewer: Viewer | FullView) -> tuple[Card, ...] | None:
         """Return the deck as far as a viewer may know it; None if no card of it."""
         deck = entry.record.game.deck
-        if viewer in (Whole.LOG, ALL):
-            return deck or (deck if viewer is Whole.LOG else None)
+        if viewer in (FullView.LOG, ALL):
+            return deck or (deck if viewer is FullView.LOG else None)
         if not deck or not isinstance(viewer, int):
             return None
         return masked_deck(deck, self.openings(entry, viewer))
@@ -95,7 +95,7 @@ class Histories:
                 known = other.log
         if len(known) == version:
             return known
-        more = self._entries.lines(identity, after=len(known), limit=version - len(known))
+        more = self._game_cache.lines(identity, after=len(known), limit=version - len(known))
         return (*known, *decode_log(more))
 
     def _of(self, game: UUID) -> list[History]:
@@ -103,14 +103,14 @@ class Histories:
         with self._lock:
             return [history for (one, _), history in self._histories.items() if one == game]
 
-    def _kept(self, game: UUID, viewer: Viewer | Whole) -> History | None:
+    def _kept(self, game: UUID, viewer: Viewer | FullView) -> History | None:
         with self._lock:
             history = self._histories.get((game, viewer))
             if history is not None:
                 self._histories.move_to_end((game, viewer))
             return history
 
-    def _keep(self, game: UUID, viewer: Viewer | Whole, history: History) -> None:
+    def _keep(self, game: UUID, viewer: Viewer | FullView, history: History) -> None:
         with self._lock:
             self._histories[game, viewer] = history
             self._histories.move_to_end((game, viewer))
@@ -135,7 +135,7 @@ def _goes_on(history: History, entry: GameEntry) -> bool:
 
 
 def _same_deck(
-    before: tuple[Card, ...] | None, now: tuple[Card, ...] | None, viewer: Viewer | Whole
+    before: tuple[Card, ...] | None, now: tuple[Card, ...] | None, viewer: Viewer | FullView
 ) -> bool:
     """Return whether earlier games remain valid with the present deck; a seat learns cards."""
     if isinstance(viewer, int) and before is not None and now is not None:

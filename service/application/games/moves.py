@@ -17,7 +17,7 @@ from service.application.access import visible
 from service.application.callers import Answered, Caller, Idempotency
 from service.application.errors import Refusal, not_found
 from service.application.first_read import FirstRead
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.commits import Change, commit_of
 from service.application.games.record import GameRecord, seals, write
 from service.application.games.schedule import Rest, WakeKind, at_once, next_wake
@@ -25,7 +25,7 @@ from service.application.games.view import moved
 from service.application.handler import Accepted, Handler, Refused
 from service.application.idempotency import MadeMove
 from service.application.names import Names
-from service.application.ports import Bell, World
+from service.application.ports import Notifier, World
 from service.application.rulebook import Rulebook
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
@@ -234,21 +234,21 @@ class Moves:
         *,
         handler: Handler,
         store: EventStore,
-        entries: Entries,
+        game_cache: GameCache,
         receipts: Receipts,
         refusals: Refusals,
         names: Names,
         world: World,
-        bell: Bell,
+        notifier: Notifier,
     ) -> None:
         self._handler = handler
         self._store = store
-        self._entries = entries
+        self._game_cache = game_cache
         self._receipts = receipts
         self._refusals = refusals
         self._names = names
         self._world = world
-        self._bell = bell
+        self._notifier = notifier
 
     def move(
         self,
@@ -368,7 +368,7 @@ class Moves:
 
     def _first_read(self, game: UUID, *, fresh: bool, read: FirstRead | None) -> GameEntry | None:
         if read is None:
-            return self._entries.fresh(game) if fresh else self._entries.cached(game)
+            return self._game_cache.fresh(game) if fresh else self._game_cache.cached(game)
         return read.take(game) if fresh else read.entry(game)
 
     def _overtaken(self, entry: GameEntry, conflict: StoreError) -> GameEntry | None:
@@ -377,15 +377,15 @@ class Moves:
             return None
         if not conflict.lines:
             return None
-        newer = self._entries.followed(entry, entry.version, conflict.lines)
+        newer = self._game_cache.followed(entry, entry.version, conflict.lines)
         if any(seat.time_outs for seat in newer.record.game.seats):
             return None  # seats may have come back from a bot as well
-        self._entries.keep(newer)
+        self._game_cache.keep(newer)
         return newer
 
     def _seated(self, caller: Caller, game: UUID) -> tuple[UUID, Seat]:
         found = self._first_read(game, fresh=False, read=caller.read)
-        entry = visible(found, caller, self._entries.sits_or_judges)
+        entry = visible(found, caller, self._game_cache.sits_or_judges)
         seat = entry.seat_of(caller.player)
         if caller.player is None or seat is None:
             raise Refusal("not-seated", "you do not sit in this game")
@@ -464,7 +464,7 @@ class Moves:
     ) -> Change:
         refusals, refused, table = None, None, None
         if seals(events):
-            kept, table = self._entries.at_seal(entry)
+            kept, table = self._game_cache.at_seal(entry)
             if entry.record.format > 1:
                 refusals, refused = self._refusals.to_seal(entry.record.identity, kept), len(kept)
         at = format_time(self._world.now())
@@ -477,7 +477,7 @@ class Moves:
     def _committed(self, change: Change, *, wake: bool) -> None:
         """Cache and count a committed change, and notify readers and, with `wake`, workers."""
         after, record = change.after, change.record
-        self._entries.keep(after)
+        self._game_cache.keep(after)
         MOVES.labels("player" if wake else "server").inc()
         coming = next_wake(record, window_seconds=after.window_seconds, back=after.back)
         due = (
@@ -487,7 +487,7 @@ class Moves:
             and format_time(coming.at) <= record.at
         )
         table = after.table if record.sealed else None
-        self._bell.moved(record.identity, record.version, wake=due, table=table)
+        self._notifier.moved(record.identity, record.version, wake=due, table=table)
 
     def _refused(
         self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused

@@ -10,10 +10,10 @@ from uuid import UUID
 import orjson
 
 from service.application.access import visible, visible_table
-from service.application.access_log import Readings
+from service.application.access_log import AccessLog
 from service.application.callers import Caller, digest
 from service.application.errors import Refusal, invalid
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.histories import Histories
 from service.application.games.view import shown
 from service.application.names import Names
@@ -56,15 +56,15 @@ class Games:
         self,
         *,
         store: EventStore,
-        entries: Entries,
+        game_cache: GameCache,
         histories: Histories,
         receipts: Receipts,
         names: Names,
-        readings: Readings,
+        readings: AccessLog,
     ) -> None:
-        self._readings = readings
+        self._access_log = readings
         self._store = store
-        self._entries = entries
+        self._game_cache = game_cache
         self._histories = histories
         self._receipts = receipts
         self._names = names
@@ -74,15 +74,15 @@ class Games:
         Return the present version of a game, if the caller may see it.
 
         This read is not recorded in the access log: before data of the game is returned,
-        call `read`, or `Readings.note`. Raises Refusal `not-found`.
+        call `read`, or `AccessLog.note`. Raises Refusal `not-found`.
         """
-        found = self._entries.fresh(game) if caller.read is None else caller.read.take(game)
-        return visible(found, caller, self._entries.sits_or_judges)
+        found = self._game_cache.fresh(game) if caller.read is None else caller.read.take(game)
+        return visible(found, caller, self._game_cache.sits_or_judges)
 
     def read(self, caller: Caller, game: UUID) -> GameEntry:
         """Return a game and record a read of what its seats share; raises as `entry`."""
         entry = self.entry(caller, game)
-        self._readings.note(entry, caller)
+        self._access_log.note(entry, caller)
         return entry
 
     def view(self, caller: Caller, game: UUID, viewer: str | None = None) -> tuple[bytes, int]:
@@ -94,7 +94,7 @@ class Games:
         """
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
-        self._readings.note(entry, caller, as_)
+        self._access_log.note(entry, caller, as_)
         return orjson.dumps(shown(entry, as_, self._names)), entry.record.version
 
     def view_at(self, caller: Caller, game: UUID, at: int, viewer: str | None) -> bytes:
@@ -102,7 +102,7 @@ class Games:
         entry = self.entry(caller, game)
         self.check_range(entry, at, at)
         as_ = self.viewer(entry, caller, viewer)
-        self._readings.note(entry, caller, as_)
+        self._access_log.note(entry, caller, as_)
         history = self._histories.whole(entry)
         return orjson.dumps(past_view(history.log, seen_by(history.games[at - 1], as_), as_))
 
@@ -115,19 +115,19 @@ class Games:
         The last line of a finished game shows every card. For callers without a seat every
         line belongs in the access log; a stream records that once (`read`).
         """
-        entry = visible(self._entries.cached(game), caller, self._entries.sits_or_judges)
+        entry = visible(self._game_cache.cached(game), caller, self._game_cache.sits_or_judges)
         found = self._store.read(game, after=after, limit=limit)
         if found is None:
             return (), 0
         seated = entry.seat_of(caller.player) is not None
         if seated and found.events and _shows_all(found.events[-1]):
-            self._readings.note(entry, caller, ALL)
+            self._access_log.note(entry, caller, ALL)
         return found.events, found.version
 
     def openings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
         """Return the openings that the caller may see, in order of p; all after the seal."""
         entry = self.entry(caller, game)
-        self._readings.note(entry, caller, ALL if entry.record.sealed else None)
+        self._access_log.note(entry, caller, ALL if entry.record.sealed else None)
         shuffle = entry.record.shuffle
         if shuffle is None:
             return []
@@ -158,7 +158,7 @@ class Games:
         wanted = version if last is None else last
         self.check_range(entry, first, wanted, named=("/from", "/to"))
         as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MOST_FRAMES - 1)
-        self._readings.note(entry, caller, as_)
+        self._access_log.note(entry, caller, as_)
         history = self._histories.whole(entry)
         start = max(first - 1, 1)
         with work(FRAME * (end - first)):
@@ -170,7 +170,7 @@ class Games:
         """Return the game as text."""
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
-        self._readings.note(entry, caller, as_)
+        self._access_log.note(entry, caller, as_)
         history, key = self._histories.whole(entry), ("transcript", as_)
         with work(0 if history.is_cached(key) else len(history.log)):
             frames = frames_of(_steps(history, 1, len(history.log)), viewer=as_)
@@ -230,11 +230,11 @@ class Lists:
     """Lists of games and tables: public ones, and the caller's own."""
 
     def __init__(
-        self, *, directory: Directory, entries: Entries, names: Names, readings: Readings
+        self, *, directory: Directory, game_cache: GameCache, names: Names, readings: AccessLog
     ) -> None:
-        self._readings = readings
+        self._access_log = readings
         self._directory = directory
-        self._entries = entries
+        self._game_cache = game_cache
         self._names = names
         # A table never changes its ruleset, so it is read once.
         self._ruleset = lru_cache(maxsize=RULESETS_KEPT)(self._ruleset_of)
@@ -260,7 +260,7 @@ class Lists:
             cursor=cursor_of(cursor),
             limit=limit,
         )
-        self._readings.note_listed(page.items, caller)
+        self._access_log.note_listed(page.items, caller)
         following = page.next.encode() if page.next else None
         return [self._game(row, caller) for row in page.items], following
 
@@ -295,8 +295,8 @@ class Lists:
             limit=limit,
         )
         found = [(row, self._directory.games_of_table(row.id)) for row in page.items]
-        self._readings.note_tables(found, caller)
-        records = [(self._entries.table(row.id), games) for row, games in found]
+        self._access_log.note_tables(found, caller)
+        records = [(self._game_cache.table(row.id), games) for row, games in found]
         items = [
             table_json(record, caller, self._names, games=games)
             for record, games in records
@@ -334,7 +334,7 @@ class Lists:
         }
 
     def _ruleset_of(self, identity: UUID) -> dict[str, Any]:
-        record = self._entries.table(identity)
+        record = self._game_cache.table(identity)
         if record is None:
             raise StoreError(f"table {identity} is not there")
         return ruleset_json(record.table.conditions)
@@ -344,7 +344,7 @@ class Lists:
         own = [seat.seat for seat in row.seats if seat.player and seat.player == caller.player]
         if not own or row.status not in RUNNING:
             return False
-        entry = self._entries.fresh(row.id)
+        entry = self._game_cache.fresh(row.id)
         return entry is not None and may_act(entry.record.game, own[0])
 
 

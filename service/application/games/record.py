@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.events import Secrets, data_of, event_of, type_of
-from service.application.errors import Unfollowed
+from service.application.errors import InvalidHistory
 from service.application.streams import Envelope, Stream
 from service.domain.cards import Card, ordered_deck
 from service.domain.commands import Seat
@@ -117,19 +117,19 @@ def load(identity: UUID, lines: Sequence[bytes], *, seed: bytes | None) -> GameR
     Return the record that stored lines lead to; `seed` is S if the caller may fold with it.
 
     Without S, hands and stock stay hidden, as for a public reader. Raises ValueError for another
-    first event, Unfollowed for lines that do not follow.
+    first event, InvalidHistory for lines that do not follow.
     """
     begun = GAMES.load(identity, lines[:1])
     return follow(replace(begun, seed=seed), lines[1:])
 
 
 def follow(record: GameRecord, lines: Iterable[bytes]) -> GameRecord:
-    """Return the record after further stored lines; raises Unfollowed if one does not follow."""
+    """Return the record after further stored lines; raises InvalidHistory."""
     for line in lines:
         try:
             record = GAMES.follow(record, (line,))
         except (ValueError, LookupError, TypeError) as error:
-            raise Unfollowed(record.identity, record.version) from error
+            raise InvalidHistory(record.identity, record.version) from error
     return record
 
 

@@ -35,7 +35,7 @@ BeginBeat = Callable[[int], Rest]
 """Begins an interval of so many beats."""
 
 
-class Beat:
+class ConstantTime:
     """
     Pads the time of a bot's move, so that it reveals nothing about the bot's cards.
 

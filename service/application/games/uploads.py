@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from service.application.errors import Refusal, invalid
-from service.fork_server import BrokeOff, HungUp, Killable, OutOfTime
+from service.fork_server import ChildEnded, ForkServer, HungUp, OutOfTime
 from service.shx.bundle import NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.verify.evidence import BadEvidence, parse_evidence
@@ -128,9 +128,9 @@ _log = logging.getLogger(__name__)
 
 
 @cache
-def verifier() -> Killable:
+def verifier() -> ForkServer:
     """Return the fork server of this process that verifies uploads."""
-    return Killable(f"{__name__}:answer")
+    return ForkServer(f"{__name__}:answer")
 
 
 def within(seconds: int) -> Work:
@@ -146,7 +146,7 @@ def within(seconds: int) -> Work:
             )
         except HungUp:
             detail = "the caller hung up before the answer"
-        except BrokeOff:
+        except ChildEnded:
             _log.error("the verification of an upload crashed")
             detail = "the verification crashed; `shithead verify` checks the same file"
         raise Refusal("unavailable", detail, retry_after=AGAIN_AFTER) from None

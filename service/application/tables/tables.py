@@ -14,15 +14,15 @@ from uuid import UUID
 import orjson
 
 from service.application.access import visible, visible_table
-from service.application.access_log import Readings
+from service.application.access_log import AccessLog
 from service.application.callers import Answered, Caller, Idempotency, Player, digest
 from service.application.errors import Refusal, invalid, not_found
-from service.application.games.cache import Entries, GameEntry
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.schedule import next_wake, stands_in
 from service.application.games.view import shown
 from service.application.handler import Accepted, Handler, NewStream, nothing
 from service.application.names import Names
-from service.application.ports import Bell, World
+from service.application.ports import Notifier, World
 from service.application.quotas import (
     of_games,
     of_tables,
@@ -157,26 +157,26 @@ class Tables:
         handler: Handler,
         store: EventStore,
         directory: Directory,
-        entries: Entries,
+        game_cache: GameCache,
         keyring: Keys,
         names: Names,
-        readings: Readings,
+        readings: AccessLog,
         rulebook: Rulebook,
         world: World,
-        bell: Bell,
+        notifier: Notifier,
         record_version: int,
     ) -> None:
         self._record_version = record_version
         self._handler = handler
         self._store = store
         self._directory = directory
-        self._entries = entries
+        self._game_cache = game_cache
         self._keyring = keyring
         self._names = names
-        self._readings = readings
+        self._access_log = readings
         self._rulebook = rulebook
         self._world = world
-        self._bell = bell
+        self._notifier = notifier
 
     def open(
         self, player: Player, wanted: TableRequest, request: Idempotency | None = None
@@ -214,7 +214,7 @@ class Tables:
     def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
         """Return a table as the caller sees it, and its version; raises Refusal `not-found`."""
         row = visible_table(self._directory.table(identity), caller)
-        self._readings.note_table(row, caller)
+        self._access_log.note_table(row, caller)
         record = self._record(identity)
         games = self._directory.games_of_table(identity)
         return table_json(record, caller, self._names, games=games), record.version
@@ -367,9 +367,9 @@ class Tables:
             commit = dealt.added_to(commit, record, self._keyring)
 
         def done() -> None:
-            self._bell.table_moved(record.identity, record.version)
+            self._notifier.table_moved(record.identity, record.version)
             if dealt is not None:
-                self._bell.moved(dealt.record.identity, dealt.record.version, wake=True)
+                self._notifier.moved(dealt.record.identity, dealt.record.version, wake=True)
 
         return Accepted(answer=answer, commit=commit, done=done)
 
@@ -387,7 +387,7 @@ class Tables:
         An erasure leaves the player's seats first, and afterwards those taken meanwhile. A deal
         in between is refused; without this, it would be refused for ever if the erasure crashed.
         """
-        record = self._entries.table(identity)
+        record = self._game_cache.table(identity)
         if record is None or record.table.status is TableStatus.PLAYING:
             return
         gone = [
@@ -422,7 +422,7 @@ class Tables:
         return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)
 
     def _record(self, identity: UUID) -> TableRecord:
-        record = self._entries.table(identity)
+        record = self._game_cache.table(identity)
         if record is None:
             raise not_found("table")
         return record
@@ -432,10 +432,10 @@ class StandIns:
     """Gives seats back to their players after a bot stood in; any move does the same."""
 
     def __init__(
-        self, *, handler: Handler, entries: Entries, directory: Directory, names: Names
+        self, *, handler: Handler, game_cache: GameCache, directory: Directory, names: Names
     ) -> None:
         self._handler = handler
-        self._entries = entries
+        self._game_cache = game_cache
         self._directory = directory
         self._names = names
 
@@ -447,7 +447,9 @@ class StandIns:
         Refusal `not-found`, `not-seated` or `game-over`.
         """
         return self._handler.handle(
-            lambda _fresh: visible(self._entries.fresh(game), caller, self._entries.sits_or_judges),
+            lambda _fresh: visible(
+                self._game_cache.fresh(game), caller, self._game_cache.sits_or_judges
+            ),
             lambda entry: self._decided(entry, caller),
             caller=caller.player,
             request=request,

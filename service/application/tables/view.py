@@ -11,7 +11,7 @@ import orjson
 
 from schemas.tables import table_event_of
 from service.application.access import visible_table
-from service.application.access_log import Readings
+from service.application.access_log import AccessLog
 from service.application.callers import Caller
 from service.application.errors import not_found
 from service.application.names import Names
@@ -114,15 +114,15 @@ def _seat(record: TableRecord, player: UUID | None) -> int | None:
 class KeyChanges:
     """Reads the signed key changes from a table's stream; each can be verified on its own."""
 
-    def __init__(self, store: EventStore, directory: GameRepository, readings: Readings) -> None:
+    def __init__(self, store: EventStore, directory: GameRepository, readings: AccessLog) -> None:
         self._store = store
         self._directory = directory
-        self._readings = readings
+        self._access_log = readings
 
     def of_table(self, caller: Caller, table: UUID) -> list[dict[str, Any]]:
         """Return a table's signed key changes, newest first; raises Refusal `not-found`."""
         row = visible_table(self._directory.table(table), caller)
-        self._readings.note_table(row, caller)
+        self._access_log.note_table(row, caller)
         found = self._store.read(table)
         if found is None or found.kind is not StreamKind.TABLE:
             raise not_found("table")

@@ -79,7 +79,7 @@ def edge_tiles(size: int) -> Iterator[Tile]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class TreeEdge:
     """
     The right edge of a tree: for each level the hashes that fill no tile yet.
 
@@ -100,10 +100,10 @@ class Edge:
         return below[0] if below else root(())
 
 
-EMPTY: Final = Edge(size=0, levels=())
+EMPTY: Final = TreeEdge(size=0, levels=())
 
 
-def read_edge(size: int, read: Callable[[Tile], bytes]) -> Edge:
+def read_edge(size: int, read: Callable[[Tile], bytes]) -> TreeEdge:
     """
     Return the edge of a tree of `size` leaves whose tiles `read` returns.
 
@@ -113,10 +113,10 @@ def read_edge(size: int, read: Callable[[Tile], bytes]) -> Edge:
     for tile in edge_tiles(size):
         levels += [()] * ((tile.level or 0) - len(levels))
         levels.append(hashes_of(read(tile), tile))
-    return Edge(size=size, levels=tuple(levels))
+    return TreeEdge(size=size, levels=tuple(levels))
 
 
-def grow(edge: Edge, leaves: Sequence[bytes]) -> tuple[Edge, list[tuple[int, int, bytes]]]:
+def grow(edge: TreeEdge, leaves: Sequence[bytes]) -> tuple[TreeEdge, list[tuple[int, int, bytes]]]:
     """Return the edge after more leaf hashes, and the new hashes: level, position, hash."""
     levels = [list(hashes) for hashes in edge.levels]
     added: list[tuple[int, int, bytes]] = []
@@ -131,7 +131,7 @@ def grow(edge: Edge, leaves: Sequence[bytes]) -> tuple[Edge, list[tuple[int, int
         coming = [root(row[at : at + WIDTH]) for at in range(0, full, WIDTH)]
         levels[level] = row[full:]
         level += 1
-    return Edge(size=edge.size + len(leaves), levels=tuple(map(tuple, levels))), added
+    return TreeEdge(size=edge.size + len(leaves), levels=tuple(map(tuple, levels))), added
 
 
 class TiledTree:

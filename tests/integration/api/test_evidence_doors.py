@@ -19,7 +19,7 @@ from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
 from tests.random_games import Plan, made_game, private_key, public_text
 from tests.tamper import sample_lines
-from tests.unit.cli.conftest import Said, shithead
+from tests.unit.cli.conftest import RecordedAnswer, shithead
 from tests.unit.cli.test_verify_authorship import with_another_card
 from tests.worlds.api_world import Person, World, problem_of
 
@@ -69,7 +69,7 @@ def saved(**changes: Any) -> str:
     ],
 )
 def test_a_saved_list_of_keys_is_taken_by_both_doors_or_by_none(
-    world: World, shithead: Callable[..., Said], tmp_path: Path, key: str, taken: bool
+    world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, key: str, taken: bool
 ) -> None:
     bundle, note, keys = tmp_path / "game.shx", tmp_path / "mine.note", tmp_path / "keys.json"
     bundle.write_bytes(write_bundle(LINES))
@@ -88,7 +88,7 @@ def test_a_saved_list_of_keys_is_taken_by_both_doors_or_by_none(
 
 @pytest.mark.parametrize("word", ["00=" + PUBLIC, "0=AAAA", "\u0663=" + PUBLIC, PUBLIC])
 def test_a_seat_key_is_read_alike(
-    world: World, shithead: Callable[..., Said], tmp_path: Path, word: str
+    world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, word: str
 ) -> None:
     bundle = tmp_path / "game.shx"
     bundle.write_bytes(write_bundle(LINES))
@@ -118,7 +118,7 @@ def silent() -> tuple[bytes, ...]:
 )
 def test_the_api_reports_what_the_command_line_does(
     world: World,
-    shithead: Callable[..., Said],
+    shithead: Callable[..., RecordedAnswer],
     tmp_path: Path,
     lines: tuple[bytes, ...],
     keyed: bool,

@@ -52,7 +52,7 @@ def post(person: Person, path: str, move: dict[str, Any]) -> Answer:
 def forget(world: World, path: str) -> None:
     """Empty the caches of a process: of the game, of names and of tokens."""
     parts = world.services
-    parts.entries._games.forget(UUID(path.rpartition("/")[2]))
+    parts.game_cache._games.forget(UUID(path.rpartition("/")[2]))
     parts.first_reads._players.clear()
     parts.first_reads.names._kept.clear()
 

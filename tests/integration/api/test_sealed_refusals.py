@@ -14,7 +14,7 @@ from service.config import ConfigError, settings_from
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
 from service.shx.canonical import canonical
 from service.shx.hashing import sha256
-from tests.unit.cli.conftest import Said, shithead
+from tests.unit.cli.conftest import RecordedAnswer, shithead
 from tests.worlds.api_world import Person, World, make_world, problem_of
 
 __all__ = ["shithead"]
@@ -120,7 +120,7 @@ def test_a_bundle_that_was_changed_on_its_way_fails(
     bob: Person,
     game: str,
     tmp_path: Path,
-    shithead: Callable[..., Said],
+    shithead: Callable[..., RecordedAnswer],
     change: Callable[[bytes], bytes | None],
     result: str,
     said: str | None,
@@ -166,7 +166,12 @@ def hand_of(player: Person, game: str) -> list[str]:
 
 @pytest.mark.parametrize("version", [2], indirect=True)
 def test_what_stands_under_dispute_in_a_bundle_is_unproven(
-    world: World, ada: Person, bob: Person, game: str, tmp_path: Path, shithead: Callable[..., Said]
+    world: World,
+    ada: Person,
+    bob: Person,
+    game: str,
+    tmp_path: Path,
+    shithead: Callable[..., RecordedAnswer],
 ) -> None:
     bob.post(f"{game}/moves", FORFEIT)
     bundle = read_bundle(world.get(f"{game}/evidence").get_data())

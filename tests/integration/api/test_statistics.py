@@ -57,7 +57,7 @@ def played(world: World, person: Person) -> str:
                 chosen = {"type": "ready"}
             answer = person.post(f"{path}/moves", chosen)
             assert answer.status_code == 201, answer.text
-        entry = world.services.entries.fresh(game)
+        entry = world.services.game_cache.fresh(game)
         assert entry is not None
         if not entry.record.sealed:
             world.services.turns.take(game, entry.record.version)
@@ -109,7 +109,7 @@ def test_what_is_counted_is_what_the_log_says(world: World, ada: Person) -> None
     game = forfeited(ada)
     count(world)
     [deck] = world.services.directory.shuffled_decks(after=None, limit=9)
-    seal = orjson.loads(world.services.entries.lines(game)[-1])["data"]
+    seal = orjson.loads(world.services.game_cache.lines(game)[-1])["data"]
     assert list(deck.cards) == seal["deck"]
     assert deck.dealt == 18
     assert len(deck.to_people) == 9
@@ -126,7 +126,7 @@ def test_blind_choices_are_counted_and_prove_nothing_alone(world: World, ada: Pe
             break
     assert chosen, f"no blind choice in six games, the last {path}"
     for choice in chosen:
-        line = orjson.loads(world.services.entries.lines(choice.game)[choice.seq])
+        line = orjson.loads(world.services.game_cache.lines(choice.game)[choice.seq])
         assert (line["type"] == "cards_played") is choice.fitted
         assert 1 <= choice.slots <= 3
         assert 0 <= choice.playable <= choice.slots

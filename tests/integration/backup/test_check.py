@@ -192,7 +192,7 @@ def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None
     table = two_seats(ada, bob)
     game = UUID(table["game"])
     some_moves((ada, bob), f"/v1/games/{game}", 6)
-    events = [json.loads(line) for line in world.services.entries.lines(game)]
+    events = [json.loads(line) for line in world.services.game_cache.lines(game)]
     seq = next(event["seq"] for event in events if event["by"] == 1)
     answer = ada.post(
         f"/v1/games/{game}/disputes",

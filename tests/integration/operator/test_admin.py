@@ -99,7 +99,7 @@ def test_an_aborted_game_shows_its_seed_and_its_table_deals_again(
     assert (last["type"], last["by"]) == ("game_aborted", None)
     assert (last["data"]["cause"], last["data"]["seat"]) == ("operator", None)
     assert (last["data"]["deck"] is None) == (entropy == "commit")
-    report = verify_bundle(Bundle(lines=world.services.entries.lines(UUID(table["game"]))))
+    report = verify_bundle(Bundle(lines=world.services.game_cache.lines(UUID(table["game"]))))
     assert Result.FAIL not in {finding.result for finding in report.findings}
     assert problem_of(ada.post(f"{path}/moves", {"type": "ready"})) == "game-over"
     again = ada.post(f"/v1/tables/{table['id']}/games")

@@ -64,7 +64,7 @@ def reads_of(world: World, game: UUID, version: int) -> list[str]:
     path, middle = f"/v1/games/{game}", version // 2
     moves = [
         orjson.loads(line)["seq"]
-        for line in world.services.entries.lines(game)
+        for line in world.services.game_cache.lines(game)
         if orjson.loads(line)["by"] is not None
     ]
     dispute = world.services.directory.disputes_of(game, limit=1).items[0].id
@@ -122,7 +122,7 @@ def test_every_read_of_an_archived_game_answers_to_the_byte_as_before(
     operator: Operator, world: World, ada: Person, bob: Person, played: Played
 ) -> None:
     game, invite = played
-    entry = world.services.entries.fresh(game)
+    entry = world.services.game_cache.fresh(game)
     assert entry is not None
     reads = reads_of(world, game, entry.record.version)
     if invite:  # every read of a private game is recorded, so this list grows when read
@@ -223,7 +223,7 @@ def test_stopped_anywhere_a_second_run_goes_on(
         bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
         process_outbox(world, game)
         games.append(game)
-    lines = [world.services.entries.lines(game) for game in games]
+    lines = [world.services.game_cache.lines(game) for game in games]
 
     whole = Owner.archive
 
@@ -243,12 +243,12 @@ def test_stopped_anywhere_a_second_run_goes_on(
         with pytest.raises(Stopped):
             operator.admin("archive", "--older-than", "0", "--to", operator.archive)
     assert [count(operator, "archived", game) for game in games] == [0, 0]
-    assert [world.services.entries.lines(game) for game in games] == lines
+    assert [world.services.game_cache.lines(game) for game in games] == lines
 
     out = operator.done("archive", "--older-than", "0", "--to", operator.archive)
     assert "2 of 2 games archived" in out
     assert [count(operator, "events", game) for game in games] == [0, 0]
-    assert [world.services.entries.lines(game) for game in games] == lines
+    assert [world.services.game_cache.lines(game) for game in games] == lines
     assert {path.suffix for path in operator.archive.iterdir()} == {".shx"}
     assert "0 of 0" in operator.done("archive", "--older-than", "0", "--to", operator.archive)
 

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from service.api.app import create_app
-from service.application.errors import Unfollowed
+from service.application.errors import InvalidHistory
 from service.application.games.record import load
 from service.bootstrap import Services, compose
 from service.config import Settings
@@ -76,5 +76,5 @@ def test_a_log_is_read_up_to_the_event_that_makes_no_game() -> None:
     game = UUID(orjson.loads(lines[0])["game"])
     assert load(game, lines, seed=None).version == len(lines)
     lines[6] = lines[0]
-    with pytest.raises(Unfollowed, match="at seq 6"):
+    with pytest.raises(InvalidHistory, match="at seq 6"):
         load(game, lines, seed=None)

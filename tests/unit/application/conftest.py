@@ -38,7 +38,7 @@ class House:
 
     store: Rivals = field(default_factory=Rivals)
     world: SetWorld = field(default_factory=SetWorld)
-    bell: Wakes = field(default_factory=Wakes)
+    notifier: Wakes = field(default_factory=Wakes)
     directory: MemoryDirectory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class House:
             keyring=KEYS,
             origin="tests.example",
             world=self.world,
-            bell=self.bell,
+            notifier=self.notifier,
         )
 
 

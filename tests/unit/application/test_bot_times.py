@@ -13,7 +13,7 @@ import pytest
 from service.application.callers import Player
 from service.application.games import due_moves
 from service.application.games.cache import GameEntry
-from service.application.games.schedule import Beat, WakeKind, next_wake
+from service.application.games.schedule import ConstantTime, WakeKind, next_wake
 from service.bootstrap import Services, compose
 from service.bots.registry import bots
 from service.domain.commands import Move, Seat
@@ -37,7 +37,7 @@ SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bo
 def hurried(house: House) -> Services:
     """Return a process whose bots keep to a beat, by the clock of the house."""
     world = house.world
-    beat = Beat(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
+    beat = ConstantTime(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
     return compose(
         log_store=MemoryLog(),
         store=house.store,
@@ -45,7 +45,7 @@ def hurried(house: House) -> Services:
         keyring=KEYS,
         origin="tests.example",
         world=world,
-        bell=house.bell,
+        notifier=house.notifier,
         begin_beat=beat.begin,
     )
 
@@ -196,5 +196,5 @@ def test_a_clock_shorter_than_the_window_comes_first(
 def test_what_takes_longer_than_a_beat_is_told_at_the_end_of_a_later_one() -> None:
     moments = iter((10.0, 10.045))
     slept: list[float] = []
-    Beat(BEAT, clock=lambda: next(moments), sleep=slept.append).begin()()
+    ConstantTime(BEAT, clock=lambda: next(moments), sleep=slept.append).begin()()
     assert slept == [pytest.approx(0.015)]

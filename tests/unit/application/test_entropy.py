@@ -108,6 +108,6 @@ def test_who_gives_nothing_in_time_ends_the_set_up(
     assert services.turns.take(game, version_of(services, game)) == "waits"
     house.world.wait(0.001)
     assert services.turns.take(game, version_of(services, game)) == "over"
-    last = orjson.loads(services.entries.lines(game)[-1])
+    last = orjson.loads(services.game_cache.lines(game)[-1])
     assert (last["type"], last["data"]["seat"]) == ("game_aborted", 1)
     assert refused(services, bob, game, value=VALUES[1]) == "game-over"

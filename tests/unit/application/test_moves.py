@@ -42,7 +42,7 @@ def swap_of(services: Services, game: UUID, seat: int) -> dict[str, object]:
 
 
 def on_turn(services: Services, game: UUID) -> int:
-    entry = services.entries.fresh(game)
+    entry = services.game_cache.fresh(game)
     assert entry is not None and entry.record.game.turn is not None
     return entry.record.game.turn
 
@@ -214,7 +214,7 @@ def test_a_store_that_went_back_is_believed(
     post(services, ada, game, READY)
     stream = house.store._streams[game]  # as a restore would do it
     stream.lines[:] = kept
-    entry = services.entries.fresh(game)
+    entry = services.game_cache.fresh(game)
     assert entry is not None and entry.record.version == len(kept)
     body = services.games.view(Caller(player=bob.id), game)[0]
     assert not orjson.loads(body)["seats"][0]["ready"]

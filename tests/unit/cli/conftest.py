@@ -15,15 +15,15 @@ from service.cli.__main__ import run
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "tests" / "golden" / "samples"
 
-Said = tuple[int, str, str]
+RecordedAnswer = tuple[int, str, str]
 """Exit status, standard output, standard error."""
 
 
 @pytest.fixture
-def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., RecordedAnswer]:
     """Return a way to run a command line in this process."""
 
-    def call(*words: str | Path) -> Said:
+    def call(*words: str | Path) -> RecordedAnswer:
         status = run([str(word) for word in words])
         said = capsys.readouterr()
         return status, said.out, said.err
@@ -32,10 +32,10 @@ def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
 
 
 @pytest.fixture
-def program() -> Callable[..., Said]:
+def program() -> Callable[..., RecordedAnswer]:
     """Return a way to run a command line in a process of its own, as an installed script does."""
 
-    def call(*words: str | Path, **variables: str) -> Said:
+    def call(*words: str | Path, **variables: str) -> RecordedAnswer:
         code = "import sys; sys.argv[0] = 'shithead'; from service.cli.__main__ import main; main()"
         answer = subprocess.run(
             [sys.executable, "-c", code, *map(str, words)],

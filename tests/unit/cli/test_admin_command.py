@@ -12,14 +12,14 @@ import pytest
 from service.cli.__main__ import MISUSED
 from service.cli.admin import admin
 from service.keys.keyring import load_or_create
-from tests.unit.cli.conftest import Said
+from tests.unit.cli.conftest import RecordedAnswer
 
 SOMEBODY = str(uuid4())
 
 
 @pytest.mark.parametrize("name", sorted(admin.commands))
 def test_every_act_has_help_with_a_word_on_each_option(
-    shithead: Callable[..., Said], name: str
+    shithead: Callable[..., RecordedAnswer], name: str
 ) -> None:
     status, out, _ = shithead("admin", name, "--help")
     assert status == 0
@@ -45,7 +45,7 @@ def test_every_act_has_help_with_a_word_on_each_option(
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_done(
-    shithead: Callable[..., Said], tmp_path: Path, words: tuple[str, ...]
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     nowhere = "postgresql://nobody@/none?host=/nowhere"
     keys = tmp_path / "keys.json"
@@ -57,7 +57,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_done(
 
 @pytest.mark.parametrize("words", [("stuck",), ("trail",), ("revoke-token", SOMEBODY)])
 def test_a_database_that_does_not_answer_is_one_message(
-    shithead: Callable[..., Said], tmp_path: Path, words: tuple[str, ...]
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     load_or_create(tmp_path / "keys.json")
     where = ("--database-url", "postgresql://nobody@/none?host=/nowhere")

@@ -14,14 +14,14 @@ from service.shx.canonical import canonical
 from service.shx.chain import head
 from tests.random_games import Plan, made_game
 from tests.tamper import LOGS, sample
-from tests.unit.cli.conftest import SAMPLES, Said
+from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
 from tests.unit.verify.test_html import Reader
 
 LEEDS = SAMPLES / "leeds.jsonl"
 
 
 def test_a_decision_is_told_with_the_words_of_its_statements(
-    shithead: Callable[..., Said],
+    shithead: Callable[..., RecordedAnswer],
 ) -> None:
     """L8: a play is equal to the top card of the pile, or higher."""
     status, out, _ = shithead("audit", LEEDS, "--move", "60")
@@ -38,7 +38,7 @@ QUESTIONS = (("--move", "60"), ("--card", "Kc"), ("--knowledge", "1", "--at", "6
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words[0])
 def test_the_page_has_what_the_text_has_and_loads_nothing(
-    shithead: Callable[..., Said], tmp_path: Path, words: tuple[str, ...]
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     path = tmp_path / "answer.html"
     status, out, _ = shithead("audit", LEEDS, *words, "--html", path)
@@ -54,7 +54,7 @@ def test_the_page_has_what_the_text_has_and_loads_nothing(
 
 
 def test_the_page_and_text_on_an_invalid_log_begin_with_what_was_changed(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     forgery = sample("leeds")
     seq = forgery.find("pile_picked_up")
@@ -76,7 +76,7 @@ def test_the_page_and_text_on_an_invalid_log_begin_with_what_was_changed(
 
 @pytest.mark.heavy
 def test_every_event_and_card_of_every_sample_can_be_asked_for(
-    shithead: Callable[..., Said],
+    shithead: Callable[..., RecordedAnswer],
 ) -> None:
     for path in LOGS:
         last = len(path.read_bytes().splitlines()) - 1
@@ -88,7 +88,7 @@ def test_every_event_and_card_of_every_sample_can_be_asked_for(
         assert status == 0
 
 
-def test_custody_and_knowledge_are_told(shithead: Callable[..., Said]) -> None:
+def test_custody_and_knowledge_are_told(shithead: Callable[..., RecordedAnswer]) -> None:
     out = shithead("audit", LEEDS, "--card", "Th")[1]
     assert "  2–74    up of seat 1, slot 1  seen by all" in out
     out = shithead("audit", LEEDS, "--knowledge", "1", "--at", "60")[1]
@@ -96,14 +96,14 @@ def test_custody_and_knowledge_are_told(shithead: Callable[..., Said]) -> None:
     assert "unseen (14)" in out
 
 
-def test_json_is_the_object_of_the_api(shithead: Callable[..., Said]) -> None:
+def test_json_is_the_object_of_the_api(shithead: Callable[..., RecordedAnswer]) -> None:
     status, out, _ = shithead("audit", LEEDS, "--move", "60", "--json")
     assert status == 0
     assert json.loads(out)["did"] == {"type": "play", "cards": ["Kc", "Kh", "Ks"]}
 
 
 def test_refused_attempts_of_a_bundle_are_told(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     lines = LEEDS.read_bytes().splitlines()
     at = json.loads(lines[60])["at"]
@@ -117,7 +117,9 @@ def test_refused_attempts_of_a_bundle_are_told(
     assert f"refused before\n  {at}  pick up  L10\n" in out
 
 
-def test_a_running_game_tells_what_is_public(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_running_game_tells_what_is_public(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     path = tmp_path / "running.jsonl"
     path.write_bytes(b"\n".join(made_game(Plan(name="audit", stop=9))) + b"\n")
     last = len(path.read_bytes().splitlines()) - 1
@@ -129,7 +131,7 @@ def test_a_running_game_tells_what_is_public(shithead: Callable[..., Said], tmp_
 
 
 def test_a_seats_bundle_of_a_running_game_tells_what_the_seat_saw(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     lines = made_game(Plan(name="audit", stop=9))
     path = tmp_path / "seat.shx"
@@ -138,7 +140,9 @@ def test_a_seats_bundle_of_a_running_game_tells_what_the_seat_saw(
     assert shithead("audit", path, "--knowledge", "1")[0] == MISUSED
 
 
-def test_a_log_that_does_not_hold_says_so(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_log_that_does_not_hold_says_so(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     lines = LEEDS.read_bytes().splitlines()
     assert head(lines[59])
     changed = lines[60].replace(b'"Kc"', b'"8c"')
@@ -167,14 +171,16 @@ def test_a_log_that_does_not_hold_says_so(shithead: Callable[..., Said], tmp_pat
     ],
 )
 def test_what_cannot_be_asked_ends_with_64(
-    shithead: Callable[..., Said], words: tuple[str, ...]
+    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     status, out, err = shithead("audit", LEEDS, *words)
     assert (status, out) == (MISUSED, "")
     assert "\x1b" not in err
 
 
-def test_no_file_and_no_log_end_with_3(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_no_file_and_no_log_end_with_3(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     assert shithead("audit", tmp_path / "none.shx", "--move", "1")[0] == 3
     nonsense = tmp_path / "nonsense"
     nonsense.write_bytes(b"PK nonsense")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.unit.cli.conftest import Said
+from tests.unit.cli.conftest import RecordedAnswer
 
 
 def test_keys_are_not_written_over_and_that_is_said_before_the_backup(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     """As in the second night of somebody who backs up with the same words every night."""
     keys, target = tmp_path / "keys.json", tmp_path / "one.backup"

@@ -10,10 +10,10 @@ import pytest
 from service.cli import __main__
 from service.cli.__main__ import COMMANDS, MISUSED
 from service.cli.__main__ import shithead as group
-from tests.unit.cli.conftest import SAMPLES, Said
+from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
 
 
-def test_without_a_word_it_says_what_there_is(shithead: Callable[..., Said]) -> None:
+def test_without_a_word_it_says_what_there_is(shithead: Callable[..., RecordedAnswer]) -> None:
     status, out, _ = shithead()
     assert status == 0
     for command in ("up", "verify", "replay", "simulate", "rulesets", "migrate"):
@@ -22,7 +22,7 @@ def test_without_a_word_it_says_what_there_is(shithead: Callable[..., Said]) -> 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_has_help_with_a_word_on_each_option(
-    shithead: Callable[..., Said], name: str
+    shithead: Callable[..., RecordedAnswer], name: str
 ) -> None:
     status, out, _ = shithead(name, "--help")
     assert status == 0
@@ -39,7 +39,7 @@ def test_every_command_has_help_with_a_word_on_each_option(
     [("dance",), ("verify",), ("verify", "--receipts", "x"), ("simulate", "--games", "none")],
 )
 def test_a_wrong_command_line_ends_with_a_status_that_no_report_has(
-    shithead: Callable[..., Said], words: tuple[str, ...]
+    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     """2 would say that evidence is missing."""
     status, out, err = shithead(*words)
@@ -49,7 +49,7 @@ def test_a_wrong_command_line_ends_with_a_status_that_no_report_has(
 
 @pytest.mark.heavy
 def test_the_status_of_a_command_is_the_status_of_the_program(
-    program: Callable[..., Said],
+    program: Callable[..., RecordedAnswer],
 ) -> None:
     assert program("verify", SAMPLES / "leeds.jsonl")[0] == 0
     assert program("verify", SAMPLES / "nothing.jsonl")[0] == 3
@@ -57,7 +57,7 @@ def test_the_status_of_a_command_is_the_status_of_the_program(
 
 
 def test_ctrl_c_is_one_word_and_no_traceback(
-    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
@@ -67,14 +67,14 @@ def test_ctrl_c_is_one_word_and_no_traceback(
     assert (status, out, err.split()) == (__main__.INTERRUPTED, "", ["interrupted"])
 
 
-def test_the_version_is_the_one_that_logs_name(shithead: Callable[..., Said]) -> None:
+def test_the_version_is_the_one_that_logs_name(shithead: Callable[..., RecordedAnswer]) -> None:
     from service.application.tables.dealing import ENGINE
 
     assert shithead("--version")[1] == f"shithead {ENGINE['version']}\n"
 
 
 def test_a_command_that_is_not_installed_is_not_listed(
-    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The distribution for referees has `verify`, and no `up`."""
     monkeypatch.setattr(__main__, "_installed", lambda name: name != "up")

@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.cli.load_game import Against, against_events, marks
+from service.cli.load_game import EventFault, against_events, marks
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner, NoteVerifier
@@ -30,7 +30,7 @@ def receipt(
     return issue_receipt(by, game=game, seq=seq, head=of or head(LINES[seq]))
 
 
-def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -> list[Against]:
+def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -> list[EventFault]:
     """Return what receipts say beside the finding of the check, which names event 6."""
     failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, reason="another history")
     given = OutsideEvidence(receipts=notes, server_keys=known)

@@ -28,7 +28,7 @@ from service.cli.play_screen import (
     table_of,
 )
 from service.client.api import Refused
-from tests.unit.cli.conftest import SAMPLES, Said
+from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
 
 ORDER = "23456789TJQKA"
 TAKE = {"type": "pick_up", "with": []}
@@ -203,13 +203,15 @@ def test_playing_by_itself_shows_the_hand_and_stops_where_a_listed_move_is_refus
 
 
 @pytest.mark.parametrize("words", [("nowhere",), ("--auto", "best"), ("--seat-key", "0=AAAA")])
-def test_a_wrong_command_line_is_told(shithead: Callable[..., Said], words: Sequence[str]) -> None:
+def test_a_wrong_command_line_is_told(
+    shithead: Callable[..., RecordedAnswer], words: Sequence[str]
+) -> None:
     assert shithead("play", *words)[0] == MISUSED
 
 
 @pytest.mark.parametrize("words", [("play",), ("tables",), ("bots",), ("watch", str(UUID(int=1)))])
 def test_without_a_service_the_command_that_starts_one_is_named_at_once(
-    shithead: Callable[..., Said], words: Sequence[str], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], words: Sequence[str], tmp_path: Path
 ) -> None:
     home = () if words == ("bots",) else ("--home", tmp_path)
     status, _, err = shithead(*words, "--url", "http://127.0.0.1:9", *home)

@@ -26,8 +26,8 @@ from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
 
-Said = tuple[int, str, str]
-Shithead = Callable[..., Said]
+RecordedAnswer = tuple[int, str, str]
+Shithead = Callable[..., RecordedAnswer]
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def url(services: Services) -> Iterator[str]:
 def asked(shithead: Shithead) -> Shithead:
     """Return a way to run a command line, without what the service in this process logs."""
 
-    def call(*words: str | Path) -> Said:
+    def call(*words: str | Path) -> RecordedAnswer:
         status, out, err = shithead(*words)
         return status, "".join(s for s in out.splitlines(keepends=True) if " ids=" not in s), err
 

@@ -12,12 +12,12 @@ from service.cli.load_game import read_recording, steps_of
 from service.cli.replay import warning_of
 from service.domain.view import ALL
 from tests.tamper import Forgery
-from tests.unit.cli.conftest import Said
+from tests.unit.cli.conftest import RecordedAnswer
 from tests.unit.cli.test_replay_command import LINES, LOG, whole
 
 
 def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     changed = tmp_path / "changed.jsonl"
     changed.write_bytes(LOG.read_bytes().replace(b'"seq":20,', b'"seq":21,'))
@@ -31,7 +31,7 @@ def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
 
 
 def test_events_that_are_no_longer_chained_are_shown_and_marked(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     """A time changed in one event leaves all that follows as readable as it was."""
     changed = tmp_path / "changed.jsonl"
@@ -61,7 +61,7 @@ def no_slot(forgery: Forgery) -> None:
 
 @pytest.mark.parametrize("forge", [no_seat, no_stock, no_slot])
 def test_events_that_lead_nowhere_are_told_in_words_of_their_own(
-    forge: Callable[[Forgery], None], shithead: Callable[..., Said], tmp_path: Path
+    forge: Callable[[Forgery], None], shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     """Even the public story cannot go on: what each event says of itself is left."""
     forgery = Forgery(LINES)

@@ -31,7 +31,7 @@ from service.replay.transcript import transcript
 from service.shx.bundle import OPENINGS, write_bundle
 from service.shx.canonical import canonical
 from tests.tamper import LOGS
-from tests.unit.cli.conftest import ROOT, SAMPLES, Said
+from tests.unit.cli.conftest import ROOT, SAMPLES, RecordedAnswer
 
 LOG = SAMPLES / "leeds.jsonl"
 LINES = LOG.read_bytes().splitlines()
@@ -62,14 +62,16 @@ def seats_bundle(path: Path, seat: int, count: int) -> Path:
     return path
 
 
-def test_without_a_terminal_it_prints_the_transcript(shithead: Callable[..., Said]) -> None:
+def test_without_a_terminal_it_prints_the_transcript(
+    shithead: Callable[..., RecordedAnswer],
+) -> None:
     assert shithead("replay", LOG) == (0, whole(ALL), "")
     assert shithead("replay", LOG, "--as", "public") == (0, whole(None), "")
     assert shithead("replay", LOG, "--as", "2") == (0, whole(2), "")
 
 
 def test_before_the_seal_only_the_public_side_is_shown(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     running = part(tmp_path / "running.jsonl", 41)  # with the whole of its last move
     status, out, _ = shithead("replay", running)
@@ -82,7 +84,7 @@ def test_before_the_seal_only_the_public_side_is_shown(
 
 
 def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     bundle = seats_bundle(tmp_path / "mine.shx", 0, 40)
     log = decode_log(LINES[:40])
@@ -94,7 +96,9 @@ def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
     assert shithead("replay", bundle, "--as", "1")[0] == MISUSED
 
 
-def test_what_is_no_log_ends_with_3(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_what_is_no_log_ends_with_3(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     (tmp_path / "text").write_text("{}")
     for words in (tmp_path / "text", tmp_path / "missing", tmp_path):
         status, out, err = shithead("replay", words)
@@ -130,7 +134,7 @@ def court() -> Iterator[str]:
 
 
 def test_an_id_is_fetched_from_the_server(
-    shithead: Callable[..., Said], court: str, monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., RecordedAnswer], court: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shithead("replay", GAME, "--url", court) == (0, whole(ALL), "")
     monkeypatch.setenv("SHITHEAD_URL", court + "/")
@@ -142,7 +146,7 @@ def test_an_id_is_fetched_from_the_server(
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "ftp://example", "nonsense"])
 def test_a_server_that_gives_nothing_is_one_message(
-    shithead: Callable[..., Said], address: str
+    shithead: Callable[..., RecordedAnswer], address: str
 ) -> None:
     status, out, err = shithead("replay", GAME, "--url", address)
     assert (status, out, err.count("\n")) == (1, "", 1)

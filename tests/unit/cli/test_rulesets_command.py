@@ -10,11 +10,11 @@ from service.cli.__main__ import MISUSED
 from service.rulesets.catalogue import catalogue, definition, known_by_name
 from service.rulesets.labels import differences, label_of
 from service.rulesets.rules_page import as_text, rules_page
-from tests.unit.cli.conftest import Said
+from tests.unit.cli.conftest import RecordedAnswer
 
 
 def test_the_list_has_every_ruleset_and_those_known_by_name(
-    shithead: Callable[..., Said],
+    shithead: Callable[..., RecordedAnswer],
 ) -> None:
     status, out, _ = shithead("rulesets")
     listed = {line.split()[0] for line in out.splitlines() if line.strip()}
@@ -23,17 +23,19 @@ def test_the_list_has_every_ruleset_and_those_known_by_name(
 
 
 @pytest.mark.parametrize("identity", ["leeds", "covered-queen", "reverse"])
-def test_one_ruleset_is_printed_as_its_page(shithead: Callable[..., Said], identity: str) -> None:
+def test_one_ruleset_is_printed_as_its_page(
+    shithead: Callable[..., RecordedAnswer], identity: str
+) -> None:
     assert shithead("rulesets", identity) == (0, as_text(rules_page(definition(identity))), "")
 
 
-def test_a_variant_known_by_name_only_says_so(shithead: Callable[..., Said]) -> None:
+def test_a_variant_known_by_name_only_says_so(shithead: Callable[..., RecordedAnswer]) -> None:
     assert "unknown" in shithead("rulesets", "mukava")[1]
     assert shithead("rulesets", "mukava", "leeds")[0] == MISUSED
 
 
 def test_two_side_by_side_show_only_what_differs_with_the_statements(
-    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """L21 and T11: a ten goes on what it beats in Leeds, on anything in Threes."""
     monkeypatch.setenv("COLUMNS", "160")
@@ -48,11 +50,15 @@ def test_two_side_by_side_show_only_what_differs_with_the_statements(
     assert [d.setting for d in found if f"\n {label_of(d.setting)}"[:36] not in out] == []
 
 
-def test_a_ruleset_beside_itself_has_no_differences(shithead: Callable[..., Said]) -> None:
+def test_a_ruleset_beside_itself_has_no_differences(
+    shithead: Callable[..., RecordedAnswer],
+) -> None:
     assert "the same settings" in shithead("rulesets", "leeds", "leeds")[1]
 
 
-def test_a_misspelt_ruleset_is_answered_with_the_nearest(shithead: Callable[..., Said]) -> None:
+def test_a_misspelt_ruleset_is_answered_with_the_nearest(
+    shithead: Callable[..., RecordedAnswer],
+) -> None:
     status, _, err = shithead("rulesets", "leds")
     assert status == MISUSED
     assert "did you mean leeds?" in err

@@ -14,13 +14,13 @@ from service.shx.bundle import Bundle, read_log
 from service.simulation import parallel
 from service.simulation.parallel import every_plan, played, tables_of
 from service.simulation.simulate import Plan
-from tests.unit.cli.conftest import Said
+from tests.unit.cli.conftest import RecordedAnswer
 
 PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, hands=2)
 
 
 def test_it_counts_what_it_played_and_verified(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     words = ("simulate", "--ruleset", "leeds", "--seats", "3", "--games", "3", "--jobs", "1")
     status, out, _ = shithead(*words, "--keep", tmp_path, "--bots", "greedy,lowest", "--json")
@@ -36,7 +36,7 @@ def test_it_counts_what_it_played_and_verified(
 
 
 def test_the_table_names_each_bot_and_the_result_of_verifying(
-    shithead: Callable[..., Said],
+    shithead: Callable[..., RecordedAnswer],
 ) -> None:
     status, out, _ = shithead("simulate", "--games", "2", "--jobs", "1", "--bots", "greedy")
     assert status == 0
@@ -71,7 +71,7 @@ def test_all_means_every_ruleset_at_every_number_of_seats_it_allows() -> None:
 
 
 def test_a_log_that_does_not_hold_is_reported_and_ends_with_1(
-    shithead: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def changed(log: bytes) -> Bundle:
         return read_log(log.replace(b'"seq":5', b'"seq":6'))
@@ -95,7 +95,7 @@ def test_a_log_that_does_not_hold_is_reported_and_ends_with_1(
     ],
 )
 def test_what_cannot_be_played_is_a_wrong_command_line(
-    shithead: Callable[..., Said], words: tuple[str, ...]
+    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     status, out, err = shithead("simulate", "--jobs", "1", "--games", "1", *words)
     assert (status, out) == (MISUSED, "")

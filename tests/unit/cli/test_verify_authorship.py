@@ -21,9 +21,9 @@ from service.shx.tlog.tree import leaf_hash, root
 from tests.attacks.rule_attacks import a_card_that_does_not_fit
 from tests.random_games import private_key
 from tests.tamper import sample, sample_lines
-from tests.unit.cli.conftest import Said
+from tests.unit.cli.conftest import RecordedAnswer
 
-Run = Callable[..., Said]
+Run = Callable[..., RecordedAnswer]
 Lines = tuple[bytes, ...]
 SERVER = NoteSigner(name="authors.example", key=private_key("server"))
 KEY = ("--server-key", str(SERVER.verifier))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ops.bench.costly_uploads import costly_log
-from tests.unit.cli.conftest import SAMPLES, Said
+from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
 
 LOG = SAMPLES / "leeds.jsonl"
-Shithead = Callable[..., Said]
+Shithead = Callable[..., RecordedAnswer]
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from service.shx.tlog.cosignature import CosignatureVerifier
 from service.shx.tlog.notes import NoteSigner, NoteVerifier
 from service.shx.tlog.proof import TlogProof
 from service.shx.tlog.tree import leaf_hash, root
-from tests.unit.cli.conftest import SAMPLES, Said
+from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
 
 LOG = SAMPLES / "leeds.jsonl"
 SERVER = NoteSigner(name="court.example", key=Ed25519PrivateKey.from_private_bytes(bytes(32)))
@@ -39,21 +39,25 @@ def receipt(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_log_that_holds_ends_with_0_and_says_so_last(shithead: Callable[..., Said]) -> None:
+def test_a_log_that_holds_ends_with_0_and_says_so_last(
+    shithead: Callable[..., RecordedAnswer],
+) -> None:
     status, out, _ = shithead("verify", LOG)
     assert status == 0
     assert out.splitlines()[-1].startswith("no evidence of tampering, level L1; nothing from")
     assert "\nlegality     pass" in out
 
 
-def test_a_bundle_is_read_like_a_log(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_bundle_is_read_like_a_log(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     bundle = tmp_path / "game.shx"
     bundle.write_bytes(write_bundle(LOG.read_bytes().splitlines()))
     assert shithead("verify", bundle)[0] == 0
 
 
 def test_a_changed_log_ends_with_1_and_names_the_event(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     lines = LOG.read_bytes().splitlines(keepends=True)
     lines[7] = lines[7].replace(b'"turn":0', b'"turn":1').replace(b'"turn":2', b'"turn":1')
@@ -65,7 +69,9 @@ def test_a_changed_log_ends_with_1_and_names_the_event(
     assert "chain        fail     seq 7: not the event that seq 8 names" in out
 
 
-def test_an_unfinished_game_ends_with_2(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_an_unfinished_game_ends_with_2(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     part = tmp_path / "part.jsonl"
     part.write_bytes(b"".join(LOG.read_bytes().splitlines(keepends=True)[:30]))
     status, out, _ = shithead("verify", part)
@@ -73,7 +79,9 @@ def test_an_unfinished_game_ends_with_2(shithead: Callable[..., Said], tmp_path:
     assert out.splitlines()[-1].startswith("no evidence of tampering, level L1 so far; nothing")
 
 
-def test_what_is_no_log_ends_with_3(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_what_is_no_log_ends_with_3(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     for path in (tmp_path / "picture.png", tmp_path / "missing", tmp_path):
         status, out, err = shithead("verify", path)
@@ -82,7 +90,7 @@ def test_what_is_no_log_ends_with_3(shithead: Callable[..., Said], tmp_path: Pat
 
 
 def test_a_receipt_and_the_servers_key_make_l2(
-    shithead: Callable[..., Said], receipt: Path, tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], receipt: Path, tmp_path: Path
 ) -> None:
     older = NoteSigner(name=SERVER.name, key=Ed25519PrivateKey.generate()).verifier
     (tmp_path / "server.key").write_text(f"{older}\n{KEY}\n")
@@ -98,14 +106,16 @@ def test_a_receipt_and_the_servers_key_make_l2(
         assert out.endswith("no evidence of tampering, level L2\n")
 
 
-def test_the_page_goes_into_its_file(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_the_page_goes_into_its_file(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     page = tmp_path / "report.html"
     status, out, _ = shithead("verify", LOG, "--html", page)
     assert status == 0
     assert out.splitlines()[-1] in page.read_text()
 
 
-def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -> None:
+def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., RecordedAnswer]) -> None:
     status, out, _ = shithead("verify", LOG, "--json")
     audit = json.loads(out)
     assert (status, audit["result"], audit["level"]) == (0, "pass", "L1")
@@ -133,14 +143,14 @@ def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Said]) -
     ],
 )
 def test_a_key_that_is_none_is_a_wrong_command_line(
-    shithead: Callable[..., Said], words: tuple[str, ...]
+    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     status, out, _ = shithead("verify", LOG, *words)
     assert (status, out) == (MISUSED, "")
 
 
 def test_a_proof_beside_a_plain_log_counts_like_one_in_a_bundle(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     lines = LOG.read_bytes().splitlines()
     game = UUID(json.loads(lines[0])["game"])
@@ -161,7 +171,9 @@ def test_a_proof_beside_a_plain_log_counts_like_one_in_a_bundle(
     assert (status, "anchor       fail" in out) == (1, True)
 
 
-def test_changes_of_keys_reach_the_verifier(shithead: Callable[..., Said], tmp_path: Path) -> None:
+def test_changes_of_keys_reach_the_verifier(
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+) -> None:
     keyed = SAMPLES / "shithead-keyed.jsonl"
     data = json.loads(keyed.read_bytes().splitlines()[0])["data"]
     seat, key = next((n, s["key"]) for n, s in enumerate(data["seats"]) if s["key"])
@@ -179,7 +191,7 @@ def test_changes_of_keys_reach_the_verifier(shithead: Callable[..., Said], tmp_p
     assert "changes.json" in err
 
 
-def test_seat_keys_reach_the_verifier(shithead: Callable[..., Said]) -> None:
+def test_seat_keys_reach_the_verifier(shithead: Callable[..., RecordedAnswer]) -> None:
     keyed = SAMPLES / "shithead-keyed.jsonl"
     created = json.loads(keyed.read_bytes().splitlines()[0])["data"]
     keys = {seat: s["key"] for seat, s in enumerate(created["seats"]) if s["key"]}
@@ -190,7 +202,7 @@ def test_seat_keys_reach_the_verifier(shithead: Callable[..., Said]) -> None:
 
 
 def test_a_folder_in_place_of_a_log_is_told_as_such(
-    shithead: Callable[..., Said], tmp_path: Path
+    shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     status, _, err = shithead("verify", tmp_path)
     assert status == 3

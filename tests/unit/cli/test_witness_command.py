@@ -32,8 +32,8 @@ from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
 
-Said = tuple[int, str, str]
-Shithead = Callable[..., Said]
+RecordedAnswer = tuple[int, str, str]
+Shithead = Callable[..., RecordedAnswer]
 ORIGIN = "tests.example"
 WORDS = ("--once", "--name", "w.example/1")
 ROOT = Path(__file__).resolve().parents[3]

@@ -36,7 +36,7 @@ from service.domain.dispute_rules import (
     SECOND,
     DisputeRefused,
     KeptVote,
-    Outside,
+    OutsideFacts,
     appeal,
     commit_vote,
     deadline,
@@ -100,7 +100,7 @@ class Court:
 
     def add_due(self) -> Court:
         """Add the events of the periods that have ended."""
-        outside = Outside(sealed_at=self.sealed_at, votes=self.votes)
+        outside = OutsideFacts(sealed_at=self.sealed_at, votes=self.votes)
         self.events += due_events(self.dispute, self.now, outside)
         return self
 
@@ -229,7 +229,7 @@ def test_no_referee_is_refused_once_the_voting_is_open() -> None:
 def test_a_refusal_after_the_voting_was_due_to_open_is_rejected() -> None:
     court = Court().seat(*THREE)
     court.now = DAY
-    late = due_events(court.dispute, court.now, Outside(sealed_at=0))
+    late = due_events(court.dispute, court.now, OutsideFacts(sealed_at=0))
     court.events += late
     with pytest.raises(DisputeRefused):
         refuse(court.dispute, "bob", 0)

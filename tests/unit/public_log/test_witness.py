@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.public_log.witness import Answer, Witness, WitnessState, load_cosigner, witness_server
 from service.public_log.witness_client import (
+    NoCosignature,
     RemoteWitness,
-    Unheard,
     WitnessRefused,
     ask_witness,
     parse_witnesses,
@@ -270,7 +270,7 @@ def test_a_log_that_forks_or_goes_back_is_told_so(served: Served) -> None:
 def test_an_answer_of_another_witness_is_none(served: Served) -> None:
     other = Cosigner(name="w.example/2", key=WITNESS.key)
     served.remote = RemoteWitness(url=served.remote.url, verifier=other.verifier)
-    with pytest.raises(Unheard, match="no cosignature of the key"):
+    with pytest.raises(NoCosignature, match="no cosignature of the key"):
         served.ask(5, 0)
     served.server.shutdown()
 
@@ -278,7 +278,7 @@ def test_an_answer_of_another_witness_is_none(served: Served) -> None:
 def test_a_witness_that_is_not_there_is_unheard(served: Served) -> None:
     served.server.shutdown()
     served.server.server_close()
-    with pytest.raises(Unheard, match="does not answer"):
+    with pytest.raises(NoCosignature, match="does not answer"):
         served.ask(5, 0)
 
 

@@ -1,7 +1,7 @@
 """
 Fork server for programs of the service that each kill themselves at a random step.
 
-`python -m ops.bench.faults.nursery PORT SEED`: the modules are loaded once, so that a killed
+`python -m ops.bench.faults.fork_server PORT SEED`: the modules are loaded once, so that a killed
 program is back within milliseconds. Prints a line of JSON for each birth and each end by step.
 """
 
