@@ -60,6 +60,7 @@ def game(
     folder = tmp_path_factory.mktemp("logs")
     redis_url = request.getfixturevalue("redis_server")
     with running(url, redis_url, folder) as service:
+        service.kill("relay")  # it would empty the outbox
         people, tokens, found = _played(service)
         services = services_from(service.settings)
         entry = _settled(services, found)
