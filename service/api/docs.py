@@ -172,7 +172,8 @@ _TEXTS: Mapping[str, str] = {
     ),
     "play": (
         "The view of a seat has its own cards and, in `moves`, legal moves that can be posted "
-        "unchanged. With `If-Match` a move is refused if another seat has acted in between. The "
+        "unchanged; post `ready` to end the exchange of cards. With `If-Match` a move is refused "
+        "if another seat has acted in between; in the exchange only your own actions count. The "
         "answer contains a receipt, the server's signature of the game so far."
     ),
     "replay": (

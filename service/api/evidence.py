@@ -61,7 +61,12 @@ _UPLOAD = {
                 "required": ["file"],
                 "properties": {
                     "file": _BINARY,
-                    "receipt": {"type": "array", "items": {"type": "string"}},
+                    "receipt": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "receipts as the server sent them: the signed note of a "
+                        "move, or the answer of /v1/games/{id}/receipt, for the whole hand",
+                    },
                     "key": {
                         "type": "array",
                         "items": {"type": "string", "pattern": VERIFIER_KEYS},

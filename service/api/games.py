@@ -94,7 +94,11 @@ def game(call: Call, game_id: UUID) -> Response:
     deferred=True,
 )
 def move(call: Call, game_id: UUID) -> Response:
-    """Make a move; with `If-Match` it is refused if another event came after that version."""
+    """
+    Make a move; with `If-Match` it is refused if another seat has acted since that version.
+
+    In the exchange of cards only actions of the own seat count.
+    """
     return change_response(
         services().moves.move(
             call.caller, game_id, call.body, expected=expected_versions(), request=call.repeat

@@ -14,7 +14,13 @@ from service.shx.bundle import Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyChange
 from service.verify.anchoring import proof_game
-from service.verify.evidence import BadEvidence, Keys, OutsideEvidence, parse_key_changes
+from service.verify.evidence import (
+    BadEvidence,
+    Keys,
+    OutsideEvidence,
+    parse_key_changes,
+    with_line_feeds,
+)
 from service.verify.finding import Result
 from service.verify.log import Log
 from service.verify.receipts import receipt_game
@@ -176,7 +182,7 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
 
     Raises NotABundle or OSError for a file that cannot be read as such evidence.
     """
-    notes = {path: contents(path) for path in _notes(options.receipts)}
+    notes = {path: with_line_feeds(contents(path)) for path in _notes(options.receipts)}
     given = OutsideEvidence(
         receipts=tuple(notes.values()),
         files={note: path.name for path, note in reversed(notes.items())},
@@ -188,7 +194,7 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
         witness_keys=options.keys.witnesses,
         quorum=options.quorum,
     )
-    return given, [contents(path) for path in options.proofs]
+    return given, [with_line_feeds(contents(path)) for path in options.proofs]
 
 
 def _notes(paths: Sequence[Path]) -> Iterator[Path]:

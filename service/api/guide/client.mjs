@@ -3,7 +3,7 @@
 import { createHash, createHmac, createPublicKey, randomBytes, verify } from "node:crypto";
 
 // == call: One function for every call
-const SERVICE = process.argv[2] ?? "http://127.0.0.1:8000";
+const SERVICE = process.argv[2] ?? "http://127.0.0.1:8080";
 let token = null;
 
 /** Return the answer to a request; throws the problem where the service refuses it. */

@@ -30,7 +30,7 @@ from service.application.rulebook import Rulebook
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
 from service.application.work import listing, work
-from service.domain.commands import Command, Forfeit, Move, Seat
+from service.domain.commands import Command, Forfeit, Move, Seat, Swap
 from service.domain.decide import decide
 from service.domain.errors import GameOver, NotYourTurn, RuleRefused, UnknownCard
 from service.domain.events import AbortCause, Event, GameAborted
@@ -46,6 +46,9 @@ from service.shx.refusals import UNPROVEN, SealedRefusals, refusals_file, seal_o
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError, StreamConflict
 from service.store.games import RefusedMove
+
+MOST_SWAPS = 500
+"""Exchanges of one seat in a hand. The rules set no limit, and each one is an event."""
 
 
 def check_signature(
@@ -427,6 +430,9 @@ class Moves:
         )
         if stale:
             raise Refusal("stale-version", "the game has moved on", version=record.version)
+        if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MOST_SWAPS:
+            detail = f"a seat can exchange cards {MOST_SWAPS} times in a hand; say that it is ready"
+            raise Refusal("rate-limited", detail)
         return move
 
     def _accepted(

@@ -134,6 +134,20 @@ def test_what_no_rule_refused_is_not_kept(services: Services, ada: Player, game:
     assert refused_moves(services, game) == []
 
 
+def test_a_seat_exchanges_cards_a_limited_number_of_times(
+    services: Services, ada: Player, bob: Player, game: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.application.games.moves.MOST_SWAPS", 2)
+    for _ in range(2):
+        post(services, ada, game, swap_of(services, game, 0))
+    with pytest.raises(Refusal, match="2 times in a hand") as refused:
+        post(services, ada, game, swap_of(services, game, 0))
+    assert refused.value.code == "rate-limited"
+    post(services, bob, game, swap_of(services, game, 1))
+    post(services, ada, game, READY)
+    assert_sound(services, game)
+
+
 def test_only_seats_move(services: Services, game: UUID) -> None:
     with pytest.raises(Refusal) as refused:
         post(services, person(services, "Eve"), game, READY)
