@@ -70,33 +70,13 @@ def data_of(event: Event, secrets: Secrets | None = None) -> Data:
 
     `secrets` is needed for events that open a card or publish the seed.
     """
-    match event:
-        case GameCreated() | EntropyCommitted() | EntropyRevealed() | DeckCommitted():
-            return _setup_data(event)
-        case (
-            CardsDealt()
-            | CardsThrown()
-            | CardsSwapped()
-            | TableLaid()
-            | SeatReady()
-            | PlayStarted()
-        ):
-            return _exchange_data(event, secrets)
-        case SeatOut() | GameEnded() | GameSealed() | GameAborted():
-            return _end_data(event, secrets)
-        case (
-            CardsPlayed()
-            | CardsDrawn()
-            | PileBurned()
-            | PilePickedUp()
-            | BlindFailed()
-            | StockFailed()
-            | TurnPassed()
-            | TurnTimedOut()
-        ):
-            return _play_data(event, secrets)
-        case _:
-            assert_never(event)
+    if isinstance(event, PlayEvent):
+        return _play_data(event, secrets)
+    if isinstance(event, SetupEvent):
+        return _setup_data(event)
+    if isinstance(event, ExchangeEvent):
+        return _exchange_data(event, secrets)
+    return _end_data(event, secrets)
 
 
 def event_of(type_: str, data: Mapping[str, Any], read_ruleset: RulesetReader) -> Event:

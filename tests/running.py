@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import os
 import signal
 import socket
@@ -21,6 +20,7 @@ from service.config import Settings
 from service.keys.keyring import Keyring
 from service.local.processes import Child
 from service.local.programs import environment_of, programs
+from service.local.up import readiness
 from service.store.migrate import service_url
 
 READY_SECONDS = 90.0
@@ -94,7 +94,7 @@ def running(
         for program in programs(settings):
             service.start(program.name)
         for port in filter(None, (settings.port, settings.stream_port)):
-            wait_for(partial(_ready, port), seconds=READY_SECONDS)
+            wait_for(partial(is_ready, port), seconds=READY_SECONDS)
         yield service
     finally:
         service.stop()
@@ -123,11 +123,6 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    with contextlib.closing(connection):
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
+def is_ready(port: int) -> bool:
+    """Return whether a service on this port of this machine is ready."""
+    return readiness(f"127.0.0.1:{port}") == "ready"

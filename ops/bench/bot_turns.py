@@ -10,10 +10,7 @@ Times are those in the events of the log. A bot at a table with people moves at 
 
 from __future__ import annotations
 
-import argparse
-import os
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -25,6 +22,7 @@ from typing import Any
 import orjson
 import psycopg
 
+from ops.bench.page import print_or_write
 from service.application.games.record import ACTIONS
 from service.application.games.schedule import BEAT_SECONDS
 from service.local.postgres import EmbeddedPostgres
@@ -130,19 +128,15 @@ def lines(folder: Path) -> Iterator[str]:
 
 def main() -> None:
     """Print the table, or write it to the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    asked = parser.parse_args()
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        text = "\n".join(lines(Path(folder)))
-    if not asked.write:
-        print(text)
-        return
-    PAGE.write_text(
-        "# Turns of bots\n\n"
-        "Made by `python -m ops.bench.bot_turns --write` with two workers, on two cores that "
-        f"client, service and\nPostgreSQL share, load {load:.1f} before the start.\n\n{text}\n"
+    print_or_write(
+        PAGE,
+        description=__doc__,
+        measure=lines,
+        heading=lambda load: (
+            "# Turns of bots\n\n"
+            "Made by `python -m ops.bench.bot_turns --write` with two workers, on two cores that "
+            f"client, service and\nPostgreSQL share, load {load:.1f} before the start."
+        ),
     )
 
 

@@ -9,20 +9,18 @@ proportional set size, which divides pages that processes share among them.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import http.client
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.running import free_port, wait_for
+from ops.bench.page import print_or_write
+from tests.running import free_port, is_ready, wait_for
 
 PAGE = Path(__file__).parent / "results" / "footprint.md"
 SETTLE = 5.0
@@ -40,21 +38,11 @@ def started(data: Path) -> Iterator[tuple[int, float]]:
     command = [sys.executable, "-m", "service.cli", "up", "--port", str(port), "--data", str(data)]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: _is_ready(port), seconds=90)
+        wait_for(lambda: is_ready(port), seconds=90)
         yield child.pid, time.monotonic() - began
     finally:
         child.send_signal(signal.SIGTERM)
         child.wait(timeout=60)
-
-
-def _is_ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    with contextlib.closing(connection):
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
 
 
 def family(pid: int) -> list[int]:
@@ -135,21 +123,16 @@ def lines(data: Path) -> Iterator[str]:
 
 def main() -> None:
     """Print the tables, or write them to the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    asked = parser.parse_args()
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        text = "\n".join(lines(Path(folder) / "data"))
-    if not asked.write:
-        print(text)
-        return
-    PAGE.write_text(
-        "# Memory, idle processor time and start\n\n"
-        "Made by `python -m ops.bench.footprint --write`: `shithead up` with its defaults on two "
-        f"cores, load {load:.1f} before\nthe start. Memory is the proportional set size "
-        f"{SETTLE:g} s after the start; idle is measured over {IDLE:g} s without\na caller.\n\n"
-        f"{text}\n"
+    print_or_write(
+        PAGE,
+        description=__doc__,
+        measure=lambda folder: lines(folder / "data"),
+        heading=lambda load: (
+            "# Memory, idle processor time and start\n\n"
+            "Made by `python -m ops.bench.footprint --write`: `shithead up` with its defaults on "
+            f"two cores, load {load:.1f} before\nthe start. Memory is the proportional set size "
+            f"{SETTLE:g} s after the start; idle is measured over {IDLE:g} s without\na caller."
+        ),
     )
 
 

@@ -25,21 +25,17 @@ from dataclasses import astuple, dataclass
 from itertools import permutations
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from schemas.moves import move_of
 from schemas.views import Facts, view_json
 from service.bots.bot import bot_rng
 from service.bots.registry import bots
 from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET
-from service.domain.cards import ordered_deck
-from service.domain.deal import deal
+from service.domain.deal import dealt_hand, whole_deck
 from service.domain.decide import decide
-from service.domain.events import Entropy, GameCreated, SeatSetup
 from service.domain.evolve import evolve
-from service.domain.game import Game, Status, new_game
+from service.domain.game import Game, Status
 from service.domain.legal import acting_seats, legal_moves
-from service.domain.ruleset import Ruleset, deck_of
+from service.domain.ruleset import Ruleset
 from service.domain.view import seen_by
 from service.rulesets.catalogue import definition
 
@@ -154,27 +150,14 @@ def hand(cell: Cell, number: int) -> int | None:
 
 
 def _dealt(ruleset: Ruleset, seats: int, rng: random.Random) -> Game:
-    decks, jokers, partial = deck_of(ruleset, seats)
-    codes = ordered_deck(decks=decks, jokers=jokers, partial=partial)
-    seat = SeatSetup(kind="bot", bot=None, key=None, entropy=Entropy.NONE)
-    created = GameCreated(
-        table="",
-        hand=1,
-        ruleset=ruleset,
-        decks=decks,
-        jokers=jokers,
-        partial=partial,
-        seats=(seat,) * seats,
-        dealer=None,
-        prev_game=None,
-        commit="",
-        clock=None,
+    codes = whole_deck(ruleset, seats)
+    return dealt_hand(
+        ruleset,
+        tuple(rng.sample(codes, len(codes))),
+        seats=seats,
+        dealer=rng.randrange(seats),
         turn_limit=TURNS_PER_SEAT * seats,
     )
-    game = replace(new_game(created), deck=tuple(rng.sample(codes, len(codes))))
-    for event in deal(game, rng.randrange(seats)):
-        game = evolve(game, event)
-    return game
 
 
 Played = Mapping[Cell, Mapping[int, int | None]]

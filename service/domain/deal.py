@@ -4,19 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.cards import Card, in_code_order, rank_of
+from msgspec.structs import replace
+
+from service.domain.cards import Card, in_code_order, ordered_deck, rank_of
 from service.domain.commands import Seat
-from service.domain.events import CardsDealt, CardsThrown, Event, Opening
+from service.domain.events import (
+    CardsDealt,
+    CardsThrown,
+    Entropy,
+    Event,
+    GameCreated,
+    Opening,
+    SeatSetup,
+)
 from service.domain.evolve import evolve
-from service.domain.game import Game
+from service.domain.game import Game, new_game
 from service.domain.positions import positions
-from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter
+from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
 
 
 def deal(game: Game, dealer: Seat) -> tuple[Event, ...]:
     """Return the events of the deal from a known deck, then those of the throws (R)."""
     dealt = _cards_dealt(game, dealer)
     return (dealt, *_throws(evolve(game, dealt)))
+
+
+def whole_deck(ruleset: Ruleset, seats: int) -> tuple[Card, ...]:
+    """Return every card of a hand with this number of seats, in the order before shuffling."""
+    decks, jokers, partial = deck_of(ruleset, seats)
+    return ordered_deck(decks=decks, jokers=jokers, partial=partial)
+
+
+def dealt_hand(
+    ruleset: Ruleset,
+    deck: tuple[Card, ...],
+    *,
+    seats: int,
+    dealer: Seat,
+    turn_limit: int,
+    hand: int = 1,
+) -> Game:
+    """
+    Return a hand of bots after the deal, without table and commitment: for simulations.
+
+    `deck` has the cards of `whole_deck` in the order in which they are dealt.
+    """
+    decks, jokers, partial = deck_of(ruleset, seats)
+    bot = SeatSetup(kind="bot", bot=None, key=None, entropy=Entropy.NONE)
+    created = GameCreated(
+        table="",
+        hand=hand,
+        ruleset=ruleset,
+        decks=decks,
+        jokers=jokers,
+        partial=partial,
+        seats=(bot,) * seats,
+        dealer=None,
+        prev_game=None,
+        commit="",
+        clock=None,
+        turn_limit=turn_limit,
+    )
+    game = replace(new_game(created), deck=deck)
+    for event in deal(game, dealer):
+        game = evolve(game, event)
+    return game
 
 
 def _cards_dealt(game: Game, dealer: Seat) -> CardsDealt:

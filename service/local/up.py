@@ -189,7 +189,7 @@ def _reachable(host: str) -> str:
 def _wait_ready(address: str, supervisor: Supervisor, servers: Servers) -> None:
     end = time.monotonic() + _READY_WITHIN
     answer = ""
-    while (answer := _readiness(address)) != "ready":
+    while (answer := readiness(address)) != "ready":
         supervisor.check_running()
         servers.supervise()
         if time.monotonic() > end:
@@ -197,9 +197,13 @@ def _wait_ready(address: str, supervisor: Supervisor, servers: Servers) -> None:
         time.sleep(0.05)
 
 
-def _readiness(address: str) -> str:
-    """Return "ready", or the error or response of /readyz; bypasses proxies."""
-    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=5)
+def readiness(address: str, *, timeout: float = 5) -> str:
+    """
+    Return "ready", or the error or response of /readyz; bypasses proxies.
+
+    `address` is `host:port` or a URL without a path; `timeout` is in seconds.
+    """
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=timeout)
     with contextlib.closing(connection):
         try:
             connection.request("GET", "/readyz")

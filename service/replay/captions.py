@@ -143,33 +143,13 @@ def caption(event: Event, before: Game | None, after: Game | None, say: Wording 
     >>> caption(CardsDrawn(seat=1, count=2), None, None, PAST)
     'Seat 1 drew 2 cards.'
     """
-    match event:
-        case GameCreated() | EntropyCommitted() | EntropyRevealed() | DeckCommitted():
-            return _setup(event, say)
-        case (
-            CardsDealt()
-            | CardsThrown()
-            | CardsSwapped()
-            | TableLaid()
-            | SeatReady()
-            | PlayStarted()
-        ):
-            return _exchange(event, before, after, say)
-        case SeatOut() | GameEnded() | GameSealed() | GameAborted():
-            return _end(event, say)
-        case (
-            CardsPlayed()
-            | CardsDrawn()
-            | PileBurned()
-            | PilePickedUp()
-            | BlindFailed()
-            | StockFailed()
-            | TurnPassed()
-            | TurnTimedOut()
-        ):
-            return _play(event, before, after, say)
-        case _:
-            assert_never(event)
+    if isinstance(event, PlayEvent):
+        return _play(event, before, after, say)
+    if isinstance(event, SetupEvent):
+        return _setup(event, say)
+    if isinstance(event, ExchangeEvent):
+        return _exchange(event, before, after, say)
+    return _end(event, say)
 
 
 def _setup(event: SetupEvent, say: Wording) -> str:

@@ -17,21 +17,19 @@ from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
-from msgspec.structs import replace
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from schemas.moves import move_of
 from schemas.views import Facts, view_json
-from service.domain.cards import ordered_deck
 from service.domain.commands import Seat
-from service.domain.deal import deal
+from service.domain.deal import dealt_hand, whole_deck
 from service.domain.decide import decide
-from service.domain.events import EndReason, Entropy, GameCreated, SeatSetup
+from service.domain.events import EndReason
 from service.domain.evolve import evolve
-from service.domain.game import Game, Status, new_game
+from service.domain.game import Game, Status
 from service.domain.legal import acting_seats, legal_moves
-from service.domain.ruleset import Ruleset, deck_of
+from service.domain.ruleset import Ruleset
 from service.domain.view import seen_by
 from service.rl.arrays import Actions, Json, Move, observed, size_of
 from service.rl.picture import drawn, written
@@ -201,27 +199,15 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
 
     def _dealt(self) -> Game:
         count = len(self.possible_agents)
-        decks, jokers, partial = deck_of(self.ruleset, count)
-        codes = ordered_deck(decks=decks, jokers=jokers, partial=partial)
-        seat = SeatSetup(kind="bot", bot=None, key=None, entropy=Entropy.NONE)
-        created = GameCreated(
-            table="",
-            hand=self._hand,
-            ruleset=self.ruleset,
-            decks=decks,
-            jokers=jokers,
-            partial=partial,
-            seats=(seat,) * count,
-            dealer=None,
-            prev_game=None,
-            commit="",
-            clock=None,
+        codes = whole_deck(self.ruleset, count)
+        return dealt_hand(
+            self.ruleset,
+            tuple(self._rng.sample(codes, len(codes))),
+            seats=count,
+            dealer=self._rng.randrange(count),
             turn_limit=self._limit,
+            hand=self._hand,
         )
-        game = replace(new_game(created), deck=tuple(self._rng.sample(codes, len(codes))))
-        for event in deal(game, self._rng.randrange(count)):
-            game = evolve(game, event)
-        return game
 
     def _select(self) -> None:
         """Find the seat that acts next, and its legal actions."""

@@ -8,18 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from msgspec.structs import replace
-
 from schemas.settings import Tree, ruleset_of
-from service.domain.cards import Card, ordered_deck
+from service.domain.cards import Card
 from service.domain.commands import Command, Lay, Move, Ready, Seat, Swap, TimeOut
-from service.domain.deal import deal
+from service.domain.deal import dealt_hand, whole_deck
 from service.domain.errors import CommandRefused
-from service.domain.events import EndReason, Entropy, GameCreated, SeatSetup
-from service.domain.evolve import evolve
-from service.domain.game import Game, Status, new_game
+from service.domain.events import EndReason
+from service.domain.game import Game, Status
 from service.domain.legal import acting_seats, legal_moves
-from service.domain.ruleset import Layout, Ruleset, deck_of
+from service.domain.ruleset import Layout, Ruleset
 from service.domain.timeouts import default_moves, default_opener
 from service.simulation.simulate import play_out
 
@@ -124,30 +121,17 @@ def _play(
 
 
 def _dealt(ruleset: Ruleset, seats: int, chance: random.Random, limits: Limits) -> Game:
-    decks, jokers, partial = deck_of(ruleset, seats)
-    deck = list(ordered_deck(decks=decks, jokers=jokers, partial=partial))
+    deck = list(whole_deck(ruleset, seats))
     if len(deck) > limits.cards:
         raise _Unplayable(f"the deck has more than {limits.cards} cards")
     chance.shuffle(deck)
-    setup = SeatSetup(kind="bot", bot="random", key=None, entropy=Entropy.NONE)
-    created = GameCreated(
-        table="",
-        hand=1,
-        ruleset=ruleset,
-        decks=decks,
-        jokers=jokers,
-        partial=partial,
-        seats=(setup,) * seats,
-        dealer=0,
-        prev_game=None,
-        commit="",
-        clock=None,
+    return dealt_hand(
+        ruleset,
+        tuple(deck),
+        seats=seats,
+        dealer=chance.randrange(seats),
         turn_limit=limits.actions_per_seat * seats,
     )
-    game = replace(new_game(created), deck=tuple(deck))
-    for event in deal(game, chance.randrange(seats)):
-        game = evolve(game, event)
-    return game
 
 
 def _command(game: Game, chance: random.Random) -> Command:

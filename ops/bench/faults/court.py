@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +20,7 @@ from service.local.postgres import EmbeddedPostgres
 from service.local.programs import environment_of
 from service.local.valkey import EmbeddedValkey
 from service.store.migrate import service_url
+from tests.running import free_port, is_ready
 
 START_SECONDS = 300.0
 
@@ -40,7 +39,7 @@ class Court:
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.owner_url = EmbeddedPostgres(self.data).url
         self.redis_url = EmbeddedValkey(self.data).url
-        self.port, self.fork_server_port = _free_port(), _free_port()
+        self.port, self.fork_server_port = free_port(), free_port()
         self.fell: Counter[str] = Counter()
         self.places: set[str] = set()
         self._seed = seed
@@ -115,7 +114,7 @@ class Court:
             (self.fork_server_port, self.port) if anywhere and self._fork_server else (self.port,)
         )
         end = time.monotonic() + START_SECONDS
-        while not any(_ready(port) for port in ports):
+        while not any(is_ready(port) for port in ports):
             if time.monotonic() > end:
                 raise NotBack("not ready again in time")
             if self.up is not None and self.up.poll() is not None:
@@ -190,24 +189,9 @@ def below(root: int) -> list[tuple[int, str]]:
         found |= more
 
 
-def _ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    with contextlib.closing(connection):
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-
-
 def _killed(pid: int) -> bool:
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return False
     return True
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])

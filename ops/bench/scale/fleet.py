@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import os
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from ops.bench.faults.calls import Address
 from ops.bench.faults.steps import ROOT
 from ops.bench.scale.network import Machine
 from service.local.processes import find_binary
+from service.local.up import readiness
 
 PORT = 8080
 START_SECONDS = 120.0
@@ -229,17 +229,8 @@ class Valkey:
 def wait_ready(address: Address) -> None:
     """Wait until a process says that it is ready."""
     end = time.monotonic() + START_SECONDS
-    answer = b"no answer"
-    while time.monotonic() < end:
-        connection = http.client.HTTPConnection(*address, timeout=10)
-        with contextlib.closing(connection):
-            try:
-                connection.request("GET", "/readyz")
-                response = connection.getresponse()
-                answer = response.read()
-                if response.status == 200:
-                    return
-            except (OSError, http.client.HTTPException) as error:
-                answer = str(error).encode()
+    host, port = address
+    while (answer := readiness(f"{host}:{port}", timeout=10)) != "ready":
+        if time.monotonic() > end:
+            raise RuntimeError(f"{address} is not ready: {answer}")
         time.sleep(0.2)
-    raise RuntimeError(f"{address} is not ready: {answer.decode(errors='replace')}")
