@@ -24,7 +24,7 @@ from schemas.strict_fields import (
     time_field,
 )
 from schemas.tables import WaitQuery
-from schemas.view_fields import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
+from schemas.views import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
 from service.domain.game import Status
 from service.shx.validators import MAX_SEATS
 

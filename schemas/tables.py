@@ -23,7 +23,7 @@ from schemas.strict_fields import (
     page_of,
     signature_field,
 )
-from schemas.view_fields import GameViewSchema, RulesetRefSchema
+from schemas.views import GameViewSchema, RulesetRefSchema
 from service.domain.events import AbortCause, Clock, EndReason, Entropy
 from service.domain.game import Status
 from service.domain.ruleset import MAX_TURN_LIMIT, NextDealer

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from redis import Redis
 
-from service.application.access_log import AccessLog
+from service.application.access import AccessLog
 from service.application.clock_watch import ClockWatch
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.disputes import Disputes
@@ -20,11 +20,10 @@ from service.application.disputes.opening import DisputeOpening
 from service.application.erasures import Erasures
 from service.application.first_read import FirstReads
 from service.application.games.audits import Auditing
-from service.application.games.cache import GameCache
+from service.application.games.cache import GameCache, Histories
 from service.application.games.due_moves import Turns
 from service.application.games.entropy import EntropyCalls
 from service.application.games.evidence import Evidence, Verifying
-from service.application.games.histories import Histories
 from service.application.games.moves import Moves, Refusals
 from service.application.games.queries import Games, Lists
 from service.application.games.schedule import BeginBeat, ConstantTime, IdleGames, no_beat
@@ -50,8 +49,7 @@ from service.application.tables.view import KeyChanges
 from service.config import Settings
 from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
-from service.keys.keyring import Keyring, KeyringError
-from service.keys.reloading import KeyFile, Keys
+from service.keys.keyring import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, Signed, beside
 from service.public_log.witness_client import RemoteWitness, parse_witnesses

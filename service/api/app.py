@@ -11,23 +11,21 @@ from flask.sessions import NullSession, SessionInterface
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.api import compression, docs, http, limits, observability, openapi, pages, problems
-from service.api.audit import audit
+from service.api.audit import audit, statistics
 from service.api.context import Context, install, services
 from service.api.disputes import disputes
-from service.api.events import events
+from service.api.events import events, replay
 from service.api.evidence import evidence
 from service.api.games import games
 from service.api.http import json_response
-from service.api.long_games import LongGames
+from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
 from service.api.openapi import make_api
 from service.api.players import players
 from service.api.public_log import log
-from service.api.replay import replay
 from service.api.request_bodies import BodySlots, RequestBodies
 from service.api.rulesets import bots, rulesets
 from service.api.sse import stream
-from service.api.statistics import statistics
 from service.api.tables import tables
 from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from

@@ -1,4 +1,4 @@
-"""Audit endpoints: decisions, paths of cards, knowledge of seats, access log."""
+"""Audit and statistics endpoints: decisions, paths of cards, knowledge, access log, statistics."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from uuid import UUID
 from flask import Response
 
 from schemas.audit import (
+    BlindChoicesQuery,
+    BlindChoicesSchema,
     CustodySchema,
     DecisionSchema,
     KnowledgeQuery,
     KnowledgeSchema,
     ReadingPageSchema,
+    ShufflesSchema,
 )
 from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.headers import InviteHeaders
-from service.api.http import json_response, page, private
-from service.api.operation import Call, Token, blueprint, operation
+from service.api.http import json_response, page, private, shared
+from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 
 audit = blueprint(
     "audit",
@@ -103,3 +105,38 @@ def readings(call: Call, game_id: UUID) -> Response:
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
     return private(json_response(page(items, next_)))
+
+
+statistics = blueprint(
+    "statistics", __name__, "Statistical tests over many games, with what they cannot show."
+)
+
+
+@operation(
+    statistics,
+    "GET",
+    "/statistics/shuffles",
+    answer=ShufflesSchema,
+    token=Token.IGNORED,
+    replica=True,
+)
+def shuffles(_call: Call) -> Response:
+    """Test whether all decks look uniformly shuffled, and aborted games like finished ones."""
+    return shared(json_response(services().statistics.shuffles()), seconds=10)
+
+
+@operation(
+    statistics,
+    "GET",
+    "/statistics/blind-choices",
+    query=BlindChoicesQuery,
+    answer=BlindChoicesSchema,
+    token=Token.NEEDED,
+    refuses=("forbidden",),
+    replica=True,
+)
+def blind_choices(call: Call) -> Response:
+    """Return the e-value of a player's blind choices; for that player and referees of disputes."""
+    asked = call.query["player"]
+    player = call.by.id if asked == "me" else UUID(asked)
+    return private(json_response(services().statistics.blind_choices(call.by, player)))

@@ -7,8 +7,7 @@ from typing import cast
 
 from flask import Flask, current_app
 
-from service.api.limits import RateLimits
-from service.api.long_games import LongGames
+from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
 from service.bootstrap import Services
 from service.config import Settings

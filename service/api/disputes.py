@@ -17,9 +17,8 @@ from schemas.disputes import (
 from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.headers import InviteHeaders
 from service.api.http import change_response, json_response, page, private
-from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.api.operation import Call, InviteHeaders, Repeats, Token, blueprint, operation
 from service.application.disputes.opening import Accusation
 from service.domain.dispute import Charge, Vote
 

@@ -13,9 +13,8 @@ from typing import Any
 import orjson
 from flask import Blueprint, Flask, Response, request
 
-from service.api.examples import recorded
 from service.api.http import PLAIN, revalidated
-from service.api.openapi import Document, refusals
+from service.api.openapi import Document, recorded, refusals
 from service.api.pages import html_page
 from service.api.problems import PROBLEMS
 from service.application.errors import not_found

@@ -1,4 +1,4 @@
-"""Event log endpoints: events, openings and receipts of a game."""
+"""Event log and replay endpoints: events, openings, receipts, frames and transcript of a game."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from uuid import UUID
 
 from flask import Response
 
-from schemas.games import EventPageSchema, EventsQuery, OpeningsSchema
+from schemas.games import (
+    AsQuery,
+    EventPageSchema,
+    EventsQuery,
+    OpeningsSchema,
+    ReplayQuery,
+    ReplaySchema,
+)
 from service.api.context import services
-from service.api.headers import InviteHeaders
 from service.api.http import (
     JSON,
     NDJSON,
@@ -20,7 +26,7 @@ from service.api.http import (
     shared,
     text_response,
 )
-from service.api.operation import Call, blueprint, operation
+from service.api.operation import Call, InviteHeaders, blueprint, operation
 from service.application.games.cache import GameEntry
 
 events = blueprint(
@@ -66,7 +72,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
         body = b'{"items":[%b],"version":%d,"next":%b}'
         next_json = b"null" if next_ is None else b"%d" % next_
         response = json_response(body % (b",".join(lines), version, next_json))
-    response = _marked(response, entry, fixed=fixed)
+    response = _cached(response, entry, fixed=fixed)
     # A cache must store the two media types of this address separately.
     response.vary.add("Accept")
     return response
@@ -100,8 +106,60 @@ def receipt(call: Call, game_id: UUID) -> Response:
     return private(text_response(services().games.receipt(call.caller, game_id)))
 
 
-def _marked(response: Response, entry: GameEntry, *, fixed: bool) -> Response:
+def _cached(response: Response, entry: GameEntry, *, fixed: bool) -> Response:
     """Return the answer with its caching rules; events below the version never change."""
     if fixed:
         return immutable(response, public=entry.public)
     return shared(response) if entry.public else private(response)
+
+
+replay = blueprint("replay", __name__, "Replays of games: frames with captions, and transcripts.")
+
+
+@operation(
+    replay,
+    "GET",
+    f"{GAME}/replay",
+    query=ReplayQuery,
+    answer=ReplaySchema,
+    refuses=("not-found", "sealed"),
+    headers=(InviteHeaders,),
+    replica=True,
+)
+def frames(call: Call, game_id: UUID) -> Response:
+    """Return the frames of versions `from` to `to`, inclusive, at most 1000."""
+    asked = call.query
+    entry = services().games.entry(call.caller, game_id)
+    items, next_ = services().games.frames(
+        call.caller, game_id, asked["as_"], asked["from_"], asked["to"]
+    )
+    return _with_caching(call, entry, json_response(page(items, next_)))
+
+
+@operation(
+    replay,
+    "GET",
+    f"{GAME}/transcript",
+    query=AsQuery,
+    answer=None,
+    produces=(PLAIN,),
+    refuses=("not-found", "sealed"),
+    headers=(InviteHeaders,),
+    replica=True,
+)
+def transcript(call: Call, game_id: UUID) -> Response:
+    """Return the game as a plain text transcript."""
+    entry = services().games.entry(call.caller, game_id)
+    text = services().games.transcript(call.caller, game_id, call.query["as_"])
+    return _with_caching(call, entry, text_response(text))
+
+
+def _with_caching(call: Call, entry: GameEntry, response: Response) -> Response:
+    """
+    Return the answer with its caching rules: immutable after the seal if `as` is explicit.
+
+    `entry` was read before the answer was made, which may still change until the seal.
+    """
+    if entry.record.sealed and call.query["as_"] is not None:
+        return immutable(response, public=entry.public)
+    return private(response)

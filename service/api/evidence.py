@@ -15,9 +15,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from schemas.games import AsQuery, ProfileQuery
 from schemas.verification import AuditSchema, ServerKeysSchema
 from service.api.auth import required
+from service.api.connections import connections_from
 from service.api.context import context, services
-from service.api.disconnects import connections_from
-from service.api.headers import InviteHeaders
 from service.api.http import (
     NDJSON,
     OCTETS,
@@ -29,7 +28,7 @@ from service.api.http import (
     revalidated,
 )
 from service.api.limits import caller_address
-from service.api.operation import Call, Token, blueprint, operation
+from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.api.parsing import check_encoding, copy_body, malformed
 from service.application.errors import Refusal, invalid
 from service.application.games.uploads import Upload

@@ -9,9 +9,8 @@ from flask import Response
 from schemas.games import EntropyRequestSchema, GamePageSchema, GameQuery, GamesQuery, MovedSchema
 from schemas.moves import MoveSchema
 from schemas.players import NothingSchema
-from schemas.view_fields import GameViewSchema
+from schemas.views import GameViewSchema
 from service.api.context import context, services
-from service.api.headers import InviteHeaders, MatchHeaders, VersionHeaders
 from service.api.http import (
     change_response,
     conditional,
@@ -22,7 +21,16 @@ from service.api.http import (
     private,
 )
 from service.api.limits import caller_address
-from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.api.operation import (
+    Call,
+    InviteHeaders,
+    MatchHeaders,
+    Repeats,
+    Token,
+    VersionHeaders,
+    blueprint,
+    operation,
+)
 
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 

@@ -12,10 +12,9 @@ from flask import Response, current_app, request
 
 from schemas.games import StreamQuery
 from service.api.context import Context, context
-from service.api.headers import InviteHeaders, ResumeHeaders
 from service.api.http import EVENT_ID, EVENT_STREAM, private
 from service.api.limits import caller_address
-from service.api.operation import Call, blueprint, operation
+from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint, operation
 from service.api.parsing import malformed
 from service.application.callers import Caller
 from service.application.errors import Refusal

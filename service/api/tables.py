@@ -21,7 +21,6 @@ from schemas.tables import (
 )
 from service.api.auth import required
 from service.api.context import context, services
-from service.api.headers import InviteHeaders, MatchHeaders, VersionHeaders
 from service.api.http import (
     change_response,
     conditional,
@@ -32,7 +31,16 @@ from service.api.http import (
     with_etag,
 )
 from service.api.limits import caller_address
-from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.api.operation import (
+    Call,
+    InviteHeaders,
+    MatchHeaders,
+    Repeats,
+    Token,
+    VersionHeaders,
+    blueprint,
+    operation,
+)
 from service.application.tables.requests import TableRequest
 from service.domain.events import Clock, Entropy
 

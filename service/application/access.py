@@ -1,14 +1,16 @@
-"""Access rules for tables and games, the same for single calls and lists (api.md, section 1)."""
+"""Access to private data: who may see a table or game, and the log of reads (api.md, section 1)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from uuid import UUID
 
 from service.application.callers import Caller, matches
 from service.application.errors import not_found
 from service.application.games.cache import GameEntry
-from service.store.games import TableRow
+from service.application.ports import World
+from service.domain.view import Viewer
+from service.store.games import GameRepository, GameRow, TableRow
 
 
 def visible(
@@ -55,3 +57,59 @@ def is_insider(row: TableRow, player: UUID | None) -> bool:
     if player is None:
         return False
     return player == row.host or any(seat.player == player for seat in row.seats)
+
+
+class AccessLog:
+    """
+    Decides which reads belong in the access log, and records them (api.md, section 6).
+
+    At a public table, everything shown to other callers is public, so nothing is recorded.
+    At a private table, data that all seats share, such as the log, is recorded if the caller
+    has no seat; the cards of one hand are recorded for every caller but that seat, the other
+    players included. A caller with the invite and without a token is recorded without a name.
+    If recording fails, the request fails and returns no data.
+    """
+
+    def __init__(self, directory: GameRepository, world: World) -> None:
+        self._directory = directory
+        self._world = world
+
+    def note(self, entry: GameEntry, caller: Caller, shows: Viewer = None) -> None:
+        """Record a read of data that all seats share (None), of one seat's, or of all seats'."""
+        own = entry.seat_of(caller.player)
+        if entry.public or (own is not None and shows in (None, own)):
+            return
+        self._record([entry.record.identity], caller)
+
+    def note_table(self, table: TableRow, caller: Caller) -> None:
+        """Record a read of a table, which lists its hands, under its newest hand."""
+        if not _theirs(table, caller):
+            newest = self._directory.games_of_table(table.id, limit=1)
+            self._record([game.id for game in newest], caller)
+
+    def note_tables(
+        self, tables: Iterable[tuple[TableRow, Sequence[GameRow]]], caller: Caller
+    ) -> None:
+        """Record a list of tables, each with its newest hands, the last one first."""
+        newest = [hands[0].id for table, hands in tables if hands and not _theirs(table, caller)]
+        self._record(newest, caller)
+
+    def note_listed(self, games: Iterable[GameRow], caller: Caller) -> None:
+        """Record a list of games."""
+        private = [game.id for game in games if not _theirs(game, caller)]
+        self._record(private, caller)
+
+    def note_person(self, games: Iterable[UUID], caller: Caller) -> None:
+        """Record that a referee of these games reads a player's own data, public or not."""
+        self._record(list(games), caller)
+
+    def _record(self, games: Sequence[UUID], caller: Caller) -> None:
+        self._directory.record_readings(
+            games, at=self._world.now(), reader=caller.player, what=caller.what
+        )
+
+
+def _theirs(shown: TableRow | GameRow, caller: Caller) -> bool:
+    """Return whether the caller may read shared data unrecorded: it is public, or one's own."""
+    seats = {seat.player for seat in shown.seats}
+    return shown.public or (caller.player is not None and caller.player in seats)

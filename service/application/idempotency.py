@@ -11,16 +11,15 @@ import orjson
 from schemas.moves import move_json
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
-from service.application.games.cache import GameCache
-from service.application.games.histories import Histories
+from service.application.games.cache import GameCache, Histories
 from service.application.games.view import moved
 from service.application.names import Names
+from service.application.quotas import listing, work
 from service.application.signing import Receipts
-from service.application.work import listing, work
 from service.domain.cards import in_code_order
 from service.domain.commands import Seat
 from service.domain.legal import legal_moves
-from service.keys.reloading import Keys
+from service.keys.keyring import Keys
 from service.store.events import EventStore, StoredAnswer
 
 Json = dict[str, Any]

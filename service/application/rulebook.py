@@ -7,7 +7,7 @@ from collections import OrderedDict
 import orjson
 
 from service.application.errors import Refusal, invalid
-from service.application.work import work
+from service.application.quotas import work
 from service.rulesets.catalogue import Definition, catalogue, known_by_name
 from service.rulesets.custom import custom_of
 from service.store.directory import CustomRuleset, PlayerRepository

@@ -14,8 +14,8 @@ from service.application.callers import Answered, Idempotency, Player
 from service.application.errors import Refusal, invalid, not_found
 from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World
+from service.application.quotas import work
 from service.application.rulebook import Rulebook
-from service.application.work import work
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
 from service.rulesets.custom import RulesetRefused, custom_definition
 from service.rulesets.labels import differences, differs_from_base

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from service.application.access_log import AccessLog
+from service.application.access import AccessLog
 from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, GameEntry

@@ -7,9 +7,8 @@ from functools import cache
 
 from service.bots.bot import Bot
 from service.bots.greedy import GREEDY
-from service.bots.lowest import LOWEST
-from service.bots.random import RANDOM
 from service.bots.searching import CAREFUL, EXPERT
+from service.bots.simple import LOWEST, RANDOM
 
 
 @cache

@@ -19,7 +19,7 @@ from rich.progress import Progress as Bars
 from service.cli.service_options import closed, database_of, keys_at_hand, of_a_service
 
 if TYPE_CHECKING:
-    from service.backup.check_progress import Progress
+    from service.backup.check import Progress
     from service.keys.keyring import Keyring
     from service.shx.tlog.notes import NoteVerifier
 
@@ -87,7 +87,7 @@ def check(
     Exit status: 0 no faults, 1 faults found, or the check failed.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     from service.application.signing import verifiers_of
-    from service.backup.check_progress import StateError, load_progress
+    from service.backup.check import StateError, load_progress
     from service.store.events import StoreUnavailable
 
     at_hand = keys_at_hand(key_file, data)
@@ -118,8 +118,7 @@ def _run(
     *,
     deep: bool,
 ) -> Progress:
-    from service.backup.check import extent_of, whole_check
-    from service.backup.check_progress import Progress, save_progress
+    from service.backup.check import Progress, extent_of, save_progress, whole_check
     from service.store.database import Database
 
     begin = at = progress or Progress(deep=deep)

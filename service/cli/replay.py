@@ -25,8 +25,8 @@ from service.cli.load_game import (
 from service.cli.screen import Place, Shown, after_key, keyboard, printable, screen, viewer_name
 from service.domain.view import Viewer
 from service.replay.captions import counted
+from service.replay.frames import marked, transcript
 from service.replay.history import Known
-from service.replay.transcript import marked, transcript
 from service.shx.bundle import NotABundle
 from service.shx.canonical import RecordError
 from service.verify.files import VerifyOptions, contents

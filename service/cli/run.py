@@ -1,4 +1,4 @@
-"""`shithead run`: one process of the service in the foreground, and its health check."""
+"""`shithead up`, `run` and `migrate`: the whole service, one process of it, its database schema."""
 
 from __future__ import annotations
 
@@ -7,9 +7,63 @@ import re
 import tempfile
 import time
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
+
+
+@click.command(short_help="Run the whole service on this machine.")
+@click.option(
+    "--port", type=int, default=8080, show_default=True, help="Port of the API; 0: any free port."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=Path(".shithead"),
+    show_default=True,
+    help="Folder of the database and the keys; created if missing.",
+)
+@click.option("--database-url", help="A PostgreSQL to use instead of the embedded one.")
+@click.option("--redis-url", help="A Redis or Valkey to use instead of the embedded one.")
+@click.option(
+    "--workers", type=int, default=2, show_default=True, help="Processes for the bots' turns."
+)
+def up(
+    port: int,
+    host: str,
+    data: Path,
+    database_url: str | None,
+    redis_url: str | None,
+    workers: int,
+) -> int:
+    """
+    Run PostgreSQL, Valkey, the API and its workers until Ctrl-C.
+
+    Nothing has to be installed or set up first: both servers come with the Python
+    packages. When the service is ready, its address and data folder are printed, and a
+    curl command that starts a game. Games continue after a restart with the same folder.
+
+    Other settings come from the environment: `shithead settings` lists them. The name of the
+    service in receipts, SHITHEAD_ORIGIN, can never be changed.
+
+    Back up the whole data folder. Without its keys.json no running game can continue.
+
+    Exit status: 0 after Ctrl-C or SIGTERM, 1 if it cannot start, with one message.
+    """
+    from service.local.up import UpOptions, run
+
+    options = UpOptions(
+        port=port,
+        host=host,
+        data=data,
+        database_url=database_url,
+        redis_url=redis_url,
+        workers=workers,
+    )
+    return run(options)
+
 
 if TYPE_CHECKING:
     from service.config import Settings
@@ -90,3 +144,37 @@ def _text(port: int | None, path: str) -> tuple[str | None, str]:
     finally:
         connection.close()
     return (None if answer.status == 200 else f"status {answer.status}"), text
+
+
+@click.command(short_help="Bring a database to the current schema.")
+@click.option(
+    "--database-url",
+    envvar="SHITHEAD_DATABASE_URL",
+    show_envvar=True,
+    required=True,
+    metavar="URL",
+    help="postgresql://owner@host/database: connect as the owner, not as the service's role.",
+)
+@click.option(
+    "--check", is_flag=True, help="Change nothing; only report whether the schema is current."
+)
+def migrate(database_url: str, *, check: bool) -> int:
+    """
+    Apply missing migrations, functions and privileges to a database.
+
+    `shithead up` does this at its start. On a database of your own, run it before you
+    start the new version of the service: the old version keeps working on the new schema.
+    There are no downward migrations, and a migration that was changed after it was applied
+    is refused. The command is idempotent and can run concurrently.
+
+    Exit status: 0 the schema is current, 1 it is not, with the reason.
+    """
+    from service.store import migrate as migrations
+    from service.store.database import DatabaseError
+
+    try:
+        (migrations.check if check else migrations.migrate)(database_url)
+    except (DatabaseError, ValueError, RuntimeError, OSError) as error:
+        raise click.ClickException(" ".join(str(error).split())) from None
+    click.echo("the schema is current")
+    return 0

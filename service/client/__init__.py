@@ -13,9 +13,8 @@ from service.client.answers import Event, GameView, Move, SeatView, Table
 from service.client.api import Api, NotAnswered, Refused
 from service.client.hand import Hand, NotSeated
 from service.client.local_log import Contradicted
-from service.client.player import Player
+from service.client.player import Player, Spectator
 from service.client.player_files import BadFile
-from service.client.spectator import Spectator
 
 __all__ = [
     "Api",

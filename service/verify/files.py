@@ -79,7 +79,7 @@ def main_verify(
     with budget.running(options.budget):
         reports = verify_all(bundles, given, proofs, names=_names(paths), budget=budget)
     if options.html is not None:
-        from service.verify.html import report_html  # its template library takes 50 ms to import
+        from service.verify.report import report_html  # its template library takes 50 ms to import
 
         page = report_html([(p.name, r) for p, r in zip(paths, reports, strict=True)])
         try:

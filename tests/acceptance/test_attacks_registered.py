@@ -12,8 +12,7 @@ import pytest
 
 from service.cli.dispute_text import finding_sentence
 from service.verify.finding import Check
-from service.verify.html import report_html
-from service.verify.report import Report, audit_object, report_text
+from service.verify.report import Report, audit_object, report_html, report_text
 from tests.attacks.attacks_tested_elsewhere import ELSEWHERE, Shown
 from tests.attacks.catalogue import ATTACKS, by_family, table
 from tests.attacks.cheating import go_on

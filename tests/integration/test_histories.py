@@ -12,7 +12,7 @@ import pytest
 
 from service.application.callers import Caller, Idempotency
 from service.application.errors import Refusal
-from service.application.work import limited_by
+from service.application.quotas import limited_by
 from service.bootstrap import Services
 from tests.worlds.fake_world import Court, entry_of, legal, lines_of, open_game, person, post
 

@@ -12,8 +12,7 @@ import pytest
 
 from service.application.callers import Caller, Player
 from service.application.signing import verifiers_of
-from service.backup.check import whole_check
-from service.backup.check_progress import Fault, Progress
+from service.backup.check import Fault, Progress, whole_check
 from service.backup.restore import restore
 from service.bootstrap import Services
 from service.domain.game import EntropyState, Status

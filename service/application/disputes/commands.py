@@ -20,7 +20,7 @@ from service.application.handler import Accepted, Handler
 from service.application.ports import World
 from service.domain.dispute import DisputeEvent
 from service.domain.dispute_rules import DisputeRefused, KeptVote
-from service.keys.reloading import Keys
+from service.keys.keyring import Keys
 from service.shx.canonical import format_time
 from service.shx.receipts import statement_commitment
 from service.store.disputes import DisputeRepository, Words

@@ -13,11 +13,10 @@ from service.application.disputes.view import dispute_json
 from service.application.games.cache import GameCache, GameEntry
 from service.application.games.moves import Refusals
 from service.application.ports import World
-from service.application.work import work
+from service.application.quotas import work
 from service.domain.dispute import Dispute, Vote
 from service.domain.dispute_rules import KeptVote, OutsideFacts
-from service.keys.keyring import KeyringError
-from service.keys.reloading import Keys
+from service.keys.keyring import KeyringError, Keys
 from service.shx.bundle import write_bundle
 from service.shx.canonical import canonical, format_time, parse
 from service.store.directory import Directory

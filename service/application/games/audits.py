@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from service.application.access_log import AccessLog
+from service.application.access import AccessLog
 from service.application.callers import Caller
 from service.application.errors import Refusal, invalid, not_found
-from service.application.games.cache import GameEntry
-from service.application.games.histories import Histories
+from service.application.games.cache import GameEntry, Histories
 from service.application.games.moves import Refusals, unproven
 from service.application.games.queries import Games, cursor_of
-from service.application.work import following, listing, work
+from service.application.quotas import following, listing, work
 from service.audit.custody import custody, gone_through
 from service.audit.decision import decision
 from service.audit.knowledge import followed_for, knowledge

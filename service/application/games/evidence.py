@@ -9,14 +9,14 @@ from socket import socket
 from typing import Any
 from uuid import UUID
 
-from service.application.access_log import AccessLog
+from service.application.access import AccessLog
 from service.application.callers import Caller
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, GameEntry
 from service.application.games.moves import Refusals
 from service.application.games.queries import Games
 from service.application.games.uploads import Upload, Work, audit_of, request_of
-from service.application.work import work
+from service.application.quotas import work
 from service.domain.view import ALL
 from service.public_log.log import PublicLog
 from service.shx.bundle import OPENINGS, PROOF, Bundle, write_bundle

@@ -26,18 +26,17 @@ from service.application.handler import Accepted, Handler, Refused
 from service.application.idempotency import MadeMove
 from service.application.names import Names
 from service.application.ports import Notifier, World
+from service.application.quotas import listing, work
 from service.application.rulebook import Rulebook
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
-from service.application.work import listing, work
 from service.domain.commands import Command, Forfeit, Move, Seat, Swap
 from service.domain.decide import decide
 from service.domain.errors import GameOver, NotYourTurn, RuleRefused, UnknownCard
 from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves
-from service.keys.keyring import KeyringError
-from service.keys.reloading import Keys
+from service.keys.keyring import KeyringError, Keys
 from service.metrics import CONFLICTS, MOVES
 from service.shx.bundle import REFUSALS
 from service.shx.canonical import RecordError, canonical, format_time

@@ -9,23 +9,20 @@ from uuid import UUID
 
 import orjson
 
-from service.application.access import visible, visible_table
-from service.application.access_log import AccessLog
+from service.application.access import AccessLog, visible, visible_table
 from service.application.callers import Caller, digest
 from service.application.errors import Refusal, invalid
-from service.application.games.cache import GameCache, GameEntry
-from service.application.games.histories import Histories
+from service.application.games.cache import GameCache, GameEntry, Histories
 from service.application.games.view import shown
 from service.application.names import Names
+from service.application.quotas import work
 from service.application.signing import Receipts
 from service.application.tables.view import ruleset_json, table_json
-from service.application.work import work
 from service.domain.commands import Seat
 from service.domain.legal import may_act
 from service.domain.view import ALL, Viewer, seen_by
-from service.replay.frames import frames_of, items_of, past_view
+from service.replay.frames import frames_of, items_of, past_view, transcript_of
 from service.replay.history import History, Step
-from service.replay.transcript import transcript_of
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError

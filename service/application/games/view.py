@@ -18,8 +18,8 @@ from service.application.games.schedule import (
     window_until,
 )
 from service.application.names import Names
+from service.application.quotas import listing, work
 from service.application.signing import Receipts
-from service.application.work import listing, work
 from service.domain.commands import Move, Seat
 from service.domain.game import Status
 from service.domain.legal import legal_moves

@@ -13,8 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from service.application.access import visible, visible_table
-from service.application.access_log import AccessLog
+from service.application.access import AccessLog, visible, visible_table
 from service.application.callers import Answered, Caller, Idempotency, Player, digest
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import GameCache, GameEntry
@@ -46,7 +45,7 @@ from service.domain.table import (
     TableEvent,
     TableStatus,
 )
-from service.keys.reloading import Keys
+from service.keys.keyring import Keys
 from service.shx.canonical import format_time
 from service.shx.move_signing import key_change_holds
 from service.store.directory import Directory

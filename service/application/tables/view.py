@@ -10,8 +10,7 @@ from uuid import UUID
 import orjson
 
 from schemas.tables import table_event_of
-from service.application.access import visible_table
-from service.application.access_log import AccessLog
+from service.application.access import AccessLog, visible_table
 from service.application.callers import Caller
 from service.application.errors import not_found
 from service.application.names import Names

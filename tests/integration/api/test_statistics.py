@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from schemas.statistics import BlindChoicesSchema, ShufflesSchema
+from schemas.audit import BlindChoicesSchema, ShufflesSchema
 from service.application import statistics
 from service.application.errors import Refusal
 from service.audit.statistics import THRESHOLD

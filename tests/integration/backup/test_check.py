@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
-from service.backup.check import whole_check
-from service.backup.check_progress import (
+from service.backup.check import (
     MOST_FAULTS,
     Fault,
     Progress,
     StateError,
     load_progress,
     save_progress,
+    whole_check,
 )
 from service.cli.__main__ import shithead
 from service.shx.bundle import write_bundle

@@ -8,8 +8,7 @@ import psycopg
 import pytest
 
 from service.application.errors import Refusal
-from service.backup.check import whole_check
-from service.backup.check_progress import Progress
+from service.backup.check import Progress, whole_check
 from service.keys.keyring import Keyring
 from service.store.database import Database
 from tests.integration.backup.conftest import Kept

@@ -7,8 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from service.api.limits import RateLimits
-from service.api.long_games import EVENTS_A_MINUTE, LONG, SLOTS, LongGames
+from service.api.limits import EVENTS_A_MINUTE, LONG, SLOTS, LongGames, RateLimits
 from service.application.errors import Refusal
 from service.config import Settings
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.audit.chi_square import chi_square_p, chi_square_quantile, upper_gamma
 from service.audit.statistics import (
     ABORTED,
     ENOUGH,
@@ -19,7 +18,10 @@ from service.audit.statistics import (
     Choice,
     Measure,
     Tally,
+    chi_square_p,
+    chi_square_quantile,
     e_value,
+    upper_gamma,
 )
 from service.domain.cards import ordered_deck
 

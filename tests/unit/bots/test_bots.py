@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.moves import move_of
-from schemas.view_fields import GameViewSchema
-from schemas.views import Facts, view_json
+from schemas.views import Facts, GameViewSchema, view_json
 from service.bots.bot import bot_rng
 from service.bots.registry import bots
 from service.domain.commands import Move, Play, Seat, Swap

@@ -16,8 +16,7 @@ from service.application.signing import signers_at
 from service.bootstrap import Services, compose
 from service.config import Settings
 from service.keys import keyring
-from service.keys.keyring import Keyring
-from service.keys.reloading import KeyFile
+from service.keys.keyring import KeyFile, Keyring
 from service.shx.keys import followed, read_key_list
 from service.shx.tlog.checkpoint import open_checkpoint
 from service.shx.tlog.cosignature import cosignatures, parse_cosigner

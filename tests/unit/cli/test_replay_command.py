@@ -25,9 +25,9 @@ from service.cli.__main__ import MISUSED
 from service.cli.load_game import read_recording, steps_of
 from service.cli.screen import Place, Shown, after_key, keys_of, screen
 from service.domain.view import ALL, Viewer
+from service.replay.frames import transcript
 from service.replay.history import decode_log, sealed_deck
 from service.replay.openings import seat_openings
-from service.replay.transcript import transcript
 from service.shx.bundle import OPENINGS, write_bundle
 from service.shx.canonical import canonical
 from tests.tamper import LOGS

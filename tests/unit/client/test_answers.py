@@ -12,7 +12,7 @@ from marshmallow import Schema, fields
 from schemas import moves
 from schemas.event_fields import EVENTS
 from schemas.tables import OpenedTableSchema
-from schemas.view_fields import GameViewSchema
+from schemas.views import GameViewSchema
 from service.client import answers
 
 INTENTS = {

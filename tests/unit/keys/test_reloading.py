@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.keys.keyring import Keyring, KeyringError, load, rotate
-from service.keys.reloading import KeyFile
+from service.keys.keyring import KeyFile, Keyring, KeyringError, load, rotate
 
 GAME = b"g" * 16
 
@@ -103,5 +102,5 @@ def test_the_file_is_read_once_as_long_as_it_stays(
 ) -> None:
     keys = KeyFile(path)
     keys.check()
-    monkeypatch.setattr("service.keys.reloading.load", lambda _path: pytest.fail("read again"))
+    monkeypatch.setattr("service.keys.keyring.load", lambda _path: pytest.fail("read again"))
     keys.open(*keys.seal(b"secret", GAME), GAME)

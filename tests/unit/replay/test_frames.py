@@ -7,13 +7,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from schemas.view_fields import FrameSchema
+from schemas.views import FrameSchema
 from service.domain.events import Event
 from service.domain.evolve import fold
 from service.domain.view import ALL, Viewer, seen_by
-from service.replay.frames import frames, replay_items
+from service.replay.frames import frames, replay_items, transcript
 from service.replay.history import RecordedEvent, decode_log, sealed_deck
-from service.replay.transcript import transcript
 from tests.tamper import LOGS, sample_lines
 from tests.unit.playing import RULESETS, play, rules, seat_counts
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from service.domain.view import ALL, Viewer
+from service.replay.frames import transcript
 from service.replay.history import decode_log, sealed_deck
-from service.replay.transcript import transcript
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 KEPT: list[tuple[str, Viewer]] = [

@@ -14,8 +14,7 @@ from service.shx.tlog.notes import NoteSigner
 from service.verify.claims import CLAIMS, Claim
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import MOST_SEQS, Check, Finding, Result
-from service.verify.html import report_html
-from service.verify.report import Report, audit_object, report_text
+from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.verify import verify_bundle
 from tests.random_games import Plan, made_game, private_key
 from tests.tamper import Forgery, failing, report_on, sample, sample_lines

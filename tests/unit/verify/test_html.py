@@ -10,8 +10,7 @@ import pytest
 
 from service.verify.files import VerifyOptions, main_verify
 from service.verify.finding import Check, Finding, Result
-from service.verify.html import MOST_LINES, report_html
-from service.verify.report import Report
+from service.verify.report import MOST_LINES, Report, report_html
 from tests.changed import replace
 from tests.tamper import SAMPLES, report_on, sample, sample_lines
 

@@ -8,8 +8,7 @@ import pytest
 
 from service.shx.bundle import Bundle
 from service.verify.claims import Claim, describe
-from service.verify.html import report_html
-from service.verify.report import Report, report_text
+from service.verify.report import Report, report_html, report_text
 from service.verify.shuffle import doubt_on_the_seed, entropy_lines
 from service.verify.verify import verify_bundle
 from tests.tamper import LOGS, Forgery, report_on, sample, sample_lines

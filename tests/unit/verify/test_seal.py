@@ -13,8 +13,7 @@ from service.shx.canonical import canonical
 from service.shx.hashing import sha256
 from service.shx.refusals import NONE_REFUSED, refusals_file, seal_of
 from service.verify.finding import Check, Finding, Result
-from service.verify.html import report_html
-from service.verify.report import Report, audit_object, report_text
+from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.verify import verify_bundle
 from tests.tamper import Forgery, failing, sample, sample_bundle, sample_lines
 

@@ -10,9 +10,8 @@ from service.shx.bundle import read_log
 from service.verify import substitution
 from service.verify.claims import Claim
 from service.verify.finding import Check, Result
-from service.verify.html import report_html
 from service.verify.log import Log
-from service.verify.report import Report, audit_object, report_text
+from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.substitution import unheld_of
 from service.verify.verify import verify_bundle
 from tests.attacks.cheating_server import Case, substituted_draw

@@ -16,8 +16,7 @@ from service.domain.cards import Card
 from service.domain.evolve import fold
 from service.domain.legal import legal_moves
 from service.domain.view import Viewer, seen_by
-from service.replay.frames import frames
-from service.replay.transcript import transcript
+from service.replay.frames import frames, transcript
 from tests.examples import examples
 from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 
-from schemas.view_fields import GameViewSchema
-from schemas.views import Facts, view_json
+from schemas.views import Facts, GameViewSchema, view_json
 from service.domain.commands import Play
 from service.domain.events import (
     AbortCause,
