@@ -9,15 +9,19 @@ from marshmallow import Schema, fields
 
 from schemas.strict_fields import (
     MOST_EVENTS,
+    Boolean,
     Chosen,
     Closed,
     Integer,
     OneOf,
+    PageQuery,
+    QueryWhole,
     Text,
     described,
     hex_digits,
     page_of,
     time_field,
+    viewer_field,
 )
 from service.domain.dispute import (
     Appealed,
@@ -68,6 +72,16 @@ class AccusationSchema(Closed):
     seq = Integer(high=MOST_EVENTS, **described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     statement = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement"))
+
+
+class DisputesQuery(PageQuery):
+    """Filters of the list of disputes."""
+
+    state = Chosen(
+        *(state.value for state in DisputeState),
+        load_default=None,
+        metadata={"description": "disputes in this state only; a page may be shorter than `limit`"},
+    )
 
 
 class DisputeWordsSchema(Closed):
@@ -121,13 +135,65 @@ class VoteRequestSchema(OneOf):
         return OpenVoteSchema if "salt" in data else PlainVoteSchema
 
 
+class PositionSchema(Closed):
+    """A place in the replay of the disputed hand, which each follower fetches with own rights."""
+
+    version = Integer(low=1, high=MOST_EVENTS, **described("a version of the game"))
+    as_ = viewer_field(
+        required=True, metadata={"description": "whose view: `public`, `all` or a seat"}
+    )
+    selected = Integer(
+        allow_none=True,
+        load_default=None,
+        high=MOST_EVENTS,
+        metadata={"description": "the seq of the event whose decision is shown, or null"},
+    )
+
+
+class LeadSchema(PositionSchema):
+    """The position of a referee who leads or, with `take`, leads from now on."""
+
+    take = Boolean(
+        load_default=False,
+        metadata={"description": "whether to lead in place of the referee who leads"},
+    )
+
+
+class RoomQuery(Closed):
+    """Long poll: how long to wait for another `number`."""
+
+    number = QueryWhole(
+        high=(1 << 53) - 1,
+        load_default=0,
+        metadata={"description": "with `wait`: the `number` that the caller has, until another"},
+    )
+    wait = QueryWhole(
+        high=30, load_default=0, metadata={"description": "seconds to wait, at most 30"}
+    )
+
+
+class RoomSchema(Closed):
+    """The room of the referees: which one leads, and the position that the others follow."""
+
+    number = Integer(**described("changes with leader and position; 0 if no referee leads"))
+    leader = Integer(
+        allow_none=True,
+        high=MOST_REFEREES,
+        **described("the number of the leading referee, or null"),
+    )
+    position = fields.Nested(
+        PositionSchema, allow_none=True, **described("the position of the leader, or null")
+    )
+
+
 class FindingSchema(Closed):
     """A finding of the machine, with the statement of the ruleset that decides it."""
 
     check = fields.String(**described("the name of the check"))
     result = Chosen("pass", "fail", "missing", "n/a", **described("how the check ended"))
     seq = Integer(allow_none=True, **described("the event that the finding is about, or null"))
-    text = fields.String(**described("the finding in a sentence"))
+    plain = fields.String(**described("what the finding means, in one sentence for everybody"))
+    text = fields.String(**described("the finding in the terms of the format"))
     rule = fields.String(
         allow_none=True, **described("the statement of the ruleset that decides it, or null")
     )

@@ -22,20 +22,16 @@ from schemas.strict_fields import (
     name_field,
     page_of,
     time_field,
+    viewer_field,
 )
 from schemas.tables import WaitQuery
 from schemas.views import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
 from service.domain.game import Status
 from service.shx.validators import MAX_SEATS
 
-SEAT_OR_WORD = r"^(public|all|[0-9]|[1-5][0-9]|6[0-3])$"
-
 
 def _viewer() -> PatternString:
-    return PatternString(
-        SEAT_OR_WORD,
-        "is neither public, nor all, nor a seat",
-        data_key="as",
+    return viewer_field(
         load_default=None,
         metadata={
             "description": "whose view: `public`, `all` or a seat; by default the caller's seat, "

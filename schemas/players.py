@@ -24,6 +24,15 @@ class RegistrationSchema(Closed):
     )
 
 
+class NameChangeSchema(Closed):
+    """A new name; the limits are those of the registration."""
+
+    name = Name(
+        required=True,
+        metadata={"description": "1 to 40 characters, need not be unique", "example": "Ada L."},
+    )
+
+
 class RecoverySchema(Closed):
     """The recovery code, which was shown once, at registration."""
 
@@ -53,6 +62,12 @@ class TokenSchema(Closed):
     """A new token; the previous one has expired."""
 
     token = fields.String(**described("the new bearer token"))
+
+
+class RecoveryCodeSchema(Closed):
+    """A new recovery code; the previous one has expired."""
+
+    recovery = fields.String(**described("the code that replaces a lost token, shown only now"))
 
 
 class AccusationsSchema(Closed):

@@ -179,6 +179,16 @@ def signature_field(**more: Any) -> PatternString:
     return PatternString(r"^[A-Za-z0-9+/]{85}[AQgw]==$", "is not a signature of 64 bytes", **more)
 
 
+SEAT_OR_WORD = r"^(public|all|[0-9]|[1-5][0-9]|6[0-3])$"
+
+
+def viewer_field(**more: Any) -> PatternString:
+    """Return the field `as`: whose view."""
+    return PatternString(
+        SEAT_OR_WORD, "is neither public, nor all, nor a seat", data_key="as", **more
+    )
+
+
 def time_field(**more: Any) -> PatternString:
     """Return a field of a time as SHX/1 writes it."""
     more["metadata"] = {"format": "date-time", **more.get("metadata", {})}

@@ -17,6 +17,7 @@ from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import Attendance
 from service.application.disputes.opening import DisputeOpening
+from service.application.disputes.room import Leads, NoLeads, Rooms
 from service.application.erasures import Erasures
 from service.application.first_read import FirstReads
 from service.application.games.audits import Auditing
@@ -53,6 +54,7 @@ from service.keys.keyring import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, Signed, beside
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
+from service.rooms import RedisLeads
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteVerifier
 from service.startup_checks import ALWAYS_READY, Readiness, check_clock
@@ -91,6 +93,7 @@ class Services:
     log: PublicLog
     sequencer: Sequencer
     disputes: Disputes
+    rooms: Rooms
     attendance: Attendance
     statistics: Statistics
     verifying: Verifying
@@ -138,6 +141,7 @@ def compose(
     notifier: Notifier | None = None,
     readiness: Readiness = ALWAYS_READY,
     trials: Trials = NO_TRIALS,
+    leads: Leads = NoLeads(),  # noqa: B008 - it has no state
     begin_beat: BeginBeat = no_beat,
     witnesses: Sequence[RemoteWitness] = (),
     witness_quorum: int = 0,
@@ -290,9 +294,11 @@ def compose(
             games=games,
             opening=opening,
             commands=commands,
+            readings=readings,
             world=world,
             ask=ask_findings,
         ),
+        rooms=Rooms(commands=commands, games=games, leads=leads),
         statistics=Statistics(
             directory=directory, game_cache=game_cache, readings=readings, now=world.now
         ),
@@ -365,6 +371,9 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         ask_findings=notifier.look_into if notifier else lambda _dispute: None,
         readiness=_readiness(settings, database, keyring, redis),
         trials=QueuedTrials(redis),
+        leads=RedisLeads(connect(settings.redis_url, seconds=0.2))
+        if settings.redis_url
+        else NoLeads(),
         begin_beat=ConstantTime().begin,
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),

@@ -82,9 +82,9 @@ GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up TO shithead
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 
-REVOKE ALL ON FUNCTION put_off_dispute FROM PUBLIC;
+REVOKE ALL ON FUNCTION put_off_dispute, set_name, set_recovery FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION put_off_dispute TO shithead_service;
+GRANT EXECUTE ON FUNCTION put_off_dispute, set_name, set_recovery TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 

@@ -23,7 +23,7 @@ LINES = (
     ({"replay"}, {"verify", "audit", "bots"}),
     ({"public_log"}, {"store"}),
     ({"application"},),
-    ({"rl", "simulation", "job_queue", "telemetry", "startup_checks"}, {"bootstrap"}),
+    ({"rl", "simulation", "job_queue", "telemetry", "startup_checks"}, {"rooms"}, {"bootstrap"}),
     ({"api", "workers", "client", "backup", "local"}, {"cli"}),
 )
 """
@@ -38,7 +38,7 @@ CLIENT_LINES = 5
 
 LIBRARIES = {
     "psycopg": {"store", "backup", "local"},
-    "redis": {"job_queue", "workers", "local", "api", "bootstrap"},
+    "redis": {"job_queue", "rooms", "workers", "local", "api", "bootstrap"},
     "rq": {"job_queue", "workers"},
     "flask": {"api"},
     "click": {"cli"},

@@ -44,7 +44,7 @@ def inputs(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     for one in (*_valid(scene, method, rule), *_plain(scene, method, rule)):
         found = True
         yield one
-    if method in ("POST", "PATCH") and rule != "/v1/verify":
+    if method in ("POST", "PATCH", "PUT") and rule != "/v1/verify":
         path = _path(scene, rule, game=scene.long)
         for name, body in _awkward():
             yield Input(name=name, path=path, body=(body, JSON))
@@ -121,6 +121,9 @@ def _queries(scene: Scene, rule: str) -> Iterator[tuple[str, str, str | None]]:
             yield "200 hands played", "", "Ada"
         case "/v1/disputes/<uuid:dispute_id>":
             yield "249 referees, 38 statements", "", "Bob"
+        case "/v1/disputes":
+            yield "27 disputes, 249 referees each", "?limit=200", "Ada"
+            yield "27 disputes, of one state", "?limit=200&state=final", "Ada"
         case _:
             many = "&".join(f"x{number}={'y' * 100}" for number in range(40))
             yield "", "", "Ada"
@@ -144,6 +147,14 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
         yield Input(name="25 disputes, 249 referees each", path=f"{path}?limit=200")
     if method == "GET" and rule == f"/v1/games/{GAME}/evidence":
         yield Input(name="25 disputes", path=_path(scene, rule, game=scene.accused))
+    if method == "PATCH" and rule == "/v1/players/me":
+        yield _json("valid", rule, {"name": "é" * 40})
+    if rule.endswith("/room"):
+        path, position = rule.replace(DISPUTE, scene.voting_dispute), {"version": 100, "as": "all"}
+        if method == "PUT":
+            yield _json("19,000 actions, 38 statements", path, position, caller="Judge 1")
+        else:
+            yield Input(name="38 statements", path=path, caller="Judge 1")
     if method == "POST":
         yield from _posted(scene, rule)
 

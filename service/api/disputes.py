@@ -10,22 +10,32 @@ from schemas.disputes import (
     AccusationSchema,
     DisputePageSchema,
     DisputeSchema,
+    DisputesQuery,
     DisputeWordsSchema,
+    LeadSchema,
     RefereeRequestSchema,
+    RoomQuery,
+    RoomSchema,
     VoteRequestSchema,
 )
 from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
-from service.api.context import services
+from service.api.context import context, services
 from service.api.http import change_response, json_response, page, private
+from service.api.limits import caller_address
 from service.api.operation import Call, InviteHeaders, Repeats, Token, blueprint, operation
 from service.application.disputes.opening import Accusation
+from service.application.disputes.room import Position
 from service.domain.dispute import Charge, Vote
 
 disputes = blueprint("disputes", __name__, "Accusations, findings, referees, votes and rulings.")
 
 OF_GAME = "/games/<uuid:game_id>/disputes"
 DISPUTE = "/disputes/<uuid:dispute_id>"
+ROOM = f"{DISPUTE}/room"
+
+POSITIONS = 240
+"""Positions that one referee may send in a minute, to each process."""
 
 
 @operation(
@@ -74,6 +84,26 @@ def list_disputes(call: Call, game_id: UUID) -> Response:
     """List the disputes about a game, newest first."""
     items, next_ = services().disputes.list(
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
+    )
+    return private(json_response(page(items, next_)))
+
+
+@operation(
+    disputes,
+    "GET",
+    "/disputes",
+    query=DisputesQuery,
+    answer=DisputePageSchema,
+    headers=(InviteHeaders,),
+    replica=True,
+)
+def list_all_disputes(call: Call) -> Response:
+    """List the disputes about games that the caller can see, newest first."""
+    items, next_ = services().disputes.list_all(
+        call.caller,
+        state=call.query["state"],
+        limit=call.query["limit"],
+        cursor=call.query["cursor"],
     )
     return private(json_response(page(items, next_)))
 
@@ -189,3 +219,73 @@ def appeal(call: Call, dispute_id: UUID) -> Response:
     return change_response(
         services().disputes.appeal(call.caller, call.by, dispute_id, call.repeat)
     )
+
+
+@operation(
+    disputes,
+    "GET",
+    ROOM,
+    query=RoomQuery,
+    answer=RoomSchema,
+    token=Token.NEEDED,
+    refuses=("not-found", "forbidden"),
+    headers=(InviteHeaders,),
+)
+def room(call: Call, dispute_id: UUID) -> Response:
+    """
+    Return which referee leads the room of a dispute, and the position that the others follow.
+
+    Only the referees of the present panel. With `wait` it answers as soon as `number` is
+    another one, else after `wait` seconds with the unchanged room.
+    """
+    rooms, known = services().rooms, call.query["number"]
+    found = rooms.view(call.caller, call.by, dispute_id)
+    if call.query["wait"] and found["number"] == known:
+        waiting = context().waiting
+        with waiting.slots.slot(caller_address()) as free:
+            changed = rooms.changed(dispute_id, known)
+            if free and waiting.until(dispute_id, changed, call.query["wait"]):
+                found = rooms.view(call.caller, call.by, dispute_id)
+    return private(json_response(found))
+
+
+@operation(
+    disputes,
+    "PUT",
+    ROOM,
+    body=LeadSchema,
+    answer=RoomSchema,
+    token=Token.NEEDED,
+    refuses=("not-found", "forbidden", "sealed"),
+    headers=(InviteHeaders,),
+)
+def lead(call: Call, dispute_id: UUID) -> Response:
+    """
+    Send the position that the caller shows to the other referees of the panel.
+
+    The caller leads from then on, unless another referee does: then `take` is needed, and
+    without it the answer is the unchanged room. A lead ends 30 seconds after its last position;
+    send it again to go on. Nothing of a room is stored in a log.
+    """
+    detail = "too many positions of one referee"
+    context().rate_limits.count_work(f"room {call.by.id}", POSITIONS, 1, detail)
+    body = call.body
+    position = Position(version=body["version"], viewer=body["as_"], selected=body["selected"])
+    found = services().rooms.lead(call.caller, call.by, dispute_id, position, take=body["take"])
+    return private(json_response(found))
+
+
+@operation(
+    disputes,
+    "DELETE",
+    ROOM,
+    answer=None,
+    status=204,
+    token=Token.NEEDED,
+    refuses=("not-found", "forbidden"),
+    headers=(InviteHeaders,),
+)
+def stop_leading(call: Call, dispute_id: UUID) -> Response:
+    """End the caller's lead of a room; no effect if another referee leads."""
+    services().rooms.leave(call.caller, call.by, dispute_id)
+    return private(Response(status=204))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -265,6 +265,6 @@ def _cached(response: Response, value: str, *, vary: bool) -> Response:
     return response
 
 
-def page(items: list[Any], next_: str | int | None, **more: Any) -> Mapping[str, Any]:
+def page(items: Sequence[Any], next_: str | int | None, **more: Any) -> Mapping[str, Any]:
     """Return one page of a list as the API represents it."""
     return {"items": items, **more, "next": next_}

@@ -76,10 +76,14 @@ class Waiting:
 
         Returns early if the process is stopping.
         """
+        return self.until(topic, lambda: version() > after, seconds)
+
+    def until(self, topic: UUID, happened: Callable[[], bool], seconds: float) -> bool:
+        """Return whether `happened()` became true within `seconds`; ends as `until_past`."""
         end = time.monotonic() + seconds
         while True:
             ticket = self._listener.ticket(topic)
-            if version() > after:
+            if happened():
                 return True
             left = end - time.monotonic()
             if left <= 0 or self._ended:

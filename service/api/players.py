@@ -7,9 +7,11 @@ from uuid import UUID
 from flask import Response
 
 from schemas.players import (
+    NameChangeSchema,
     NothingSchema,
     OwnPlayerSchema,
     PlayerSchema,
+    RecoveryCodeSchema,
     RecoverySchema,
     RegisteredSchema,
     RegistrationSchema,
@@ -49,6 +51,23 @@ def me(call: Call) -> Response:
 
 @operation(
     players,
+    "PATCH",
+    "/players/me",
+    body=NameChangeSchema,
+    answer=OwnPlayerSchema,
+    token=Token.NEEDED,
+)
+def rename(call: Call) -> Response:
+    """
+    Change the caller's name; all games and tables show the new one within seconds.
+
+    Logs have no names, so no stored game changes. A repeated request has no further effect.
+    """
+    return private(json_response(services().players.rename(call.by, call.body["name"])))
+
+
+@operation(
+    players,
     "GET",
     "/players/<uuid:player_id>",
     answer=PlayerSchema,
@@ -73,6 +92,22 @@ def player(_call: Call, player_id: UUID) -> Response:
 def rotate(call: Call) -> Response:
     """Issue a new token for the caller; the old one expires."""
     return private(json_response({"token": services().players.rotate(call.by)}, 201))
+
+
+@operation(
+    players,
+    "POST",
+    "/players/me/recovery",
+    body=NothingSchema,
+    answer=RecoveryCodeSchema,
+    status=201,
+    token=Token.NEEDED,
+    repeats=Repeats.REFUSED,
+)
+def renew_recovery(call: Call) -> Response:
+    """Issue a new recovery code for the caller; the old one expires."""
+    recovery = services().players.renew_recovery(call.by)
+    return private(json_response({"recovery": recovery}, 201))
 
 
 @operation(

@@ -105,6 +105,30 @@ class Players:
             raise Refusal("unauthorized", "unknown recovery code")
         return token
 
+    def rename(self, player: Player, name: str) -> dict[str, Any]:
+        """
+        Set a player's name and return the player's own page.
+
+        Names are outside the logs, so every view of the present shows the new name, of past
+        hands too; other processes within `KEPT_SECONDS`. Raises Refusal `unauthorized` if the
+        player was erased meanwhile.
+        """
+        if not self._directory.set_name(player.id, name):
+            raise _gone()
+        self._names.forget(player.id)
+        return self.me(player)
+
+    def renew_recovery(self, player: Player) -> str:
+        """
+        Return a new recovery code; the old one expires at once.
+
+        Raises Refusal `unauthorized` if the player was erased meanwhile.
+        """
+        recovery = token_urlsafe(TOKEN_BYTES)
+        if not self._directory.set_recovery(player.id, digest(recovery)):
+            raise _gone()
+        return recovery
+
     def erase(self, player: Player) -> None:
         """
         Erase a player: name and tokens are deleted, the logs stay valid.
@@ -132,6 +156,10 @@ class Players:
                 except Refusal as refusal:
                     if refusal.code != "not-seated":  # a second erasure was faster
                         raise
+
+
+def _gone() -> Refusal:
+    return Refusal("unauthorized", "unknown or expired token")
 
 
 def _hand_running() -> Refusal:

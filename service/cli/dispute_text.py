@@ -9,8 +9,7 @@ from typing import Any, Final
 from service.cli.narration import Event, People, narrated
 from service.replay.captions import counted
 from service.verify.claims import describe
-from service.verify.finding import Check
-from service.verify.plain import FAILS, plain, shortened
+from service.verify.plain import ON_THE_MOVE, finding_in_words
 
 CHARGES: Final[Mapping[str, str]] = {
     "illegal-move": "an illegal move",
@@ -151,7 +150,7 @@ def _findings(dispute: Mapping[str, Any]) -> Iterator[str]:
 
 def _place(finding: Mapping[str, Any]) -> tuple[bool, int]:
     """Return the place of a finding in the list: the disputed move, then faults first."""
-    return finding["check"] != "event", _ORDER.index(finding["result"])
+    return finding["check"] != ON_THE_MOVE, _ORDER.index(finding["result"])
 
 
 def finding_sentence(finding: Mapping[str, Any]) -> str:
@@ -162,26 +161,13 @@ def finding_sentence(finding: Mapping[str, Any]) -> str:
     ...     "text": "seat 1 does not hold 7h; 3 more, at seq 21, 22, 23"})
     'A card was played or moved that was not there. (custody, event 20: seat 1 does not hold 7h)'
     """
-    check, text = finding["check"], finding["text"]
-    sentence = plain(check, finding["result"])
-    if check == "event":
-        sentence, text = _on_the_move(finding)
-    behind = [check if check != "event" else "the move"]
+    check = finding["check"]
+    sentence, reason = finding_in_words(finding)
+    behind = [check if check != ON_THE_MOVE else "the move"]
     behind += [] if finding["seq"] is None else [f"event {finding['seq']}"]
     behind += [finding["rule"]] if finding["rule"] else []
-    detail = f": {shortened(text)}" if finding["result"] == "fail" else ""
+    detail = f": {reason}" if reason else ""
     return f"{sentence} ({', '.join(behind)}{detail})"
-
-
-def _on_the_move(finding: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the sentence on the disputed move itself, and its technical reason."""
-    name, _, reason = finding["text"].partition(" fails here: ")
-    if finding["result"] == "fail" and reason and name in {check.value for check in Check}:
-        return FAILS[Check(name)], reason.removeprefix("not allowed: ")
-    if finding["result"] == "pass":
-        return "The rules allow this move.", ""
-    text = shortened(finding["text"])
-    return f"{text[0].upper()}{text[1:]}.", ""
 
 
 def _statements(case: Case) -> Iterator[str]:

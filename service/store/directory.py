@@ -79,6 +79,14 @@ class PlayerRepository(Repository):
         found = self._write("recover_player", recovery_hash, token_hash)
         return found if isinstance(found, UUID) else None
 
+    def set_name(self, player: UUID, name: str) -> bool:
+        """Set the name of a player; return whether the player exists and is not erased."""
+        return bool(self._write("set_name", player, name))
+
+    def set_recovery(self, player: UUID, recovery_hash: bytes) -> bool:
+        """Replace the recovery code; return whether the player exists and is not erased."""
+        return bool(self._write("set_recovery", player, recovery_hash))
+
     def erase_player(self, player: UUID, at: datetime) -> bool:
         """
         Delete name, token and stored answers; return whether there was something to delete.

@@ -110,6 +110,29 @@ class DisputeRepository(Repository):
         found = [DisputeRow(id=row[0], created_at=row[1]) for row in rows]
         return Page[DisputeRow].of(found, limit)
 
+    def list_disputes(
+        self,
+        *,
+        viewer: UUID | None,
+        invite: bytes | None = None,
+        state: str | None = None,
+        now: datetime,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[DisputeRow]:
+        """
+        Return a page of the disputes that a player or holder of an invite may see, newest first.
+
+        With `state`, those whose state may be this one `now`: a row shows the state at the last
+        event, and periods may have ended since.
+        """
+        after = cursor or START
+        rows = self._database.fetch(
+            "list_disputes", viewer, invite, state, now, after.at, after.id, limit + 1
+        )
+        found = [DisputeRow(id=row[0], created_at=row[1]) for row in rows]
+        return Page[DisputeRow].of(found, limit)
+
     def dispute_texts(self, dispute: UUID) -> Mapping[int, Words]:
         """Return the statements, by the seq of their events."""
         rows = self._database.fetch("dispute_texts", dispute)

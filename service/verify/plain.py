@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from service.verify.finding import Check
 
@@ -64,6 +64,9 @@ OPEN: Final[Mapping[Check, str]] = {
 }
 """What it means that a check could not be made, or does not apply."""
 
+ON_THE_MOVE: Final = "event"
+"""The check of a finding about the disputed move itself."""
+
 UNKNOWN: Final = "This could not be checked."
 
 _OUTCOMES: Final[Mapping[str, str]] = {
@@ -97,6 +100,25 @@ def plain(check: str, result: str) -> str:
     if result == "fail":
         return FAILS[known]
     return PASSES[known] if result == "pass" else OPEN.get(known, UNKNOWN)
+
+
+def finding_in_words(finding: Mapping[str, Any]) -> tuple[str, str]:
+    """
+    Return a finding of a dispute in one sentence, and its technical reason, "" if it has none.
+
+    >>> finding_in_words({"check": "custody", "result": "fail", "text": "seat 1 does not hold 7h"})
+    ('A card was played or moved that was not there.', 'seat 1 does not hold 7h')
+    """
+    check, result, text = finding["check"], finding["result"], finding["text"]
+    if check != ON_THE_MOVE:
+        return plain(check, result), shortened(text) if result == "fail" else ""
+    name, _, reason = text.partition(" fails here: ")
+    if result == "fail" and reason and name in {check.value for check in Check}:
+        return FAILS[Check(name)], shortened(reason.removeprefix("not allowed: "))
+    if result == "pass":
+        return "The rules allow this move.", ""
+    stated = shortened(text)
+    return f"{stated[0].upper()}{stated[1:]}.", ""
 
 
 def by_the_rules(reason: str) -> str | None:

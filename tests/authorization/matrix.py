@@ -73,7 +73,9 @@ ACCUSATION = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "
 
 BODIES: dict[str, Any] = {
     "POST /v1/players": {"name": "Eve"},
+    "PATCH /v1/players/me": {"name": "Eva"},
     "POST /v1/players/me/token": {},
+    "POST /v1/players/me/recovery": {},
     "POST /v1/players/recover": {"recovery": NEVER_ISSUED},
     "POST /v1/rulesets": {"name": "x", "base": "leeds", "changes": {"no_such_setting": 1}},
     "POST /v1/tables": {"ruleset": "shithead", "seats": ["me", "open"]},
@@ -89,6 +91,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/disputes/{dispute_id}/referees": {},
     "POST /v1/disputes/{dispute_id}/votes": {"commit": "00" * 32},
     "POST /v1/disputes/{dispute_id}/appeal": {},
+    "PUT /v1/disputes/{dispute_id}/room": {"version": 1, "as": "public"},
 }
 """What each call brings; what a row's query says goes before it."""
 

@@ -33,6 +33,7 @@ from service.store.database import Database
 from service.store.directory import Directory
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
+from tests.memory.rooms import MemoryLeads
 from tests.worlds.api_world import PROBLEM, Answer
 from tests.worlds.fake_world import BEGIN, SetWorld
 
@@ -89,6 +90,7 @@ def service(database_url: str) -> Iterator[Recorder]:
         origin=ORIGIN,
         world=SetWorld(),
         trials=Accepted(),
+        leads=MemoryLeads(),
         periods=AT_ONCE,
         close=database.close,
     )
@@ -212,6 +214,8 @@ def _people(recorder: Recorder) -> dict[str, Any]:
     ada["token"] = turned["token"]
     again = recorder.done("POST", "/v1/players/recover", {"recovery": ada["recovery"]})
     ada["token"] = again["token"]
+    recorder.done("PATCH", "/v1/players/me", {"name": "Ada"}, by=ada["token"])
+    recorder.done("POST", "/v1/players/me/recovery", {}, by=ada["token"])
     gone = recorder.done("POST", "/v1/players", {"name": "Fay"})
     recorder.done("DELETE", "/v1/players/me", by=gone["token"])
     recorder.refused("unauthorized", "GET", "/v1/players/me", by=gone["token"])
@@ -404,6 +408,10 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     judges = [people[name] for name in ("Cleo", "Dan", "Eve")]
     for judge in judges:
         recorder.done("POST", f"{path}/referees", {}, by=judge["token"])
+    room = {"version": seq + 1, "as": "all", "selected": seq}
+    recorder.done("PUT", f"{path}/room", room, by=judges[0]["token"])
+    recorder.done("GET", f"{path}/room", by=judges[1]["token"])
+    recorder.done("DELETE", f"{path}/room", by=judges[0]["token"])
     for number, judge in enumerate(judges):
         commit = vote_commitment(UUID(dispute["id"]), number, "cheated", SALT).hex()
         recorder.done("POST", f"{path}/votes", {"commit": commit}, by=judge["token"])
@@ -413,6 +421,7 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     recorder.done("POST", f"{path}/appeal", {}, by=bob)
     recorder.done("GET", path, by=ada)
     recorder.done("GET", f"{game}/disputes", by=ada)
+    recorder.done("GET", "/v1/disputes?limit=1", by=ada)
 
 
 def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:

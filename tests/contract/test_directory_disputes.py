@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from service.application.disputes.record import DISPUTES, dispute_append, time_of
+from service.application.disputes.record import DISPUTES, dispute_append, time_of, wake_at
 from service.domain.dispute import (
     Charge,
     DisputeClosed,
@@ -138,6 +138,47 @@ def test_the_disputes_of_a_game_come_newest_first_in_pages(stores: Stores) -> No
     second = stores.directory.disputes_of(game, limit=2, cursor=first.next)
     assert [row.id for row in second.items] == [made[0]]
     assert second.next is None
+
+
+def test_all_disputes_that_a_caller_may_see_come_newest_first_in_pages(stores: Stores) -> None:
+    public, private = running_game(stores), uuid4()
+    hidden = append(private, b"{}", summary={**game_summary(), "public": False})
+    stores.store.commit(Commit(appends=(hidden,)))
+    times = [f"2026-03-0{day}T12:00:00.000000Z" for day in (1, 2, 3)]
+    made = [
+        accused(stores, game, at=at, charge=charge)
+        for at, game, charge in zip(
+            times, (public, private, public), ("other", "other", "time"), strict=True
+        )
+    ]
+    listed = stores.directory.list_disputes
+    first = listed(viewer=None, now=NOW, limit=1)
+    assert [row.id for row in first.items] == [made[2]]
+    second = listed(viewer=None, now=NOW, limit=1, cursor=first.next)
+    assert ([row.id for row in second.items], second.next) == ([made[0]], None)
+    assert [row.id for row in listed(viewer=CLEO, now=NOW).items] == made[::-1], "the referee"
+    assert [row.id for row in listed(viewer=DAN, now=NOW).items] == [made[2], made[0]], "refused"
+
+
+def test_disputes_are_listed_by_state_with_those_that_may_have_moved_on(stores: Stores) -> None:
+    game = running_game(stores)
+    ruled, final = accused(stores, game), accused(stores, game, charge="time")
+    closed(stores, final)
+    found = stores.store.read(ruled)
+    assert found is not None
+    ends = wake_at(DISPUTES.load(ruled, found.events))
+    assert ends is not None
+
+    def listed(state: str, now: datetime) -> list[UUID]:
+        rows = stores.directory.list_disputes(viewer=None, state=state, now=now)
+        return [row.id for row in rows.items]
+
+    before = ends - timedelta(seconds=1)
+    assert listed("ruled", before) == [ruled]
+    assert listed("final", before) == [final]
+    assert listed("open", before) == []
+    assert listed("open", ends) == [ruled], "its period has ended"
+    assert set(listed("final", ends)) == {ruled, final}
 
 
 def closed(stores: Stores, dispute: UUID) -> None:

@@ -133,6 +133,17 @@ def test_the_recovery_code_gives_a_new_token_and_stays(directory: Directory) -> 
     assert directory.recover(b"wrong", b"fourth") is None
 
 
+def test_a_name_and_a_recovery_code_are_replaced(directory: Directory) -> None:
+    ann = register(directory)
+    assert directory.set_name(ann, "Anna")
+    assert directory.names([ann]) == {ann: "Anna"}
+    assert directory.set_recovery(ann, b"new code")
+    assert directory.recover(b"r" + ann.bytes, b"token") is None
+    assert directory.recover(b"new code", b"token") == ann
+    assert not directory.set_name(uuid4(), "Bob")
+    assert not directory.set_recovery(uuid4(), b"other code")
+
+
 def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> None:
     directory, ann = stores.directory, register(stores.directory)
     kept = answer(ann)
@@ -145,6 +156,8 @@ def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> No
     assert directory.player_by_token(b"t" + ann.bytes) is None
     assert directory.recover(b"r" + ann.bytes, b"new") is None
     assert not directory.rotate_token(ann, b"new")
+    assert not directory.set_name(ann, "Anna")
+    assert not directory.set_recovery(ann, b"new")
     assert not directory.names([ann])
     assert stores.store.answer(ann, kept.request_key) is None
     row = directory.game(game)

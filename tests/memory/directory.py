@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import orjson
 
 from service.shx.canonical import parse_time
 from service.store.directory import CustomRuleset, Directory, Erasure, Player, Standing
-from service.store.disputes import Facts
+from service.store.disputes import DisputeRow, Facts
 from service.store.events import PlayerErased, QuotaFull, QuotaKind, StoreError, StreamKind
 from service.store.games import (
     READ_AGAIN,
@@ -91,6 +92,22 @@ class MemoryPlayers:
                     self._people[player] = replace(person, token_hash=token_hash)
                     return player
         return None
+
+    def set_name(self, player: UUID, name: str) -> bool:
+        with self._people_lock:
+            person = self._people.get(player)
+            if person is None or person.player.erased_at is not None:
+                return False
+            self._people[player] = replace(person, player=replace(person.player, name=name))
+            return True
+
+    def set_recovery(self, player: UUID, recovery_hash: bytes) -> bool:
+        with self._people_lock:
+            person = self._people.get(player)
+            if person is None or person.player.erased_at is not None:
+                return False
+            self._people[player] = replace(person, recovery_hash=recovery_hash)
+            return True
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         self._store.let_go(player)
@@ -219,6 +236,37 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         after = cursor or START
         older = [game for game in self._games() if _key(game) < (after.at, after.id)]
         return Page[GameRow].of([game for game in older if listed(game)], limit)
+
+    def list_disputes(
+        self,
+        *,
+        viewer: UUID | None,
+        invite: bytes | None = None,
+        state: str | None = None,
+        now: datetime,
+        cursor: Cursor | None = None,
+        limit: int = 50,
+    ) -> Page[DisputeRow]:
+        seen = self.list_games(GameFilter(), viewer=viewer, invite=invite, limit=sys.maxsize)
+        games = {str(game.id): game for game in seen.items}
+
+        def listed(row: Mapping[str, Any]) -> bool:
+            game = games.get(row["game_id"])
+            if game is None:
+                return False
+            late = row["wake_at"] is not None and datetime.fromisoformat(row["wake_at"]) <= now
+            unread = game.ended_at is not None and (row.get("found_at") or 0) < game.version
+            moved_on = row["state"] != "final" and (late or unread)
+            return state in (None, row["state"]) or moved_on
+
+        after = cursor or START
+        found = [
+            DisputeRow(id=dispute, created_at=datetime.fromisoformat(row["opened_at"]))
+            for dispute, row in self._rows().items()
+            if listed(row)
+        ]
+        older = [row for row in found if _key(row) < (after.at, after.id)]
+        return Page[DisputeRow].of(sorted(older, key=_key, reverse=True), limit)
 
     def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:
         which = GameFilter(table=table)
@@ -405,7 +453,7 @@ def _ruleset_key(row: CustomRuleset) -> tuple[datetime, str]:
     return row.created_at, row.id
 
 
-def _key(row: GameRow | TableRow) -> tuple[datetime, UUID]:
+def _key(row: GameRow | TableRow | DisputeRow) -> tuple[datetime, UUID]:
     return (row.created_at, row.id)
 
 

@@ -25,6 +25,7 @@ from service.shx.canonical import format_time
 from service.shx.receipts import statement_commitment
 from service.store.disputes import DisputeRepository, Words
 from service.store.events import Commit, Quota
+from service.verify.plain import finding_in_words
 
 OPERATOR = UUID(int=0)
 """The author id of the operator's statements; the operator has no account."""
@@ -119,11 +120,18 @@ class DisputeCommands:
         commit = statement_commitment(identity, seq, text, salt).hex()
         return commit, {"seq": seq, "author": author, "salt": salt, "words": text}
 
-    def visible(self, caller: Caller, identity: UUID) -> DisputeRecord:
-        """Return a dispute if the caller may see its game; raises Refusal `not-found`."""
+    def visible(self, caller: Caller, identity: UUID, *, noted: bool = True) -> DisputeRecord:
+        """
+        Return a dispute if the caller may see its game; raises Refusal `not-found`.
+
+        The read is noted in the access log, unless the answer has no data of the game.
+        """
         record = self.record(identity)
         try:
-            self._games.read(caller, record.game)
+            if noted:
+                self._games.read(caller, record.game)
+            else:
+                self._games.entry(caller, record.game)
         except Refusal as refusal:
             if refusal.code == "not-found":
                 raise not_found("dispute") from None
@@ -152,7 +160,11 @@ class DisputeCommands:
         if is_insider(record.dispute, player) or player == OPERATOR:
             kept = self._directory.dispute_texts(record.identity)
             words = {**kept, **{seq: Words(text=text, salt=None) for seq, text in new.items()}}
-        return dispute_json(record, findings=self._files.findings(record.identity), words=words)
+        findings = [
+            {**finding, "plain": finding_in_words(finding)[0]}
+            for finding in self._files.findings(record.identity)
+        ]
+        return dispute_json(record, findings=findings, words=words)
 
     def advanced(self, record: DisputeRecord) -> tuple[DisputeRecord, tuple[bytes, ...]]:
         """Return a new dispute with the facts outside its stream and all immediate events."""

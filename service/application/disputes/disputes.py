@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.access import AccessLog
+from service.application.callers import Answered, Caller, Idempotency, Player, digest
 from service.application.disputes.commands import OPERATOR, DisputeCommands
 from service.application.disputes.opening import Accusation, DisputeOpening, no_referees
 from service.application.disputes.record import DisputeRecord
@@ -14,6 +15,7 @@ from service.application.errors import invalid
 from service.application.games.cache import GameCache
 from service.application.games.queries import Games, cursor_of
 from service.application.ports import World
+from service.application.quotas import work
 from service.domain.dispute import DisputeEvent, DisputeState, Side, Vote
 from service.domain.dispute_rules import (
     DisputeRefused,
@@ -30,6 +32,12 @@ from service.shx.receipts import vote_commitment
 from service.store.directory import Directory
 from service.store.events import EventStore
 
+A_DISPUTE: Final = 10
+"""Events that count for each dispute of a list, beside its own: its rows are read one by one."""
+
+Listed = tuple[Sequence[Mapping[str, Any]], str | None]
+"""The items of a page and the cursor of the next, None on the last."""
+
 
 class Disputes:
     """Use cases of disputes; every method raises Refusal."""
@@ -43,6 +51,7 @@ class Disputes:
         games: Games,
         opening: DisputeOpening,
         commands: DisputeCommands,
+        readings: AccessLog,
         world: World,
         ask: Callable[[UUID], None],
     ) -> None:
@@ -52,6 +61,7 @@ class Disputes:
         self._games = games
         self._opening = opening
         self._commands = commands
+        self._readings = readings
         self._world = world
         self._ask = ask  # enqueues a job for findings, best effort
 
@@ -68,15 +78,44 @@ class Disputes:
         self._ask(identity)
         return answer
 
-    def list(
-        self, caller: Caller, game: UUID, *, limit: int, cursor: str | None
-    ) -> tuple[list[dict[str, Any]], str | None]:
+    def list(self, caller: Caller, game: UUID, *, limit: int, cursor: str | None) -> Listed:
         """Return a page of a game's disputes, newest first."""
         self._games.read(caller, game)
         page = self._directory.disputes_of(game, cursor=cursor_of(cursor), limit=limit)
-        found = [self._commands.record(row.id) for row in page.items]
-        items = [self._commands.shown(record, caller.player) for record in found]
-        return items, page.next.encode() if page.next else None
+        with work(A_DISPUTE * len(page.items)):
+            found = [self._commands.record(row.id) for row in page.items]
+            return self._shown(found, caller), page.next.encode() if page.next else None
+
+    def list_all(
+        self, caller: Caller, *, state: str | None, limit: int, cursor: str | None
+    ) -> Listed:
+        """
+        Return a page of the disputes about games that the caller may see, newest first.
+
+        With `state`, those in this state now. The rows are selected by a state that may be out
+        of date, so a page may have fewer than `limit` items although there is a next one.
+        """
+        page = self._directory.list_disputes(
+            viewer=caller.player,
+            invite=None if caller.invite is None else digest(caller.invite),
+            state=state,
+            now=self._world.now(),
+            cursor=cursor_of(cursor),
+            limit=limit,
+        )
+        with work(A_DISPUTE * len(page.items)):
+            found = [self._commands.record(row.id) for row in page.items]
+            wanted = [r for r in found if state in (None, r.dispute.state.value)]
+            games = (self._directory.game(game) for game in {record.game for record in wanted})
+            self._readings.note_listed([game for game in games if game is not None], caller)
+            return self._shown(wanted, caller), page.next.encode() if page.next else None
+
+    def _shown(
+        self, records: Sequence[DisputeRecord], caller: Caller
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return disputes as JSON, which costs about as much as folding their events."""
+        with work(sum(record.version for record in records)):
+            return [self._commands.shown(record, caller.player) for record in records]
 
     def view(self, caller: Caller, identity: UUID) -> dict[str, Any]:
         """Return a dispute as the caller may see it."""

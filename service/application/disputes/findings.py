@@ -57,6 +57,7 @@ from service.shx.hashing import sha256
 from service.store.disputes import DisputeRepository
 from service.store.events import Commit, StoreUnavailable
 from service.verify.finding import Check, Finding, Result
+from service.verify.plain import ON_THE_MOVE
 from service.verify.report import Report
 from service.verify.verify import verify_bundle
 
@@ -107,7 +108,7 @@ def findings_on(
 
 
 def _about(seq: int) -> dict[str, Any]:
-    return {"check": "event", "seq": seq}
+    return {"check": ON_THE_MOVE, "seq": seq}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+"""The room of a dispute's referees: one of them leads, the others follow the position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from uuid import UUID
+
+from service.application.callers import Caller, Player
+from service.application.disputes.commands import DisputeCommands
+from service.application.disputes.record import DisputeRecord
+from service.application.errors import Refusal, invalid
+from service.application.games.queries import Games
+
+LEAD_SECONDS: Final = 30
+"""A leader who sends no position for this long no longer leads, and the position is deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """A place in a replay: the version, the viewer (`as` of a query), and a selected event."""
+
+    version: int
+    viewer: str
+    selected: int | None  # seq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """The leading referee's position; every change has another number, greater than 0."""
+
+    number: int
+    referee: int
+    position: Position
+
+
+class Leads(Protocol):
+    """The present lead of each room; every method raises Refusal `unavailable`."""
+
+    def read(self, dispute: UUID) -> Lead | None:
+        """Return the lead; None if no referee leads."""
+
+    def set(self, dispute: UUID, referee: int, position: Position, *, take: bool) -> Lead:
+        """
+        Return the lead after a referee has sent a position, for LEAD_SECONDS.
+
+        While another referee leads, only `take` changes it.
+        """
+
+    def end(self, dispute: UUID, referee: int) -> None:
+        """End the lead of a referee; no effect if another one leads."""
+
+
+class NoLeads:
+    """The rooms of a service without Redis: always unavailable."""
+
+    def read(self, _dispute: UUID) -> Lead | None:
+        """Raise Refusal `unavailable`."""
+        raise unavailable()
+
+    def set(self, _dispute: UUID, _referee: int, _position: Position, *, take: bool) -> Lead:  # noqa: ARG002 - the name belongs to the protocol
+        """Raise Refusal `unavailable`."""
+        raise unavailable()
+
+    def end(self, _dispute: UUID, _referee: int) -> None:
+        """Raise Refusal `unavailable`."""
+        raise unavailable()
+
+
+def unavailable() -> Refusal:
+    """Return the refusal of a room whose store does not answer."""
+    return Refusal("unavailable", "the rooms of referees need Redis, which does not answer")
+
+
+class Rooms:
+    """
+    Use cases of the referees' rooms; every method raises Refusal.
+
+    A room belongs to the referees of the present panel: nobody else reads or sets a position. A
+    position is a request only. What it shows is fetched by each follower, with the follower's
+    own rights; a leader cannot even set a viewer that the server would not show to the leader.
+    """
+
+    def __init__(self, *, commands: DisputeCommands, games: Games, leads: Leads) -> None:
+        self._commands = commands
+        self._games = games
+        self._leads = leads
+
+    def view(self, caller: Caller, player: Player, identity: UUID) -> dict[str, Any]:
+        """Return the room of a dispute as JSON."""
+        self._referee(caller, player, identity)
+        return _room_json(self._leads.read(identity))
+
+    def changed(self, identity: UUID, known: int) -> Callable[[], bool]:
+        """Return a function that returns whether the room is no longer at the number `known`."""
+
+        def has_changed() -> bool:
+            lead = self._leads.read(identity)
+            return known != (0 if lead is None else lead.number)
+
+        return has_changed
+
+    def lead(
+        self, caller: Caller, player: Player, identity: UUID, position: Position, *, take: bool
+    ) -> dict[str, Any]:
+        """Return the room after the caller's position; it is set unless another referee leads."""
+        number, record = self._referee(caller, player, identity)
+        entry, at = self._games.entry(caller, record.game), position.version
+        self._games.check_range(entry, at, at, named=("/version", "/version"))
+        self._games.viewer(entry, caller, position.viewer)
+        if position.selected is not None and position.selected >= entry.record.version:
+            raise invalid("/selected", "is not the seq of an event of the game")
+        return _room_json(self._leads.set(identity, number, position, take=take))
+
+    def leave(self, caller: Caller, player: Player, identity: UUID) -> None:
+        """End the caller's lead; no effect if another referee leads."""
+        number, _ = self._referee(caller, player, identity)
+        self._leads.end(identity, number)
+
+    def _referee(self, caller: Caller, player: Player, identity: UUID) -> tuple[int, DisputeRecord]:
+        """Return the caller's number as a referee, and the dispute; raises `forbidden`."""
+        record = self._commands.visible(caller, identity, noted=False)
+        for number, referee in record.dispute.seated.items():
+            if referee.player == str(player.id):
+                return number, record
+        raise Refusal("forbidden", "only the referees of the present panel use its room")
+
+
+def _room_json(lead: Lead | None) -> dict[str, Any]:
+    if lead is None:
+        return {"number": 0, "leader": None, "position": None}
+    position = lead.position
+    return {
+        "number": lead.number,
+        "leader": lead.referee,
+        "position": {
+            "version": position.version,
+            "as": position.viewer,
+            "selected": position.selected,
+        },
+    }

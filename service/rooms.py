@@ -1,0 +1,95 @@
+"""Referees' rooms in Redis: the leader's position, which expires, and its announcement."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+import orjson
+import redis
+
+from service.application.disputes.room import LEAD_SECONDS, Lead, Position, unavailable
+from service.job_queue import channel
+
+_SET: Final = """
+local kept = redis.call('GET', KEYS[1])
+local sent = ARGV[1] .. ' ' .. ARGV[2]
+if kept then
+  local rest = string.match(kept, '^%d+ (.*)$')
+  if rest == sent then
+    redis.call('EXPIRE', KEYS[1], ARGV[4])
+    return kept
+  end
+  if ARGV[3] == '0' and string.match(rest, '^%d+') ~= ARGV[1] then return kept end
+end
+local time = redis.call('TIME')
+local made = time[1] .. string.format('%06d', time[2]) .. ' ' .. sent
+redis.call('SET', KEYS[1], made, 'EX', ARGV[4])
+redis.call('PUBLISH', ARGV[5], '')
+return made
+"""
+"""A room is stored as `<number> <referee> <position>`; the number is Redis' time in µs."""
+
+_END: Final = """
+local kept = redis.call('GET', KEYS[1])
+if not kept or string.match(kept, '^%d+ (%d+) ') ~= ARGV[1] then return end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', ARGV[2], '')
+"""
+
+
+class RedisLeads:
+    """
+    The leads of all rooms, one key each.
+
+    A lost room costs nothing but the position, so nothing of it is stored elsewhere. Every
+    method raises Refusal `unavailable` if Redis does not answer.
+    """
+
+    def __init__(self, client: redis.Redis) -> None:
+        self._client = client
+        self._set = client.register_script(_SET)
+        self._end = client.register_script(_END)
+
+    def read(self, dispute: UUID) -> Lead | None:
+        """Return the lead; None if no referee leads."""
+        try:
+            kept = self._client.get(_key(dispute))
+        except redis.RedisError:
+            raise unavailable() from None
+        return None if kept is None else _lead(kept)
+
+    def set(self, dispute: UUID, referee: int, position: Position, *, take: bool) -> Lead:
+        """
+        Return the lead after a referee has sent a position, for LEAD_SECONDS.
+
+        While another referee leads, only `take` changes it.
+        """
+        sent = orjson.dumps([position.version, position.viewer, position.selected])
+        try:
+            kept = self._set(
+                keys=[_key(dispute)],
+                args=[referee, sent, int(take), LEAD_SECONDS, channel("room", dispute)],
+            )
+        except redis.RedisError:
+            raise unavailable() from None
+        return _lead(kept)
+
+    def end(self, dispute: UUID, referee: int) -> None:
+        """End the lead of a referee; no effect if another one leads."""
+        try:
+            self._end(keys=[_key(dispute)], args=[referee, channel("room", dispute)])
+        except redis.RedisError:
+            raise unavailable() from None
+
+
+def _key(dispute: UUID) -> str:
+    return f"shithead.room.{dispute}"
+
+
+def _lead(kept: bytes | str) -> Lead:
+    text = kept.decode() if isinstance(kept, bytes) else kept
+    number, referee, sent = text.split(" ", 2)
+    version, viewer, selected = orjson.loads(sent)
+    position = Position(version=version, viewer=viewer, selected=selected)
+    return Lead(number=int(number), referee=int(referee), position=position)

@@ -1,0 +1,11 @@
+-- set_recovery: replace the recovery code of a player; returns whether the player exists.
+CREATE OR REPLACE FUNCTION set_recovery(player uuid, recovery bytea) RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH done AS (
+        UPDATE players p SET recovery_hash = recovery
+        WHERE p.player_id = player AND p.erased_at IS NULL
+        RETURNING 1
+    )
+    SELECT EXISTS (SELECT FROM done)
+$$;

@@ -1,0 +1,33 @@
+"""The rooms of referees in memory: one process, and a lead that never expires."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from service.application.disputes.room import Lead, Position
+
+
+class MemoryLeads:
+    """The present lead of each room."""
+
+    def __init__(self) -> None:
+        self._leads: dict[UUID, Lead] = {}
+        self._number = 0
+
+    def read(self, dispute: UUID) -> Lead | None:
+        return self._leads.get(dispute)
+
+    def set(self, dispute: UUID, referee: int, position: Position, *, take: bool) -> Lead:
+        kept = self._leads.get(dispute)
+        if kept is not None and kept.referee != referee and not take:
+            return kept
+        if kept is None or (kept.referee, kept.position) != (referee, position):
+            self._number += 1
+            kept = Lead(number=self._number, referee=referee, position=position)
+            self._leads[dispute] = kept
+        return kept
+
+    def end(self, dispute: UUID, referee: int) -> None:
+        kept = self._leads.get(dispute)
+        if kept is not None and kept.referee == referee:
+            del self._leads[dispute]
