@@ -9,40 +9,40 @@ from service.domain.cards import Card
 Seat = int
 
 
-class Play(Struct, frozen=True, kw_only=True):
+class Play(Struct, frozen=True, kw_only=True, gc=False):
     """Play these cards from the source zone."""
 
     seat: Seat
     cards: tuple[Card, ...]
 
 
-class PlayBlind(Struct, frozen=True, kw_only=True):
+class PlayBlind(Struct, frozen=True, kw_only=True, gc=False):
     """Turn the face-down card of this slot."""
 
     seat: Seat
     slot: int
 
 
-class PickUp(Struct, frozen=True, kw_only=True):
+class PickUp(Struct, frozen=True, kw_only=True, gc=False):
     """Take the pile, with these face-up cards if the rules ask for some."""
 
     seat: Seat
     along: tuple[Card, ...] = ()
 
 
-class TryStock(Struct, frozen=True, kw_only=True):
+class TryStock(Struct, frozen=True, kw_only=True, gc=False):
     """Try the top card of the stock."""
 
     seat: Seat
 
 
-class Pass(Struct, frozen=True, kw_only=True):
+class Pass(Struct, frozen=True, kw_only=True, gc=False):
     """Pass: nothing can be played on an empty pile."""
 
     seat: Seat
 
 
-class Swap(Struct, frozen=True, kw_only=True):
+class Swap(Struct, frozen=True, kw_only=True, gc=False):
     """Lay hand cards `up` and take the face-up cards `hand` for them, pair by pair."""
 
     seat: Seat
@@ -50,20 +50,20 @@ class Swap(Struct, frozen=True, kw_only=True):
     hand: tuple[Card, ...]
 
 
-class Lay(Struct, frozen=True, kw_only=True):
+class Lay(Struct, frozen=True, kw_only=True, gc=False):
     """Lay hand cards face-up; `stacks` has for each slot the cards added to it."""
 
     seat: Seat
     stacks: tuple[tuple[Card, ...], ...]
 
 
-class Ready(Struct, frozen=True, kw_only=True):
+class Ready(Struct, frozen=True, kw_only=True, gc=False):
     """Finish the exchange."""
 
     seat: Seat
 
 
-class Forfeit(Struct, frozen=True, kw_only=True):
+class Forfeit(Struct, frozen=True, kw_only=True, gc=False):
     """Give up the hand and become its shithead."""
 
     seat: Seat
@@ -73,7 +73,7 @@ Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfei
 """What a player posts."""
 
 
-class TimeOut(Struct, frozen=True, kw_only=True):
+class TimeOut(Struct, frozen=True, kw_only=True, gc=False):
     """The seat's time is up: make `move` for it, or the default move if that is None."""
 
     seat: Seat

@@ -51,9 +51,9 @@ from service.domain.events import (
     TurnTimedOut,
     Zone,
 )
-from service.domain.evolve import evolve, is_follow_up
+from service.domain.evolve import evolve, is_follow_up, on_pile
 from service.domain.exchange import lay, ready, swap
-from service.domain.game import Game, Status
+from service.domain.game import SWAPPING, Game, Status
 from service.domain.legal import (
     follow_up_cards,
     may_act,
@@ -83,7 +83,7 @@ def decide(command: Command, game: Game) -> tuple[Event, ...]:
         return _forfeit(command, game)
     if not may_act(game, command.seat):
         raise NotYourTurn(f"seat {command.seat} may not act now")
-    if game.status is Status.SWAPPING:
+    if game.status is SWAPPING:
         return _exchange(command, game)
     return _turn(command, game)
 
@@ -274,7 +274,7 @@ def _laid(
         turn=game.turn,
         direction=game.direction,
     )
-    after = evolve(game, played)
+    after = on_pile(game, played)
     last = game.last_play
     effective, direction = cards, game.direction
     if last is not None and is_follow_up(game, seat, cards):

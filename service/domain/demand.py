@@ -55,6 +55,19 @@ def fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
     return rank in fitting(ruleset, demand)
 
 
+def fitting_on(ruleset: Ruleset, pile: tuple[Card, ...]) -> frozenset[Rank]:
+    """Return the ranks that may be played alone on a pile; a rank that asks is looked up once."""
+    known = ruleset.fitting_on
+    for card in reversed(pile):
+        rank = rank_of(card)
+        if rank in known:
+            return known[rank]
+        if ruleset.rank(rank).asks is not Asks.TRANSPARENT:
+            ranks = known[rank] = fitting(ruleset, demand_of(ruleset, (card,)))
+            return ranks
+    return fitting(ruleset, demand_of(ruleset, pile))
+
+
 def fitting(ruleset: Ruleset, demand: Demand) -> frozenset[Rank]:
     """Return the ranks that may be played alone on `demand`; computed once for each ruleset."""
     known = ruleset.fitting.get(demand)

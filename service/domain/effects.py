@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from msgspec import Struct
 
 from service.domain.cards import Card, rank_of
@@ -15,7 +13,7 @@ from service.domain.game import Game
 from service.domain.ruleset import After, PlayedFor, RefillTo, Taker
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """What follows from a play."""
 
     burn: BurnCause | None
@@ -38,13 +36,14 @@ def outcome_of(
     """
     burn = burn_cause(game.ruleset, game.pile)
     ends = _ends(game, out=out)
-    rules = [game.ruleset.rank(rank_of(card)) for card in cards]
     if burn is not None or _covering(game, cards, out=out):
         turn = step(game, seat, direction, out=True) if out else seat
     else:
-        if sum(rule.reverses for rule in rules) % 2:
-            direction = -direction
-        steps = 1 + sum(rule.skips for rule in rules)
+        steps = 1
+        for card in cards:
+            rule = game.ruleset.rank(rank_of(card))
+            steps += rule.skips
+            direction = -direction if rule.reverses else direction
         turn = step(game, seat, direction, steps=steps, out=out)
     return Outcome(burn=burn, out=out, ends=ends, turn=None if ends else turn, direction=direction)
 
@@ -84,10 +83,14 @@ def step(
 
     The seat itself is counted when the turn comes round to it, unless it has just gone out.
     """
-    others = (s for s in game.following(seat, direction) if not (out and s == seat))
     if out and game.in_play() == (seat,):
         return seat
-    return next(islice(others, steps - 1, None))
+    seats, at = game.seats, seat
+    while steps:
+        at = (at + direction) % len(seats)
+        if seats[at].place is None and not (out and at == seat):
+            steps -= 1
+    return at
 
 
 def _ends(game: Game, *, out: bool) -> EndReason | None:

@@ -56,14 +56,14 @@ class AbortCause(StrEnum):
     OPERATOR = "operator"
 
 
-class Opening(Struct, frozen=True, kw_only=True):
+class Opening(Struct, frozen=True, kw_only=True, gc=False):
     """A card with its position in the deck, so that its commitment can be checked."""
 
     p: int
     card: Card
 
 
-class SeatSetup(Struct, frozen=True, kw_only=True):
+class SeatSetup(Struct, frozen=True, kw_only=True, gc=False):
     """The public description of a seat: person or bot, key, kind of entropy."""
 
     kind: str  # human or bot
@@ -80,7 +80,7 @@ class Clock:
     swap_seconds: int
 
 
-class GameCreated(Struct, frozen=True, kw_only=True):
+class GameCreated(Struct, frozen=True, kw_only=True, gc=False):
     """A hand of a table began; all that stays fixed during it."""
 
     table: str
@@ -97,27 +97,27 @@ class GameCreated(Struct, frozen=True, kw_only=True):
     turn_limit: int
 
 
-class EntropyCommitted(Struct, frozen=True, kw_only=True):
+class EntropyCommitted(Struct, frozen=True, kw_only=True, gc=False):
     """A seat committed itself to its entropy."""
 
     seat: Seat
     commit: str
 
 
-class EntropyRevealed(Struct, frozen=True, kw_only=True):
+class EntropyRevealed(Struct, frozen=True, kw_only=True, gc=False):
     """A seat revealed its entropy."""
 
     seat: Seat
     value: str
 
 
-class DeckCommitted(Struct, frozen=True, kw_only=True):
+class DeckCommitted(Struct, frozen=True, kw_only=True, gc=False):
     """The deck is fixed: one commitment for each card, in order."""
 
     cards: tuple[str, ...]
 
 
-class CardsDealt(Struct, frozen=True, kw_only=True):
+class CardsDealt(Struct, frozen=True, kw_only=True, gc=False):
     """The cards were dealt; the fields name those that lie open."""
 
     dealer: Seat
@@ -130,7 +130,7 @@ class CardsDealt(Struct, frozen=True, kw_only=True):
     returned: tuple[Opening, ...]
 
 
-class CardsThrown(Struct, frozen=True, kw_only=True):
+class CardsThrown(Struct, frozen=True, kw_only=True, gc=False):
     """A seat threw these cards onto the pile and drew `count` in their place."""
 
     seat: Seat
@@ -138,7 +138,7 @@ class CardsThrown(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class CardsSwapped(Struct, frozen=True, kw_only=True):
+class CardsSwapped(Struct, frozen=True, kw_only=True, gc=False):
     """A seat laid hand cards `up` and took face-up cards for them, pair by pair."""
 
     seat: Seat
@@ -146,7 +146,7 @@ class CardsSwapped(Struct, frozen=True, kw_only=True):
     hand: tuple[Card, ...]
 
 
-class TableLaid(Struct, frozen=True, kw_only=True):
+class TableLaid(Struct, frozen=True, kw_only=True, gc=False):
     """A seat laid cards face-up (`stacks`: those added to each slot) and drew `count`."""
 
     seat: Seat
@@ -154,19 +154,19 @@ class TableLaid(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class SeatReady(Struct, frozen=True, kw_only=True):
+class SeatReady(Struct, frozen=True, kw_only=True, gc=False):
     """A seat finished the exchange."""
 
     seat: Seat
 
 
-class PlayStarted(Struct, frozen=True, kw_only=True):
+class PlayStarted(Struct, frozen=True, kw_only=True, gc=False):
     """All seats are ready; `turn` plays first, or if None the first seat to act."""
 
     turn: Seat | None
 
 
-class CardsPlayed(Struct, frozen=True, kw_only=True):
+class CardsPlayed(Struct, frozen=True, kw_only=True, gc=False):
     """A seat laid cards on the pile; `turn` acts next."""
 
     seat: Seat
@@ -178,14 +178,14 @@ class CardsPlayed(Struct, frozen=True, kw_only=True):
     direction: Direction
 
 
-class CardsDrawn(Struct, frozen=True, kw_only=True):
+class CardsDrawn(Struct, frozen=True, kw_only=True, gc=False):
     """A seat filled up its hand from the stock."""
 
     seat: Seat
     count: int
 
 
-class PileBurned(Struct, frozen=True, kw_only=True):
+class PileBurned(Struct, frozen=True, kw_only=True, gc=False):
     """The pile left the game, the cards just played included."""
 
     seat: Seat
@@ -194,7 +194,7 @@ class PileBurned(Struct, frozen=True, kw_only=True):
     cleared_by: Seat
 
 
-class PilePickedUp(Struct, frozen=True, kw_only=True):
+class PilePickedUp(Struct, frozen=True, kw_only=True, gc=False):
     """The pile went to the hand of `taker`; `along` are face-up cards that went with it."""
 
     seat: Seat
@@ -205,7 +205,7 @@ class PilePickedUp(Struct, frozen=True, kw_only=True):
     direction: Direction
 
 
-class BlindFailed(Struct, frozen=True, kw_only=True):
+class BlindFailed(Struct, frozen=True, kw_only=True, gc=False):
     """A face-down card did not fit; `opening` is None if the card stays hidden."""
 
     seat: Seat
@@ -217,7 +217,7 @@ class BlindFailed(Struct, frozen=True, kw_only=True):
     direction: Direction
 
 
-class StockFailed(Struct, frozen=True, kw_only=True):
+class StockFailed(Struct, frozen=True, kw_only=True, gc=False):
     """The top card of the stock was tried and did not fit."""
 
     seat: Seat
@@ -228,27 +228,27 @@ class StockFailed(Struct, frozen=True, kw_only=True):
     direction: Direction
 
 
-class TurnPassed(Struct, frozen=True, kw_only=True):
+class TurnPassed(Struct, frozen=True, kw_only=True, gc=False):
     """A seat passed: it had no play on an empty pile."""
 
     seat: Seat
     turn: Seat | None
 
 
-class TurnTimedOut(Struct, frozen=True, kw_only=True):
+class TurnTimedOut(Struct, frozen=True, kw_only=True, gc=False):
     """The seat's time was up; the rest of this move was made for it."""
 
     seat: Seat
 
 
-class SeatOut(Struct, frozen=True, kw_only=True):
+class SeatOut(Struct, frozen=True, kw_only=True, gc=False):
     """A seat has no card left."""
 
     seat: Seat
     place: int
 
 
-class GameEnded(Struct, frozen=True, kw_only=True):
+class GameEnded(Struct, frozen=True, kw_only=True, gc=False):
     """The hand is over."""
 
     reason: EndReason
@@ -256,11 +256,11 @@ class GameEnded(Struct, frozen=True, kw_only=True):
     places: tuple[Seat, ...]
 
 
-class GameSealed(Struct, frozen=True, kw_only=True):
+class GameSealed(Struct, frozen=True, kw_only=True, gc=False):
     """The seed and the deck are published; only the log has them, not this event."""
 
 
-class GameAborted(Struct, frozen=True, kw_only=True):
+class GameAborted(Struct, frozen=True, kw_only=True, gc=False):
     """The game cannot be finished; its seed is published all the same."""
 
     cause: AbortCause

@@ -229,26 +229,30 @@ def _play(game: Game, event: PlayEvent) -> Game:
 
 
 def _played(game: Game, event: CardsPlayed) -> Game:
-    seat, cards = event.seat, event.cards
-    game = _acted(_left_zone(game, event), seat)
-    last, before = (
-        game.last_play,
-        LastPlay(seat=seat, cards=cards, drawn=(), direction=game.direction),
-    )
+    seat, cards, last = event.seat, event.cards, game.last_play
     if last is not None and is_follow_up(game, seat, cards):
-        before = replace(last, cards=last.cards + cards, drawn=without(last.drawn, cards))
-    covering = event.turn == seat and must_cover(game, cards)
+        last = replace(last, cards=last.cards + cards, drawn=without(last.drawn, cards))
+    else:
+        last = LastPlay(seat=seat, cards=cards, drawn=(), direction=game.direction)
     return replace(
-        game,
-        pile=game.pile + cards,
+        on_pile(_acted(game, seat), event),
         turn=event.turn,
         direction=event.direction,
-        last_play=before,
-        covering=covering,
+        last_play=last,
+        covering=event.turn == seat and must_cover(game, cards),
         first_turn=False,
         passes=0,
-        actions=game.actions + 1,
     )
+
+
+def on_pile(game: Game, event: CardsPlayed) -> Game:
+    """
+    Return the game with the played cards on the pile and one action more, else as before.
+
+    Raises ValueError if the cards are not in the zone that they leave.
+    """
+    game = _left_zone(game, event)
+    return replace(game, pile=game.pile + event.cards, actions=game.actions + 1)
 
 
 def is_follow_up(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:

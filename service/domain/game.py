@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 
 from msgspec import Struct
@@ -24,6 +23,12 @@ class Status(StrEnum):
     ABORTED = "aborted"
 
 
+# Python 3.11 reads a member of an enum five times as slowly as a constant.
+SWAPPING, PLAYING = Status.SWAPPING, Status.PLAYING
+_HAND, _UP, _DOWN = Zone.HAND, Zone.UP, Zone.DOWN
+_OVER = (Status.ENDED, Status.ABORTED)
+
+
 class EntropyState(StrEnum):
     """How far a seat's contribution to the shuffle is."""
 
@@ -33,7 +38,7 @@ class EntropyState(StrEnum):
     REVEALED = "revealed"
 
 
-class SeatState(Struct, frozen=True, kw_only=True):
+class SeatState(Struct, frozen=True, kw_only=True, gc=False):
     """The cards and progress of one seat; cards that the reader cannot see are HIDDEN."""
 
     hand: tuple[Card, ...] = ()
@@ -56,10 +61,10 @@ class SeatState(Struct, frozen=True, kw_only=True):
     def zone(self) -> Zone | None:
         """Return the zone this seat plays from (rules.md, Source zone)."""
         if self.hand:
-            return Zone.HAND
+            return _HAND
         if any(self.up):
-            return Zone.UP
-        return None if self.empty else Zone.DOWN
+            return _UP
+        return None if self.empty else _DOWN
 
     @property
     def up_cards(self) -> tuple[Card, ...]:
@@ -67,7 +72,7 @@ class SeatState(Struct, frozen=True, kw_only=True):
         return tuple(card for stack in self.up for card in stack)
 
 
-class LastPlay(Struct, frozen=True, kw_only=True):
+class LastPlay(Struct, frozen=True, kw_only=True, gc=False):
     """The play on top of the pile, together with its follow-ups."""
 
     seat: Seat
@@ -81,7 +86,7 @@ class LastPlay(Struct, frozen=True, kw_only=True):
         return rank_of(self.cards[-1])
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class Result(Struct, frozen=True, kw_only=True, gc=False):
     """How a finished game ended."""
 
     reason: EndReason | None  # None: aborted
@@ -90,7 +95,7 @@ class Result(Struct, frozen=True, kw_only=True):
     places: tuple[Seat, ...]
 
 
-class Game(Struct, frozen=True, kw_only=True):
+class Game(Struct, frozen=True, kw_only=True, gc=False):
     """One hand from shuffle to shithead, after `version` events."""
 
     setup: GameCreated
@@ -117,7 +122,7 @@ class Game(Struct, frozen=True, kw_only=True):
 
     def in_play(self) -> tuple[Seat, ...]:
         """Return the seats that still hold cards, in order."""
-        return tuple(s for s, seat in enumerate(self.seats) if seat.place is None)
+        return tuple([s for s, seat in enumerate(self.seats) if seat.place is None])
 
     def with_seat(self, seat: Seat, state: SeatState) -> Game:
         """Return this game with `state` at one seat."""
@@ -132,18 +137,10 @@ class Game(Struct, frozen=True, kw_only=True):
         out = [(seat.place, s) for s, seat in enumerate(self.seats) if seat.place is not None]
         return tuple(s for _, s in sorted(out))
 
-    def following(self, seat: Seat, direction: Direction) -> Iterator[Seat]:
-        """Yield the seats in play after `seat`, round and round, `seat` itself included."""
-        count, at = len(self.seats), seat
-        while True:
-            at = (at + direction) % count
-            if self.seats[at].place is None:
-                yield at
-
     @property
     def over(self) -> bool:
         """Return whether the hand has ended or was aborted."""
-        return self.status in (Status.ENDED, Status.ABORTED)
+        return self.status in _OVER
 
 
 def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]:
@@ -160,10 +157,12 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
     """
     left = list(cards)
     for card in gone:
-        try:
-            left.remove(card if card in left else HIDDEN)
-        except ValueError:
-            raise ValueError("a card is not among those that it leaves") from None
+        if card in left:
+            left.remove(card)
+        elif HIDDEN in left:
+            left.remove(HIDDEN)
+        else:
+            raise ValueError("a card is not among those that it leaves")
     return tuple(left)
 
 

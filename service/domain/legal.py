@@ -20,7 +20,7 @@ from service.domain.commands import (
 from service.domain.errors import Refusal
 from service.domain.events import Zone
 from service.domain.first_play import FIRST_COME, may_open
-from service.domain.game import Game, Status
+from service.domain.game import PLAYING, SWAPPING, Game
 from service.domain.plays import ONLY_FACE_DOWN, can_play, candidate_plays, choices, codes_of
 from service.domain.ruleset import Along, Layout, Obligation
 from service.domain.ruleset import TryStock as Trying
@@ -50,15 +50,11 @@ ALONG = {
 
 def may_act(game: Game, seat: Seat) -> bool:
     """Return whether the seat may act now, which is more than being on turn."""
-    match game.status:
-        case Status.SWAPPING:
-            return not game.seats[seat].ready
-        case Status.PLAYING:
-            if game.first_turn and game.turn is None:
-                return may_open(game, seat)
-            return game.turn == seat or bool(follow_up_cards(game, seat))
-        case _:
-            return False
+    if game.status is PLAYING:
+        if game.first_turn and game.turn is None:
+            return may_open(game, seat)
+        return game.turn == seat or bool(follow_up_cards(game, seat))
+    return game.status is SWAPPING and not game.seats[seat].ready
 
 
 def acting_seats(game: Game) -> tuple[Seat, ...]:
@@ -75,7 +71,7 @@ def legal_moves(game: Game, seat: Seat) -> tuple[Move, ...]:
     """
     if not may_act(game, seat):
         return ()
-    if game.status is Status.SWAPPING:
+    if game.status is SWAPPING:
         return tuple(_exchange_moves(game, seat))
     if game.turn is not None and game.turn != seat:
         return tuple(Play(seat=seat, cards=c) for c in choices(follow_up_cards(game, seat)))

@@ -18,12 +18,12 @@ from service.domain.cards import (
     suit_of,
 )
 from service.domain.commands import Seat
-from service.domain.demand import ANYTHING, Demand, burn_cause, demand_of, fits, fitting
+from service.domain.demand import ANYTHING, Demand, burn_cause, demand_of, fits, fitting_on
 from service.domain.errors import Refusal, RuleRefused, UnknownCard
 from service.domain.events import Zone
 from service.domain.first_play import opening_refusal
 from service.domain.game import Game, SeatState
-from service.domain.ruleset import ALL_RANKS, Plays, Ruleset
+from service.domain.ruleset import ALL_RANKS, Ruleset
 
 FEW = 6
 """Up to this many cards of one rank, every choice of them is listed as a move of its own."""
@@ -150,7 +150,7 @@ def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
                 plays.append(cards)
             else:
                 plays += choices(cards)
-        elif ruleset.rank(rank).plays is Plays.WITH_COMPANION:
+        elif rank in ruleset.accompanied:
             for other, companions in by_rank.items():
                 if _companions(ruleset, rank, other):
                     plays += _judged(game, state, _accompanied(cards, companions))
@@ -254,9 +254,9 @@ def _is_run(ruleset: Ruleset, cards: tuple[Card, ...]) -> bool:
 
 def _companions(ruleset: Ruleset, rank: Rank, other: Rank) -> bool:
     """Return whether `other` may accompany `rank` (L17)."""
-    if ruleset.rank(rank).plays is not Plays.WITH_COMPANION or other not in ruleset.order:
+    if rank not in ruleset.accompanied or other not in ruleset.order:
         return False
-    if ruleset.rank(other).plays is Plays.WITH_COMPANION:
+    if other in ruleset.accompanied:
         return False
     return ruleset.height(other) > ruleset.height(rank)
 
@@ -270,17 +270,15 @@ def fitting_now(game: Game) -> frozenset[Rank]:
     """Return the ranks that may be played alone now; any rank may be laid as a cover."""
     ruleset = game.ruleset
     if game.covering:
-        return frozenset(
-            rank for rank in ALL_RANKS if ruleset.rank(rank).plays is not Plays.WITH_COMPANION
-        )
-    return fitting(ruleset, demand_of(ruleset, game.pile))
+        return frozenset(ALL_RANKS) - ruleset.accompanied
+    return fitting_on(ruleset, game.pile)
 
 
 def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
     """Return why cards of several ranks make no play, with the settings closest to the reason."""
     ranks = sorted({rank_of(card) for card in cards})
     for rank in ranks:
-        if ruleset.rank(rank).plays is Plays.WITH_COMPANION:
+        if rank in ruleset.accompanied:
             settings: tuple[str, ...] = (f"ranks.{rank}.plays", "model.normal_play")
             return Refusal(f"{rank} goes together with cards of one higher rank", settings)
     settings = ("model.jokers",) if JOKER in ranks else ()
@@ -293,7 +291,7 @@ def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
 def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
     """Return why a play, in laying order, may not go on the pile now; None if it may."""
     ruleset, first, last = game.ruleset, rank_of(laid[0]), rank_of(laid[-1])
-    accompanied = ruleset.rank(first).plays is Plays.WITH_COMPANION
+    accompanied = first in ruleset.accompanied
     if _may_begin(ruleset, first, fitting_now(game), {last}):
         # Companions need not fit themselves (L18).
         return None if first == last or accompanied else _run_breaks(game, laid)
@@ -307,7 +305,7 @@ def _may_begin(
     ruleset: Ruleset, rank: Rank, fitting_ranks: Container[Rank], companions: Iterable[Rank]
 ) -> bool:
     """Return whether a play may begin with `rank`; it fits, or a companion goes with it (L17)."""
-    if ruleset.rank(rank).plays is Plays.WITH_COMPANION:
+    if rank in ruleset.accompanied:
         return any(_companions(ruleset, rank, other) for other in companions)
     return rank in fitting_ranks
 

@@ -279,6 +279,18 @@ class Ruleset:
         """Cache of the ranks that satisfy each demand; `demand.fitting` fills it."""
         return {}
 
+    @cached_property
+    def fitting_on(self) -> dict[Rank, frozenset[Rank]]:
+        """Cache of the ranks that satisfy what a rank asks; `demand.fitting_on` fills it."""
+        return {}
+
+    @cached_property
+    def accompanied(self) -> frozenset[Rank]:
+        """Return the ranks that are played only together with another one (L17)."""
+        return frozenset(
+            rank for rank, rule in self.ranks.items() if rule.plays is Plays.WITH_COMPANION
+        )
+
     def cite(self, *settings: str) -> str:
         """
         Return the id of the statement behind the first of `settings` that has one.
