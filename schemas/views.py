@@ -20,7 +20,7 @@ from schemas.strict_fields import (
     hex_digits,
     time_field,
 )
-from service.domain.cards import JOKER, in_code_order
+from service.domain.cards import JOKER
 from service.domain.commands import Move, Seat
 from service.domain.demand import ANYTHING, demand_of, fitting_ranks
 from service.domain.events import EndReason, Entropy
@@ -314,8 +314,8 @@ def _seat(game: Game, number: Seat, viewer: Viewer, facts: Facts) -> Json:
 def _hand(state: SeatState, *, own: bool) -> Json:
     return {
         "count": len(state.hand),
-        "cards": list(in_code_order(state.hand)) if own else None,
-        "known": list(in_code_order(state.known)),
+        "cards": sorted(state.hand) if own else None,
+        "known": sorted(state.known),
     }
 
 

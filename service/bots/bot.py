@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ def bot_rng(secret: bytes, game: str, version: int) -> random.Random:
     predicting the moves of a bot.
     """
     turn = f"shithead/bot\n{game}\n{version}".encode()
-    seed = hmac.new(secret, turn, hashlib.sha256).digest()
+    seed = hmac.digest(secret, turn, "sha256")
     return random.Random(seed)  # noqa: S311 -- must be reproducible; no secret is drawn from it
 
 

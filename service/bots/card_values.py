@@ -18,7 +18,9 @@ def rules_of(view: View) -> Ruleset:
     """Return the rules by which a bot values cards; its legal moves come with the view."""
     ruleset = view["ruleset"]
     own = None if ruleset["id"] in catalogue() else ruleset.get("settings")
-    options, settings = (json.dumps(value, sort_keys=True) for value in (ruleset["options"], own))
+    chosen = ruleset["options"]
+    options = json.dumps(chosen, sort_keys=True) if chosen else "{}"
+    settings = None if own is None else json.dumps(own, sort_keys=True)
     return _rules(ruleset["id"], options, settings, view["hand"] % 2)
 
 
@@ -45,14 +47,15 @@ def of_type(moves: Sequence[Move], kind: str) -> list[Move]:
 
 
 @lru_cache(maxsize=256)
-def _rules(identity: str, options: str, settings: str, parity: int) -> Ruleset:
-    definition, own = catalogue().get(identity), json.loads(settings)
-    if own is not None:
-        pinned = {"id": identity, "options": json.loads(options), "settings": own}
+def _rules(identity: str, options: str, settings: str | None, parity: int) -> Ruleset:
+    """Return the rules for the JSON of options, and of settings of the players' own."""
+    definition, chosen = catalogue().get(identity), json.loads(options)
+    if settings is not None:
+        pinned = {"id": identity, "options": chosen, "settings": json.loads(settings)}
         return own_ruleset(pinned, 2 - parity)
     if definition is None:
         return catalogue()[FAMILIAR].ruleset({})
-    return definition.ruleset(json.loads(options), hand=2 - parity)
+    return definition.ruleset(chosen, hand=2 - parity)
 
 
 def worth_of_ranks(ruleset: Ruleset) -> dict[str, int]:

@@ -114,12 +114,8 @@ def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
 
 def fitting_ranks(ruleset: Ruleset, demand: Demand) -> tuple[Rank, ...]:
     """Return the ranks that may be played now, low to high, the joker last."""
-    ranks = (*ruleset.order, *(r for r in ALL_RANKS if r not in ruleset.order))
-    return tuple(
-        rank
-        for rank in ranks
-        if fits(ruleset, rank, demand) or ruleset.rank(rank).plays is Plays.WITH_COMPANION
-    )
+    found = fitting(ruleset, demand) | ruleset.accompanied
+    return tuple([rank for rank in ruleset.all_ranks if rank in found])
 
 
 def _asked(ruleset: Ruleset, rank: Rank, asks: Asks, setting: str) -> Demand:

@@ -285,6 +285,11 @@ class Ruleset:
         return {}
 
     @cached_property
+    def all_ranks(self) -> tuple[Rank, ...]:
+        """Return all ranks, low to high; those without a place in the order come last."""
+        return (*self.order, *(rank for rank in ALL_RANKS if rank not in self.order))
+
+    @cached_property
     def accompanied(self) -> frozenset[Rank]:
         """Return the ranks that are played only together with another one (L17)."""
         return frozenset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -78,15 +79,12 @@ def _check(value: Any, depth: int) -> None:
         if not -MAX_INTEGER <= value <= MAX_INTEGER:
             raise RecordError("bad_number", "an integer of 2^53 or more")
     elif kind is dict:
-        _check_depth(depth)
-        for key, item in value.items():
+        for key in value:
             if type(key) is not str or not key.isascii():
                 raise RecordError("bad_key", f"{key!r} is not an ASCII string")
-            _check(item, depth + 1)
+        _check_items(value.values(), depth)
     elif kind is list or kind is tuple:
-        _check_depth(depth)
-        for item in value:
-            _check(item, depth + 1)
+        _check_items(value, depth)
     elif kind is float:
         raise RecordError("bad_number", "a number that is not an integer")
     elif value is not None and kind is not bool:
@@ -98,9 +96,12 @@ def _check_text(text: str) -> None:
         raise RecordError("bad_string", "a string that is not in normal form NFC")
 
 
-def _check_depth(depth: int) -> None:
+def _check_items(items: Iterable[Any], depth: int) -> None:
     if depth > MAX_DEPTH:
         raise RecordError("too_deep", f"nested more than {MAX_DEPTH} deep")
+    for item in items:
+        if type(item) is not str or not item.isascii():  # most items: they need no call
+            _check(item, depth + 1)
 
 
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")

@@ -185,14 +185,11 @@ def _hand(
     table: Table, table_id: UUID, names: tuple[str, ...], world: _World
 ) -> tuple[Table, SimulatedGame]:
     """Play the next hand of a table to its end."""
-    record, lines = new_hand(table_id, table, world)
-    hand = table.next_hand
+    record, begun = new_hand(table_id, table, world)
+    lines, hand = list(begun), table.next_hand
     secret = world.random(32)
-
-    def choose(_: Game) -> Move:
-        return _next_move(record, names, secret, world)
-
-    for events, _ in play_out(record.game, choose):
+    while not record.game.over:
+        events = decide(_next_move(record, names, secret, world), record.game)
         at = format_time(world.now())
         record, more = write(record, events, at=at, refusals=NONE_REFUSED)
         lines += more
@@ -203,7 +200,7 @@ def _hand(
     table = evolve_table(table, HandDealt(game=identity, hand=hand))
     table = evolve_table(table, hand_finished(identity, record.game))
     game = SimulatedGame(
-        identity=record.identity, table=table_id, bots=names, result=result, lines=lines
+        identity=record.identity, table=table_id, bots=names, result=result, lines=tuple(lines)
     )
     return table, game
 

@@ -265,8 +265,11 @@ def _sealing(record: GameRecord, refusals: SealedRefusals | None) -> Secrets | N
 
 def _turn_since(record: GameRecord, event: Event, game: Game, at: str) -> str | None:
     """Return when the present turn began; a follow-up by another seat does not restart it."""
-    if type_of(event) not in (*ACTIONS, "play_started") or game.turn is None:
-        return at if type_of(event) == "play_started" else record.turn_since
+    type_ = type_of(event)
+    if type_ == "play_started":
+        return at
+    if type_ not in ACTIONS or game.turn is None:
+        return record.turn_since
     follow_up = isinstance(event, CardsPlayed) and record.game.turn not in (None, event.seat)
     if follow_up and game.turn == record.game.turn:
         return record.turn_since
