@@ -1,23 +1,38 @@
 """
-Speed of the game engine: events folded, lists of legal moves, random playout moves a second.
+Speed of the game engine, in turn with the commit it is compared to, with ratios.
 
-    python -m ops.bench.engine                       this checkout
-    python -m ops.bench.engine --against ../other    in turn with another checkout, with ratios
+    python -m ops.bench.engine [--write]             beside the commit of the first figures
+    python -m ops.bench.engine --against ../other    beside another checkout
 
-The other checkout needs no copy of this file: the measurement is sent to a Python that runs in
-its folder. Every figure is taken in rounds, this checkout and the other one after the other.
+Events folded, lists of legal moves, random playout moves, and events of `simulate` without and
+with verification, each a second of CPU time. The measurement is sent to a Python that runs in the
+folder of the checkout, so the checkout needs no copy of this file. Both are measured in each round.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
+
+from ops.bench.pages import WIDTH, write
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = Path(__file__).parent / "results" / "engine.md"
+COMMIT = "1fb86fa"
+"""The commit with which the targets compare."""
+
+LEAST = 3.0
+"""The target: what each figure is at least, divided by that of COMMIT."""
 
 MEASUREMENT = """
 import json, random, sys, time
@@ -78,7 +93,29 @@ states = [(g, g.turn) for one in played for g in one[0] if g.turn is not None][:
 start = time.process_time()
 listed = sum(len(legal_moves(game, turn)) for game, turn in states)
 lists = len(states) / (time.process_time() - start)
-print(json.dumps({"events folded": folds, "lists of moves": lists, "playout moves": playouts}))
+
+
+def simulated(verified):
+    # The modules have moved since the other commit.
+    try:
+        from service.simulation.parallel import play_table, tables_of
+        from service.simulation.simulate import Plan
+    except ImportError:
+        from service.commands.batches import play_table, tables_of
+        from service.simulate import Plan
+    names = ("random", "lowest", "greedy")
+    plan = Plan(ruleset=name, seats=seats, bots=names, games=hands, seed=3)
+    start = time.process_time()
+    reports = [play_table(table, verified=verified, keep=None) for table in tables_of(plan)]
+    return sum(sum(one.lengths) for one in reports) / (time.process_time() - start)
+
+
+simulated(True)
+print(json.dumps({
+    "events folded": folds, "lists of moves": lists, "playout moves": playouts,
+    "events of simulate, not verified": simulated(False),
+    "events of simulate, verified": simulated(True),
+}))
 """
 
 
@@ -96,28 +133,54 @@ def measured(folder: Path, *words: str) -> dict[str, float]:
     return figures
 
 
+def checkout(commit: str, folder: Path) -> Path:
+    """Write the files of a commit to a folder and return it."""
+    packed = subprocess.run(
+        ["git", "archive", commit], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def lines(other: Path, words: tuple[str, ...], rounds: int) -> Iterator[str]:
+    """Yield the lines of the table: medians, and the ratios of each round."""
+    pairs = [(measured(ROOT, *words), measured(other, *words)) for _ in range(rounds)]
+    yield "| a second of CPU time | this checkout | the other | ratio | target | reached |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name in pairs[0][0]:
+        ours, others = (statistics.median(pair[side][name] for pair in pairs) for side in (0, 1))
+        ratios = sorted(one[name] / two[name] for one, two in pairs)
+        ratio = statistics.median(ratios)
+        reached = "yes" if ratio >= LEAST else "no"
+        spread = f"{ratio:.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
+        yield f"| {name} | {ours:,.0f} | {others:,.0f} | {spread} | {LEAST:.0f} | {reached} |"
+
+
 def main() -> None:
-    """Measure, and print the medians; with --against the ratios of each round as well."""
+    """Print the table, or write it to the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--against", type=Path, help="another checkout, measured in turn")
+    parser.add_argument("--against", type=Path, help=f"another checkout instead of {COMMIT}")
     parser.add_argument("--ruleset", default="shithead")
     parser.add_argument("--seats", default="4")
     parser.add_argument("--hands", default="30")
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    words = (given.ruleset, given.seats, given.hands)
-    rounds = []
-    for _ in range(given.rounds):
-        ours = measured(ROOT, *words)
-        other = measured(given.against.resolve(), *words) if given.against else None
-        rounds.append((ours, other))
-    for name in rounds[0][0]:
-        median = statistics.median(ours[name] for ours, _ in rounds)
-        line = f"{name:16} {median:10,.0f}/s"
-        if given.against:
-            ratios = sorted(ours[name] / (other or ours)[name] for ours, other in rounds)
-            line += f"   × {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
-        print(line)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    asked = parser.parse_args()
+    words, load = (asked.ruleset, asked.seats, asked.hands), os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        other = asked.against or checkout(COMMIT, Path(folder))
+        table = "\n".join(lines(other.resolve(), words, asked.rounds))
+    made = (
+        f"Made by `python -m ops.bench.engine --rounds {asked.rounds} --write`: `{asked.ruleset}`, "
+        f"{asked.seats} seats, {asked.hands} hands, CPU time of one core, load {load:.1f} before "
+        f"the start. The other is commit {COMMIT}; a ratio is the median of those of the rounds, "
+        "with the least and the greatest."
+    )
+    if asked.write:
+        write(PAGE, f"# Speed of the engine\n\n{fill(made, WIDTH)}\n\n{table}")
+    else:
+        print(table)
 
 
 if __name__ == "__main__":

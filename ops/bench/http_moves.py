@@ -235,6 +235,13 @@ class Side:
         figures.cpu = {part: after[part] - before[part] for part in after}
         return figures
 
+    def idle(self, seconds: float) -> dict[str, float]:
+        """Return the CPU seconds of each part while this program calls nothing for a while."""
+        before = self._cpu_seconds()
+        time.sleep(seconds)
+        after = self._cpu_seconds()
+        return {part: after[part] - before[part] for part in after}
+
     def _cpu_seconds(self) -> dict[str, float]:
         return {part: _cpu(_family(root)) for part, root in self.roots.items()}
 

@@ -1,15 +1,22 @@
-"""Thousands of finished games for benchmarks: copies of one game under new ids."""
+"""Thousands of stored games for benchmarks: copies of played games under new ids."""
 
 from __future__ import annotations
+
+from typing import LiteralString
+from uuid import UUID
 
 import psycopg
 from psycopg.sql import SQL, Identifier
 
 BATCH = 500
+ORIGINALS = 5
+"""At most so many games are copied in turn."""
 
-# The summaries and streams of one game and its table; what a copy has of its own is put in.
-_COPIED = {
+# What a game and its table wrote; each copy has ids, players and times of its own.
+_COPIED: dict[str, LiteralString] = {
+    "players": "one.player_id = (SELECT host FROM tables WHERE table_id = %(table)s)",
     "streams": "one.stream_id = %(game)s",
+    "secrets": "one.game_id = %(game)s",
     "games": "one.game_id = %(game)s",
     "game_seats": "one.game_id = %(game)s",
     "tables": "one.table_id = %(table)s",
@@ -17,32 +24,87 @@ _COPIED = {
 }
 _OWN = SQL(
     "jsonb_build_object('stream_id', copy.game, 'game_id', copy.game, 'table_id', copy.hand_of,"
-    " 'player_id', copy.player, 'host', copy.player, 'created_at', copy.at, 'ended_at', copy.at)"
+    " 'player_id', copy.player, 'host', copy.player, 'created_at', copy.at,"
+    " 'ended_at', CASE WHEN %(ended)s THEN copy.at END,"
+    " 'token_hash', sha256(uuid_send(copy.player)),"
+    " 'recovery_hash', sha256(uuid_send(copy.game)))"
 )
+
+# One answer for each two events, as the moves of one player, and the game's leaves of the public
+# log. The leaves are numbered far above those of the tree, which no batch of leaves reaches.
+_ANSWERS = """
+    INSERT INTO answers (caller, request_key, body_hash, sealed)
+    SELECT copy.player, sha256(uuid_send(gen_random_uuid())), a.body_hash, a.sealed
+    FROM copy, (SELECT body_hash, sealed FROM answers LIMIT %(answers)s) a
+"""
+_LEAVES = """
+    INSERT INTO log_leaves (leaf_index, game_id, version, data, added_at)
+    SELECT
+        1000000000000 + %(leaves)s + row_number() OVER (), copy.game, l.version, l.data, now()
+    FROM copy, log_leaves l
+    WHERE l.game_id = %(game)s
+"""
 
 
 def pile(url: str, count: int) -> int:
     """
     Store `count` finished games more at `url`, the owner's, and return the bytes then stored.
 
-    The copies have the bytes of the game they were made from, under ids that do not fit them: they
+    The copies have the bytes of the games they were made from, under ids that do not fit them: they
     fill tables and indexes, and no caller may read them.
+
+    Raises ValueError if no game has ended.
     """
     with psycopg.connect(url, autocommit=True) as connection:
-        row = connection.execute(
-            "SELECT game_id, table_id FROM games WHERE status = 'ended' ORDER BY created_at LIMIT 1"
-        ).fetchone()
-        if row is None:
-            raise ValueError("a game has to be played first")
-        for start in range(0, count, BATCH):
-            _batch(connection, {"game": row[0], "table": row[1]}, start, min(BATCH, count - start))
+        _copy(connection, count, ended=True)
         connection.execute("VACUUM ANALYZE")
-        size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-        return int(size[0]) if size else 0
+        return _number(connection, "SELECT pg_database_size(current_database())")
+
+
+def fill_up(url: str, *, events: int, running: int) -> tuple[int, int]:
+    """
+    Store finished games until there are `events` events, and running games until `running`.
+
+    Returns the events and the bytes that are then stored. Copies are those of `pile`.
+
+    Raises ValueError if no game has ended or none is running.
+    """
+    with psycopg.connect(url, autocommit=True) as connection:
+        games = _number(connection, "SELECT count(*) FROM games WHERE ended_at IS NULL")
+        _copy(connection, running - games, ended=False)
+        stored = _number(connection, "SELECT sum(version) FROM streams")
+        mean = _number(connection, f"SELECT avg(version) FROM ({_originals(ended=True)}) o")
+        _copy(connection, (events - stored) // mean + 1, ended=True)
+        connection.execute("VACUUM ANALYZE")
+        connection.execute("CHECKPOINT")
+        return (
+            _number(connection, "SELECT sum(version) FROM streams"),
+            _number(connection, "SELECT pg_database_size(current_database())"),
+        )
+
+
+def _originals(*, ended: bool) -> LiteralString:
+    """Return the query for the games that are copied, the shortest ones."""
+    state: LiteralString = "IS NOT NULL" if ended else "IS NULL"
+    return (
+        f"SELECT game_id, table_id, version FROM games WHERE ended_at {state}"
+        f" ORDER BY version LIMIT {ORIGINALS}"
+    )
+
+
+def _copy(connection: psycopg.Connection, count: int, *, ended: bool) -> None:
+    """Store `count` copies, in batches of one game each."""
+    found = connection.execute(_originals(ended=ended)).fetchall()
+    if not found:
+        raise ValueError("a game has to be played first")
+    for number, start in enumerate(range(0, count, BATCH)):
+        game, table, version = found[number % len(found)]
+        original = {"game": game, "table": table, "ended": ended, "answers": version // 2}
+        _batch(connection, original, start, min(BATCH, count - start))
 
 
 def _batch(
-    connection: psycopg.Connection, original: dict[str, object], start: int, count: int
+    connection: psycopg.Connection, original: dict[str, UUID | bool | int], start: int, count: int
 ) -> None:
     with connection.transaction():
         connection.execute(
@@ -65,3 +127,12 @@ def _batch(
             " WHERE stream_id = %(game)s",
             original,
         )
+        connection.execute(_ANSWERS, original)
+        leaves = _number(connection, "SELECT coalesce(max(leaf_index), 0) FROM log_leaves")
+        connection.execute(_LEAVES, {**original, "leaves": leaves % 1_000_000_000_000})
+
+
+def _number(connection: psycopg.Connection, query: LiteralString) -> int:
+    """Return the number that a query finds, 0 if it finds none."""
+    row = connection.execute(query).fetchone()
+    return int(row[0] or 0) if row else 0

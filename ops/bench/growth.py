@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""
+Cost of a move with millions of events stored: python -m ops.bench.growth [--events N …] [--write].
+
+Two services run over two databases of one durable PostgreSQL. One database stays empty but for
+the games of this run; the other gets running games, and finished ones until it has N events.
+At each size the same clients as in `http_moves` play through both services in turn, so each ratio
+comes from one stretch of time. Processor time is the steady figure on a shared machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill
+
+import psycopg
+
+from ops.bench.http_moves import CLIENTS, Figures, Side
+from ops.bench.pages import WIDTH, write
+from ops.bench.piling import fill_up
+from service.local.postgres import EmbeddedPostgres
+from service.metrics import SHARED_FOLDER
+from service.store.migrate import migrate
+from tests import servers
+from tests.running import running
+
+PAGE = Path(__file__).parent / "results" / "growth.md"
+SIDES = ("empty", "filled")
+MOST = 1.10
+"""The target: what a figure of the filled database may be, divided by that of the empty one."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Level:
+    """The figures of both sides with so many events stored in the filled database."""
+
+    events: int
+    size: int  # bytes of the filled database
+    rounds: list[dict[str, Figures]]
+    idle: float  # share of a core that PostgreSQL takes for both services while nobody plays
+
+    def ratios(self, figure: str) -> list[float]:
+        """Return the ratio of each round, filled to empty, in ascending order."""
+        return sorted(
+            _value(one["filled"], figure) / _value(one["empty"], figure) for one in self.rounds
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield the rows of the table: the filled database, the empty one, the ratio."""
+        title = f"{self.events:,} events, {self.size / 1e9:.1f} GB"
+        for side in reversed(SIDES):
+            cells = (
+                statistics.median(_value(one[side], name) for one in self.rounds)
+                for name in FIGURES
+            )
+            what = title if side == "filled" else "empty"
+            yield f"| {what} | {' | '.join(f'{cell:.2f} ms' for cell in cells)} |"
+        spread = (self.ratios(name) for name in FIGURES)
+        ratios = (f"{statistics.median(one):.2f} ({one[0]:.2f}–{one[-1]:.2f})" for one in spread)
+        yield f"| ratio | {' | '.join(ratios)} |"
+
+
+FIGURES = {
+    "API": "CPU of API a request",
+    "PostgreSQL": "CPU of PostgreSQL",
+    "CPU": "CPU of both",
+    "POST": "POST p50",
+    "GET": "GET p50",
+}
+JUDGED = ("CPU", "POST", "GET")
+
+
+def _value(figures: Figures, name: str) -> float:
+    """Return one of FIGURES in milliseconds."""
+    match name:
+        case "POST":
+            return statistics.median(figures.moves) * 1e3
+        case "GET":
+            return statistics.median(figures.reads) * 1e3
+        case "CPU":
+            return figures.cpu_of("API") + figures.cpu_of("PostgreSQL")
+        case _:
+            return figures.cpu_of(name)
+
+
+def measured(asked: argparse.Namespace) -> Iterator[Level]:
+    """Yield the figures with nothing stored, then those of each size."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        postgres = EmbeddedPostgres(Path(folder) / "postgres")
+        stack.callback(lambda: shutil.rmtree(postgres.data.parent, ignore_errors=True))
+        stack.callback(postgres.stop)
+        owner, database = postgres.start(), postgres.process
+        assert database is not None
+        with psycopg.connect(owner, autocommit=True) as connection:
+            for name in SIDES:
+                connection.execute(f"CREATE DATABASE {name}")
+        redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
+        sides: dict[str, Side] = {}
+        for number, name in enumerate(SIDES):
+            migrate(postgres.url_of(name))
+            os.environ[SHARED_FOLDER] = tempfile.mkdtemp(dir=folder)
+            service = stack.enter_context(
+                running(
+                    postgres.url_of(name),
+                    f"{redis_url.rpartition('/')[0]}/{number}",
+                    Path(tempfile.mkdtemp(dir=folder)),
+                    calls_per_token=10**9,  # counted like any other, but never refused
+                    calls_per_address=10**9,
+                )
+            )
+            roots = {"API": service.children["API"].pid, "PostgreSQL": database.pid}
+            sides[name] = Side(name="ours", port=service.port, roots=roots)
+            sides[name].measure(asked.seconds, CLIENTS)  # warm; some games end, some go on
+        yield _level(sides, asked, *_stored(postgres.url_of("filled")))
+        for events in asked.events:
+            stored = fill_up(postgres.url_of("filled"), events=events, running=asked.running)
+            for side in sides.values():
+                side.measure(asked.seconds / 2, CLIENTS)  # warm again
+            yield _level(sides, asked, *stored)
+
+
+def _level(sides: dict[str, Side], asked: argparse.Namespace, events: int, size: int) -> Level:
+    """Measure both sides in turn; which comes first changes from round to round."""
+    rounds = []
+    for number in range(asked.rounds):
+        order = SIDES if number % 2 else tuple(reversed(SIDES))
+        rounds.append({name: sides[name].measure(asked.seconds, CLIENTS) for name in order})
+    idle = sides["empty"].idle(asked.seconds)["PostgreSQL"] / asked.seconds
+    return Level(events=events, size=size, rounds=rounds, idle=idle)
+
+
+def _stored(url: str) -> tuple[int, int]:
+    """Return the events and the bytes of a database."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute(
+            "SELECT sum(version)::bigint, pg_database_size(current_database()) FROM streams"
+        ).fetchone()
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+
+def page(levels: list[Level], asked: argparse.Namespace, load: tuple[float, float]) -> str:
+    """Return the table with the conditions of its run, and whether the target is reached."""
+    last = levels[-1]
+    worst = max(statistics.median(last.ratios(name)) for name in JUDGED)
+    sizes = " ".join(map(str, asked.events))
+    command = f"--events {sizes} --rounds {asked.rounds} --seconds {asked.seconds:g} --write"
+    made = (
+        f"Made by `python -m ops.bench.growth {command}`: client, services and PostgreSQL on two "
+        f"cores, load {load[0]:.1f} before the start and {load[1]:.1f} at the end. With the first "
+        f"size the filled database gets {asked.running:,} running games. Medians of the rounds; a "
+        "ratio is filled to empty within a round, with the least and the greatest."
+    )
+    reached = "reached" if worst <= MOST else "not reached"
+    idle = ", ".join(f"{level.idle:.1%}" for level in levels)
+    judged = (
+        f"Target: at most {MOST:.2f} at the last size for the processor time of both and for the "
+        f"two p50. The greatest median is {worst:.2f}: {reached}. While nobody plays, PostgreSQL "
+        f"takes this share of a core for both services together, at each size in turn: {idle}."
+    )
+    titles = list(FIGURES.values())
+    table = [f"| | {' | '.join(titles)} |", f"| --- |{' --- |' * len(titles)}"]
+    table += [line for level in levels for line in level.lines()]
+    parts = ("# Cost of a move with many events stored", fill(made, WIDTH), "\n".join(table))
+    return "\n\n".join((*parts, fill(judged, WIDTH)))
+
+
+def main() -> None:
+    """Print the table, or write it to the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, nargs="+", default=[1_000_000], help="sizes")
+    parser.add_argument("--running", type=int, default=10_000, help="running games")
+    parser.add_argument("--rounds", type=int, default=8, help="at each size")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    asked = parser.parse_args()
+    before = os.getloadavg()[0]
+    levels = []
+    for level in measured(asked):
+        levels.append(level)
+        print("\n".join(level.lines()), flush=True)
+    text = page(levels, asked, (before, os.getloadavg()[0]))
+    if asked.write:
+        write(PAGE, text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
