@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from service.bots.bot import Move, View
-from service.bots.card_values import rules_of, worth_of_ranks
-from service.domain.ruleset import Opener, Ruleset
+from service.bots.card_values import rules_of
+from service.domain.ruleset import Opener, Plays, Ruleset
 from service.search.playout import Policy
 from service.search.rules import RANK_COUNT, Rules, can_be_modelled
 from service.search.state import BLIND, NOBODY, PASS, PLAY, TAKE, TRY, State
@@ -18,8 +18,25 @@ from service.search.state import Move as ModelMove
 KEPT_RULES: Final = 64
 """Compiled rulesets that a process keeps."""
 
-PAIRED_WORTH: Final = 4
-"""The worth to a playout of a rank that needs a companion: it is spent early."""
+# Worth of ranks to playouts, where a rank without rules of its own has twice its place in the order
+# (the ace 24): cheap ranks are spent first.
+PAIRED_WORTH: Final = 12
+"""A rank that needs a companion."""
+
+ON_ANYTHING: Final = 23
+"""A rank that goes on anything: spent before an ace, on which little can be played."""
+
+THROUGH_ANYTHING: Final = 25
+"""A transparent one, which leaves the demand to the next seat."""
+
+BURNS_ANYTHING: Final = 30
+"""A rank that goes on anything and burns; one that burns by the normal rule has its height."""
+
+COVER_COST: Final = 7
+"""What a rank that has to be covered loses."""
+
+SPARED_FROM: Final = 16
+"""The worth from which one card of a rank is enough while the stock lasts."""
 
 
 class Worlds:
@@ -89,7 +106,7 @@ class Worlds:
                 return left
 
     def _public(self, view: View) -> State:
-        state, rank = State(self.rules), self.rules.by_name
+        state, rank = State.empty(self.rules), self.rules.by_name
         for seat, held in enumerate(view["seats"]):
             cards = held["hand"]["cards"] if seat == self.me else held["hand"]["known"]
             for card in cards:
@@ -167,12 +184,31 @@ _COMPILED: dict[tuple[int, int], tuple[Ruleset, Rules, Policy]] = {}
 
 def _compile(ruleset: Ruleset, seats: int) -> tuple[Rules, Policy]:
     rules = Rules(ruleset, seats)
-    values = worth_of_ranks(ruleset)
-    worth = [
-        PAIRED_WORTH if rules.with_companion >> rank & 1 else values[str(name)]
-        for rank, name in enumerate(rules.names)
-    ]
-    return rules, Policy(rules, worth, special=RANK_COUNT - 1)
+    return rules, Policy(rules, _spending_order(rules), special=SPARED_FROM)
+
+
+def _spending_order(rules: Rules) -> list[int]:
+    """
+    Return the worth of each rank to playouts: twice its height, with the exceptions above.
+
+    Found by playing policies against each other in the same deals, in five rulesets; the
+    policy so found is the shithead in 0.42 to 0.48 of heads-up hands against one that
+    spends cards by the worth that they have to `greedy`.
+    """
+    worth = []
+    for place, name in enumerate(rules.names):
+        rule, height = rules.ruleset.rank(name), 2 * place
+        if rules.with_companion >> place & 1:
+            height = PAIRED_WORTH
+        elif rule.plays is Plays.ANYTHING:
+            if rule.burns:
+                height = BURNS_ANYTHING
+            else:
+                height = THROUGH_ANYTHING if rules.transparent[place] else ON_ANYTHING
+        if rule.covers:
+            height -= COVER_COST
+        worth.append(height)
+    return worth
 
 
 def choices(view: View, moves: Sequence[Move], worlds: Worlds) -> Mapping[ModelMove, Move]:

@@ -73,8 +73,14 @@ class State:
         "up_mask",
     )
 
-    def __init__(self, rules: Rules) -> None:
+    @classmethod
+    def empty(cls, rules: Rules) -> State:
         """Return a position without cards; the caller fills it in."""
+        state = State()  # no __init__: `copy` is called often, and mypyc has no bare __new__
+        state._begin(rules)
+        return state
+
+    def _begin(self, rules: Rules) -> None:
         seats = rules.seats
         self.rules = rules
         self.hand = [0] * seats
@@ -103,7 +109,7 @@ class State:
 
     def copy(self) -> State:
         """Return a copy that shares nothing that changes."""
-        new = State.__new__(State)
+        new = State()
         new.rules = self.rules
         new.hand, new.hand_mask = self.hand[:], self.hand_mask[:]
         new.hand_size = self.hand_size[:]

@@ -96,7 +96,7 @@ def _selected(node: _Node, moves: Sequence[Move], seat: int, policy: Policy) -> 
     winner, children = policy.rules.winner, node.children
     expected = node.value(seat, winner=winner)
     best, chosen = -math.inf, moves[0]
-    for move in moves:
+    for place, move in enumerate(moves):
         child = children.get(move)
         if child is None:
             child = children[move] = _Node(policy.rules.seats)
@@ -106,6 +106,6 @@ def _selected(node: _Node, moves: Sequence[Move], seat: int, policy: Policy) -> 
         bound = mean + EXPLORATION * math.sqrt(math.log(child.available + 1) / visits)
         if bound > best:
             best, chosen = bound, move
-        if move is moves[0]:
+        if not place:
             expected -= DOUBT
     return chosen, children[chosen]

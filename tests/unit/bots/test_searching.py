@@ -132,7 +132,7 @@ def test_the_move_that_wins_is_found(
 def test_an_endgame_is_solved_beyond_what_the_playouts_would_play() -> None:
     """Playouts spend the five first; then the ace goes out. The solution burns the pile."""
     rules_ = Rules(rules("shithead"), 2)
-    state = State(rules_)
+    state = State.empty(rules_)
     for seat, held in enumerate(("5T", "A")):
         for rank in held:
             state.add_to_hand(seat, rules_.by_name[rank])

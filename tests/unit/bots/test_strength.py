@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
 from ops.bench import strength
+from ops.bench.compiled import compiled
 from ops.bench.strength import RESULTS, RULESETS, Cell, cells, hand, play, ratings, read, share
 from service.bots.registry import bots
 
@@ -42,6 +46,21 @@ def test_a_rating_follows_from_the_wins() -> None:
 
 
 LOST = [0, 0, 0, 1] * 100
+
+
+@pytest.mark.long
+def test_a_compiled_copy_plays_the_same_hands(tmp_path: Path) -> None:
+    """Long measurements run in it: its results are those of the plain modules, to the version."""
+    compiled(tmp_path / "copy")
+    asked = ["--ruleset", "leeds", "--seats", "2", "--first", "expert", "--second", "greedy"]
+    results: list[list[object]] = []
+    for folder in (tmp_path / "copy", Path(strength.__file__).parents[2]):
+        data = tmp_path / f"{len(results)}.jsonl"
+        command = [sys.executable, "-m", "ops.bench.strength", "play", *asked, "--hands", "6"]
+        subprocess.run([*command, "--data", str(data)], cwd=folder, check=True)
+        results.append([json.loads(line)[:-1] for line in data.read_text().splitlines()])
+    assert results[0] == results[1]
+    assert len(results[0]) == 6
 
 
 def test_hands_that_were_played_are_not_played_again(

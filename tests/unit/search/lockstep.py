@@ -21,7 +21,7 @@ from tests.unit.playing import created
 
 def state_of(rules: Rules, game: Game) -> State:
     """Return the position of the model that equals a game in play."""
-    state, rank = State(rules), rules.by_name
+    state, rank = State.empty(rules), rules.by_name
     for seat, held in enumerate(game.seats):
         for card in held.hand:
             state.add_to_hand(seat, rank[card[0]])
