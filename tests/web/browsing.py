@@ -36,6 +36,16 @@ SIZES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
 """Width and height in CSS pixels of the four sizes in which every page is looked at."""
 
 
+NO_ED25519: Final = """
+const real = globalThis.SubtleCrypto?.prototype.importKey;
+if (real) SubtleCrypto.prototype.importKey = function (format, data, algorithm, ...rest) {
+    if (algorithm.name === "Ed25519") throw new DOMException("no", "NotSupportedError");
+    return real.call(this, format, data, algorithm, ...rest);
+};
+"""
+"""A script with which a page runs as in a browser that cannot check Ed25519 signatures."""
+
+
 def faults_of(page: Page) -> list[str]:
     """Return what axe finds on a page."""
     found = Axe().run(page).response["violations"]

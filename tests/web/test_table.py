@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
-from tests.web.browsing import SIZES, Visits, faults_of
+from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_of
 
 pytestmark = pytest.mark.heavy
 
@@ -298,6 +298,18 @@ def test_a_receipt_that_the_server_did_not_sign_is_reported(visits: Visits) -> N
     page.evaluate(forge, game)
     page.get_by_role("button", name="Ready").click()
     expect(page.locator(".notice.warning")).to_contain_text("No key of this server signed")
+
+
+def test_a_browser_without_ed25519_reports_the_check_that_it_cannot_make(visits: Visits) -> None:
+    context = visits.visitor()
+    context.add_init_script(NO_ED25519)
+    page = context.new_page()
+    page.goto("/")
+    shorten(page)
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="Ready").click()
+    expect(page.locator(".notice")).to_contain_text("Not checked: whether the server signed")
+    expect(page.locator(".notice.warning")).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,11 +16,12 @@ from tests.client import open_table, register
 from tests.running import Running, wait_for
 from tests.tamper import Forgery
 from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
-from tests.web.browsing import SIZES, Visits, faults_of
+from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_of
 
 pytestmark = pytest.mark.heavy
 
 CHECKS = 14
+GAME = json.loads(LINES[0])["game"]
 FOLDER = Path(__file__).parents[2] / "service" / "api" / "static" / "verifier"
 
 
@@ -57,6 +59,39 @@ def test_receipts_and_keys_of_ones_own_are_checked_as_well(visits: Visits) -> No
     page.set_input_files("#receipts", payload("a.note", receipt(LAST)))
     expect(page.locator("#check-receipts")).to_have_class("pass")
     expect(page.locator("#check-receipts")).to_contain_text("cover the whole record")
+
+
+def test_receipts_that_the_browser_stored_during_the_game_are_used(visits: Visits) -> None:
+    """With the server's keys as it got them; a receipt of another history speaks against a file."""
+    page = visits.open("/verify")
+    stored = {
+        f"shithead.receipts.{GAME}": json.dumps([receipt(LAST).decode()]),
+        "shithead.server-keys": f"{SERVER.verifier}\n",
+    }
+    page.evaluate("(all) => Object.assign(localStorage, all)", stored)
+    give(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#stored")).to_have_text(
+        "With 1 receipt and the server’s keys, as this browser stored them during the game."
+    )
+    expect(page.locator("#check-receipts")).to_have_class("pass")
+    give(page, "events.jsonl", log_of(LINES[:-1]))
+    expect(page.locator("#check-receipts .reason")).to_contain_text("its end was cut off")
+    page.evaluate("localStorage.removeItem('shithead.server-keys')")
+    give(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#check-receipts")).to_have_class("missing")
+
+
+def test_one_changed_byte_of_a_bundle_is_found_and_its_entry_shown(visits: Visits) -> None:
+    seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
+    entry = LINES[seq]
+    bundle = write_bundle(LINES)
+    at = bundle.index(entry) + entry.index(b'"direction":1') + len(b'"direction":')
+    page = visits.open("/verify")
+    give(page, "game.shx", bundle[:at] + b"2" + bundle[at + 1 :])
+    expect(page.locator("#verdict h2")).to_have_text("This file was changed")
+    expect(page.locator("#verdict")).to_contain_text("The file events.jsonl in the bundle")
+    expect(page.locator("#check-bytes .reason")).to_contain_text(f"Entry {seq}.")
+    expect(page.locator("#check-bytes pre").first).to_contain_text('"direction": 2')
 
 
 def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) -> None:
@@ -114,6 +149,9 @@ def test_a_game_of_this_server_is_fetched_by_its_id(visits: Visits, service: Run
     expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering so far")
     expect(page.locator("#check-seal")).to_have_class("missing")
     expect(page.locator("#check-chain")).to_have_class("pass")
+    expect(page.get_by_role("link", name="Save this file")).to_have_attribute(
+        "download", f"{game}.shx"
+    )
     page.locator("#game").fill("nothing")
     page.get_by_role("button", name="Fetch and check").click()
     expect(page.locator("#verdict")).to_contain_text("not the id of a game")
@@ -149,13 +187,7 @@ def answers(port: int) -> bool:
 
 def test_signatures_are_not_passed_where_the_browser_cannot_check_them(visits: Visits) -> None:
     context = visits.visitor()
-    context.add_init_script(
-        """const real = globalThis.SubtleCrypto?.prototype.importKey;
-        if (real) SubtleCrypto.prototype.importKey = function (format, data, algorithm, ...rest) {
-            if (algorithm.name === "Ed25519") throw new DOMException("no", "NotSupportedError");
-            return real.call(this, format, data, algorithm, ...rest);
-        };"""
-    )
+    context.add_init_script(NO_ED25519)
     page = context.new_page()
     page.goto("/verify")
     keyed = (FOLDER.parents[3] / "tests/golden/samples/shithead-keyed.jsonl").read_bytes()
@@ -203,6 +235,22 @@ def test_the_page_speaks_the_language_of_its_reader(
     expect(page.locator("h1")).to_have_text(title)
     give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
     expect(page.locator("#check-chain .reason")).to_contain_text(failure)
+
+
+def test_a_language_that_cannot_be_loaded_leaves_the_page_as_it_is(visits: Visits) -> None:
+    """Chosen without the server, or on another page before it was switched off."""
+    visits.expect("ERR_INTERNET_DISCONNECTED|ERR_FAILED")
+    page = visits.open("/verify")
+    page.locator("#offline:not(:empty)").wait_for()
+    page.context.set_offline(True)
+    page.locator("#language").select_option("ja")
+    expect(page.locator("#no-language")).to_contain_text("could not be loaded")
+    expect(page.locator("#language")).to_have_value("en")
+    page.evaluate("localStorage.setItem('shithead.language', 'sv')")
+    page.reload()
+    give(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
 def test_the_keyboard_is_enough(visits: Visits) -> None:

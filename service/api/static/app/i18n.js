@@ -17,15 +17,22 @@ const CHOICE = "shithead.language";
 let strings = {};
 
 /** The language of the page: a key of LANGUAGES. */
-export const language =
+export let language =
   [localStorage.getItem(CHOICE), ...navigator.languages]
     .map((one) => (one ?? "").slice(0, 2))
     .find((one) => one in LANGUAGES) ?? "en";
 
-/** @param {string} [part] a folder of strings; none: those of all pages */
-const load = async (part = "") => (await import(`./strings/${part}${language}.js`)).default;
+/** @param {string} code a language @param {string} [part] a folder of strings; none: those of all pages */
+const load = async (code, part = "") => (await import(`./strings/${part}${code}.js`)).default;
 
-const general = load(); // at once, while the other scripts of the page are still loading
+const general = load(language); // at once, while the other scripts of the page are still loading
+general.catch(() => {}); // start tries another language
+
+/** @param {string} code a language @param {string[]} parts folders of strings */
+async function loadAll(code, parts) {
+  const first = code === language ? general : load(code);
+  return Object.assign({}, ...(await Promise.all([first, ...parts.map((part) => load(code, `${part}/`))])));
+}
 
 /**
  * Return a text with its values filled in; a value that is unknown becomes a dash.
@@ -62,7 +69,14 @@ export const moment = (at) =>
  * @returns {Promise<string[]>} the paths of the files with strings, below that of this module
  */
 export async function start(...parts) {
-  strings = Object.assign({}, ...(await Promise.all([general, ...parts.map((part) => load(`${part}/`))])));
+  for (const code of new Set([language, ...Object.keys(LANGUAGES)])) {
+    // Without the server only the words are there that the browser has stored.
+    const found = await loadAll(code, parts).catch(() => null);
+    if (!found) continue;
+    strings = found;
+    language = code;
+    break;
+  }
   document.documentElement.lang = language;
   for (const element of document.querySelectorAll("[data-t]")) {
     element.textContent = t(element.getAttribute("data-t") ?? "");
@@ -70,16 +84,25 @@ export async function start(...parts) {
   for (const element of document.querySelectorAll("[data-t-label]")) {
     element.setAttribute("aria-label", t(element.getAttribute("data-t-label") ?? ""));
   }
-  offerLanguages();
+  offerLanguages(parts);
   return ["", ...parts.map((part) => `${part}/`)].map((part) => `./strings/${part}${language}.js`);
 }
 
-function offerLanguages() {
+/** @param {string[]} parts */
+function offerLanguages(parts) {
   const select = find("#language");
   select.append(...Object.entries(LANGUAGES).map(([code, name]) =>
     h("option", { value: code, lang: code, selected: code === language }, [name]),
   ));
-  select.addEventListener("change", () => {
+  select.addEventListener("change", async () => {
+    try {
+      await loadAll(select.value, parts);
+    } catch {
+      select.value = language;
+      const fault = h("p", { class: "notice warning", role: "alert", id: "no-language" }, [t("nav.language.none")]);
+      document.getElementById("no-language")?.remove();
+      return find("main").prepend(fault);
+    }
     localStorage.setItem(CHOICE, select.value);
     location.reload();
   });

@@ -175,7 +175,8 @@ export function hand(game, handlers) {
   const staged = choice.staged.flat();
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
   const all = view.status === "swapping" && !own.ready ? new Set(cards) : playable(view, []);
-  const fits = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
+  const beside = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
+  const fits = beside.size ? beside : all; // a choice that fits nowhere leaves the legal cards lit
   return cards.map((card, at) => {
     const chosen = choice.cards.includes(card);
     const made = button(card, {

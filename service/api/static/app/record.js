@@ -2,7 +2,8 @@
  * What this browser holds against the server: the chain of the log, receipts, its own entropy.
  *
  * Receipts are stored as JSON under `shithead.receipts.<game>`: a list of signed notes, the oldest
- * first. Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`.
+ * first. Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`, the newest
+ * answer of `/v1/keys` under `shithead.server-keys`.
  */
 
 import { NoEd25519, base64, headOf, hex, taggedHash, uint, unhex, utf8, uuidBytes } from "../verifier/bytes.js";
@@ -11,6 +12,7 @@ import { Problem, get, post, randomHex } from "./api.js";
 
 const RECEIPTS = "shithead.receipts.";
 const ENTROPY = "shithead.entropy.";
+const KEYS = "shithead.server-keys";
 const NOTES = 12; // a game
 const GAMES = 60;
 
@@ -53,17 +55,26 @@ export async function fetchReceipt(game) {
 /** The keys of the server, fetched once. @type {Promise<import("../verifier/notes.js").NoteKey[]> | undefined} */
 let serverKeys;
 
-/** @returns {Promise<boolean>} whether a key of the server signed a receipt; true if it cannot be checked */
+/** @returns {string} the keys of the server as this browser got them last, "" if it never did */
+export const storedKeys = () => localStorage.getItem(KEYS) ?? "";
+
+async function fetchKeys() {
+  const keys = await get("/v1/keys", { as: "text" });
+  localStorage.setItem(KEYS, keys);
+  return readKeys(keys);
+}
+
+/** @returns {Promise<boolean | null>} whether a key of the server signed a receipt; null without an answer. Throws NoEd25519. */
 async function signedByServer(receipt) {
   const note = parseNote(utf8(receipt));
   try {
-    const keys = await (serverKeys ??= get("/v1/keys", { as: "text" }).then((text) => readKeys(text)));
+    const keys = await (serverKeys ??= fetchKeys());
     const signed = note ? await Promise.all(keys.map((key) => keySigned(note, key))) : [];
     return signed.includes(true);
   } catch (error) {
-    serverKeys = undefined; // no answer: tried again with the next receipt
-    if (error instanceof NoEd25519 || error instanceof Problem) return true;
-    throw error;
+    if (!(error instanceof Problem)) throw error;
+    serverKeys = undefined; // no answer: tried again with the next comparison
+    return null;
   }
 }
 
@@ -77,6 +88,8 @@ export class Chain {
     this.heads = [];
     this.work = Promise.resolve();
     this.faulty = false;
+    /** Whether this browser can check signatures. */
+    this.checks = true;
     /** Receipts that agree with the log, and whose signature was checked. @type {Set<string>} */
     this.proven = new Set();
   }
@@ -103,8 +116,19 @@ export class Chain {
       const known = this.heads[seq];
       if (!name.endsWith(`/g/${this.game}`) || known === undefined) continue;
       if (base64(unhex(known)) !== head) this.#fault("receipt", seq);
-      else if (!this.proven.has(note) && !(await signedByServer(note))) this.#fault("unsigned", seq);
-      else this.proven.add(note);
+      else if (this.checks && !this.proven.has(note)) await this.#checkSignature(note, seq);
+    }
+  }
+
+  async #checkSignature(note, seq) {
+    try {
+      const signed = await signedByServer(note);
+      if (signed) this.proven.add(note);
+      else if (signed === false) this.#fault("unsigned", seq);
+    } catch (error) {
+      if (!(error instanceof NoEd25519)) throw error;
+      this.checks = false;
+      this.onfault({ kind: "no_ed25519", seq });
     }
   }
 

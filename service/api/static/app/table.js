@@ -34,6 +34,7 @@ const game = {
   moved: 0,
   /** @type {Problem | null} */ refusal: null,
   /** @type {string[]} */ warnings: [],
+  /** A check that this browser cannot make. */ unchecked: "",
 };
 /** @type {Chain} */
 let chain;
@@ -427,16 +428,18 @@ function showLog() {
 function showNotices() {
   replace(
     find("#notices"),
-    game.connected ? null : h("p", { class: "notice", role: "status" }, [t("lost")]),
+    ...[game.connected ? "" : t("lost"), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
     ...game.warnings.map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
   );
 }
 
 const showConnection = () => document.getElementById("notices") && showNotices();
 
-/** A contradiction between the log and what this browser holds. */
+/** A contradiction between the log and what this browser holds, or a check that it cannot make. */
 function warn({ kind, seq }) {
-  game.warnings.push(t(`warn.${kind}`, { n: seq }));
+  const text = t(`warn.${kind}`, { n: seq });
+  if (kind === "no_ed25519") game.unchecked = text;
+  else game.warnings.push(text);
   showConnection();
 }
 

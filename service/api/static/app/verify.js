@@ -1,11 +1,13 @@
 /** The page /verify: takes a file or the id of a game, and shows the checks as they are made. */
 
 import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
+import { utf8 } from "../verifier/bytes.js";
 import { readKeys } from "../verifier/notes.js";
 import { LEFT_OUT, NAMES, resultOf, verify } from "../verifier/verify.js";
 import { identity } from "./api.js";
 import { find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
+import { receiptsOf, storedKeys } from "./record.js";
 
 /** @typedef {import("../verifier/verify.js").Finding} Finding */
 /** @typedef {import("../verifier/log.js").Log} Log */
@@ -16,13 +18,13 @@ const STORE = "shithead.verify"; // of the service worker
 
 let run = 0; // an earlier verification that is still going on shows nothing any more
 
-/** @param {Uint8Array} data @param {string} name */
-async function check(data, name) {
+/** @param {Blob & {name?: string}} file @param {string} name */
+async function check(file, name) {
   const mine = ++run;
   reset(name);
   try {
-    const bundle = await readFile(data);
-    const outside = await fromOutside();
+    const { refused, bundle } = await readOrRefuse(await bytesOf(file));
+    const outside = await fromOutside(bundle);
     const shown = new Map();
     const { log, findings } = await verify(bundle, outside, {
       progress: (fraction) => {
@@ -36,20 +38,46 @@ async function check(data, name) {
     });
     if (mine !== run) return;
     for (const finding of findings) if (finding.result === "fail") showEvent(shown.get(finding.check), finding, log);
+    if (refused) return refuse(refused);
     verdict(resultOf(findings, outside), findings);
   } catch (error) {
     if (mine !== run) return;
     if (!(error instanceof NotABundle)) throw error;
-    refuse(t(error.code, error.values));
+    replace(find("#checks"));
+    refuse(error);
+  }
+}
+
+/**
+ * Return the content of a file. A bundle is refused if its log was changed; the checks are made on
+ * the changed log all the same, because they show the place.
+ *
+ * @param {Uint8Array} data
+ * @returns {Promise<{refused: NotABundle | null, bundle: import("../verifier/bundle.js").Bundle}>} throws NotABundle
+ */
+async function readOrRefuse(data) {
+  try {
+    return { refused: null, bundle: await readFile(data) };
+  } catch (error) {
+    if (!(error instanceof NotABundle && error.lines)) throw error;
+    return { refused: error, bundle: { lines: error.lines, files: new Map(), manifest: null } };
   }
 }
 
 /** @returns {Promise<unknown>} after the browser has drawn what there is */
 const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done) : requestAnimationFrame(() => setTimeout(done))));
 
-/** @returns {Promise<import("../verifier/outside.js").Outside>} what the person stored, from the fields of the page */
-async function fromOutside() {
-  const receipts = await Promise.all([...find("#receipts").files].map(bytesOf));
+/**
+ * Return what the person stored, from the fields of the page, and what this browser stored during
+ * the game: its receipts and, if no key is given, the keys of the server.
+ *
+ * @param {import("../verifier/bundle.js").Bundle} bundle
+ * @returns {Promise<import("../verifier/outside.js").Outside>}
+ */
+async function fromOutside(bundle) {
+  const [game] = /(?<="game":")[0-9a-f-]{36}/.exec(looseText(bundle.lines[0] ?? new Uint8Array())) ?? [];
+  const stored = game ? receiptsOf(game) : [];
+  const receipts = [...stored.map(utf8), ...(await Promise.all([...find("#receipts").files].map(bytesOf)))];
   const keys = async (id, witness) => {
     const texts = (await Promise.all([...find(`#${id}-file`).files].map(bytesOf))).map(looseText);
     texts.push(find(`#${id}`).value);
@@ -59,7 +87,10 @@ async function fromOutside() {
     return read.flat();
   };
   const witnessKeys = await keys("witness", true);
-  return { receipts, serverKeys: await keys("server", false), witnessKeys, quorum: witnessKeys.length };
+  const given = await keys("server", false);
+  const own = stored.length && !given.length ? await readKeys(storedKeys()) : [];
+  if (stored.length) find("#stored").textContent = t(own.length ? "page.stored.keys" : "page.stored", { n: stored.length });
+  return { receipts, serverKeys: [...given, ...own], witnessKeys, quorum: witnessKeys.length };
 }
 
 /** @param {Blob} file */
@@ -76,6 +107,8 @@ function showVerdict(status, ...children) {
 function reset(name) {
   showVerdict("", t("page.running"));
   find("#name").textContent = name;
+  find("#stored").textContent = "";
+  find("#save").hidden = true;
   find("#progress").value = 0;
   replace(find("#checks"), NAMES.map((check) => row(check, "waiting", "…")));
   find("#result").scrollIntoView({ block: "start" });
@@ -138,26 +171,30 @@ function verdict(status, findings) {
   );
 }
 
-/** @param {string} sentence */
-function refuse(sentence) {
-  replace(find("#checks"));
+/** @param {{code: string, values?: Record<string, any>}} reason a sentence */
+function refuse({ code, values }) {
   find("#progress").value = 1;
-  showVerdict("status-3", h("h2", null, [t("page.refused")]), h("p", null, [sentence]));
+  const heading = code === "file.changed" ? "page.changed" : "page.refused";
+  showVerdict("status-3", h("h2", null, [t(heading)]), h("p", null, [t(code, values)]));
 }
 
 /** Fetch the evidence of a game of this server, as the player of this browser if there is one. @param {string} given */
 async function fetchGame(given) {
   const game = UUID.exec(given)?.[0].toLowerCase();
-  if (!game) return refuse(t("page.no_id"));
+  if (!game) return refuse({ code: "page.no_id" });
   const token = identity()?.token;
   let answer;
   try {
     answer = await fetch(`/v1/games/${game}/evidence`, { credentials: "omit", headers: token ? { Authorization: `Bearer ${token}` } : {} });
   } catch {
-    return refuse(t("page.no_server"));
+    return refuse({ code: "page.no_server" });
   }
-  if (!answer.ok) return refuse(t(answer.status === 404 ? "page.no_game" : "page.no_evidence", { status: answer.status }));
-  await check(await bytesOf(await answer.blob()), `${game}.shx`);
+  if (!answer.ok) return refuse({ code: answer.status === 404 ? "page.no_game" : "page.no_evidence", values: { status: answer.status } });
+  const file = await answer.blob();
+  await check(file, `${game}.shx`);
+  const save = find("#save");
+  URL.revokeObjectURL(save.href);
+  Object.assign(save, { href: URL.createObjectURL(file), download: `${game}.shx`, hidden: false });
 }
 
 /** Check the file that was given last again, with new receipts or keys. @type {(() => void) | null} */
@@ -167,7 +204,7 @@ let again = null;
 function take(file) {
   again = () => {
     find("#progress").value = 0;
-    void bytesOf(file).then((data) => check(data, file.name ?? ""));
+    void check(file, file.name ?? "");
   };
   again();
 }

@@ -4,13 +4,17 @@ import { equal, hex, sha256, text } from "./bytes.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
 import { HASH, integer, record, TIME, UUID, wrongPlace, MOST_EVENTS } from "./shapes.js";
 
-/** The file is no bundle and no log; `code` names a sentence in strings.js. */
+/**
+ * The file is no bundle and no log; `code` names a sentence of the page. Of a bundle whose log was
+ * changed, `lines` are those of the changed log, which show the place.
+ */
 export class NotABundle extends Error {
-  /** @param {string} code @param {Record<string, string | number>} [values] */
-  constructor(code, values = {}) {
+  /** @param {string} code @param {Record<string, string | number>} [values] @param {Uint8Array[] | null} [lines] */
+  constructor(code, values = {}, lines = null) {
     super(code);
     this.code = `file.${code}`;
     this.values = values;
+    this.lines = lines;
   }
 }
 
@@ -73,13 +77,16 @@ async function readBundle(data) {
   for (const [name, content] of files) {
     const entry = Object.hasOwn(manifest.files, name) ? manifest.files[name] : null;
     if (!entry || (name !== "events.jsonl" && !BESIDE.test(name))) throw new NotABundle("extra", { name });
-    if (entry.size !== content.length || entry.sha256 !== hex(await sha256(content))) throw new NotABundle("changed", { name });
+    if (entry.size !== content.length || entry.sha256 !== hex(await sha256(content))) throw changed(name, content);
   }
   const events = files.get("events.jsonl");
   if (!events) throw new NotABundle("no_events");
   files.delete("events.jsonl");
   return { lines: linesOf(events), files, manifest };
 }
+
+/** @param {string} name @param {Uint8Array} content */
+const changed = (name, content) => new NotABundle("changed", { name }, name === "events.jsonl" ? linesOf(content) : null);
 
 /** @param {Uint8Array | undefined} data */
 function readManifest(data) {
@@ -161,7 +168,7 @@ function contents(data, view, entries, directory) {
     const shown = String.fromCharCode(...name);
     if (shown.length > 200 || !NAME.test(shown) || files.has(shown)) throw bad();
     const content = data.subarray(start, start + size);
-    if (crc32(content) !== crc) throw new NotABundle("changed", { name: shown });
+    if (crc32(content) !== crc) throw changed(shown, content);
     files.set(shown, content);
     expected = start + size;
   }
