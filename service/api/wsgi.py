@@ -12,9 +12,12 @@ from collections.abc import Callable
 
 from flask import Flask
 
+from service.api import assets
 from service.api.app import create_app, create_stream_app
 from service.api.connections import ConnectionLimit
 from service.api.context import Context, context
+
+assets.loaded()  # once, where the fork server imports this module for all API processes
 
 _STOPS = {signal.SIGTERM, signal.SIGINT}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from service.api.assets import loaded
 
 pytestmark = pytest.mark.heavy
 
@@ -56,6 +59,24 @@ def test_the_types_of_the_javascript_fit() -> None:
 def test_the_types_of_the_lobby_and_the_table_fit() -> None:
     """Not strict: views and moves come from the API, and are checked by the browser tests."""
     assert check(WEB / "tsconfig.app.json") == ""
+
+
+def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path) -> None:
+    """Local names are made short: no other name may become one of them, nor lose its meaning."""
+    for name, content in loaded().files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    options = json.loads((WEB / "tsconfig.app.json").read_text())["compilerOptions"]
+    options |= {"module": "nodenext", "moduleResolution": "nodenext", "types": ["node"]}
+    config = {"compilerOptions": options, "include": ["**/*.js"]}
+    (tmp_path / "tsconfig.json").write_text(json.dumps(config))
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "wrong.js").write_text("const first = 1;\nconsole.log(frist);\n")
+    faults = check(tmp_path / "tsconfig.json").splitlines()
+    # Without the types of the comments other faults are found, none of which is about names.
+    undeclared = ("TS1", "TS2304", "TS2305", "TS2451", "TS2552", "TS18004")
+    found = [one for one in faults if one.partition("error ")[2].startswith(undeclared)]
+    assert len(found) == 1 and "wrong.js(2,13)" in found[0], found
 
 
 def test_a_wrong_type_is_seen(tmp_path: Path) -> None:

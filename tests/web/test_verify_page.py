@@ -229,7 +229,7 @@ def test_the_page_speaks_the_language_of_its_reader(
     page.goto("/verify")
     page.locator("#offline:not(:empty)").wait_for()
     words = {url.split("/strings/")[1] for url in asked if "/strings/" in url}
-    assert words == {f"{locale[:2]}.js", f"verify/{locale[:2]}.js"}
+    assert words == {f"{locale[:2]}.json", f"verify/{locale[:2]}.json"}
     page.context.set_offline(True)
     page.reload()
     expect(page.locator("h1")).to_have_text(title)

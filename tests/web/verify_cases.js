@@ -5,15 +5,18 @@
  */
 
 import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-import words from "../../service/api/static/app/strings/verify/en.js";
 import { unbase64 } from "../../service/api/static/verifier/bytes.js";
 import { NotABundle, readFile } from "../../service/api/static/verifier/bundle.js";
 import { readKeys } from "../../service/api/static/verifier/notes.js";
 import { verify } from "../../service/api/static/verifier/verify.js";
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
+
+const SENTENCES = new URL("../../service/api/static/app/strings/verify/en.json", import.meta.url);
+const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
 
 /** @param {string} digits */
 const bytes = (digits) => unbase64(digits) ?? new Uint8Array();

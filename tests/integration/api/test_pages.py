@@ -124,7 +124,7 @@ def test_scripts_import_only_files_that_are_there_and_load_nothing_from_elsewher
         if not name.startswith("app/"):
             continue
         text = content.decode()
-        for target in re.findall(r"""(?:from|import)\s*\(?["']([^"']+)["']""", text):
+        for target in re.findall(r"""(?:from|import) ?\(?["']([^"']+)["']""", text):
             assert target.startswith(("./", "../verifier/")), (name, target)
             there = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
             assert there in files, (name, target)
@@ -132,20 +132,10 @@ def test_scripts_import_only_files_that_are_there_and_load_nothing_from_elsewher
         assert "innerHTML" not in text and "eval(" not in text, name
 
 
-def test_scripts_are_served_without_comments_and_mean_the_same() -> None:
-    """Files are made smaller by lines: a literal over several lines could be changed by it."""
-    for path in (*FOLDER.rglob("app/**/*.js"), *FOLDER.rglob("verifier/*.js")):
-        source = path.read_text("utf-8")
-        literals = re.findall(r"""("(?:[^"\\\n]|\\.)*"|`(?:[^`\\\n]|\\.)*`)""", source)
-        assert not [one for one in literals if re.search(r"/\*\* @type|[;,{)] // ", one)], path
-        assert all(line.count("`") % 2 == 0 for line in source.splitlines()), path
-        served = loaded().files[path.relative_to(FOLDER).as_posix()].decode()
-        assert not re.search(r"^\s*(/\*\*?$|//|\*)|^ |/\*\* @type|; // ", served, re.MULTILINE), (
-            path
-        )
-    for path in (FOLDER / "app").glob("*.css"):
+def test_texts_in_style_sheets_survive_the_compaction() -> None:
+    for path in FOLDER.rglob("*.css"):
         texts = re.findall(r'"[^"]*"', path.read_text("utf-8"))
-        assert not [text for text in texts if set("{};:,") & set(text)]
+        assert not [text for text in texts if set("{};:,>") & set(text)]
 
 
 def test_every_language_has_every_text_with_the_same_values() -> None:
@@ -160,8 +150,7 @@ def test_every_language_has_every_text_with_the_same_values() -> None:
 
 def test_no_text_stands_in_two_files() -> None:
     """A page loads several files; the later one would hide a text of the earlier one."""
-    modules = [path.read_text("utf-8") for path in (FOLDER / "app/strings").rglob("en.js")]
-    texts = [text.removeprefix("export default ").rstrip().removesuffix(";") for text in modules]
+    texts = [path.read_text("utf-8") for path in (FOLDER / "app/strings").rglob("en.json")]
     assert len(texts) > 1
     assert sum(len(json.loads(text)) for text in texts) == len(strings())
 

@@ -11,16 +11,15 @@ from service.api.assets import FOLDER, loaded
 
 TEMPLATES = FOLDER.parent / "templates"
 VERIFY = "app/verify.js"
-"""The script of /verify: a second verifier, which no other page loads as a whole."""
+WORKER = "verifier/worker.js"
 
-MOST_BYTES = {"pages": 200_000, "verify": 130_000}
+MOST_BYTES = {"scripts and styles": 200_000, "with the words": 400_000}
 """
-The budget for scripts and style sheets, in bytes before compression, as one visitor loads them.
+The budget in bytes before compression, of what one visitor loads who opens every page.
 
-`pages`: all pages but /verify together, each file once. `verify`: a cold load of /verify. Both
-count what a page imports, directly or not, all style sheets that its template names, and the
-words of one language; cards are drawn by a script and so are included. The words of the other
-languages and the verifier's command line are loaded by no page of this visitor.
+It counts what a page imports, directly or not, the service worker of /verify, and all style sheets
+that the templates name, each file once. The words of one language are counted beside them:
+no visitor loads those of another. Cards are drawn by a script and so are included.
 """
 
 
@@ -37,15 +36,16 @@ def loaded_with(script: str, language: str) -> set[str]:
     texts = (page.read_text("utf-8") for page in TEMPLATES.iterdir())
     template = next(text for text in texts if f'"{script}"' in text)
     found = {"style.css", "app/app.css", *re.findall(r'asset\("([^"]+)"\)', template)}
-    todo = [script, f"app/strings/{language}.js"]
+    found.add(f"app/strings/{language}.json")
+    todo = [script]
     parts = re.findall(r'\bstart\("(\w+)"\)', files[script].decode())
-    todo += [f"app/strings/{part}/{language}.js" for part in parts]
+    found |= {f"app/strings/{part}/{language}.json" for part in parts}
     while todo:
         name = todo.pop()
         if name in found:
             continue
         found.add(name)
-        targets = re.findall(r"""from ["']([^"']+)["']""", files[name].decode())
+        targets = re.findall(r"""from ?["']([^"']+)["']""", files[name].decode())
         todo += [normpath(join(dirname(name), target)) for target in targets]
     return found
 
@@ -54,10 +54,12 @@ def loaded_with(script: str, language: str) -> set[str]:
 def test_scripts_and_styles_of_the_pages_are_small(language: str) -> None:
     files = loaded().files
     assert {"app/lobby.js", "app/table.js", VERIFY} <= scripts()
-    pages = set().union(*(loaded_with(one, language) for one in scripts() - {VERIFY}))
-    loads = {"pages": pages, "verify": loaded_with(VERIFY, language) | {"verifier/worker.js"}}
-    assert {"app/cards.js", "app/dom.js", f"app/strings/{language}.js"} <= pages
-    assert {"verifier/custody.js", f"app/strings/verify/{language}.js"} <= loads["verify"]
+    used = set().union(*(loaded_with(one, language) for one in scripts())) | {WORKER}
+    assert {"app/cards.js", "app/dom.js", "verifier/custody.js"} <= used
+    words = {f"app/strings/{part}{language}.json" for part in ("", "verify/", "replay/")}
+    assert words <= used
+    loads = {"with the words": used}
+    loads["scripts and styles"] = {one for one in used if not one.endswith(".json")}
     for name, most in MOST_BYTES.items():
         sizes = {one: len(files[one]) for one in loads[name]}
         assert sum(sizes.values()) <= most, (name, sorted(sizes.items(), key=lambda one: -one[1]))
@@ -67,4 +69,4 @@ def test_every_script_and_style_belongs_to_a_page() -> None:
     """A file that the count above leaves out would be loaded without a budget, or be dead."""
     languages = ("en", "sv", "ja")
     used = set().union(*(loaded_with(one, lang) for one in scripts() for lang in languages))
-    assert set(loaded().files) - used == {"verifier/cli.js", "verifier/worker.js"}
+    assert set(loaded().files) - used == {"verifier/cli.js", WORKER}

@@ -1,9 +1,8 @@
 /**
  * The words of the pages, in the reader's language.
  *
- * `strings/en.js`, `sv.js` and `ja.js` hold those of all pages, folders beside them those of some
- * (`strings/verify/en.js`): modules whose value is plain JSON, so that the server can write the
- * English ones into its pages. Only the files of the reader's language are loaded. Texts of the
+ * `strings/en.json`, `sv.json` and `ja.json` hold those of all pages, folders beside them those of
+ * some (`strings/verify/en.json`). The server writes the English ones into its pages. Only the files of the reader's language are loaded. Texts of the
  * API stay English.
  */
 
@@ -23,7 +22,14 @@ export let language =
     .find((one) => one in LANGUAGES) ?? "en";
 
 /** @param {string} code a language @param {string} [part] a folder of strings; none: those of all pages */
-const load = async (code, part = "") => (await import(`./strings/${part}${code}.js`)).default;
+async function load(code, part = "") {
+  const answer = await fetch(address(code, part));
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  return answer.json();
+}
+
+/** @param {string} code @param {string} part */
+const address = (code, part) => new URL(`./strings/${part}${code}.json`, import.meta.url).href;
 
 const general = load(language); // at once, while the other scripts of the page are still loading
 general.catch(() => {}); // start tries another language
@@ -66,7 +72,7 @@ export const moment = (at) =>
  * Load the reader's language, and put it into what the server has written in English.
  *
  * @param {string[]} parts folders of strings that this page needs
- * @returns {Promise<string[]>} the paths of the files with strings, below that of this module
+ * @returns {Promise<string[]>} the addresses of the files with these words
  */
 export async function start(...parts) {
   for (const code of new Set([language, ...Object.keys(LANGUAGES)])) {
@@ -85,7 +91,7 @@ export async function start(...parts) {
     element.setAttribute("aria-label", t(element.getAttribute("data-t-label") ?? ""));
   }
   offerLanguages(parts);
-  return ["", ...parts.map((part) => `${part}/`)].map((part) => `./strings/${part}${language}.js`);
+  return ["", ...parts.map((part) => `${part}/`)].map((part) => address(language, part));
 }
 
 /** @param {string[]} parts */

@@ -237,7 +237,7 @@ async function store(words) {
   await navigator.serviceWorker.register("/verify/worker.js", { scope: "/verify" });
   await navigator.serviceWorker.ready;
   const cache = await caches.open(STORE);
-  await cache.addAll(words.map((path) => new URL(path, import.meta.url).href));
+  await cache.addAll(words);
   find("#offline").textContent = t("page.offline");
 }
 

@@ -11,7 +11,6 @@ import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
-import words from "../app/strings/verify/en.js";
 import { NotABundle, readFile } from "./bundle.js";
 import { readKeys } from "./notes.js";
 import { resultOf, verify } from "./verify.js";
@@ -27,12 +26,15 @@ const USAGE = [
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
 
+const SENTENCES = new URL("../app/strings/verify/en.json", import.meta.url);
+/** @type {Record<string, string>} */
+const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
+
 class WrongUse extends Error {}
 
 /** @param {string} code @param {import("./log.js").Values} [values] */
 function say(code, values = {}) {
-  const sentence = /** @type {Record<string, string>} */ (words)[code];
-  return sentence.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
+  return words[code].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
 }
 
 /** @param {string} given @param {boolean} witness */

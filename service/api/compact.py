@@ -1,0 +1,350 @@
+"""Compact scripts, style sheets and JSON: no comments, no spaces, short local names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, product
+from string import ascii_letters
+
+import orjson
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*|/\*(?!!).*?\*/)
+    |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|/\*!.*?\*/)
+    |(?P<number>(?:0[xX][0-9a-fA-F_]+|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)n?)
+    |(?P<name>\#?[A-Za-z_$][\w$]*)
+    |(?P<sign>=>|\.\.\.|\?\.(?!\d)|>>>=|\*\*=|<<=|>>=|>>>|===|!==|&&=|\|\|=|\?\?=
+        |\+\+|--|\*\*|&&|\|\||\?\?|<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:;,.(){}\[\]])""",
+    re.VERBOSE | re.DOTALL,
+)
+_REGEX = re.compile(r"/(?![/*])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_WORDS = _words(
+    """arguments as async await break case catch class const constructor continue debugger default
+    delete do else enum export extends false finally for from function get if import in instanceof
+    let new null of return set static super switch this throw true try typeof undefined var void
+    while with yield NaN Infinity"""
+)
+"""Words of the language, which are no names of a script."""
+
+_OF_THE_BROWSER = _words(
+    """CSS Date Error Event Intl JSON Map Math Node Number Object Option Promise Set String URL
+    addEventListener announce caches close confirm crypto document event fetch find focus history
+    location matchMedia name navigator open parent performance print screen scroll self status stop
+    top localStorage length origin process frames"""
+)
+"""Names that mean something without a declaration: never given to anything else, never replaced."""
+
+_BEFORE_REGEX = _words("( , = : [ ! & | ? { } ; => && || ?? + - * % ~ < > return typeof")
+_BEFORE_BLOCK = frozenset(("=>", ")", "else", "try", "finally", "do", "catch", ";", ""))
+_DECLARING = frozenset(("const", "let", "var", "function", "class"))
+
+BLOCK, OBJECT, CLASS, MODULE, ROUND = "block", "object", "class", "module", "round"
+
+
+@dataclass(slots=True)
+class _Token:
+    """One token: its text, whether a line ended before it, and its part in the script."""
+
+    text: str
+    is_name: bool
+    new_line: bool
+    use: str = ""  # of a name: "refers", "short" (`{name}`), "imported", or "" for a property
+    frame: str = ""  # of a bracket: what it encloses
+    partner: int = -1  # of a bracket: the index of the other one
+
+
+def compact_script(source: str) -> str:
+    r"""
+    Return a script with the same meaning in fewer bytes.
+
+    Comments and spaces are left out, and names that only this file declares become short; names
+    of imports, exports and properties stay. One name becomes the same short name everywhere in
+    the file, and no two become the same, so scopes need not be known. A comment `/*! … */`, such
+    as a licence, stays. Statements must end with a semicolon: a line break stays only where an
+    expression could end.
+
+    >>> compact_script("const total = (first, second) =>\n  first + second; // a sum\n")
+    'const c=(a,b)=>a+b;'
+    >>> compact_script("export function shown({ name, size: many }) {\n  return name + many;\n}")
+    'export function shown({name,size:a}){return name+a}'
+    """
+    tokens = list(_tokens(source))
+    _match_brackets(tokens)
+    _find_uses(tokens)
+    short = _short_names(tokens)
+    return _joined(tokens, short)
+
+
+def compact_style(source: str) -> str:
+    r"""
+    Return a style sheet without comments and spaces around punctuation.
+
+    A text in it must not contain punctuation of CSS. A test sees to that.
+
+    >>> compact_style("/* alarm */\n.red, b > i {\n  color: red;\n}\n")
+    '.red,b>i{color:red}'
+    """
+    plain = re.sub(r"/\*(?!!).*?\*/", "", source, flags=re.DOTALL)
+    plain = re.sub(r"\s+", " ", plain).strip()
+    plain = re.sub(r" ?([{};,>]) ?", r"\1", plain)
+    return plain.replace(": ", ":").replace(";}", "}")
+
+
+def compact_json(source: str) -> str:
+    r"""
+    Return JSON without spaces; raises ValueError if it is malformed.
+
+    >>> compact_json('{\n"act.ready": "Ready"\n}')
+    '{"act.ready":"Ready"}'
+    """
+    return orjson.dumps(orjson.loads(source)).decode()
+
+
+def _tokens(source: str) -> Iterator[_Token]:
+    at, new_line, before = 0, False, ""
+    inside: list[int] = []  # of templates: how many braces are open in `${`
+    while at < len(source):
+        if source[at] == "`" or (source[at] == "}" and inside and inside[-1] == 0):
+            if source[at] == "}":
+                inside.pop()
+            end = _end_of_template(source, at + 1)
+            text = source[at:end]
+            if text.endswith("${"):
+                inside.append(0)
+            yield _Token(text, is_name=False, new_line=new_line)
+            at, new_line, before = end, False, text
+            continue
+        found = _REGEX.match(source, at) if before in _BEFORE_REGEX else None
+        found = found or _TOKEN.match(source, at)
+        if found is None:
+            raise ValueError(f"no token of a script: {source[at : at + 40]!r}")
+        at, text = found.end(), found.group()
+        if found.re is _TOKEN and found.lastgroup == "space":
+            new_line = new_line or "\n" in text
+            continue
+        if inside and text in "{}":
+            inside[-1] += 1 if text == "{" else -1
+        yield _Token(
+            text, is_name=found.re is _TOKEN and found.lastgroup == "name", new_line=new_line
+        )
+        new_line, before = False, text
+
+
+def _end_of_template(source: str, at: int) -> int:
+    """Return the end of a part of a template: after its last sign, or after the next `${`."""
+    while source[at] != "`":
+        if source.startswith("${", at):
+            return at + 2
+        at += 2 if source[at] == "\\" else 1
+    return at + 1
+
+
+def _match_brackets(tokens: list[_Token]) -> None:
+    """Note for each opening bracket its partner and what it encloses."""
+    opened: list[int] = []
+    cases = 0  # `case` and `default` whose colon is still to come
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1].text if index else ""
+        if token.text in ("case", "default") and before != ".":
+            cases += token.text == "case" or tokens[index + 1].text == ":"
+        elif token.text == ":" and cases:
+            cases -= 1
+            token.frame = "case"
+        if _closes(token):
+            token.partner = opened.pop()
+            tokens[token.partner].partner = index
+        if _opens(token):
+            token.frame = _frame(tokens, index, opened) if token.text == "{" else ROUND
+            opened.append(index)
+
+
+def _opens(token: _Token) -> bool:
+    return token.text in ("(", "[", "{") or (token.text[0] in "`}" and token.text.endswith("${"))
+
+
+def _closes(token: _Token) -> bool:
+    """Return whether a token closes a bracket; `}` also begins the next part of a template."""
+    return token.text in (")", "]") or token.text[0] == "}"
+
+
+def _frame(tokens: list[_Token], index: int, opened: list[int]) -> str:
+    """Return what a brace encloses: statements, an object, a class, or names of a module."""
+    before = tokens[index - 1] if index else None
+    if before is None or before.text in _BEFORE_BLOCK or before.frame == "case":
+        return BLOCK
+    if before.text in ("import", "export"):
+        return MODULE
+    if "class" in {token.text for token in tokens[max(0, index - 4) : index]}:
+        return CLASS
+    statement = before.text == "}" or before.text == "{"
+    outer = tokens[opened[-1]].frame if opened else BLOCK
+    return BLOCK if statement and outer == BLOCK else OBJECT
+
+
+def _find_uses(tokens: list[_Token]) -> None:
+    """Note for each name whether it refers to a variable, and in which way."""
+    opened: list[_Token] = []
+    for index, token in enumerate(tokens):
+        if _closes(token):
+            opened.pop()
+        if _opens(token):
+            opened.append(token)
+        if token.is_name and token.text[0] != "#" and token.text not in _WORDS:
+            frame = opened[-1].frame if opened else BLOCK
+            token.use = _use(tokens, index, frame)
+
+
+def _use(tokens: list[_Token], index: int, frame: str) -> str:
+    before = tokens[index - 1].text if index else ""
+    after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+    if before in (".", "?."):
+        return ""
+    if frame == MODULE:
+        return "" if after == "as" else "refers" if before == "as" else "imported"
+    modified = before in ("get", "set", "async", "static") and tokens[index - 2].text in (
+        "{",
+        ",",
+        "}",
+        ";",
+        "static",
+    )
+    if frame == CLASS and (before in ("{", "}", ";") or modified):
+        return ""
+    if frame == OBJECT and (before in ("{", ",") or modified):
+        return "" if after in (":", "(") else "short"
+    return "refers"
+
+
+def _short_names(tokens: list[_Token]) -> dict[str, str]:
+    """Return the short name for each name that it makes the file smaller for."""
+    declared = _declared(tokens) - _OF_THE_BROWSER
+    uses = Counter((token.text, token.use) for token in tokens if token.use)
+    often = sorted(
+        declared, key=lambda name: (-sum(uses[name, use] for use in ("refers", "short")), name)
+    )
+    taken = {name for name, _ in uses} | _WORDS | _OF_THE_BROWSER
+    free = (name for name in _names() if name not in taken)
+    found: dict[str, str] = {}
+    short = next(free)
+    for name in often:
+        costs = uses[name, "short"] * (len(short) + 1) + uses[name, "imported"] * (len(short) + 4)
+        if uses[name, "refers"] * (len(name) - len(short)) > costs:
+            found[name] = short
+            short = next(free)
+    return found
+
+
+def _names() -> Iterator[str]:
+    for length in count(1):
+        for letters in product(ascii_letters, repeat=length):
+            yield "".join(letters)
+
+
+def _declared(tokens: list[_Token]) -> set[str]:
+    """Return the names that the file declares for itself alone: not those that it exports."""
+    found: set[str] = set()
+    exported: set[str] = set()
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1 : index + 3]
+        if token.text in _DECLARING and following:
+            name = following[0]
+            outside = _is_exported(tokens, index)
+            if name.partner >= 0:
+                names = _named(tokens, index + 1)
+            else:
+                names = {name.text} if name.is_name else set()
+            (exported if outside else found).update(names)
+        elif token.frame == MODULE:
+            imports = tokens[index - 1].text == "import"
+            (found if imports else exported).update(_named(tokens, index))
+        elif token.text == "=>" and tokens[index - 1].is_name:
+            found.add(tokens[index - 1].text)
+        elif token.text == "(" and _has_parameters(tokens, index):
+            found |= _named(tokens, index)
+        elif token.text == "as" and tokens[index - 1].text == "*":
+            found.add(following[0].text)
+    return found - exported - _WORDS
+
+
+def _is_exported(tokens: list[_Token], index: int) -> bool:
+    words = [token.text for token in tokens[max(0, index - 2) : index]]
+    return words[-1:] == ["export"] or words == ["export", "async"]
+
+
+def _named(tokens: list[_Token], start: int) -> set[str]:
+    """Return the names in a pattern, a list of parameters or a list of imports."""
+    inside = tokens[start : tokens[start].partner]
+    return {token.text for token in inside if token.use}
+
+
+def _has_parameters(tokens: list[_Token], index: int) -> bool:
+    """Return whether a round bracket encloses parameters."""
+    after = (
+        tokens[tokens[index].partner + 1].text if tokens[index].partner + 1 < len(tokens) else ""
+    )
+    before, earlier = (tokens[index - back].text if index >= back else "" for back in (1, 2))
+    if after == "=>" or before in ("function", "catch") or earlier == "function":
+        return True
+    return (
+        after == "{"
+        and tokens[index - 1].is_name
+        and not tokens[index - 1].use
+        and before not in _WORDS - {"constructor"}
+    )
+
+
+def _joined(tokens: list[_Token], short: dict[str, str]) -> str:
+    """Return the script, with a space or a line break only where two tokens need one."""
+    parts: list[str] = []
+    last = _Token("", is_name=False, new_line=False)
+    for index, token in enumerate(tokens):
+        text = token.text
+        if (
+            text == ";"
+            and tokens[index + 1 : index + 2]
+            and tokens[index + 1].text == "}"
+            and not _is_body(tokens, index)
+        ):
+            continue
+        if token.use and text in short:
+            text = {"refers": "", "short": f"{text}:", "imported": f"{text} as "}[
+                token.use
+            ] + short[text]
+        block = last.text == "}" and tokens[last.partner].frame == BLOCK and token.is_name
+        if token.new_line and not block and _may_end(last.text) and _may_begin(token.text):
+            parts.append("\n")
+        elif last.text and _needs_space(last.text[-1], token.text[0]):
+            parts.append(" ")
+        parts.append(text)
+        last = token
+    return "".join(parts)
+
+
+def _is_body(tokens: list[_Token], index: int) -> bool:
+    """Return whether a semicolon is the empty body of a loop or a condition."""
+    before = tokens[index - 1]
+    return before.text == ")" and tokens[before.partner - 1].text in ("if", "for", "while")
+
+
+def _may_end(text: str) -> bool:
+    """Return whether a statement could end with a token, so that a line break may count."""
+    return bool(text) and (text[-1].isalnum() or text[-1] in "_$)]}\"'`/" or text in ("++", "--"))
+
+
+def _may_begin(text: str) -> bool:
+    return text[0].isalnum() or text[0] in "_$#([{\"'`!~" or text in ("++", "--", "...")
+
+
+def _needs_space(left: str, right: str) -> bool:
+    if left in "+-/" and left == right:
+        return True
+    return (left.isalnum() or left in "_$") and (right.isalnum() or right in "_$#")

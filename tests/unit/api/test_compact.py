@@ -1,0 +1,55 @@
+"""Compact scripts: what has to stay as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.api.assets import FOLDER
+from service.api.compact import compact_script
+
+
+@pytest.mark.parametrize(
+    ("source", "compact"),
+    [
+        ("const long = /[/\"]/u; // a comment with ' and `", 'const a=/[/"]/u;'),
+        ("let total = 9 / 3 / first;\nlet first;", "let b=9/3/a;let a;"),
+        ("f(`a ${two(`b ${{ c: 1 }.c}`)} // d`);", "f(`a ${two(`b ${{c:1}.c}`)} // d`);"),
+        ("a\n(b);\nreturn\nc + +d - -e;", "a\n(b);return\nc+ +d- -e;"),
+        ("while (next());\nif (x) { y(); }", "while(next());if(x){y()}"),
+        ('import { a as view } from "./x.js";', 'import{a as a}from"./x.js";'),
+        ("/*! a licence */\nf();", "/*! a licence */\nf();"),
+    ],
+)
+def test_a_script_keeps_its_meaning(source: str, compact: str) -> None:
+    assert compact_script(source) == compact
+
+
+def test_only_names_that_the_file_declares_for_itself_become_short() -> None:
+    source = """
+        import { needed } from "./needed.js";
+        export const published = (view) => needed(view.needed, view.published, view);
+        class Counter {
+          #amount = 0;
+          amount(more) { return { more, amount: more, [more]: this.#amount + more }; }
+          static get more() { return undeclared + document.title; }
+        }
+        new Counter(published(Counter), Counter);
+        switch (published) { case 1: { const more = 2; published(more); } default: published(); }
+        published(({ title, ...others }) => title ? { others } : { title: others, title() {} });
+    """
+    assert compact_script(source) == (
+        'import{needed}from"./needed.js";'
+        "export const published=(c)=>needed(c.needed,c.published,c);"
+        "class b{#amount=0;amount(a){return{more:a,amount:a,[a]:this.#amount+a}}"
+        "static get more(){return undeclared+document.title}}\n"
+        "new b(published(b),b);"
+        "switch(published){case 1:{const a=2;published(a)}default:published()}"
+        "published(({title:e,...d})=>e?{others:d}:{title:d,title(){}});"
+    )
+
+
+def test_every_statement_of_the_scripts_ends_with_a_semicolon_or_a_block() -> None:
+    """A line break that ends a statement would be the only thing that separates two of them."""
+    for path in FOLDER.rglob("*.js"):
+        lines = compact_script(path.read_text("utf-8")).split("\n")
+        assert [line for line in lines[:-1] if line[-1:] not in ("}", "/", "")] == [], path
