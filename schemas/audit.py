@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from schemas.moves import MoveSchema
 from schemas.strict_fields import (
@@ -11,6 +11,7 @@ from schemas.strict_fields import (
     Closed,
     Integer,
     PatternString,
+    QueryTruth,
     QueryWhole,
     card_field,
     described,
@@ -67,6 +68,43 @@ class RefusedSchema(Closed):
     rule = fields.String(**described("the statement that forbids it"))
 
 
+class DecisionQuery(Closed):
+    """Whether a bot's opinion is added."""
+
+    opinion = QueryTruth(
+        load_default=False,
+        metadata={
+            "description": "`true`: after the seal, how a bot judges the legal moves; it is a"
+            " bot's opinion and no evidence, and costs about 0.1 s of processor time"
+        },
+    )
+
+
+def _chance(text: str) -> fields.Float:
+    return fields.Float(validate=validate.Range(min=0, max=1), **described(text))
+
+
+class JudgementSchema(Closed):
+    """How a bot judges a legal move from what the seat knew then."""
+
+    move = fields.Nested(MoveSchema, **described("the move; it stands for others of equal ranks"))
+    chance = _chance(
+        "the chance not to be the shithead, or to win where the ruleset plays for a winner"
+    )
+    low = _chance("the lower end of its interval of 95 %")
+    high = _chance("the upper end of its interval of 95 %")
+    made = Boolean(**described("whether the seat made this move"))
+
+
+class OpinionSchema(Closed):
+    """A bot's opinion of the moves of a turn, not evidence; equal requests have equal answers."""
+
+    bot = fields.String(**described("the name of the bot"))
+    worlds = Integer(**described("the possible deals of the hidden cards in which it tried each"))
+    moves = fields.List(fields.Nested(JudgementSchema), **described("the moves, the best first"))
+    wording = fields.String(**described("what this is, in a sentence"))
+
+
 class DecisionSchema(Closed):
     """What a seat could see and do at one moment, what it did, what followed."""
 
@@ -111,6 +149,14 @@ class DecisionSchema(Closed):
         metadata={
             "description": "there only where `refused` has items that no seal names (before the"
             " seal, or in a game of version 1 of the record): why they prove nothing"
+        },
+    )
+    opinion = fields.Nested(
+        OpinionSchema,
+        allow_none=True,
+        metadata={
+            "description": "only with `opinion=true`: a bot's opinion, not evidence; null for the"
+            " exchange phase, a move out of turn, and a ruleset that the bot cannot model"
         },
     )
 

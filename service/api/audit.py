@@ -10,6 +10,7 @@ from schemas.audit import (
     BlindChoicesQuery,
     BlindChoicesSchema,
     CustodySchema,
+    DecisionQuery,
     DecisionSchema,
     KnowledgeQuery,
     KnowledgeSchema,
@@ -34,8 +35,9 @@ GAME = "/games/<uuid:game_id>/audit"
     audit,
     "GET",
     f"{GAME}/moves/<int:seq>",
+    query=DecisionQuery,
     answer=DecisionSchema,
-    refuses=("not-found",),
+    refuses=("not-found", "sealed"),
     headers=(InviteHeaders,),
     replica=True,
 )
@@ -45,8 +47,10 @@ def move(call: Call, game_id: UUID, seq: int) -> Response:
 
     Each part cites the statements of the ruleset that decide it; `effects` are the events
     that followed. Before the seal, the seat's private fields are null for everyone else.
+    With `opinion=true` a bot judges the legal moves; 403 before the seal.
     """
-    return private(json_response(services().auditing.move(call.caller, game_id, seq)))
+    found = services().auditing.move(call.caller, game_id, seq, with_opinion=call.query["opinion"])
+    return private(json_response(found))
 
 
 @operation(

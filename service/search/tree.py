@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from service.search.endgame import is_small, solved
-from service.search.flat import Deal, halving, make, narrowed, value_for
+from service.search.flat import MOVES_OF_A_SAMPLE, Deal, halving, make, narrowed, value_for
 from service.search.playout import Policy, playout
 from service.search.state import Move, State
 
@@ -64,6 +64,30 @@ def best_move(
         return value_for(seat, decided, winner=winner), moves
 
     return halving(deal, candidates, tried, samples=samples)
+
+
+def judged(
+    deal: Deal, seat: int, candidates: Sequence[Move], policy: Policy, *, samples: int
+) -> tuple[int, dict[Move, float]]:
+    """
+    Return a number of worlds, and the mean value of each candidate over all of them.
+
+    As `best_move`, but no candidate is dropped: each is tried in every world, at least once.
+    """
+    nodes = {move: _Node(policy.rules.seats) for move in candidates}
+    totals, worlds = dict.fromkeys(nodes, 0.0), 0
+    winner = policy.rules.winner
+    moves_left = samples * MOVES_OF_A_SAMPLE
+    while worlds == 0 or (moves_left > 0 and (worlds + 1) * len(nodes) <= samples):
+        world = deal()
+        worlds += 1
+        for move, node in nodes.items():
+            state = world.copy()
+            make(state, seat, move)
+            decided, moves = _descend(node, state, policy)
+            totals[move] += value_for(seat, decided, winner=winner)
+            moves_left -= moves
+    return worlds, {move: total / worlds for move, total in totals.items()}
 
 
 def _descend(node: _Node, state: State, policy: Policy) -> tuple[int, int]:

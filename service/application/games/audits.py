@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
 from uuid import UUID
 
 from service.application.access import AccessLog
@@ -15,12 +17,17 @@ from service.application.quotas import following, listing, work
 from service.audit.custody import custody, gone_through
 from service.audit.decision import decision
 from service.audit.knowledge import followed_for, knowledge
+from service.bots.bot import with_settings
+from service.bots.opinion import BOT, opinion
 from service.domain.commands import Seat
 from service.domain.errors import UnknownCard
 from service.domain.view import ALL, Viewer
 from service.replay.history import History
 from service.shx.canonical import format_time
 from service.store.directory import Directory
+
+OPINION_WORK: Final = 1000
+"""The work of an opinion, in events: enough to need a slot (decision 0050)."""
 
 
 class Auditing:
@@ -46,11 +53,20 @@ class Auditing:
         self._directory = directory
         self._access_log = readings
 
-    def move(self, caller: Caller, game: UUID, seq: int) -> dict[str, Any]:
-        """Return the decision that an event belongs to; raises Refusal `not-found`."""
+    def move(
+        self, caller: Caller, game: UUID, seq: int, *, with_opinion: bool = False
+    ) -> dict[str, Any]:
+        """
+        Return the decision that an event belongs to, on request with a bot's opinion of it.
+
+        Raises Refusal `not-found`, and `sealed` for an opinion before the seal: during play it
+        would be help for a player.
+        """
         entry = self._games.entry(caller, game)
         if seq >= entry.record.version:
             raise not_found("event")
+        if with_opinion and not entry.record.sealed:
+            raise Refusal("sealed", "a bot's opinion of a move is given after the seal")
         history, viewer = self._history(entry, caller)
         with work(listing(history.games[max(seq - 1, 0)])):
             found = decision(
@@ -61,6 +77,9 @@ class Auditing:
                 unproven=unproven(entry.record),
             )
         self._access_log.note(entry, caller, found["seat"] if entry.record.sealed else None)
+        if with_opinion:
+            with work(OPINION_WORK):
+                found["opinion"] = _opinion(found, entry.record.created["ruleset"]["settings"])
         return found
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
@@ -134,3 +153,22 @@ class Auditing:
     def _history(self, entry: GameEntry, caller: Caller) -> tuple[History, Viewer]:
         viewer: Viewer = ALL if entry.record.sealed else entry.seat_of(caller.player)
         return self._histories.of(entry, viewer), viewer
+
+
+def _opinion(found: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the opinion of a decision; None for one of the server, or if there is none."""
+    saw, legal, did = found["saw"], found["legal"], found["did"]
+    if saw is None or legal is None or did is None:
+        return None
+    moves = [one["move"] for one in legal]
+    formed = opinion(
+        with_settings(saw, settings), moves, did, game=found["game"], version=found["first"]
+    )
+    if formed is None:
+        return None
+    return {
+        "bot": BOT,
+        "worlds": formed.worlds,
+        "moves": [asdict(judgement) for judgement in formed.moves],
+        "wording": "A bot's opinion, not evidence: computed from what the seat could see then.",
+    }

@@ -40,6 +40,30 @@ def test_only_the_seat_is_told_what_it_saw_before_the_seal(
     assert world.get(f"{game}/audit/moves/{seq}").json["saw"] == answer.json["saw"]
 
 
+def test_a_bot_judges_the_moves_of_a_turn_after_the_seal_only(
+    world: World, ada: Person, bob: Person, game: str
+) -> None:
+    for person in (ada, bob):
+        seq = person.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
+    player = next(one for one in (ada, bob) if one.get(game).json["moves"])
+    move = player.get(game).json["moves"][0]
+    played = player.post(f"{game}/moves", move).json["events"][0]["seq"]
+    path = f"{game}/audit/moves/{played}"
+    assert problem_of(player.get(f"{path}?opinion=true")) == "sealed"
+    assert "opinion" not in player.get(f"{path}?opinion=false").json
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    found = world.get(f"{path}?opinion=true").json
+    assert DecisionSchema().validate(found) == {}
+    assert found["opinion"]["bot"] == "expert"
+    assert "not evidence" in found["opinion"]["wording"]
+    moves = found["opinion"]["moves"]
+    assert sum(one["made"] for one in moves) == 1
+    assert [one["chance"] for one in moves] == sorted((m["chance"] for m in moves), reverse=True)
+    assert world.get(f"{path}?opinion=true").json == found, "equal requests have equal answers"
+    assert world.get(f"{game}/audit/moves/{seq}?opinion=true").json["opinion"] is None
+    assert problem_of(world.get(f"{path}?opinion=maybe")) == "malformed"
+
+
 def test_a_refused_move_is_shown_to_its_player_and_after_the_seal_to_all(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:

@@ -13,6 +13,7 @@ from schemas.views import Facts, view_json
 from service.bots import greedy
 from service.bots.bot import View, bot_rng, with_settings
 from service.bots.card_values import rules_of
+from service.bots.opinion import opinion
 from service.bots.registry import bots
 from service.bots.searching import EXPERT_BUDGET
 from service.bots.worlds import Worlds, choices, model_move, searchable
@@ -127,6 +128,39 @@ def test_the_move_that_wins_is_found(
     view = view_of(_playing(hand, pile, other), 0)
     chosen = bots()[name].choose(view, view["moves"], random.Random(1))
     assert sorted(chosen["cards"]) == right
+
+
+def test_the_opinion_of_a_move_finds_the_one_that_wins() -> None:
+    """Both nines end the hand: that move alone is certain, and the seat made another."""
+    game = _playing("9h 9s", "8c", "Kc Kd")
+    view = dict(view_of(game, 0))
+    moves = view.pop("moves")
+    did = {"type": "play", "cards": ["9s"]}
+    formed = opinion(view, moves, did, game="a", version=5)
+    assert formed == opinion(view, moves, did, game="a", version=5), "it repeats itself"
+    assert formed is not None
+    best, *others = formed.moves
+    assert (sorted(best.move["cards"]), best.chance, best.high) == (["9h", "9s"], 1, 1)
+    assert all(one.low <= one.chance <= one.high and one.chance < 1 for one in others)
+    assert [one.move["cards"] for one in formed.moves if one.made] == [["9h"]], "an equal nine"
+
+
+def test_there_is_no_opinion_of_the_exchange_and_every_move_of_play_has_one() -> None:
+    compared = 0
+    for game, _ in steps_of(rules("covered-queen"), 4, 6, turn_limit=12):
+        seat = next((s for s in range(4) if legal_moves(game, s)), None)
+        if seat is None:
+            continue
+        view = view_of(game, seat)
+        formed = opinion(view, view["moves"], view["moves"][0], game="a", version=game.version)
+        if game.status is Status.SWAPPING or not searchable(view):
+            assert formed is None
+        else:
+            assert formed is not None
+            assert sum(one.made for one in formed.moves) == 1
+            assert formed.worlds * len(formed.moves) <= 1000
+            compared += 1
+    assert compared > 5
 
 
 def test_an_endgame_is_solved_beyond_what_the_playouts_would_play() -> None:
