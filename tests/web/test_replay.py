@@ -149,10 +149,33 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     expect(why.locator(".why li")).to_have_count(len(move["not_legal"]))
     expect(why.locator(".why li").first).to_contain_text(move["not_legal"][0]["text"])
     own = move["saw"]["seats"][move["seat"]]["hand"]["cards"]
-    expect(why.locator(".cardrow button")).to_have_count(len(own))
+    expect(why.locator("section > .cardrow button")).to_have_count(len(own))
     why.get_by_role("button", name="Show the table as").click()
     at(page, move["first"])
     expect(page.locator("#as")).to_have_value(str(move["seat"]))
+
+
+def test_what_a_seat_could_know_is_shown_beside_its_decision(
+    visits: Visits, service: Running
+) -> None:
+    """Every card once, under its place, with the event that showed it; the others as unseen."""
+    game = LEEDS.game
+    moves = (api(service, f"/v1/games/{game}/audit/moves/{seq}") for seq in range(40, 100))
+    move = next(one for one in moves if one["saw"] and one["did"])
+    seat, first = move["seat"], move["first"]
+    known = api(service, f"/v1/games/{game}/audit/knowledge?seat={seat}&at={first}")
+    page = opened(visits, game, f"?version={first + 1}")
+    page.get_by_role("button", name="The decision").click()
+    page.locator("#knowledge summary").click()
+    cards = page.locator("#knowledge .card")
+    expect(cards).to_have_count(len(known["cards"]) + len(known["unseen"]))
+    one = next(card for card in known["cards"] if card["by"] == "pile")
+    shown = page.locator(f'#knowledge [data-card="{one["card"]}"]')
+    expect(shown).to_have_attribute("title", f"since event {one['since_seq'] + 1}: was played")
+    expect(page.locator("#knowledge")).to_contain_text(f"{len(known['unseen'])} cards")
+    assert faults_of(page) == []
+    page.locator("#forward").click()
+    expect(page.locator("#knowledge")).to_have_attribute("open", "")
 
 
 def refused_then_ended(service: Running, **more: Any) -> tuple[str, Client]:

@@ -19,6 +19,9 @@ import { lasting } from "./timeline.js";
  * @property {(card: string) => void} follow show a card's way
  * @property {(as: string) => boolean} may whether a viewer's replay can be shown
  * @property {any[]} frames
+ * @property {(version: number, seat: number) => any} knowledge what a seat could know, null until it is there
+ * @property {boolean} knows whether that is shown
+ * @property {(on: boolean) => void} know show or hide it
  */
 
 /** @param {string} id @param {Room} room @returns {HTMLElement} a link to a statement, which is its title */
@@ -32,13 +35,13 @@ export const statements = (rules, room) =>
 const links = (rules, room) => h("span", { class: "rules", lang: "en" }, rules.map((id) => ruleLink(id, room)));
 
 /** A card that can be followed. */
-const card = (code, room) =>
-  h("button", { type: "button", class: "card", "aria-label": spelled(code), "data-card": code, onclick: () => room.follow(code) }, [
+const card = (code, room, note = "") =>
+  h("button", { type: "button", class: "card", "aria-label": [spelled(code), note].filter(Boolean).join(", "), title: note || null, "data-card": code, onclick: () => room.follow(code) }, [
     picture(code, { label: "" }).firstChild,
   ]);
 
-const cards = (codes, room) =>
-  codes.length ? h("p", { class: `cardrow${codes.length > 8 ? " many" : ""}` }, codes.map((code) => card(code, room))) : h("p", { class: "quiet" }, [t("no.cards")]);
+const cards = (codes, room, note = (_code) => "") =>
+  codes.length ? h("p", { class: `cardrow${codes.length > 8 ? " many" : ""}` }, codes.map((code) => card(code, room, note(code)))) : h("p", { class: "quiet" }, [t("no.cards")]);
 
 /** Whether two moves are the same, up to the order of the cards. */
 const alike = (one, other) => {
@@ -107,8 +110,36 @@ function seen({ saw, first, seat }, room, who) {
       saw.status === "playing" ? t("pile.asks", { demand: asked(saw.demand) }) : "",
     ]),
     room.may(String(seat)) ? h("p", null, [h("button", { type: "button", "data-key": "look", onclick: look }, [t("replay.look", { who })])]) : null,
+    h("details", { id: "knowledge", open: room.knows || null, ontoggle: (event) => room.know(event.target.open) }, [
+      h("summary", { "data-key": "knowledge" }, [t("know.title", { who })]),
+      room.knows ? known(room.knowledge(first, seat), room, who) : null,
+    ]),
   );
 }
+
+/** Where the cards are that a seat could know of, each with the event that showed it, and the cards it never saw. */
+function known(found, room, who) {
+  if (!found) return h("p", { class: "quiet" }, ["…"]);
+  const places = [...new Set(found.cards.map(placeOf))].sort();
+  return [
+    ...places.map((place) => {
+      const some = found.cards.filter((one) => placeOf(one) === place);
+      const how = new Map(some.map((one) => [one.card, t("know.since", { n: one.since_seq + 1, how: t(`by.${one.by}`) })]));
+      const { zone, seat } = some[0];
+      return [
+        h("h4", null, [t(`zone.${zone}`, { who: seat === null ? "" : room.who(seat) })]),
+        cards(sorted([...how.keys()]), room, (code) => how.get(code)),
+      ];
+    }),
+    h("h4", null, [t("know.unseen", { who, n: found.unseen.length })]),
+    cards(sorted(found.unseen), room),
+  ];
+}
+
+const PLACES = ["hand", "up", "down", "pile", "burned", "stock"];
+
+/** A place as a text that sorts. */
+const placeOf = ({ zone, seat }) => `${PLACES.indexOf(zone)} ${String(seat ?? "").padStart(2, "0")}`;
 
 /**
  * Return the way of a card through the hand.

@@ -35,6 +35,7 @@ const room = {
   /** @type {string | null} */ card: null,
   /** @type {any} */ custody: null,
   /** Whether the decision is shown. */ why: false,
+  /** Whether what a seat could know is shown beside its decision. */ knows: false,
   /** @type {import("./timeline.js").Figures | null} */ figures: null,
   fault: "",
 };
@@ -67,6 +68,13 @@ const forPanels = () => ({
   follow,
   may: (as) => viewers().includes(as),
   frames: room.frames,
+  knowledge: knowledgeOf,
+  knows: room.knows,
+  know: (on) => {
+    if (on === room.knows) return;
+    room.knows = on;
+    panels();
+  },
 });
 
 /** The text of a rule; during the play without what its paragraph says of the deal. */
@@ -171,6 +179,21 @@ function decisionOf(seq) {
     inFlight.set(seq, made.finally(() => inFlight.delete(seq)));
   }
   return inFlight.get(seq);
+}
+
+/** What seats could know, by version and seat; null while it is on its way. @type {Map<string, any>} */
+const knowledge = new Map();
+
+function knowledgeOf(version, seat) {
+  const key = `seat=${seat}&at=${version}`;
+  if (!knowledge.has(key)) {
+    knowledge.set(key, null);
+    get(`/v1/games/${id}/audit/knowledge?${key}`).then((found) => {
+      knowledge.set(key, found);
+      panels();
+    }, report);
+  }
+  return knowledge.get(key);
 }
 
 async function follow(code) {
