@@ -16,6 +16,7 @@ from service.api.app import create_app
 from service.config import Settings
 from service.local.postgres import EmbeddedPostgres, _find_binaries
 from service.metrics import REPLICA_READS
+from service.shx.bundle import read_bundle
 from service.store.database import Database
 from service.store.migrate import migrate, service_url
 from service.store.postgres_events import PostgresStore
@@ -150,6 +151,39 @@ def test_lists_and_replays_are_read_from_the_replica_and_views_are_not(
         assert client.get(f"/v1{path}", headers=me).status_code == 200
         read[path] = counted("replica") + counted("behind") > before
     assert list(read.values()) == [False, True, True, True]
+
+
+def test_a_process_on_a_lagging_replica_shows_no_less_than_another_has_shown(
+    pair: Pair, settings: Settings
+) -> None:
+    """Two processes: a move is seen through the first, and read through the second."""
+    first, second = (create_app(settings=settings).test_client() for _ in range(2))
+    player = first.post("/v1/players", json={"name": "Ada"}).get_json()
+    me = {"Authorization": f"Bearer {player['token']}"}
+    table = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "window_seconds": 0}
+    game = first.post("/v1/tables", json=table, headers=me).get_json()["game"]
+
+    def versions() -> list[int]:
+        """Return the versions that list, replay, audit and evidence of the second show."""
+        items = second.get("/v1/games?player=me", headers=me).get_json()["items"]
+        replay = second.get(f"/v1/games/{game}/replay", headers=me).get_json()["items"]
+        audit = second.get(f"/v1/games/{game}/audit", headers=me).get_json()
+        evidence = second.get(f"/v1/games/{game}/evidence?profile=public", headers=me)
+        lines = read_bundle(evidence.data).lines
+        return [items[0]["version"], replay[-1]["version"], audit["version"], len(lines)]
+
+    dealt = first.get(f"/v1/games/{game}", headers=me).get_json()["version"]
+    assert versions() == [dealt] * 4
+    pair.on_replica("SELECT pg_wal_replay_pause()")
+    behind = counted("behind")
+    try:
+        moved = first.post(f"/v1/games/{game}/moves", json={"type": "ready"}, headers=me)
+        seen = moved.get_json()["version"]
+        assert seen > dealt
+        assert versions() == [seen] * 4
+    finally:
+        pair.on_replica("SELECT pg_wal_replay_resume()")
+    assert counted("behind") >= behind + 4
 
 
 def test_a_promoted_replica_is_not_read_and_a_stopped_one_delays_nothing(
