@@ -921,7 +921,7 @@ BEGIN
 
     -- In a statement of its own: one that had to wait sees what was committed only then.
     IF EXISTS (
-        SELECT FROM game_seats s
+        SELECT 1 FROM game_seats s
         JOIN games g ON g.game_id = s.game_id
         WHERE s.player_id = player AND g.status NOT IN ('ended', 'aborted')
     ) THEN
@@ -1015,7 +1015,8 @@ $$;
 
 -- look_up: what a request needs first, in one round trip: its player, stored answer and game.
 --
--- STABLE: all statements see one snapshot. A function with small statements, because the plan of
+-- STABLE: all statements see one snapshot; on a distributed database (decision 0060) each sees its
+-- own, so no event is returned that `version` does not count. A function with small statements, because the plan of
 -- one join over all tables would depend on which arguments are null and be made anew each time.
 -- Each argument may be null: then nothing is read for it. `beside` adds what is not in the log of
 -- the game: its secret, table, players with their names, and the first event of the table.
@@ -1049,7 +1050,9 @@ BEGIN
         lines := '{}';
         IF look_up.version > after_seq THEN
             lines := ARRAY(
-                SELECT e.line FROM events e WHERE e.stream_id = game AND e.seq >= after_seq ORDER BY e.seq
+                SELECT e.line FROM events e
+                WHERE e.stream_id = game AND e.seq >= after_seq AND e.seq < look_up.version
+                ORDER BY e.seq
             );
         END IF;
     END IF;
@@ -1138,16 +1141,19 @@ $$;
 --
 -- The caller repeats the call until it returns 0, so that no single call takes long.
 CREATE OR REPLACE FUNCTION purge_answers(before timestamptz) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    WITH gone AS (
-        DELETE FROM answers a
-        WHERE a.ctid = ANY (ARRAY(
-            SELECT old.ctid FROM answers old WHERE old.created_at < before LIMIT 10000
-        ))
-        RETURNING 1
-    )
-    SELECT count(*) FROM gone
+DECLARE
+    deleted  bigint;
+BEGIN
+    DELETE FROM answers a
+    USING (
+        SELECT o.caller, o.request_key FROM answers o WHERE o.created_at < before LIMIT 10000
+    ) old
+    WHERE a.caller = old.caller AND a.request_key = old.request_key;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN deleted;
+END
 $$;
 
 
@@ -1183,20 +1189,23 @@ $$;
 -- Returns the number deleted; the caller repeats the call until it returns 0. No move is refused
 -- after the end of its game, so only rows of that age are read.
 CREATE OR REPLACE FUNCTION purge_refusals(before timestamptz) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    WITH gone AS (
-        DELETE FROM refusals r
-        WHERE r.ctid = ANY (ARRAY(
-            SELECT old.ctid
-            FROM refusals old
-            JOIN games g ON g.game_id = old.game_id
-            WHERE old.at < before AND g.ended_at < before
-            LIMIT 10000
-        ))
-        RETURNING 1
-    )
-    SELECT count(*) FROM gone
+DECLARE
+    deleted  bigint;
+BEGIN
+    DELETE FROM refusals r
+    USING (
+        SELECT o.game_id, o.refusal_id
+        FROM refusals o
+        JOIN games g ON g.game_id = o.game_id
+        WHERE o.at < before AND g.ended_at < before
+        LIMIT 10000
+    ) old
+    WHERE r.game_id = old.game_id AND r.refusal_id = old.refusal_id;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN deleted;
+END
 $$;
 
 

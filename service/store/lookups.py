@@ -120,7 +120,10 @@ class PostgresLookups:
         """Return a game's refused moves and its table's events with seq ≥ `after`."""
         [row] = self._database.fetch("look_up_seal", game, table, after)
         return SealData(
-            refused=[_refused_move(*one) for one in row[4]],
+            refused=[
+                _refused_move(*one)
+                for one in zip(*(column or () for column in row[4:]), strict=True)
+            ],
             table=self._slice(table, row[:4], after),
         )
 

@@ -151,6 +151,8 @@ class PostgresStore:
         except StoreUnavailable:
             if not self._was_written(commit):
                 raise
+        except CLASHES as error:
+            raise StoreUnavailable("other transactions were in the way") from error
         except psycopg.Error as error:
             _refused(error)
         else:

@@ -14,7 +14,7 @@ BEGIN
 
     -- In a statement of its own: one that had to wait sees what was committed only then.
     IF EXISTS (
-        SELECT FROM game_seats s
+        SELECT 1 FROM game_seats s
         JOIN games g ON g.game_id = s.game_id
         WHERE s.player_id = player AND g.status NOT IN ('ended', 'aborted')
     ) THEN

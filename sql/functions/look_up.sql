@@ -1,6 +1,7 @@
 -- look_up: what a request needs first, in one round trip: its player, stored answer and game.
 --
--- STABLE: all statements see one snapshot. A function with small statements, because the plan of
+-- STABLE: all statements see one snapshot; on a distributed database (decision 0060) each sees its
+-- own, so no event is returned that `version` does not count. A function with small statements, because the plan of
 -- one join over all tables would depend on which arguments are null and be made anew each time.
 -- Each argument may be null: then nothing is read for it. `beside` adds what is not in the log of
 -- the game: its secret, table, players with their names, and the first event of the table.
@@ -34,7 +35,9 @@ BEGIN
         lines := '{}';
         IF look_up.version > after_seq THEN
             lines := ARRAY(
-                SELECT e.line FROM events e WHERE e.stream_id = game AND e.seq >= after_seq ORDER BY e.seq
+                SELECT e.line FROM events e
+                WHERE e.stream_id = game AND e.seq >= after_seq AND e.seq < look_up.version
+                ORDER BY e.seq
             );
         END IF;
     END IF;

@@ -2,14 +2,17 @@
 --
 -- The caller repeats the call until it returns 0, so that no single call takes long.
 CREATE OR REPLACE FUNCTION purge_answers(before timestamptz) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    WITH gone AS (
-        DELETE FROM answers a
-        WHERE a.ctid = ANY (ARRAY(
-            SELECT old.ctid FROM answers old WHERE old.created_at < before LIMIT 10000
-        ))
-        RETURNING 1
-    )
-    SELECT count(*) FROM gone
+DECLARE
+    deleted  bigint;
+BEGIN
+    DELETE FROM answers a
+    USING (
+        SELECT o.caller, o.request_key FROM answers o WHERE o.created_at < before LIMIT 10000
+    ) old
+    WHERE a.caller = old.caller AND a.request_key = old.request_key;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN deleted;
+END
 $$;

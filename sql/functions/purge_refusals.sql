@@ -3,18 +3,21 @@
 -- Returns the number deleted; the caller repeats the call until it returns 0. No move is refused
 -- after the end of its game, so only rows of that age are read.
 CREATE OR REPLACE FUNCTION purge_refusals(before timestamptz) RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    WITH gone AS (
-        DELETE FROM refusals r
-        WHERE r.ctid = ANY (ARRAY(
-            SELECT old.ctid
-            FROM refusals old
-            JOIN games g ON g.game_id = old.game_id
-            WHERE old.at < before AND g.ended_at < before
-            LIMIT 10000
-        ))
-        RETURNING 1
-    )
-    SELECT count(*) FROM gone
+DECLARE
+    deleted  bigint;
+BEGIN
+    DELETE FROM refusals r
+    USING (
+        SELECT o.game_id, o.refusal_id
+        FROM refusals o
+        JOIN games g ON g.game_id = o.game_id
+        WHERE o.at < before AND g.ended_at < before
+        LIMIT 10000
+    ) old
+    WHERE r.game_id = old.game_id AND r.refusal_id = old.refusal_id;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN deleted;
+END
 $$;

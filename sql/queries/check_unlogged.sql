@@ -1,9 +1,11 @@
 -- check_unlogged: finished games without a leaf in the public log and without an outbox row for it.
 -- $1 most rows
+WITH over AS (
+    SELECT g.game_id, g.version FROM games g WHERE g.status IN ('ended', 'aborted')
+)
 SELECT g.game_id
-FROM games g
-WHERE g.status IN ('ended', 'aborted')
-    AND NOT EXISTS (
+FROM over g
+WHERE NOT EXISTS (
         SELECT FROM log_leaves l WHERE l.game_id = g.game_id AND l.version = g.version
     )
     AND NOT EXISTS (SELECT FROM outbox o WHERE o.stream_id = g.game_id AND o.topic = 'log')

@@ -3,44 +3,58 @@
 -- First the outbox rows (game created, deck committed, game sealed), marked if the leaf exists
 -- already. Then running games that have moved since their last leaf, if that is old enough and no
 -- outbox row waits. One snapshot, so no version is in both parts.
+--
+-- Streams and queues are read in separate steps: Citus has no plan for a subquery that joins a
+-- distributed table to a local one (decision 0060).
 -- $1 how old a last leaf is at least, $2 most rows of each part
-(
-    SELECT
-        o.stream_id,
-        o.version,
-        CASE
-            WHEN s.version = o.version THEN s.head
-            ELSE (
-                SELECT sha256('\x00'::bytea || e.line)
-                FROM events e
-                WHERE e.stream_id = o.stream_id AND e.seq = o.version - 1
-            )
-        END AS head,
-        true AS asked,
-        EXISTS (
-            SELECT FROM log_leaves l WHERE l.game_id = o.stream_id AND l.version = o.version
-        ) AS known
+WITH asked AS (
+    SELECT o.stream_id, o.version, o.created_at
     FROM outbox o
-    JOIN streams s ON s.stream_id = o.stream_id
     WHERE o.topic = 'log'
     ORDER BY o.created_at, o.version
     LIMIT $2::bigint
+),
+heads AS (
+    SELECT
+        a.stream_id,
+        a.version,
+        a.created_at,
+        CASE WHEN s.version = a.version THEN s.head ELSE sha256('\x00'::bytea || e.line) END AS head
+    FROM asked a
+    JOIN streams s ON s.stream_id = a.stream_id
+    LEFT JOIN events e ON e.stream_id = s.stream_id AND e.seq = a.version - 1 AND a.version < s.version
+),
+running AS (
+    SELECT s.stream_id, s.version, s.head
+    FROM games g
+    JOIN streams s ON s.stream_id = g.game_id
+    WHERE g.status IN ('shuffling', 'swapping', 'playing')
+)
+(
+    SELECT
+        h.stream_id,
+        h.version,
+        h.head,
+        true AS asked,
+        EXISTS (
+            SELECT FROM log_leaves l WHERE l.game_id = h.stream_id AND l.version = h.version
+        ) AS known
+    FROM heads h
+    ORDER BY h.created_at, h.version
 )
 UNION ALL
 (
-    SELECT s.stream_id, s.version, s.head, false, false
-    FROM games g
-    JOIN streams s ON s.stream_id = g.game_id
+    SELECT r.stream_id, r.version, r.head, false, false
+    FROM running r
     CROSS JOIN LATERAL (
         SELECT n.version, n.added_at
         FROM log_leaves n
-        WHERE n.game_id = g.game_id
+        WHERE n.game_id = r.stream_id
         ORDER BY n.version DESC
         LIMIT 1
     ) l
-    WHERE g.status IN ('shuffling', 'swapping', 'playing')
-        AND s.version > l.version
+    WHERE r.version > l.version
         AND l.added_at <= $1::timestamptz
-        AND NOT EXISTS (SELECT FROM outbox o WHERE o.stream_id = g.game_id AND o.topic = 'log')
+        AND NOT EXISTS (SELECT FROM outbox o WHERE o.stream_id = r.stream_id AND o.topic = 'log')
     LIMIT $2::bigint
 )

@@ -1,15 +1,24 @@
 -- look_up_seal: what the end of a hand needs: its refused moves, and new events of its table.
--- $1 game, $2 table, $3 first seq of the table
+-- $1 game, $2 table, $3 first seq of the table. Refused moves: an array for each column, or nulls.
 SELECT
     s.kind, s.version, s.head,
     ARRAY(
         SELECT e.line FROM events e WHERE e.stream_id = $2::uuid AND e.seq >= $3::integer ORDER BY e.seq
     ) AS lines,
-    ARRAY(
-        SELECT ROW(r.refusal_id, r.at, r.seat, r.key_id, r.sealed, r.arrival IS NOT NULL)
-        FROM refusals r
-        WHERE r.game_id = $1::uuid
-        ORDER BY r.at, r.arrival NULLS FIRST, r.refusal_id
-    ) AS refused
-FROM (SELECT) one
+    r.ids, r.times, r.seats, r.keys, r.sealed, r.arrived
+FROM (
+    SELECT
+        array_agg(o.refusal_id) AS ids,
+        array_agg(o.at) AS times,
+        array_agg(o.seat) AS seats,
+        array_agg(o.key_id) AS keys,
+        array_agg(o.sealed) AS sealed,
+        array_agg(o.arrived) AS arrived
+    FROM (
+        SELECT f.refusal_id, f.at, f.seat, f.key_id, f.sealed, f.arrival IS NOT NULL AS arrived
+        FROM refusals f
+        WHERE f.game_id = $1::uuid
+        ORDER BY f.at, f.arrival NULLS FIRST, f.refusal_id
+    ) o
+) r
 LEFT JOIN streams s ON s.stream_id = $2::uuid

@@ -190,6 +190,34 @@ def test_a_database_that_comes_back_is_found_again(
     database.close()
 
 
+@pytest.mark.parametrize("in_the_way", [1, 9])
+def test_a_commit_that_is_rolled_back_for_another_is_repeated_and_then_unavailable(
+    database_url: str, store: PostgresStore, in_the_way: int
+) -> None:
+    """A trigger refuses the first attempts as PostgreSQL refuses a deadlock; nothing is written."""
+    stream = uuid4()
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        for statement in (
+            "CREATE SEQUENCE attempts",
+            f"""CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF nextval('attempts') <= {in_the_way} THEN
+                    RAISE EXCEPTION USING ERRCODE = '40P01';
+                END IF;
+                RETURN NEW;
+            END $$""",
+            """CREATE TRIGGER deadlocked BEFORE INSERT ON streams FOR EACH ROW
+                EXECUTE FUNCTION deadlock()""",
+        ):
+            owner.execute(statement.encode())
+    if in_the_way == 1:
+        store.commit(commit(append(stream, b"a")))
+        assert lines_of(store, stream) == (b"a",)
+    else:
+        with pytest.raises(StoreUnavailable):
+            store.commit(commit(append(stream, b"a")))
+        assert store.read(stream) is None
+
+
 def test_a_statement_that_takes_too_long_is_given_up_and_writes_nothing(database_url: str) -> None:
     """An abandoned statement is cancelled on the server, so it does not run late."""
     database = Database(address_of_service(database_url), size=2, longest=0.3)

@@ -1,0 +1,102 @@
+-- Distribute the record over a Citus cluster, by the id of the stream (ops/decisions/0060).
+--
+--   psql "$OWNER_URL" -v ON_ERROR_STOP=1 -f ops/citus.sql
+--
+-- Run once on the coordinator, after `shithead migrate` and citus_add_node, before the first game or
+-- with all processes stopped. Every node needs citus.enable_unsafe_triggers = on: the triggers that
+-- keep the record append-only then stand on every shard.
+
+BEGIN;
+
+-- Facts that commits of any stream read; copied to every node.
+SELECT create_reference_table('players');
+SELECT create_reference_table('rulesets_custom');
+
+-- Disputes: their keys are by dispute and by game, so that no single column is in all of them.
+SELECT create_reference_table('disputes');
+SELECT create_reference_table('dispute_referees');
+SELECT create_reference_table('dispute_votes');
+SELECT create_reference_table('dispute_texts');
+SELECT create_reference_table('dispute_bundles');
+SELECT create_reference_table('dispute_findings');
+
+-- Rows of a stream; equal ids are on the same node.
+SELECT create_distributed_table('streams', 'stream_id');
+SELECT create_distributed_table('events', 'stream_id', colocate_with => 'streams');
+SELECT create_distributed_table('archived', 'stream_id', colocate_with => 'streams');
+SELECT create_distributed_table('secrets', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('games', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('game_seats', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('refusals', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('readings', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('shuffled_decks', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('blind_choices', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('tables', 'table_id', colocate_with => 'streams');
+SELECT create_distributed_table('table_seats', 'table_id', colocate_with => 'streams');
+
+-- Answers belong to a caller, who plays in many games.
+SELECT create_distributed_table('answers', 'caller', colocate_with => 'none');
+
+-- All other tables stay on the coordinator: the outbox and the public log have one order over all
+-- streams, and so has the operator log.
+
+COMMIT;
+
+-- Players are locked by advisory locks of the coordinator, through which every transaction goes:
+-- rows of a reference table that are locked in the middle of a transaction cause distributed
+-- deadlocks. A later release that changes one of these functions needs this file's version anew.
+
+-- lock_players: wait for, and hold until the commit, the locks of some players, in one order.
+CREATE OR REPLACE FUNCTION lock_players(wanted uuid[], exclusive boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    number  bigint;
+BEGIN
+    FOR number IN
+        SELECT DISTINCT hashtextextended(w::text, 0) AS n FROM unnest(wanted) w ORDER BY n
+    LOOP
+        IF exclusive THEN
+            PERFORM pg_advisory_xact_lock(number);
+        ELSE
+            PERFORM pg_advisory_xact_lock_shared(number);
+        END IF;
+    END LOOP;
+END
+$$;
+REVOKE ALL ON FUNCTION lock_players FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION hold_players(wanted uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM lock_players(wanted, exclusive => false);
+    IF EXISTS (SELECT FROM players p WHERE p.player_id = ANY (wanted) AND p.erased_at IS NOT NULL) THEN
+        RAISE EXCEPTION 'who was erased does nothing any more' USING ERRCODE = 'SH401';
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM lock_players(ARRAY[player], exclusive => true);
+
+    -- In a statement of its own: one that had to wait sees what was committed only then.
+    IF EXISTS (
+        SELECT 1 FROM game_seats s
+        JOIN games g ON g.game_id = s.game_id
+        WHERE s.player_id = player AND g.status NOT IN ('ended', 'aborted')
+    ) THEN
+        RAISE EXCEPTION 'a hand is being played' USING ERRCODE = 'SH423';
+    END IF;
+
+    DELETE FROM answers a WHERE a.caller = player;
+    UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
+    UPDATE players p
+    SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = at
+    WHERE p.player_id = player AND p.erased_at IS NULL;
+    RETURN FOUND;
+END
+$$;
