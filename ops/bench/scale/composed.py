@@ -17,6 +17,7 @@ from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
 from ops.bench.scale.fleet import wait_ready
 from ops.bench.scale.report import Report, Size
+from ops.images import TARGETS
 from service.local.up import _free_port
 
 KILLED = ("worker", "relay", "sweeper", "sequencer", "pgbouncer", "valkey", "api", "postgres")
@@ -74,14 +75,25 @@ def composed(size: Size, logs: Path | None = None) -> Report:
     return report
 
 
+def missing_for_containers() -> str | None:
+    """Return which part of the composed system is not there, None if it can be started."""
+    try:
+        _output(["docker", "info"], os.environ)
+        _output([*_program(), "version"], os.environ)
+        for target in TARGETS:
+            _output(["docker", "image", "inspect", f"shithead-{target}"], os.environ)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"no container engine with compose and the images of ops/images.py: {error}"
+    return None
+
+
 class Composed:
     """One project of compose, apart from others on this machine."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._environment = {**os.environ, **environment}
         self._project = f"shithead-{os.getpid()}"
-        old = shutil.which("docker-compose")
-        self._program = [old] if old else ["docker", "compose"]
+        self._program = _program()
 
     def compose(self, *words: str) -> str:
         """Return the output of a command of compose; raises CalledProcessError."""
@@ -113,6 +125,11 @@ class Composed:
     def _inspected(self, service: str, form: str) -> str:
         container = self.compose("ps", "-q", service).split()[0]
         return _output(["docker", "inspect", "--format", form, container], os.environ).strip()
+
+
+def _program() -> list[str]:
+    old = shutil.which("docker-compose")
+    return [old] if old else ["docker", "compose"]
 
 
 def _scales() -> list[str]:

@@ -22,11 +22,22 @@ from service.local.up import readiness
 
 PORT = 8080
 START_SECONDS = 120.0
-_FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 _SERVER = (
     *(sys.executable, "-m", "granian", "--interface", "wsgi", "--factory", "--no-ws", "--http"),
     *("1", "--host", "0.0.0.0", "--port", str(PORT), "--workers", "1"),
 )
+
+
+FEW: Mapping[str, int] = {
+    "API": 2,
+    "streams": 1,
+    "worker": 2,
+    "relay": 1,
+    "sweeper": 1,
+    "sequencer": 1,
+}
+"""Processes of each kind in the runs in which servers fail, each on a machine of its own."""
 
 
 def command_of(kind: str) -> Sequence[str]:
@@ -104,7 +115,7 @@ class Fleet:
         environment["SHITHEAD_LOG_CHECKPOINT"] = str(self._folder / f"{machine.name}.checkpoint")
         if clock:
             environment |= {
-                "LD_PRELOAD": str(_FAKETIME),
+                "LD_PRELOAD": str(FAKETIME),
                 "FAKETIME": f"{clock:+.1f}s",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             }
@@ -117,6 +128,14 @@ class Fleet:
         process.start()
         self.processes.append(process)
         return process
+
+    def listed(self, counts: Mapping[str, int]) -> list[str]:
+        """Return one line about the processes, for a report."""
+        kinds = ", ".join(f"{count} × {kind}" for kind, count in counts.items())
+        return [
+            f"{len(self.processes)} processes, each in a network namespace with its own address: "
+            + kinds
+        ]
 
     def of(self, *kinds: str) -> list[Process]:
         """Return the processes of some kinds that were not ended."""

@@ -22,8 +22,9 @@ START_SECONDS = 60.0
 class Postgres:
     """One server: its data in `folder`, its address that of its machine."""
 
-    def __init__(self, machine: Machine, folder: Path) -> None:
+    def __init__(self, machine: Machine, folder: Path, binaries: Path = BINARIES) -> None:
         self.machine = machine
+        self._binaries = binaries
         self.data = folder / "data"
         self.archive = folder / "archive"
         self.log = folder / "postgres.log"
@@ -89,7 +90,7 @@ class Postgres:
         """Start the server and wait until it answers."""
         self._child = self.machine.start(
             [
-                *(BINARIES / "postgres", "-D", self.data),
+                *(self._binaries / "postgres", "-D", self.data),
                 *("-c", f"listen_addresses={self.machine.address}"),
             ],
             log=self.log,
@@ -139,7 +140,7 @@ class Postgres:
 
     def _program(self, name: str, *words: str | Path) -> None:
         subprocess.run(
-            [*UNPRIVILEGED, BINARIES / name, *words],
+            [*UNPRIVILEGED, self._binaries / name, *words],
             check=True,
             cwd="/",
             env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import threading
 import time
 from collections import Counter
@@ -13,10 +15,12 @@ from typing import Any
 
 from ops.bench.faults.calls import Calls, Notes
 from ops.bench.faults.checks import Checked, holds, stored, times_of_bots
-from ops.bench.scale.composed import composed
-from ops.bench.scale.fleet import Fleet, Valkey
+from ops.bench.scale.citus import missing_for_citus
+from ops.bench.scale.composed import composed, missing_for_containers
+from ops.bench.scale.fleet import FAKETIME, FEW, Fleet, Valkey
 from ops.bench.scale.postgres import Postgres
 from ops.bench.scale.report import Report, Size
+from ops.bench.scale.shards import shards
 from ops.bench.scale.stage import Stage, stage
 
 COUNTS: Mapping[str, int] = {
@@ -28,16 +32,6 @@ COUNTS: Mapping[str, int] = {
     "sequencer": 2,
 }
 """Processes of each kind, each on a machine of its own."""
-
-FEW: Mapping[str, int] = {
-    "API": 2,
-    "streams": 1,
-    "worker": 2,
-    "relay": 1,
-    "sweeper": 1,
-    "sequencer": 1,
-}
-"""The same for the runs in which servers fail."""
 
 CLOCKS: Mapping[str, float] = {
     "api-1": 2.5,
@@ -66,12 +60,12 @@ def processes(size: Size, logs: Path | None = None) -> Report:
             SHITHEAD_REDIS_URL=valkey.url,
             SHITHEAD_PREPARED_STATEMENTS="off",
         )
-        _start(on, fleet, COUNTS, CLOCKS)
+        on.start(fleet, COUNTS, CLOCKS)
         on.report.parts += [
             f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, one server",
             POOLER,
             "Valkey, one server",
-            *_listed(fleet, COUNTS),
+            *fleet.listed(COUNTS),
             "clocks: " + ", ".join(f"{name} {seconds:+.1f} s" for name, seconds in CLOCKS.items()),
         ]
         load = on.begin_load(fleet)
@@ -97,11 +91,11 @@ def sentinel(size: Size, logs: Path | None = None) -> Report:
             SHITHEAD_DATABASE_URL=primary.url_of("shithead_service"),
             SHITHEAD_REDIS_URL=f"redis+sentinel://{hosts}/shithead",
         )
-        _start(on, fleet, FEW, {})
+        on.start(fleet, FEW)
         on.report.parts += [
             f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, one server",
             "Valkey: a master and two replicas without persistence; three Sentinels, quorum 2",
-            *_listed(fleet, FEW),
+            *fleet.listed(FEW),
         ]
         load = on.begin_load(fleet)
         crashes = []
@@ -166,7 +160,7 @@ def failover(size: Size, logs: Path | None = None) -> Report:
             SHITHEAD_REDIS_URL=valkey.url,
             SHITHEAD_PREPARED_STATEMENTS="off",
         )
-        _start(on, fleet, FEW, {})
+        on.start(fleet, FEW)
         fleet.add("API", on.network.machine("api-direct"), SHITHEAD_DATABASE_URL=direct)
         fleet.wait_ready()
         on.report.parts += [
@@ -174,7 +168,7 @@ def failover(size: Size, logs: Path | None = None) -> Report:
             "each commit is flushed on both servers (`synchronous_standby_names = '*'`)",
             POOLER,
             "replays, audits, evidence and lists from the replica (`SHITHEAD_READ_DATABASE_URL`)",
-            *_listed(fleet, FEW),
+            *fleet.listed(FEW),
             "one more API without PgBouncer: `host1,host2` and `target_session_attrs=read-write`",
         ]
         load = on.begin_load(fleet)
@@ -247,11 +241,11 @@ def restore(size: Size, logs: Path | None = None) -> Report:
             SHITHEAD_DATABASE_URL=primary.url_of("shithead_service"),
             SHITHEAD_REDIS_URL=valkey.url,
         )
-        _start(on, fleet, FEW, {})
+        on.start(fleet, FEW)
         version = _version(primary.sql("SHOW server_version"))
         on.report.parts += [
             f"PostgreSQL {version}, base backup and WAL archive",
-            *_listed(fleet, FEW),
+            *fleet.listed(FEW),
         ]
         load = on.begin_load(fleet)
         time.sleep(size.seconds / 3)
@@ -309,25 +303,6 @@ def _check_restored(on: Stage, copy: Postgres, fleet: Fleet, point_at: float) ->
         checked.wrong.append("the sequencer signed an older log")
 
 
-def _listed(fleet: Fleet, counts: Mapping[str, int]) -> list[str]:
-    kinds = ", ".join(f"{count} × {kind}" for kind, count in counts.items())
-    return [
-        f"{len(fleet.processes)} processes, each in a network namespace with its own address: "
-        + kinds
-    ]
-
-
-def _start(on: Stage, fleet: Fleet, counts: Mapping[str, int], clocks: Mapping[str, float]) -> None:
-    """Start the processes: the first API alone, because it makes the key file."""
-    for kind, count in counts.items():
-        for number in range(1, count + 1):
-            name = f"{kind.lower()}-{number}"
-            fleet.add(kind, on.network.machine(name), clock=clocks.get(name, 0.0))
-            if kind == "API" and number == 1:
-                fleet.wait_ready()
-    fleet.wait_ready()
-
-
 def _kill_and_add(on: Stage, fleet: Fleet) -> None:
     """Kill a process of each kind in turn and start it again; add one of each kind between."""
     rng = random.Random(on.size.seed)
@@ -355,10 +330,32 @@ def _version(rows: list[tuple[object, ...]]) -> str:
     return str(rows[0][0])
 
 
+def missing(name: str) -> str | None:
+    """Return what a scenario needs and this machine does not have, None if it can run here."""
+    if os.geteuid() != 0:
+        return "needs root, for network namespaces and the container engine"
+    programs = {"composed": ("docker",), "failover": (*_NAMESPACES, "pgbouncer")}
+    programs["processes"] = programs["failover"]
+    absent = [one for one in programs.get(name, _NAMESPACES) if shutil.which(one) is None]
+    if absent:
+        return f"not installed: {', '.join(absent)}"
+    if name == "processes" and not FAKETIME.exists():
+        return "not installed: libfaketime"
+    if name == "composed":
+        return missing_for_containers()
+    if name == "shards":
+        return missing_for_citus()
+    return None
+
+
+_NAMESPACES = ("ip", "setpriv")
+
+
 SCENARIOS: Mapping[str, Callable[[Size, Path | None], Report]] = {
     "processes": processes,
     "composed": composed,
     "failover": failover,
     "sentinel": sentinel,
     "restore": restore,
+    "shards": shards,
 }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ops.bench.faults.checks import check_all
@@ -16,7 +16,7 @@ from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
 from ops.bench.scale.fleet import Fleet, PgBouncer, Valkey
 from ops.bench.scale.network import Network
-from ops.bench.scale.postgres import Postgres
+from ops.bench.scale.postgres import BINARIES, Postgres
 from ops.bench.scale.report import Report, Size
 from service.store.migrate import migrate
 
@@ -34,9 +34,9 @@ class Stage:
         self._began = time.monotonic()
         self._load: Load | None = None
 
-    def postgres(self, name: str) -> Postgres:
+    def postgres(self, name: str, binaries: Path = BINARIES) -> Postgres:
         """Return a PostgreSQL server on a new machine, not created yet."""
-        return Postgres(self.network.machine(name), self._folder(name))
+        return Postgres(self.network.machine(name), self._folder(name), binaries)
 
     def primary(self, name: str = "primary") -> Postgres:
         """Return a running, migrated PostgreSQL server on a new machine."""
@@ -59,6 +59,18 @@ class Stage:
     def fleet(self, **settings: str) -> Fleet:
         """Return the processes of the service, none of them started yet."""
         return Fleet(self._folder("service"), settings)
+
+    def start(
+        self, fleet: Fleet, counts: Mapping[str, int], clocks: Mapping[str, float] | None = None
+    ) -> None:
+        """Start the processes: the first API alone, because it makes the key file."""
+        for kind, count in counts.items():
+            for number in range(1, count + 1):
+                name = f"{kind.lower()}-{number}"
+                fleet.add(kind, self.network.machine(name), clock=(clocks or {}).get(name, 0.0))
+                if kind == "API" and number == 1:
+                    fleet.wait_ready()
+        fleet.wait_ready()
 
     def happened(self, text: str) -> None:
         """Add a line to the timeline."""
