@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -18,7 +19,8 @@ from service.shx.move_signing import sign_intent
 from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
-from service.verify.report import Report
+from service.verify.plain import MOST_WORDS
+from service.verify.report import Report, report_text
 from service.verify.verify import verify_bundle
 
 SAMPLES = Path(__file__).parent / "golden" / "samples"
@@ -116,8 +118,22 @@ def sample_bundle(name: str) -> Bundle:
 
 
 def report_on(lines: Iterable[bytes], given: OutsideEvidence | None = None) -> Report:
-    """Return the report on the lines of a log."""
-    return verify_bundle(Bundle(lines=tuple(lines)), given)
+    """Return the report on the lines of a log, whose sentences are checked."""
+    return with_short_sentences(verify_bundle(Bundle(lines=tuple(lines)), given))
+
+
+_LABEL = re.compile(
+    r"^(?:what happened \(\w+\), seq \d+|\w+ +(?:fail|missing) +seq \d+|[^:]+)(?:: |$)"
+)
+
+
+def with_short_sentences(report: Report) -> Report:
+    """Return a report after the check that no sentence is long; lists of events do not count."""
+    for line in report_text(report, name="game.shx").splitlines():
+        for sentence in re.split(r"(?<=[.!?])\s", _LABEL.sub("", line)):
+            words = [word for word in sentence.split() if not re.fullmatch(r"\d+,?", word)]
+            assert len(words) <= MOST_WORDS, sentence
+    return report
 
 
 def failing(report: Report) -> dict[Check, int | None]:

@@ -27,6 +27,10 @@ class Objection(Protocol):
         """Return the name of the check."""
 
     @property
+    def plain(self) -> str:
+        """Return the failure in a sentence without technical terms."""
+
+    @property
     def reason(self) -> str | None:
         """Return the reason of the failure."""
 
@@ -271,7 +275,8 @@ def _refused(row: Json) -> tuple[str, ...]:
 
 
 def _objection(row: Objection) -> tuple[str, ...]:
-    return row.check, row.rule or "", row.reason or ""
+    behind = ", ".join(filter(None, (row.check, row.rule)))
+    return row.plain, f"({behind}: {row.reason or ''})"
 
 
 def _cited(found: Json) -> Iterator[Sequence[str]]:

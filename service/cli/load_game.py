@@ -29,6 +29,7 @@ from service.verify.evidence import OutsideEvidence
 from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all
 from service.verify.finding import Check, Finding, Result, Weight
 from service.verify.log import Authorship
+from service.verify.plain import FAILS
 from service.verify.report import Report
 
 
@@ -40,6 +41,11 @@ class EventFault:
     check: Check
     reason: str
     rule: str | None = None
+
+    @property
+    def plain(self) -> str:
+        """Return the fault in a sentence without technical terms."""
+        return FAILS[self.check]
 
     @property
     def line(self) -> str:

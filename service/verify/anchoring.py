@@ -37,10 +37,15 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     """
     cursor.seq = len(log.heads) - 1
     if proof is None:
-        raise missing("the game is not anchored in a public log")
+        raise missing(
+            "no proof from the public log was given: it would show that the server published this"
+            " record"
+        )
     parsed, seq = _anchored(log, proof, trust.keys, cursor)
     if not trust.keys:
-        raise missing("the server's key, to check who signed the checkpoint")
+        raise missing(
+            "the server's key was not given: it would show that the server signed the public log"
+        )
     try:
         _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
     except RecordError as error:
@@ -69,11 +74,15 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     if not policy.asked and not policy.keys:
         raise not_applicable("no witnesses were asked for")
     if not policy.keys:
-        raise missing("the keys of witnesses, to check who cosigned")
+        raise missing(
+            "no key of a witness was given: it would show that the witness saw this public log"
+        )
     if policy.quorum is not None and policy.quorum < 1:
-        raise missing("a number of witnesses of at least one")
+        raise missing("the number of witnesses that was asked for is less than one")
     if proof is None:
-        raise missing("no checkpoint of this game that a witness could have cosigned")
+        raise missing(
+            "no proof from the public log was given: it would contain what the witnesses signed"
+        )
     parsed, seq = _anchored(log, proof, (), cursor)
     try:
         found = cosignatures(parse_note(parsed.checkpoint), policy.keys)

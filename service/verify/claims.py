@@ -13,9 +13,8 @@ from service.replay.captions import PAST, Wording, caption, spelled
 from service.replay.history import ACTIONS
 from service.rulesets.catalogue import read_ruleset
 from service.verify.finding import Check, Finding, Objection, Result, Weight
-from service.verify.legality import NOT_ALLOWED
 from service.verify.log import PRODUCER, Authorship, Log
-from service.verify.plain import FAILS, MOST_WORDS, by_the_rules, shortened
+from service.verify.plain import FAILS, MOST_WORDS, in_words, shortened
 from service.verify.shuffle import doubt_on_the_seed
 from service.verify.substitution import CardNotHeld
 
@@ -344,20 +343,19 @@ def _changed(account: Account, unheld: CardNotHeld | None) -> str:
     if unheld is not None and unheld.seq == seq:
         card = spelled(Card(unheld.card))
         return f"Event {seq}: seat {unheld.seat} played {card}, which it did not hold."
-    if account.happened is None:
-        return f"Line {seq} of the file. {FAILS[account.check]}"
-    said = [
-        f"Event {seq} says: {shortened(account.happened, MOST_WORDS - 3)}.",
-        FAILS[account.check],
-    ]
-    if account.reason.startswith(NOT_ALLOWED):
-        said.append(f"The rule: {shortened(account.reason.removeprefix(NOT_ALLOWED))}.")
-    elif account.check is Check.LEGALITY:
-        said += filter(None, [by_the_rules(account.reason)])
-    return " ".join(said)
+    place = f"Event {seq}, line {seq + 1} of the file, cannot be read."
+    happened = account.happened
+    if happened is not None:
+        place = f"Event {seq} says: {shortened(happened, MOST_WORDS - 3)}."
+    meaning, detail = FAILS[account.check], in_words(account.reason)
+    if account.check is Check.LEGALITY and detail is not None:
+        meaning = "The rules do not allow this." if "The rule: " in detail else ""
+    return " ".join(filter(None, (place, meaning, detail)))
 
 
-_RECEIPT: Final = "A receipt: the signed note that the server gives a player for each move."
+_RECEIPT: Final = (
+    "A receipt, which is the signed note that the server gives a player for each move."
+)
 
 
 def _author(account: Account, authorship: Authorship) -> str:
@@ -370,8 +368,8 @@ def _author(account: Account, authorship: Authorship) -> str:
             " It proves nothing against a player or the server."
         )
     return (
-        "The person who produced this file, or the operator of the server."
-        f" Nothing here shows which. If it is the server's record: {account.by_server}."
+        "The person who produced this file, or the operator of the server: nothing here shows"
+        f" which. If it is the server's own record, the server answers for it: {account.by_server}."
     )
 
 
@@ -383,6 +381,6 @@ def _proof(account: Account, authorship: Authorship) -> str:
     if authorship.denied is not None:
         return "The file of the same game from another player or from the server, to compare."
     return (
-        f"{_RECEIPT} One for event {account.seq} or later, with the server's key, shows whether the"
-        " server recorded this."
+        f"{_RECEIPT} With one for event {account.seq} or later, and the server's key, the program"
+        " shows whether the server recorded this."
     )

@@ -24,15 +24,12 @@ from service.replay.history import MoveKind, RecordedMove, move_behind
 from service.rulesets.citations import rules_behind
 from service.verify.finding import Answer, Cursor, Failed
 from service.verify.log import Log
+from service.verify.plain import NOT_ALLOWED
 from service.verify.timeouts import Turns, check_abort, hasty
 from service.verify.without_deck import as_far_as_public, check_throw, with_dealt_open, with_shown
 
 MOST_NAMED: Final = 6
 """Of the cards that a seat could have played instead, so many are named."""
-
-
-NOT_ALLOWED: Final = "not allowed: "
-"""Begins the reason of a failure at an action that a rule forbids."""
 
 
 def check_legality(log: Log, cursor: Cursor) -> Answer:

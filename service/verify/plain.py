@@ -6,7 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from service.verify.finding import Check
+from service.domain.cards import Card
+from service.replay.captions import spelled
+from service.verify.finding import BUDGET, Check
+
+NOT_ALLOWED: Final = "not allowed: "
+"""Begins the reason of a failure at an action that a rule forbids."""
 
 MOST_WORDS: Final = 30
 """The most words of a sentence in a summary or a finding."""
@@ -35,7 +40,7 @@ FAILS: Final[Mapping[Check, str]] = {
 
 PASSES: Final[Mapping[Check, str]] = {
     Check.BYTES: "Every line is written as the server writes it.",
-    Check.CHAIN: "No part of the record was changed after it was written.",
+    Check.CHAIN: "No part was changed without a change to all that follows it.",
     Check.ORDER: "Nothing is missing, put in, or out of order.",
     Check.COMMITMENTS: "The secret numbers are those that were fixed before the deal.",
     Check.SHUFFLE: "The deck and the dealer are those that the shuffle gives.",
@@ -54,9 +59,13 @@ PASSES: Final[Mapping[Check, str]] = {
 """What it means that a check passes."""
 
 OPEN: Final[Mapping[Check, str]] = {
-    Check.RECEIPTS: "No receipt from a player was given to compare with.",
-    Check.ANCHOR: "The game was not looked up in the public log.",
-    Check.WITNESS: "No witness was asked.",
+    Check.RECEIPTS: (
+        "No receipt was given, which would show that the server did not replace the whole record."
+    ),
+    Check.ANCHOR: (
+        "No proof from the public log was given, which would show that the server published this."
+    ),
+    Check.WITNESS: "No witness was asked whether the public log is the same for all.",
     Check.SEAL: "The game was still running, so hidden cards are not known yet.",
     Check.SEQUENCE: "The other hands of the table were not compared.",
     Check.SIGNATURES: "No player signs moves with a key in this game.",
@@ -69,29 +78,135 @@ ON_THE_MOVE: Final = "event"
 
 UNKNOWN: Final = "This could not be checked."
 
-_OUTCOMES: Final[Mapping[str, str]] = {
-    "turn": "the turn goes to seat {due}, not to seat {found}",
-    "shithead": "the shithead is seat {due}, not seat {found}",
-    "seat": "this concerns seat {due}, not seat {found}",
-    "cleared_by": "seat {due} clears the pile, not seat {found}",
-    "count": "the number of cards is {due}, not {found}",
-    "place": "the place is {due}, not {found}",
+_EVENTS: Final[Mapping[str, str]] = {
+    "cards_played": "the cards are played",
+    "blind_failed": "the card that was turned does not fit",
+    "stock_failed": "the card that was turned does not fit",
+    "pile_picked_up": "the pile is taken",
+    "turn_passed": "the seat passes",
+    "cards_drawn": "cards are drawn",
+    "cards_thrown": "cards are thrown onto the pile",
+    "pile_burned": "the pile burns",
+    "seat_out": "the seat is out",
+    "play_started": "play begins",
+    "game_ended": "the hand is over",
+    "game_sealed": "the record is closed",
+    "turn_timed_out": "the time of a seat is up",
 }
-"""The outcomes of a move in words, with the value in the record and the one that is due."""
+"""What an event states, for sentences on what should have happened."""
 
-_OUTCOME: Final = re.compile(r"(\w+) is (\d+), the rules give (\d+)")
+_RANKS: Final[Mapping[str, str]] = {
+    "A": "an ace",
+    "K": "a king",
+    "Q": "a queen",
+    "J": "a jack",
+    "T": "a 10",
+    "8": "an 8",
+    "X": "a joker",
+}
+
+_REASONS: Final[tuple[tuple[str, str], ...]] = (
+    (r"turn is (\d+), the rules give (\d+)", "By the rules {1} has the turn next, not {0}."),
+    (r"turn is (\d+), the rules give nobody", "By the rules {0} does not have the turn next."),
+    (r"turn is nobody, the rules give (\d+)", "By the rules the hand goes on with {0}."),
+    (r"direction is ", "By the rules play goes on in the other direction."),
+    (r"shithead is (\d+), the rules give (\d+)", "By the rules {1} is the shithead, not {0}."),
+    (r"cleared_by is (\d+), the rules give (\d+)", "By the rules {1} clears the pile, not {0}."),
+    (r"taker is (\d+), the rules give (\d+)", "By the rules {1} takes the pile, not {0}."),
+    (r"seat is (\d+), the rules give (\d+)", "By the rules this concerns {1}, not {0}."),
+    (r"count is (\d+), the rules give (\d+)", "By the rules the number of cards is {b}, not {a}."),
+    (r"place is (\d+), the rules give (\d+)", "By the rules the place is {b}, not {a}."),
+    (r"cause is (\w+), the rules give (\w+)", "By the rules the pile burns for another cause."),
+    (r"reason is (\w+), the rules give (\w+)", "By the rules the hand does not end like this."),
+    (r"opening is nobody", "By the rules the turned card is shown to all."),
+    (r"opening is .*, the rules give nobody", "By the rules the turned card stays hidden."),
+    (r"cards_played where the rules give (?:blind|stock)", "By the rules this card does not fit."),
+    (r"(?:blind|stock)_failed where the rules give cards_played", "By the rules this card fits."),
+    (r"\w+ where the rules give (\w+)", "By the rules {event} instead."),
+    (r"(\w+) is missing after it", "By the rules {event} after this, which is left out."),
+    (r"\w+ does not follow from the move", "By the rules nothing of this kind happens here."),
+    (r"a seat has not thrown", "By the rules a seat throws cards first, which is left out."),
+    (r"timed out after (\d+\.\d).* s of (\d+)", "Only {a} of {b} seconds had passed."),
+    (r"it is not the turn of seat (\d+)", "It was not the turn of {0}."),
+    (r"a time-out at a table without", "This table has no time limit."),
+    (r"the game was not waiting for seat (\d+)", "The game was not waiting for {0}."),
+    (r"seat (\d+) is a bot, which does not leave", "{0} is a bot, and bots do not leave."),
+    (r"aborted for entropy", "The shuffle was not waiting for this seat."),
+    (r"a turn limit is at most (\d+)", "No hand has more than {a} turns."),
+    (r"the ruleset cannot be read", "The rules named in the record cannot be read."),
+    (r"the deck is not the one of the ruleset", "By the rules the deck has other cards."),
+    (r"position \d+ is opened where", "The card shown came from another place of the deck."),
+    (r"(\d+) cards are left, not (\d+)", "{a} cards were left in the stock, not {b}."),
+    (
+        r"the ruleset deals (\d+) down, (\d+) up and (\d+) to",
+        "By the rules each seat gets {a} cards face down, {b} face up and {c} in the hand.",
+    ),
+    (r"the stock is empty", "The stock had no card left."),
+    (r"no starter is turned", "By the rules a card is turned to start the pile."),
+    (r"a starter is turned", "By the rules no card is turned to start the pile."),
+    (r"a starter is put back", "By the rules this card is not put back under the stock."),
+    (r"a special card starts", "By the rules a special card does not start the pile."),
+    (r"more cards are dealt than", "More cards were dealt than the deck has."),
+    (r"the pile has (\d+) cards?, not (\d+)", "The pile had {a} cards, not {b}."),
+    (r"seat (\d+) goes out with cards", "{0} still had cards."),
+    (r"(\w{2}) does not lie face up before seat (\d+)", "{card} did not lie face up before {1}."),
+    (r"the commitment to position", "The shuffle gives the cards in another order."),
+    (r"(\d+) cards, not (\d+)", "The deck has {b} cards, not {a}."),
+    (r"seat (\d+) deals, not seat (\d+)", "By the draw {1} is the dealer, not {0}."),
+    (r"the published deck is not", "The deck published is not the one that was shuffled."),
+    (r"a deck is published that was never", "A deck was published that was never fixed before."),
+    (r"ruleset_hash is not", "The rules named here are not those that were fixed for the game."),
+    (r"seat (\d+) revealed another value", "{0} showed another number than the one it had fixed."),
+    (r"the seed is another", "The server showed another number than the one it had fixed."),
+    (r"the opening of position \d+ as (\w+) is not", "The proof shown for {card} does not fit."),
+    (r"the number of refused attempts", "The number of refused moves does not fit their list."),
+    (r"earlier than the event before", "Its time is before that of the event before it."),
+    (r"another time than seq (\d+)", "Its time is not that of event {a}, which is the same move."),
+    (r"an event of another game", "It belongs to another game."),
+    (r"prev is not ", "The event after it was written for another event in this place."),
+    (r"seq is (\d+), not (\d+)", "Its number is {a}, and {b} comes next."),
+    (r"(?:game_aborted|\w+) after the seal", "The record was closed before."),
+    (r"game_ended without", "The record is not closed after it."),
+    (r"(?:game_sealed|game_aborted) begins no move", "The record was closed before."),
+    (r"\w+ begins no move", "No move comes before it from which it could follow."),
+    (r"revealed before every", "Not every seat had fixed its share of the shuffle before."),
+    (r"the deck is committed before", "Not every seat had given its share of the shuffle before."),
+    (r"play starts when the last", "Not every seat was ready, or the start of play is missing."),
+    (r"play has not started", "Play had not begun."),
+    (r"seat (\d+) is ready a second", "{0} was ready before."),
+    (r"by is ", "It stands there as the act of another seat, or of the server."),
+    (r"names a seat that is not one of the (\d+)", "The table has {a} seats, and not this one."),
+    (r"another seat acts after the time-out", "After the time of a seat is up that seat moves."),
+    (r"a seal of version", "It is written in another version of the format than the game."),
+    (
+        r".*fields missing: \[\], added: \[(.+?)\]",
+        "Something was added that does not belong there: {a}.",
+    ),
+    (r".*fields missing: \[(.+?)\]", "Something is missing from it: {a}."),
+    (r"unknown_version", "There is no such version of this event."),
+)
+"""
+Patterns of technical reasons, and the sentence for each.
+
+`{0}` and `{1}` are seats, `{a}` to `{c}` values of the reason, `{event}` an event in words, and
+`{card}` a card.
+"""
+
+_CARD: Final = r"[2-9TJQKA][cdhs](?:/\d)?|X\d+"
 
 _END: Final = re.compile(r"[;\n]|(?<=[a-z\])])[.:] ")
 
 
-def plain(check: str, result: str) -> str:
+def plain(check: str, result: str, reason: str | None = None) -> str:
     """
-    Return what the result of a check means, in one sentence.
+    Return what the result of a check means, in one sentence; `reason` is that of the finding.
 
     >>> plain("custody", "fail")
     'A card was played or moved that was not there.'
     >>> plain("seal", "missing")
     'The game was still running, so hidden cards are not known yet.'
+    >>> plain("anchor", "missing", "the server's key was not given: it would show the signer")
+    "The server's key was not given: it would show the signer."
     """
     try:
         known = Check(check)
@@ -99,7 +214,12 @@ def plain(check: str, result: str) -> str:
         return UNKNOWN
     if result == "fail":
         return FAILS[known]
-    return PASSES[known] if result == "pass" else OPEN.get(known, UNKNOWN)
+    if result == "pass":
+        return PASSES[known]
+    if result == "missing" and reason not in (None, BUDGET):
+        lacking = re.split(r"[.;] ", reason or "")[0]
+        return f"{lacking[0].upper()}{lacking[1:]}."
+    return OPEN.get(known, UNKNOWN)
 
 
 def finding_in_words(finding: Mapping[str, Any]) -> tuple[str, str]:
@@ -111,27 +231,56 @@ def finding_in_words(finding: Mapping[str, Any]) -> tuple[str, str]:
     """
     check, result, text = finding["check"], finding["result"], finding["text"]
     if check != ON_THE_MOVE:
-        return plain(check, result), shortened(text) if result == "fail" else ""
+        return plain(check, result, text), shortened(text) if result == "fail" else ""
     name, _, reason = text.partition(" fails here: ")
     if result == "fail" and reason and name in {check.value for check in Check}:
-        return FAILS[Check(name)], shortened(reason.removeprefix("not allowed: "))
+        return FAILS[Check(name)], shortened(reason.removeprefix(NOT_ALLOWED))
     if result == "pass":
         return "The rules allow this move.", ""
     stated = shortened(text)
     return f"{stated[0].upper()}{stated[1:]}.", ""
 
 
-def by_the_rules(reason: str) -> str | None:
+def in_words(reason: str) -> str | None:
     """
-    Return what the rules say in place of a false outcome, None for any other reason.
+    Return the technical reason of a failure as a sentence, None if there is no plain one.
 
-    >>> by_the_rules("turn is 1, the rules give 2")
-    'By the rules the turn goes to seat 2, not to seat 1.'
+    >>> in_words("turn is 1, the rules give 2 [L3]")
+    'By the rules seat 2 has the turn next, not seat 1.'
+    >>> in_words("pile_burned is missing after it")
+    'By the rules the pile burns after this, which is left out.'
+    >>> in_words("not allowed: K does not fit on the pile; seat 0 could have played 4c")
+    'The rule: a king does not fit on the pile. Seat 0 could have played the 4 of clubs.'
     """
-    match = _OUTCOME.match(reason)
-    if match is None or match[1] not in _OUTCOMES:
-        return None
-    return f"By the rules {_OUTCOMES[match[1]].format(found=match[2], due=match[3])}."
+    if reason.startswith(NOT_ALLOWED):
+        return _forbidden(reason.removeprefix(NOT_ALLOWED))
+    for pattern, sentence in _REASONS:
+        match = re.match(pattern, reason)
+        if match is None:
+            continue
+        values = [value.replace("'", "") for value in match.groups()]
+        named = dict(zip("abc", values, strict=False))
+        first = values[0] if values else ""
+        event = _EVENTS.get(first, "something else happens")
+        card = spelled(Card(first)) if re.fullmatch(_CARD, first) else first
+        seats = [f"seat {value}" for value in values]
+        said = sentence.format(*seats, event=event, card=card, **named)
+        return said[0].upper() + said[1:]
+    return None
+
+
+def _forbidden(refusal: str) -> str:
+    """Return the rule behind a refusal, and what the seat could have played if that is known."""
+    ranked = re.match(r"(\w) does not fit", refusal)
+    rule = shortened(refusal)
+    if ranked is not None:
+        rule = f"{_RANKS.get(ranked[1], f'a {ranked[1]}')}{rule[1:]}"
+    instead = re.search(r"; seat (\d+) could have played ([^;\[]+)", refusal)
+    if instead is None:
+        return f"The rule: {rule}."
+    *cards, last = (spelled(Card(code)) for code in instead[2].split() if code != "or")
+    either = f"{', '.join(cards)} or {last}" if cards else last
+    return f"The rule: {rule}. Seat {instead[1]} could have played {either}."
 
 
 def sentences(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from service.shx.canonical import RecordError, parse_time
 from service.shx.keys import ListedKey
@@ -11,6 +12,14 @@ from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
 from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
 from service.verify.finding import Answer, Cursor, Failed, Weight, missing
 from service.verify.log import Log
+
+NO_RECEIPT: Final = (
+    "no receipt was given: one from during the game would show that the server did not replace"
+    " the whole record. The answer to each move has one, and so has /v1/games/ID/receipt"
+)
+NO_SERVER_KEY: Final = (
+    "the server's key was not given: it would show that the server signed the receipts"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +121,9 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
     _hold_together(log, bundled, cursor)
     against = _hold_together(log, given, cursor)
     if not notes.given:
-        raise missing("a receipt from outside")
+        raise missing(NO_RECEIPT)
     if not trust.keys:
-        raise missing("the server's key, to check who signed the receipts")
+        raise missing(NO_SERVER_KEY)
     agreeing = [held for held in given if _agrees(log, held)]
     by = [(held.receipt.seq, held.signers) for held in given if held.receipt.game == log.game]
     reach = None if cursor.failures else max(held.receipt.seq for held in agreeing)
@@ -235,7 +244,7 @@ def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
     good = f"{_good(signers)}: the house itself signed that other history"
     if both:
         only = "only the holder of its key, the house, can have made both"
-        return f"{good}, and this one at seq {min(both)}: {only}"
+        return f"{good}. It signed this one too, at seq {min(both)}: {only}"
     return (
         f"{good}. The party that produced this file wrote this one. If the house gave out this log,"
         " the house made both; a receipt of this history from there on, or its proof in the"

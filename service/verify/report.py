@@ -44,7 +44,7 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     lines += entropy_lines(report.entropy)
     lines += [f"not signed: {said}" for said in report.unproven]
     outside = "; ".join((*report.outside, *report.unchecked)) or "nothing"
-    lines.append(f"from outside: {printable(outside)}")
+    lines.append(f"from outside: {printable(sentences(outside))}")
     lines += [f"for more: {said}" for said in report.missing]
     lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.said))}" for one in report.claims]
     lines += _accounts(report, name or "FILE")

@@ -10,6 +10,12 @@ from service.shx.shuffle import Shuffle, card_commitment, client_commit, server_
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 
+NOT_SEALED: Final = (
+    "the secret numbers are published when the hand is over: they will show that the deck was"
+    " fixed before play"
+)
+"""Why a check waits for the end of the hand."""
+
 States = Sequence[Mapping[str, Any]]
 """For each seat its `mode` and `state`, as the audit object of the API has them."""
 
@@ -82,7 +88,7 @@ def check_commitments(log: Log, cursor: Cursor) -> None:
                 reason = f"seat {data['seat']} revealed another value than it committed to"
                 cursor.note(seq, reason)
     if log.seal is None:
-        raise missing("the seed is published at the end")
+        raise missing(NOT_SEALED)
     cursor.seq = log.end
     if server_commit(log.game, bytes.fromhex(log.seal["data"]["seed"])).hex() != created["commit"]:
         raise Failed(log.end, "the seed is another than the one committed to")
@@ -102,7 +108,7 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
     if log.seal is None:
         if "cards_dealt" in at and log.created["dealer"] is not None:
             _check_dealer(log, at["cards_dealt"], log.created["dealer"])
-        raise missing("the seed is published at the end")
+        raise missing(NOT_SEALED)
     cursor.seq = log.end
     published = log.seal["data"]["deck"]
     if log.shuffle is None or log.commitments is None:

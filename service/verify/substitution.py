@@ -82,7 +82,7 @@ class CardNotHeld:
             return none if self.whole else beyond
         if len(ways) == 1:
             return f"; with {ways[0]} all events after it fit{beyond}"
-        return f"; with one of these all events after it fit: {', or '.join(ways)}{beyond}"
+        return f"; with one of these all events after it fit; {'; '.join(ways)}{beyond}"
 
 
 _NAMES: Final[Mapping[str, str]] = {

@@ -25,7 +25,6 @@ from service.shx.canonical import format_time
 from service.shx.receipts import statement_commitment
 from service.store.disputes import DisputeRepository, Words
 from service.store.events import Commit, Quota
-from service.verify.plain import finding_in_words
 
 OPERATOR = UUID(int=0)
 """The author id of the operator's statements; the operator has no account."""
@@ -160,11 +159,7 @@ class DisputeCommands:
         if is_insider(record.dispute, player) or player == OPERATOR:
             kept = self._directory.dispute_texts(record.identity)
             words = {**kept, **{seq: Words(text=text, salt=None) for seq, text in new.items()}}
-        findings = [
-            {**finding, "plain": finding_in_words(finding)[0]}
-            for finding in self._files.findings(record.identity)
-        ]
-        return dispute_json(record, findings=findings, words=words)
+        return dispute_json(record, findings=self._files.findings(record.identity), words=words)
 
     def advanced(self, record: DisputeRecord) -> tuple[DisputeRecord, tuple[bytes, ...]]:
         """Return a new dispute with the facts outside its stream and all immediate events."""

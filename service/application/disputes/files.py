@@ -21,6 +21,7 @@ from service.shx.bundle import write_bundle
 from service.shx.canonical import canonical, format_time, parse
 from service.store.directory import Directory
 from service.store.events import EventStore, StreamKind
+from service.verify.plain import finding_in_words
 
 MOST_FINDINGS_BYTES = 1 << 20
 MOST_IN_A_BUNDLE = 20
@@ -72,12 +73,15 @@ class DisputeFiles:
         return replace(record, outside=OutsideFacts(sealed_at=sealed_at, votes=votes))
 
     def findings(self, identity: UUID) -> list[dict[str, Any]]:
-        """Return the latest findings, empty if there are none yet."""
+        """Return the latest findings, each with a plain sentence, empty if there are none yet."""
         found = self._directory.dispute_findings(identity)
         if found is None:
             return []
         opened = self._keyring.open(found.key_id, found.sealed, findings_key(identity))
-        return list(parse(opened, limit=MOST_FINDINGS_BYTES))
+        return [
+            {**finding, "plain": finding_in_words(finding)[0]}
+            for finding in parse(opened, limit=MOST_FINDINGS_BYTES)
+        ]
 
     def refused(self, entry: GameEntry) -> Mapping[str, bytes]:
         """Return the file of the refused attempts of a sealed game, nothing before the seal."""

@@ -23,7 +23,7 @@ from service.verify.report import Report
 from service.verify.verify import verify_bundle
 from tests.changed import replace
 from tests.random_games import Plan, made_game, private_key
-from tests.tamper import Forgery, failing, report_on, sample_lines
+from tests.tamper import Forgery, failing, report_on, sample_lines, with_short_sentences
 
 SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
 THIEF = NoteSigner(name=SERVER.name, key=private_key("thief"))
@@ -60,7 +60,7 @@ def listed(since: str, until: str | None = None) -> ListedKey:
 
 
 def report(given: OutsideEvidence, *, bundled: dict[str, bytes] | None = None) -> Report:
-    return verify_bundle(Bundle(lines=LINES, files=bundled or {}), given)
+    return with_short_sentences(verify_bundle(Bundle(lines=LINES, files=bundled or {}), given))
 
 
 def found(given: OutsideEvidence, check: Check = Check.RECEIPTS) -> Finding:

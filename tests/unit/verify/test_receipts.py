@@ -16,7 +16,7 @@ from service.verify.report import Report, report_text
 from service.verify.verify import verify_bundle
 from tests.changed import replace
 from tests.random_games import private_key
-from tests.tamper import sample_lines
+from tests.tamper import sample_lines, with_short_sentences
 from tests.unit.verify.test_anchoring import LATER, listed
 
 SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
@@ -38,7 +38,7 @@ def given(*notes: bytes, keys: bool = True) -> OutsideEvidence:
 
 def report(evidence: OutsideEvidence, **files: bytes) -> Report:
     bundled = {f"receipts/{name}": data for name, data in files.items()}
-    return verify_bundle(Bundle(lines=LINES, files=bundled), evidence)
+    return with_short_sentences(verify_bundle(Bundle(lines=LINES, files=bundled), evidence))
 
 
 def receipts(of: Report) -> Finding:
@@ -106,7 +106,7 @@ def test_a_log_that_nobody_signed_leaves_open_who_changed_it() -> None:
 
 
 def test_where_one_key_signed_both_histories_only_the_house_can_have_made_them() -> None:
-    both = "and this one at seq 60: only the holder of its key, the house, can have made both"
+    both = "It signed this one too, at seq 60: only the holder of its key, the house, can have made"
     contradicting = given(note(40, changed=True))
     assert both in (receipts(report(given(note(60), note(40, changed=True)))).reason or "")
     evidence = report(contradicting, **{"a.note": note(60)})
@@ -128,7 +128,7 @@ def test_a_receipt_of_an_event_after_the_seal_is_of_another_history() -> None:
     last = len(LINES) - 1
     after = issue_receipt(SERVER, game=GAME, seq=last + 1, head=bytes(32))
     reason = receipts(report(given(note(last), after))).reason or ""
-    assert f"and this one at seq {last}: only the holder of its key" in reason
+    assert f"It signed this one too, at seq {last}: only the holder of its key" in reason
 
 
 def test_a_note_of_the_bundle_that_contradicts_is_named() -> None:

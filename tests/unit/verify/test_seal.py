@@ -15,7 +15,7 @@ from service.shx.refusals import NONE_REFUSED, refusals_file, seal_of
 from service.verify.finding import Check, Finding, Result
 from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.verify import verify_bundle
-from tests.tamper import Forgery, failing, sample, sample_bundle, sample_lines
+from tests.tamper import Forgery, failing, sample, sample_bundle, sample_lines, with_short_sentences
 
 Row = dict[str, Any]
 UNPROVEN = "unproven: they rest on the file alone"
@@ -28,7 +28,7 @@ def rows_of(name: str = "shithead-v2") -> list[Row]:
 
 def report(forgery: Forgery, files: Mapping[str, bytes]) -> Report:
     """Return the report on a bundle of a forged log and these files."""
-    return verify_bundle(Bundle(lines=forgery.lines(), files=dict(files)))
+    return with_short_sentences(verify_bundle(Bundle(lines=forgery.lines(), files=dict(files))))
 
 
 def seal_finding(found: Report) -> Finding:

@@ -15,13 +15,13 @@ from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.substitution import unheld_of
 from service.verify.verify import verify_bundle
 from tests.attacks.cheating_server import Case, substituted_draw
-from tests.tamper import Forgery, report_on, sample, sample_lines
+from tests.tamper import Forgery, report_on, sample, sample_lines, with_short_sentences
 
 
 @cache
 def substituted(times: int = 1) -> tuple[Case, Report]:
     case = substituted_draw(times=times)
-    return case, verify_bundle(read_log(case.bundle))
+    return case, with_short_sentences(verify_bundle(read_log(case.bundle)))
 
 
 def with_a_card_of_the_stock() -> Forgery:

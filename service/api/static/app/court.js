@@ -203,8 +203,8 @@ function findings(file) {
   const rules = `/rules/${court.game.ruleset.id}`;
   const rows = (some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what", lang: "en" }, [
-      h("span", null, [h("strong", null, [`${SIGNS[one.result]} ${one.check}`]), one.seq === null ? "" : ` · ${one.seq}`]),
-      h("span", null, [one.text, " ", one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null]),
+      h("span", null, [h("strong", null, [SIGNS[one.result]]), ` ${one.plain}`]),
+      h("span", { class: "quiet" }, [one.check, one.seq === null ? "" : ` · ${one.seq}`, one.text === one.plain ? "" : ` · ${one.text}`, " ", one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null]),
     ]),
   ])));
   const speaks = (one) => one.seq !== null || one.result === "fail"; // of the move, or against somebody

@@ -1,0 +1,65 @@
+"""No finding of the verifier or the auditor has a sentence of more than 30 words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.verify.plain import (
+    MOST_WORDS,
+    sentences,
+)
+
+ROOT = Path(__file__).parents[3]
+SOURCES = (
+    *sorted((ROOT / "service" / "verify").glob("*.py")),
+    *sorted((ROOT / "service" / "audit").glob("*.py")),
+    ROOT / "service" / "application" / "disputes" / "findings.py",
+    ROOT / "service" / "domain" / "plays.py",
+    ROOT / "service" / "domain" / "decide.py",
+)
+"""The modules whose texts stand in reports, findings and answers of the audit."""
+
+LONG_VALUES = 4
+"""The words that a value within a text is counted as: a card or an event in words has so many."""
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Yield every text of a module but docstrings; a value within one counts as LONG_VALUES."""
+    tree = ast.parse(path.read_text("utf-8"))
+    apart = {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)
+    }  # docstrings, also those below a constant
+    inner = {
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+        if part is not node
+    }
+    for node in ast.walk(tree):
+        if node in apart or node in inner:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else " ".join("x" * LONG_VALUES)
+                for part in node.values
+            )
+
+
+def longest(text: str) -> int:
+    """Return the number of words of the longest sentence, as reports write the text."""
+    parts = re.split(r"(?<=[.!?])\s|\n", sentences(text))
+    return max(len(part.split()) for part in parts)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_text_of_the_verifier_has_a_long_sentence(path: Path) -> None:
+    found = [text for text in texts(path) if text.strip()]
+    assert [text for text in found if longest(text) > MOST_WORDS] == []
