@@ -246,6 +246,8 @@ def _path(scene: Scene, rule: str, *, game: str = "", at: int = 0) -> str:
         "<path:rest>": "000.p/1",
         "<name:package>": "verify",
         "<file>": "claims.py",
+        "<tag>": "games",
+        "<example>": "games.game.200.json",
         "<text>": next(iter(LANGUAGES)),
         "<build>": loaded().build,
         "<path:path>": max(loaded().files, key=lambda name: len(loaded().files[name])),

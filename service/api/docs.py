@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from flask import Blueprint, Flask, Response, request
 
-from service.api.http import PLAIN, revalidated
+from service.api.http import JSON, PLAIN, revalidated
 from service.api.openapi import Document, recorded, refusals
 from service.api.pages import html_page
 from service.api.problems import PROBLEMS
@@ -41,6 +41,9 @@ SPECIFIED = {
     "vectors.json": "test vectors of SHX/1",
 }
 """The files of the specification that are served, with their subjects."""
+
+LONGEST_EXAMPLE = 8_000
+"""Characters of an example up to which it stands on the page; a longer one is linked."""
 
 _STEP = re.compile(r"^(?:#|//) == (\w+): (.*)\n", re.MULTILINE)
 
@@ -102,6 +105,26 @@ def example_of(content: Json, document: Json) -> Any:
     return document["components"]["examples"][found["$ref"].rpartition("/")[2]]["value"]
 
 
+def example_named(name: str, document: Json) -> Any:
+    """
+    Return the example of a call's body or answer, None if there is none.
+
+    The name has the operation id, `body` or the status, and the second part of the media type,
+    such as `games.game.200.json`.
+    """
+    operation, _, rest = name.rpartition(".")
+    operation, _, place = operation.rpartition(".")
+    for calls in document["paths"].values():
+        for method, call in calls.items():
+            if method == "parameters" or call["operationId"] != operation:
+                continue
+            holder = call.get("requestBody") if place == "body" else call["responses"].get(place)
+            for media_type, content in (holder or {}).get("content", {}).items():
+                if media_type.rpartition("/")[2] == rest:
+                    return example_of(content, document)
+    return None
+
+
 def json_text(value: Any) -> str:
     """Return a value as indented JSON."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
@@ -111,11 +134,7 @@ def register(app: Flask, document: Document) -> None:
     """Add the routes of the pages to the application."""
     docs = Blueprint("docs", __name__, template_folder="templates")
 
-    @docs.get("/docs")
-    def page() -> Response:
-        return html_page(
-            "docs.html", document=document.value, problems=PROBLEMS, specified=SPECIFIED
-        )
+    _add_interface(docs, document)
 
     @docs.get("/docs/client")
     def client() -> Response:
@@ -148,6 +167,42 @@ def register(app: Flask, document: Document) -> None:
     app.add_template_filter(json_text)
     app.add_template_filter(example_of)
     app.register_blueprint(docs)
+
+
+def _add_interface(docs: Blueprint, document: Document) -> None:
+    """Add the pages that are made from the document: an index, a page a tag, and the schemas."""
+
+    @docs.get("/docs")
+    def page() -> Response:
+        return html_page(
+            "docs.html", document=document.value, problems=PROBLEMS, specified=SPECIFIED
+        )
+
+    @docs.get("/docs/calls/<tag>")
+    def calls(tag: str) -> Response:
+        found = next((one for one in document.value["tags"] if one["name"] == tag), None)
+        if found is None:
+            raise not_found("page")
+        return html_page(
+            "docs_calls.html",
+            document=document.value,
+            problems=PROBLEMS,
+            tag=found,
+            schemas_at="/docs/schemas",
+            longest=LONGEST_EXAMPLE,
+        )
+
+    @docs.get("/docs/schemas")
+    def schemas() -> Response:
+        return html_page("docs_schemas.html", document=document.value, schemas_at="")
+
+    @docs.get("/docs/examples/<example>")
+    def example_text(example: str) -> Response:
+        value = example_named(example, document.value)
+        if value is None:
+            raise not_found("example")
+        text, kind = (value, PLAIN) if isinstance(value, str) else (json_text(value), JSON)
+        return revalidated(Response(text, content_type=kind))
 
 
 _TEXTS: Mapping[str, str] = {

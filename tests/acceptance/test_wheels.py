@@ -27,7 +27,10 @@ pytestmark = pytest.mark.heavy
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "tests" / "golden" / "samples" / "leeds.jsonl"
 OF_THE_SERVER = ("flask", "psycopg", "redis", "rq", "granian")
-PAGES = ("/", "/docs", "/docs/client", "/docs/shx-1.md", "/rules/leeds", "/verify", "/checks")
+PAGES = (
+    *("/", "/docs", "/docs/calls/games", "/docs/client", "/docs/shx-1.md"),
+    *("/rules/leeds", "/verify", "/checks"),
+)
 READY = 60.0  # seconds
 
 

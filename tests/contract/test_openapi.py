@@ -178,28 +178,79 @@ def test_every_problem_has_a_page_at_its_address(world: World) -> None:
         assert code in world.get("/docs").text
 
 
-def test_the_page_is_made_from_the_document_and_loads_nothing(world: World) -> None:
-    page = world.get("/docs")
-    assert page.mimetype == "text/html"
+def test_the_pages_are_made_from_the_document_and_load_nothing(world: World) -> None:
+    for page in docs_pages(world).values():
+        assert "<script" not in page
+        assert re.findall(r'(?:src|href)="(?:https?:)?//', page) == []
+        assert "$ref" not in page
+    index = world.get("/docs")
+    assert index.mimetype == "text/html"
     for path in world.get("/v1/openapi.json").json["paths"]:
-        assert path in page.text
-    assert "<script" not in page.text
-    assert re.findall(r'(?:src|href)="(?:https?:)?//', page.text) == []
+        assert path in index.text
 
 
-def test_the_page_shows_bodies_and_links_every_schema(world: World) -> None:
-    page = world.get("/docs").text
-    schemas = world.get("/v1/openapi.json").json["components"]["schemas"]
-    linked = set(re.findall(r'href="#schema-(\w+)"', page))
-    assert linked <= schemas.keys()
-    shown = set(re.findall(r'id="schema-(\w+)"', page))
-    assert shown == schemas.keys()
-    move = page.partition('id="games.move"')[2].partition("</section>")[0]
+def docs_pages(world: World) -> dict[str, str]:
+    """Return the pages that lead from /docs, by their addresses."""
+    index = world.get("/docs").text
+    found = set(re.findall(r'href="(/docs/(?:calls/\w+|schemas))', index))
+    return {"/docs": index, **{address: world.get(address).text for address in found}}
+
+
+def test_every_page_of_the_interface_is_small(world: World) -> None:
+    """One page with everything had 680 KB."""
+    sizes = {address: len(page.encode()) for address, page in docs_pages(world).items()}
+    assert max(sizes.values()) < 160_000, sizes
+    assert sizes["/docs"] < 50_000
+
+
+def test_every_link_within_the_interface_leads_to_its_place(world: World) -> None:
+    pages = docs_pages(world)
+    targets = {f"{at}#{name}" for at, page in pages.items() for name in ids(page)}
+    linked = {
+        link if link.startswith("/") else at + link
+        for at, page in pages.items()
+        for link in re.findall(r'href="((?:/docs[^"]*)?#[^"]+)"', page)
+    }
+    assert len(linked) > 200
+    assert linked - targets == set()
+
+
+def ids(page: str) -> list[str]:
+    return re.findall(r' id="([^"]+)"', page)
+
+
+def test_every_call_stands_on_a_page_and_every_schema_is_linked(world: World) -> None:
+    document = world.get("/v1/openapi.json").json
+    pages = docs_pages(world)
+    calls = [
+        call
+        for one in document["paths"].values()
+        for method, call in one.items()
+        if method != "parameters"
+    ]
+    for call in calls:
+        operation = call["operationId"]
+        assert operation in ids(pages[f"/docs/calls/{operation.partition('.')[0]}"])
+        assert operation in ids(pages["/docs"]), "links of earlier releases go here"
+    schemas = document["components"]["schemas"].keys()
+    shown = re.findall(r'id="schema-(\w+)"', pages["/docs/schemas"])
+    assert set(shown) == schemas
+    move = pages["/docs/calls/games"].partition('id="games.move"')[2].partition("</section>")[0]
     for schema in ("Move", "PlayMove", "Moved", "GameView", "Event"):
-        assert f'href="#schema-{schema}"' in move, schema
+        assert f'href="/docs/schemas#schema-{schema}"' in move, schema
     assert "a signed note of the new head" in move, "the fields of the answer"
-    assert move.count("<summary>Example</summary>") == 2
-    assert "$ref" not in page
+    assert move.count("Example") == 2
+
+
+def test_a_long_example_is_linked_and_whole(world: World) -> None:
+    pages = docs_pages(world)
+    linked = [one for page in pages.values() for one in re.findall(r"/docs/examples/[^\"]+", page)]
+    assert len(linked) > 3
+    for address in linked:
+        assert world.get(address).status_code == 200, address
+    [rulesets] = [one for one in linked if one.endswith("rulesets.list_rulesets.200.json")]
+    assert len(world.get(rulesets).json["items"]) == 1
+    assert world.get("/docs/examples/games.game.500.json").status_code == 404
 
 
 def test_real_answers_fit_the_document(world: World) -> None:

@@ -8,7 +8,10 @@ from tests.web.browsing import SIZES, Visits
 
 pytestmark = pytest.mark.heavy
 
-PAGES = ("/", "/rules", "/rules/leeds", "/checks", "/docs", "/docs/client")
+PAGES = (
+    *("/", "/rules", "/rules/leeds", "/checks"),
+    *("/docs", "/docs/calls/games", "/docs/schemas", "/docs/client"),
+)
 
 
 @pytest.mark.parametrize("path", PAGES)

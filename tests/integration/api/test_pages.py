@@ -253,7 +253,7 @@ def test_source_is_shown_as_text(world: World) -> None:
 
 def test_a_problem_names_the_calls_that_can_answer_with_it(world: World) -> None:
     links = Page(world.get("/problems/rule-refused").text).links
-    assert "/docs#games.move" in links
+    assert "/docs/calls/games#games.move" in links
 
 
 def test_what_looks_like_html_stays_text() -> None:
