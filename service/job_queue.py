@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
 from typing import Any, Final
@@ -22,10 +22,13 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from schemas.settings import Tree
+from service import tracing
 from service.application.errors import Refusal
+from service.application.ports import GameVersion
 from service.config import uses_sentinel
 from service.shx.canonical import canonical
 from service.slots import Slots
+from service.tracing import Attribute, Step
 
 QUEUE = "bots"
 
@@ -120,6 +123,23 @@ def channel(kind: str, identity: UUID) -> str:
     return f"shithead.{kind}.{identity}"
 
 
+TRACE = "trace"
+"""The entry in the metadata of a job with the context of the trace that enqueued it."""
+
+TRACE_SECONDS = 60
+"""Seconds for which the context of a published version is retained for relay and streams."""
+
+
+def _trace_key(game: UUID, version: int) -> str:
+    return f"shithead.trace.{game}.{version}"
+
+
+def _trace_meta() -> dict[str, str] | None:
+    """Return the metadata of a job enqueued now: the present trace, if there is one."""
+    carried = tracing.carried()
+    return None if carried is None else {TRACE: carried}
+
+
 class RedisNotifier:
     """
     Publishes committed versions in Redis, and enqueues jobs by name.
@@ -144,16 +164,20 @@ class RedisNotifier:
 
     def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
         """Publish a game's version to live readers, and enqueue a job if a move is due."""
-        messages = [(channel("game", game), version)]
+        messages: list[tuple[str | int, ...]] = [("PUBLISH", channel("game", game), version)]
         if table is not None:
-            messages.append((channel("table", table), 0))
-        self._ring(lambda: self._publisher.publish(messages))
-        if wake:
-            self.wake(game, version)
+            messages.append(("PUBLISH", channel("table", table), 0))
+        with tracing.span(Step.PUBLISH, _PUBLISHING) as span:
+            if span.recording:
+                key = _trace_key(game, version)
+                messages.insert(0, ("SET", key, span.context, "EX", TRACE_SECONDS, "NX"))
+            self._ring(lambda: self._publisher.send(messages))
+            if wake:
+                self.wake(game, version)
 
     def table_moved(self, table: UUID, version: int) -> None:
         """Publish a table's version to live readers."""
-        self._ring(lambda: self._publisher.publish([(channel("table", table), version)]))
+        self._ring(lambda: self._publisher.send([("PUBLISH", channel("table", table), version)]))
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """
@@ -170,6 +194,7 @@ class RedisNotifier:
                 str(game),
                 version,
                 job_id=f"{game}-{version}-{token_hex(4)}",
+                meta=_trace_meta(),
                 result_ttl=0,
                 failure_ttl=FORGET_SECONDS,
                 ttl=FORGET_SECONDS,
@@ -183,11 +208,21 @@ class RedisNotifier:
                 MAKE_FINDINGS,
                 str(dispute),
                 job_id=f"findings-{dispute}",
+                meta=_trace_meta(),
                 result_ttl=0,
                 failure_ttl=FORGET_SECONDS,
                 ttl=FORGET_SECONDS,
             )
         )
+
+    def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
+        """Return the contexts of the traces that published these versions, as far as known."""
+        found: list[bytes | str | None] = []
+        if versions:
+            keys = [_trace_key(game, version) for game, version in versions]
+            self._ring(lambda: found.extend(self._client.mget(keys)))
+        known = zip(versions, found, strict=False)  # none, if Redis does not answer
+        return {one: context.decode() for one, context in known if isinstance(context, bytes)}
 
     def _ring(self, act: Callable[[], object]) -> None:
         until = self._silent_until
@@ -209,6 +244,9 @@ class RedisNotifier:
             self._silent_until = None
 
 
+_PUBLISHING: Final = {Attribute.MESSAGING: "redis"}
+
+
 class _Publisher:
     """
     Publishes over a connection of its own, and reads the replies of many messages together.
@@ -226,15 +264,14 @@ class _Publisher:
         self._unread = 0
         self._lock = threading.Lock()
 
-    def publish(self, messages: Sequence[tuple[str, int]]) -> None:
-        """Send messages, each with its channel, in one packet."""
+    def send(self, commands: Sequence[tuple[str | int, ...]]) -> None:
+        """Send commands in one packet: PUBLISH, or another with a short reply."""
         with self._lock:
             try:
                 if self._connection is None:
                     self._connection, self._unread = self._pool.get_connection(), 0
-                commands = [("PUBLISH", name, version) for name, version in messages]
                 self._connection.send_packed_command(self._connection.pack_commands(commands))
-                self._unread += len(messages)
+                self._unread += len(commands)
                 if self._unread >= self.UNREAD:
                     for _ in range(self._unread):
                         self._connection.read_response()
@@ -365,6 +402,7 @@ def _begin(client: redis.Redis, trial: str, settings: Tree, by: UUID) -> None:
                 TRY_RULESET,
                 settings,
                 HANDS,
+                meta=_trace_meta(),
                 job_timeout=TRIAL_SECONDS,
                 ttl=LOST_SECONDS,
                 result_ttl=0,

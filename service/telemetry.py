@@ -1,4 +1,4 @@
-"""Structured logging of every process."""
+"""Structured logging of every process, and the start of its traces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any, Final
 import orjson
 import structlog
 
+from service import tracing
 from service.config import LogFormat, Settings
+from service.version import VERSION
 
 
 class _Lines:
@@ -43,6 +45,9 @@ def _add_request(
     identity = REQUEST_ID.get()
     if identity is not None:
         event["request"] = identity
+    trace = tracing.trace_id()
+    if trace is not None:
+        event["trace"] = trace
     return event
 
 
@@ -83,6 +88,13 @@ def configure_logs(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+
+
+def configure_traces(process: str) -> None:
+    """Export traces if the OTEL_* variables ask for it; log why not, if that is impossible."""
+    fault = tracing.switch_on(process, VERSION)
+    if fault is not None:
+        structlog.get_logger("traces").warning("traces are not exported", reason=fault)
 
 
 def _lines(name: str | None = None, *_more: Any) -> _Lines:

@@ -17,7 +17,7 @@ PACKAGES = ("service", "schemas", "workers")
 
 LINES = (
     ({"domain"},),
-    ({"shx", "config", "version", "atomic_files", "metrics", "fork_server", "slots"},),
+    ({"shx", "config", "version", "atomic_files", "metrics", "fork_server", "slots", "tracing"},),
     ({"schemas", "keys"},),
     ({"rulesets", "search"},),
     ({"replay"}, {"verify", "audit", "bots"}),
@@ -45,6 +45,7 @@ LIBRARIES = {
     "numpy": {"rl"},
     "gymnasium": {"rl"},
     "pettingzoo": {"rl"},
+    "opentelemetry": {"tracing"},
 }
 """The parts that may import each library of a server, a database or a terminal."""
 

@@ -7,9 +7,11 @@ from typing import Any, Final
 import structlog
 from rq import Queue, SimpleWorker
 from rq.exceptions import DeserializationError
-from rq.job import Job
+from rq.job import Job, JobStatus
 
-from service.job_queue import JOB_SECONDS, MAKE_FINDINGS, TAKE_TURN, TRY_RULESET
+from service import tracing
+from service.application.games.schedule import BEAT_SECONDS
+from service.job_queue import JOB_SECONDS, MAKE_FINDINGS, TAKE_TURN, TRACE, TRY_RULESET
 
 ALLOWED: Final = frozenset({TAKE_TURN, MAKE_FINDINGS, TRY_RULESET})
 """The only functions that a job may name."""
@@ -100,10 +102,24 @@ class GuardedWorker(SimpleWorker):
             return
         if not job.timeout or not 0 < job.timeout <= JOB_SECONDS:
             job.timeout = JOB_SECONDS
-        super().execute_job(job, queue)
+        with tracing.job_span(_kind(job), queue.name, _trace(job), whole=BEAT_SECONDS) as span:
+            super().execute_job(job, queue)
+            if job.get_status(refresh=False) is JobStatus.FAILED:
+                span.fail("failed")
 
     def procline(self, message: str) -> None:
         """Do nothing: the title of the process stays the command that started it."""
 
     def subscribe(self) -> None:
         """Do nothing: commands over Redis are ignored."""
+
+
+def _kind(job: Job) -> str:
+    """Return the name of the function of an allowed job, without its module."""
+    return str(job.func_name).rpartition(".")[2]
+
+
+def _trace(job: Job) -> object:
+    """Return the context of the trace in the metadata of a job, as stored by any client."""
+    meta: object = job.meta
+    return meta.get(TRACE) if isinstance(meta, dict) else None

@@ -21,7 +21,7 @@ from service.config import ConfigError, Settings, settings_from
 from service.job_queue import QUEUE, SEARCH_QUEUE, TRIALS_QUEUE, client_of, connect, queued_jobs
 from service.metrics import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_start, warn_of_redis
-from service.telemetry import configure_logs
+from service.telemetry import configure_logs, configure_traces
 from workers import jobs
 from workers.allowed_jobs import GuardedWorker
 from workers.relay import Relay
@@ -48,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     configure_logs(settings)
+    configure_traces(words[0])
     try:
         check_start(settings)
     except CannotStart as error:

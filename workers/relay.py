@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from uuid import UUID
 
 import structlog
 
+from service import tracing
 from service.application.games.commits import GAME_TOPIC
+from service.application.ports import GameVersion
 from service.bootstrap import Services
 from service.metrics import ROUNDS
 from service.store.events import StoreUnavailable
+from service.tracing import Step
 
 INTERVAL = 0.5
 BATCH = 500
@@ -30,10 +34,23 @@ class Relay:
         """Take rows off the outbox, notify each game's newest version; return their count."""
         before = self._services.world.now() - OLDER_THAN
         rows = self._services.store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
-        newest = {row.stream: row.version for row in sorted(rows, key=lambda row: row.version)}
-        for game, version in newest.items():
-            self._services.notifier.moved(game, version, wake=False)
+        versions: dict[UUID, list[int]] = {}
+        for row in sorted(rows, key=lambda row: row.version):
+            versions.setdefault(row.stream, []).append(row.version)
+        traces = self._traces(versions)
+        for game, passed in versions.items():
+            known = [traces[game, one] for one in passed if (game, one) in traces]
+            with tracing.continued(Step.RELAY, known):
+                self._services.notifier.moved(game, passed[-1], wake=False)
         return len(rows)
+
+    def _traces(self, versions: Mapping[UUID, Sequence[int]]) -> Mapping[GameVersion, str]:
+        """Return the traces of these versions: nothing, and no call to Redis, without traces."""
+        if not tracing.is_on():
+            return {}
+        return self._services.notifier.traces(
+            [(game, version) for game, passed in versions.items() for version in passed]
+        )
 
     def run(self, stopped: Callable[[], bool]) -> None:
         """Relay until `stopped`."""

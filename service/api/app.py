@@ -31,7 +31,7 @@ from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
 from service.slots import Slots
 from service.startup_checks import check_start, warn_of_redis
-from service.telemetry import configure_logs
+from service.telemetry import configure_logs, configure_traces
 
 health = Blueprint("health", __name__)
 
@@ -133,16 +133,18 @@ def create_app(
     services: Services | None = None,
     settings: Settings | None = None,
     shares_of: Callable[[Settings], ThreadShares] = api_shares,
+    process: str = "api",
 ) -> Flask:
     """
     Return the application; without arguments it is configured from the environment.
 
     The server calls this once in every process, after the fork, so that no connection is
-    shared between processes.
+    shared between processes. `process` is its name in traces.
     """
     if settings is None:
         settings = settings_from()
         configure_logs(settings)
+        configure_traces(process)
         check_start(settings)
         warn_of_redis(settings)
     shares = shares_of(settings)
@@ -172,7 +174,7 @@ def create_app(
 
 def create_stream_app() -> Flask:
     """Return the application of the streaming process, which answers every operation too."""
-    return create_app(shares_of=streaming_shares)
+    return create_app(shares_of=streaming_shares, process="streams")
 
 
 def _wrap(app: Flask, settings: Settings, shares: ThreadShares) -> None:

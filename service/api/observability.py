@@ -1,4 +1,4 @@
-"""Metrics and log of requests, without details that reveal hidden cards."""
+"""Metrics, log and traces of requests, without details that reveal hidden cards."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from service import tracing
 from service.config import Settings
 from service.metrics import SHARED_FOLDER
 from service.telemetry import REQUEST_ID
+from service.tracing import Attribute, Span
 from service.version import VERSION
 
 HIDDEN_PROBLEMS = frozenset({"rule-refused", "not-your-turn"})
@@ -69,6 +71,8 @@ def register(app: Flask, settings: Settings) -> None:
 
     All metrics are served at the metrics port; /metrics serves those in PUBLIC.
     """
+    if tracing.is_on():
+        _trace_requests(app)
 
     @app.before_request
     def begin_request() -> None:
@@ -89,6 +93,30 @@ def register(app: Flask, settings: Settings) -> None:
     app.add_url_rule("/metrics", "metrics", _public_metrics)
     if settings.metrics_port is not None:
         _serve(settings.metrics_host or settings.host, settings.metrics_port)
+
+
+def _trace_requests(app: Flask) -> None:
+    """Trace every request; registered first, so that its log line is written within the span."""
+
+    @app.before_request
+    def begin_span() -> None:
+        rule = request.url_rule.rule if request.url_rule else None
+        if rule not in _QUIET:
+            method = request.method if request.method in _METHODS else "_OTHER"
+            g.span = tracing.request_span(method, rule, request.environ.get("HTTP_TRACEPARENT"))
+            g.span.enter()
+
+    @app.after_request
+    def end_span(response: Response) -> Response:
+        span: Span | None = g.pop("span", None)
+        if span is not None:
+            status, problem = outcome(response)
+            span.note(Attribute.STATUS, status)
+            if status >= 500:
+                span.fail(problem or str(status))
+            span.leave()
+            span.end()
+        return response
 
 
 def _measure(response: Response, status: int, problem: str | None) -> None:

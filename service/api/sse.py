@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
 from flask import Response, current_app, request
 
 from schemas.games import StreamQuery
+from service import tracing
 from service.api.context import Context, context
 from service.api.http import EVENT_ID, EVENT_STREAM, private
 from service.api.limits import caller_address
@@ -24,6 +27,9 @@ stream = blueprint("stream", __name__, "A game's events as they happen.")
 COMMENT_SECONDS = 15.0
 BATCH = 500
 """Events that are read from the store at once."""
+
+MOST_TRACED = 32
+"""Events of a delivery that is traced; a reader who catches up gets more at once."""
 
 
 @operation(
@@ -61,28 +67,41 @@ def follow(call: Call, game_id: UUID) -> Response:
     return response
 
 
+class _Delivery(NamedTuple):
+    """Events sent to a reader."""
+
+    first: int  # seq
+    events: int
+    since: int  # nanoseconds since 1970, as `until`
+    until: int
+
+
 class _Follower:
     """One client that follows a game's log, in a slot for waiting."""
 
     def __init__(self, parts: Context, caller: Caller, game: UUID, address: str) -> None:
         self._games = parts.services.games
+        self._notifier = parts.services.notifier
         self._waiting = parts.waiting
         self._caller = replace(caller, read=None)
         self._game = game
         self._address = address
         self._open = True
         self._log = current_app.logger
+        self._deliveries: list[_Delivery] = []  # not yet traced
 
     def close(self) -> None:
         """Release the slot, once."""
         if self._open:
             self._open = False
             self._waiting.slots.release(self._address)
+            self._trace()
 
     def stream(self, after: int) -> Iterator[bytes]:
         """Yield the stream from seq `after` until the seal, or until the process stops."""
         yield b"retry: 2000\n\n"
         while True:
+            since = time.time_ns()
             lines, version = self._games.lines(self._caller, self._game, after=after, limit=BATCH)
             for line in lines:
                 event = orjson.loads(line)
@@ -91,6 +110,9 @@ class _Follower:
                     event["type"].encode(),
                     line,
                 )
+            if tracing.is_on() and 0 < len(lines) <= MOST_TRACED:
+                self._trace()
+                self._deliveries.append(_Delivery(after, len(lines), since, time.time_ns()))
             after = max(after, after + len(lines))
             if after >= version and self._ends_at(after):
                 yield b"event: end\ndata:\n\n"
@@ -98,7 +120,20 @@ class _Follower:
             if self._waiting.ended:
                 return  # in good order: clients reconnect with Last-Event-ID
             if not lines and not self._moved(after):
+                self._trace()
                 yield b": nothing new\n\n"
+
+    def _trace(self) -> None:
+        """
+        Trace earlier deliveries, in the traces that published their events.
+
+        Not at once: a reader can be faster than the notification that names the trace.
+        """
+        deliveries, self._deliveries = self._deliveries, []
+        for one in deliveries:
+            versions = [(self._game, one.first + n) for n in range(1, one.events + 1)]
+            for trace in self._notifier.traces(versions).values():
+                tracing.delivered(trace, events=one.events, since=one.since, until=one.until)
 
     def _moved(self, after: int) -> bool:
         return self._waiting.until_past(

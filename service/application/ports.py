@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 from uuid import UUID, uuid4
@@ -46,6 +46,10 @@ def no_doubt() -> None:
     """Return None: for a clock that is set by a test."""
 
 
+GameVersion = tuple[UUID, int]
+"""A game, and its number of events."""
+
+
 class Notifier(Protocol):
     """Best-effort notifications after a commit; no method raises."""
 
@@ -62,6 +66,9 @@ class Notifier(Protocol):
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Enqueue a job that makes the moves due in a game at `version`; `searches` as in Turns."""
 
+    def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
+        """Return the contexts of the traces that published these versions, as far as known."""
+
 
 class NoNotifier:
     """Sends no notifications: the sweeper finds everything later."""
@@ -74,3 +81,8 @@ class NoNotifier:
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Do nothing."""
+
+    def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
+        """Return nothing."""
+        del versions
+        return {}

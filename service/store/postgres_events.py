@@ -12,6 +12,7 @@ from uuid import UUID
 import orjson
 import psycopg
 
+from service import tracing
 from service.shx.bundle import Bundle
 from service.store.archive import Bundles
 from service.store.database import CLASHES, Database, NotSent, TooSlow
@@ -35,6 +36,7 @@ from service.store.events import (
     TokenEnded,
 )
 from service.store.summaries import as_json, check_summary
+from service.tracing import Attribute, Step, Value
 
 
 def encode_commit(commit: Commit) -> str:
@@ -143,6 +145,20 @@ class PostgresStore:
         Where the connection broke before the answer came, the stream is asked whether the
         commit took place, so that StoreUnavailable is raised only while nobody can know.
         """
+        if not tracing.is_traced():
+            self._write(commit)
+            return
+        with tracing.span(Step.COMMIT, _described(commit)) as span:
+            try:
+                self._write(commit)
+            except StreamConflict:
+                span.note(Attribute.CONFLICT, value=True)
+                raise
+            except StoreError as error:
+                span.fail(type(error).__name__)
+                raise
+
+    def _write(self, commit: Commit) -> None:
         argument = encode_commit(commit)
         try:
             returned = self._append(argument)
@@ -245,6 +261,17 @@ class PostgresStore:
         except StoreUnavailable:
             return False
         return bool(rows) and rows[0][0] == first.events[0]
+
+
+def _described(commit: Commit) -> dict[Attribute, Value]:
+    """Return what a trace shows of a commit: how many events, of which kinds of streams."""
+    return {
+        Attribute.DATABASE: "postgresql",
+        Attribute.FUNCTION: "try_append_events",
+        Attribute.STREAMS: [append.kind.value for append in commit.appends],
+        Attribute.EVENTS: sum(len(append.events) for append in commit.appends),
+        Attribute.CONFLICT: False,
+    }
 
 
 def _refused_in_order(returned: Mapping[str, Any]) -> NoReturn:

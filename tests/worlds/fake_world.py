@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -16,7 +16,7 @@ import orjson
 from schemas.moves import move_json
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.games.cache import GameEntry
-from service.application.ports import Notifier
+from service.application.ports import GameVersion, Notifier
 from service.application.tables.requests import TableRequest
 from service.bootstrap import Services, compose
 from service.domain.dispute import Periods
@@ -83,6 +83,10 @@ class Wakes:
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Remember what a worker was asked for."""
         self.woken.append((game, version))
+
+    def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
+        """Return nothing: no test in memory is traced."""
+        return {}
 
 
 @dataclass(kw_only=True)

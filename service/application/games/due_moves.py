@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from schemas.moves import move_json, move_of
+from service import tracing
 from service.application.games.cache import GameCache, GameEntry
 from service.application.games.entropy import missing_entropy
 from service.application.games.moves import Moves
@@ -36,6 +37,7 @@ from service.domain.timeouts import default_opener, idle_end
 from service.metrics import TURNS
 from service.store.events import StreamConflict
 from service.store.games import GameRepository
+from service.tracing import Attribute, Step
 
 STAND_IN = "lowest"
 """The bot that plays for a person who timed out repeatedly."""
@@ -127,25 +129,34 @@ class Turns:
         card is read, because even whether the bot may act depends on its cards. Raises
         StreamConflict if the game has moved on.
         """
+        with tracing.span(Step.DUE_MOVE) as span:
+            after = self._made(entry)
+            if after is None:
+                span.discard()  # its length follows from hidden cards: it is not padded
+            return after
+
+    def _made(self, entry: GameEntry) -> GameEntry | None:
+        decision = tracing.span(Step.DECISION)  # exported once its interval has passed
         rest = self._begin_beat(_beats(entry)) if _people(entry) else no_beat()
+        rest = decision.ends_after(rest)
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
         follow_up = self._follow_up(entry)
         if follow_up is not None:
             after = self._moves.server_move(entry, self._chosen(entry, follow_up), rest=rest)
-            TURNS.labels(WakeKind.BOT.value).inc()
+            _count(WakeKind.BOT.value)
             return after
         if wake is None or wake.at > self._world.now():
             return self._closed_if_idle(entry)
         done = self._due(entry, wake, rest)
         if done is not None:
-            TURNS.labels(wake.kind.value).inc()
+            _count(wake.kind.value)
         return done
 
     def _closed_if_idle(self, entry: GameEntry) -> GameEntry | None:
         """Close an abandoned game; None if it may continue to wait."""
         if not self._idle.is_idle(entry.record):
             return None
-        TURNS.labels("idle").inc()
+        _count("idle")
         return self._moves.apply(entry, (idle_end(entry.record.game),))
 
     def _due(self, entry: GameEntry, wake: Wake, rest: Rest) -> GameEntry | None:
@@ -226,6 +237,12 @@ class Turns:
         swaps = entry.record.swaps.get(seat, 0)
         ready = Ready(seat=seat)
         return ready if swaps >= MAX_SWAPS and ready in legal else move
+
+
+def _count(kind: str) -> None:
+    """Count a due move, and state its kind in its trace."""
+    TURNS.labels(kind).inc()
+    tracing.note(Attribute.DUE, kind)
 
 
 def _beats(entry: GameEntry) -> int:
