@@ -350,3 +350,19 @@ def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
     page.keyboard.press("End")
     at(page, len(each.lines))
     page.locator(".result h2").wait_for()
+
+
+def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> None:
+    """It is fetched when the reader opens it; a listed mistake leads to its version."""
+    page = opened(visits, LEEDS.game)
+    place = page.locator("#opinion")
+    expect(place.locator("svg")).to_have_count(0)
+    place.locator("summary").click()
+    expect(place.locator(".lane path.hand-line").first).to_be_attached(timeout=60_000)
+    expect(place.locator("progress")).to_have_count(0, timeout=120_000)
+    expect(place).to_contain_text("not evidence")
+    mistake = place.locator("li button").first
+    version = int(mistake.inner_text())
+    mistake.click()
+    at(page, version)
+    assert faults_of(page) == []

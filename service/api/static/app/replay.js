@@ -326,6 +326,7 @@ function frame() {
       h("div", { class: "lanes" }, [h("div", { id: "lanes" }), scrub]),
       h("div", { id: "legend" }),
       h("details", null, [h("summary", null, [t("replay.words")]), h("div", { id: "words" })]),
+      h("details", { id: "opinion", ontoggle: judged }, [h("summary", null, [t("replay.opinion")]), h("div")]),
     ]),
     h("aside", { id: "side" }, [
       h("section", { id: "events", "aria-label": t("replay.events") }, [h("ol", { id: "rows" })]),
@@ -413,6 +414,17 @@ function pick(version) {
   if (room.playing) play(false);
   room.why = true;
   go(version);
+}
+
+/** Ask for a bot's opinion of the hand, once it is over and the reader wants it. */
+async function judged({ currentTarget: details }) {
+  if (!details.open || details.dataset.asked) return;
+  const place = details.lastElementChild;
+  if (!over()) return replace(place, h("p", { class: "quiet" }, [t("replay.opinion.later")]));
+  details.dataset.asked = "true";
+  replace(place, h("progress"));
+  const { judge } = await import("./opinion.js");
+  await judge(id, room.frames, place, forPanels()).catch(report);
 }
 
 function showRules(seq) {

@@ -8,8 +8,8 @@ import { seatName } from "./captions.js";
 import { h, svg } from "./dom.js";
 import { language, t } from "./i18n.js";
 
-const WIDTH = 1000; // units of a lane, stretched to the room there is
-const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
+export const WIDTH = 1000; // units of a lane, stretched to the room there is
+export const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
 
 /** Event types with which a pile comes to a hand. */
 const PICKED = new Set(["pile_picked_up", "blind_failed", "stock_failed"]);
@@ -47,7 +47,8 @@ export function figuresOf(frames) {
 const steps = (values, x, y) =>
   values.reduce((path, value, at) => (value === values[at - 1] ? path : `${path}H${x(at)}V${y(value)}`), `M0 ${y(values[0])}`) + `H${WIDTH}`;
 
-function lane(name, height, label, children, note = "") {
+/** @returns {HTMLElement} one plot of the hand with its label; `name` is its class */
+export function lane(name, height, label, children, note = "") {
   return h("div", { class: `lane ${name}` }, [
     svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, children),
     h("span", { class: "label" }, [label]),

@@ -1,0 +1,57 @@
+/**
+ * A bot's opinion of a hand that is over: the chance of each seat after its moves, as a curve, with
+ * the largest mistakes. It is an opinion and no evidence; the server computes it on request.
+ */
+
+import { get } from "./api.js";
+import { moveInWords } from "./captions.js";
+import { h, replace, svg } from "./dom.js";
+import { language, t } from "./i18n.js";
+import { DASHES, WIDTH, lane } from "./timeline.js";
+
+const MISTAKES = 3; // that are marked and listed
+
+const percent = (share) => new Intl.NumberFormat(language, { style: "percent" }).format(share);
+
+/**
+ * Fetch the opinion of each move, one after another, and show what is there so far.
+ *
+ * @param {string} id the game
+ * @param {any[]} frames of its replay
+ * @param {Element} place
+ * @param {import("./decision.js").Room} room
+ */
+export async function judge(id, frames, place, room) {
+  const found = [];
+  let seq = frames.findIndex(({ view }) => view.status === "playing") + 1;
+  while (seq > 0 && seq < frames.length) {
+    const { opinion, seat, saw, first, last } = await get(`/v1/games/${id}/audit/moves/${seq}?opinion=true`);
+    const made = opinion?.moves.find((one) => one.made);
+    if (made) found.push({ first, seat, saw, made, best: opinion.moves[0] });
+    seq = last + 1;
+    if (found.length) replace(place, ...drawn(found, frames.length, room), seq < frames.length ? h("progress", { max: frames.length, value: seq }) : null);
+  }
+  if (!found.length) replace(place, h("p", { class: "quiet" }, [t("replay.opinion.none")]));
+}
+
+function drawn(found, length, room) {
+  const x = (at) => Math.round((at / Math.max(1, length - 1)) * WIDTH);
+  const y = (chance) => Math.round(98 - chance * 96);
+  const worse = (one) => one.best.chance - one.made.chance;
+  const clear = found.filter((one) => one.best.low > one.made.high);
+  const worst = clear.sort((a, b) => worse(b) - worse(a)).slice(0, MISTAKES);
+  const seats = [...new Set(found.map((one) => one.seat))];
+  return [
+    h("p", { class: "quiet" }, [t("replay.opinion.what")]),
+    lane("opinion", 100, t("replay.opinion.chance"), [
+      ...seats.map((seat) => svg("path", { class: "hand-line", "--seat": seat, "stroke-dasharray": DASHES[seat % 4], d: `M${found.filter((one) => one.seat === seat).map((one) => `${x(one.first)} ${y(one.made.chance)}`).join("L")}` })),
+      svg("path", { class: "picks", d: worst.map((one) => `M${x(one.first)} ${y(one.best.chance)}V${y(one.made.chance)}`).join("") }),
+    ]),
+    h("ol", { class: "quiet" }, worst.map((one) =>
+      h("li", null, [
+        h("button", { type: "button", class: "plain", "data-key": `mistake ${one.first}`, onclick: () => room.go(one.first + 1) }, [String(one.first + 1)]),
+        ` ${room.who(one.seat)}: ${moveInWords(one.made.move, one.saw)} ${percent(one.made.chance)} · ${moveInWords(one.best.move, one.saw)} ${percent(one.best.chance)}`,
+      ]),
+    )),
+  ];
+}
