@@ -62,7 +62,11 @@ def uses_sentinel(redis_url: str) -> bool:
 
 def _redis_url(value: str) -> str:
     parts = urlsplit(value)
-    if uses_sentinel(value) and parts.path.strip("/"):
+    if uses_sentinel(value):
+        if not re.fullmatch(r"/[^/]+/?", parts.path):
+            raise ValueError("has to end with the name of the master, and nothing behind it")
+        if not re.fullmatch(r"(db=[0-9]+)?", parts.query):
+            raise ValueError("has a part behind ? other than the number of a database: ?db=1")
         return value
     if parts.scheme not in {"redis", "rediss", "unix"}:
         raise ValueError(

@@ -29,6 +29,17 @@ def test_what_is_needed_is_enough() -> None:
     assert settings.port == 8080
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://one:26379,two:26379/main",
+        "rediss+sentinel://user:pass%40word@one,[::1]:26380/main?db=1",
+    ],
+)
+def test_sentinels_with_the_name_of_the_master_are_an_address_of_redis(url: str) -> None:
+    assert settings_from(ENOUGH | {"SHITHEAD_REDIS_URL": url}).redis_url == url
+
+
 def test_every_setting_can_be_given_by_its_variable() -> None:
     """Each is declared with the function that reads it."""
     assert all(callable(field.metadata["reader"]) for field in fields(Settings))
@@ -62,6 +73,10 @@ def test_what_is_missing_is_named() -> None:
     [
         ("database_url", "mysql://h/d"),
         ("redis_url", "localhost:6379"),
+        ("redis_url", "redis+sentinel://host:26379"),
+        ("redis_url", "redis+sentinel://host:26379/main/0"),
+        ("redis_url", "redis+sentinel://host:26379/main?db=one"),
+        ("redis_url", "redis+sentinel://host:26379/main?database=1"),
         ("key_file", "keys.json"),
         ("origin", "https://Example"),
         ("witnesses", "https://w.example"),

@@ -88,6 +88,27 @@ def test_every_role_runs_in_the_cluster_and_in_compose() -> None:
     assert commands == {*ROLES, "migrate"}
 
 
+def test_every_role_has_a_disruption_budget_and_is_closed_to_other_connections() -> None:
+    """The policy without a role closes every pod; the others open what a role needs."""
+    budgets = {
+        one["spec"]["selector"]["matchLabels"]["role"]
+        for one in documents()
+        if one["kind"] == "PodDisruptionBudget"
+    }
+    assert budgets == set(ROLES)
+    policies = [one["spec"] for one in documents() if one["kind"] == "NetworkPolicy"]
+    [closed] = [one for one in policies if {"Ingress", "Egress"} == set(one["policyTypes"])]
+    assert closed["podSelector"] == {"matchLabels": {"app": "shithead"}}
+    assert "ingress" not in closed
+    labels = [
+        one["spec"]["template"]["metadata"]["labels"]
+        for one in documents()
+        if one["kind"] in ("Deployment", "StatefulSet", "Job")
+    ]
+    assert {one["role"] for one in labels} == {*ROLES, "migrate"}
+    assert all(one["app"] == "shithead" for one in labels)
+
+
 def test_autoscalers_and_budgets_name_workloads_that_exist() -> None:
     names = set(pods())
     for one in documents():

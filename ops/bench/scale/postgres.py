@@ -87,7 +87,9 @@ class Postgres:
         shutil.chown(self.data / "recovery.signal", "nobody", "nogroup")
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server, also after a crash, and wait until it answers."""
+        if self._child is not None:
+            self._child.wait()  # a new server finds the id of the old one in its lock file
         self._child = self.machine.start(
             [
                 *(self._binaries / "postgres", "-D", self.data),
