@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,13 +31,41 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put heavy tests first, so that fast ones fill the end; leave out those of a switch."""
+    """Order the tests for their processes; leave out those of a switch that is not set."""
     for switch in ("long", "scale"):
         if not config.getoption(f"--{switch}"):
             left_out = [item for item in items if item.get_closest_marker(switch)]
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: item.get_closest_marker("heavy") is None)
+    processes = int(getattr(config, "workerinput", {}).get("workercount", 1))
+    items[:] = heavy_first(items, processes)
+
+
+def heavy_first(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
+    """
+    Return the tests in an order in which each process begins with its share of the heavy ones.
+
+    `--dist worksteal` gives each process one part of the list, all of the same length. Quick
+    tests at the end of each part are what an idle process takes over, so all end together.
+    """
+    heavy = [item for item in items if item.get_closest_marker("heavy")]
+    quick = [item for item in items if not item.get_closest_marker("heavy")]
+    ordered: list[pytest.Item] = []
+    for part in range(processes):
+        mine = _part(heavy, part, processes)
+        length = len(_part(items, part, processes))
+        ordered += mine
+        ordered += quick[: length - len(mine)]
+        del quick[: length - len(mine)]
+    return ordered
+
+
+def _part(items: Sequence[pytest.Item], part: int, parts: int) -> Sequence[pytest.Item]:
+    """Return one of the parts into which xdist divides a list."""
+    start = 0
+    for number in range(part):
+        start += (len(items) - start) // (parts - number)
+    return items[start : start + (len(items) - start) // (parts - part)]
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from tests.servers import DatabaseServer
 _EXIT_SECONDS = 2.0
 """Time limit for the server to notice that its clients have disconnected."""
 
-_MAX_BYTES = 1 << 20
+_MAX_BYTES = 4 << 20
 """Size of tables and indexes, with dead rows, above which they slow down the next test."""
 
 # A row of a catalogue gets a new xmin with each change: a new function, a disabled trigger,

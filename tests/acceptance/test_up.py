@@ -162,15 +162,8 @@ def test_it_gets_ready_stops_on_ctrl_c_within_ten_seconds_and_leaves_nothing(
         remains.rmdir()
 
 
-def test_without_workers_it_warns_that_bots_do_not_move(start: Callable[..., Up]) -> None:
-    up = start("data", "--workers", "0")
-    up.ready()
-    assert "warning: --workers 0: bots do not move" in up.output
-    assert not any("workers.main worker" in command for command in up.children().values())
-    up.stop()
-
-
 def test_a_second_start_goes_on_with_the_data_of_the_first(start: Callable[..., Up]) -> None:
+    """Until PostgreSQL refuses the data, which is one message."""
     first = start()
     first.ready()
     keys = (first.data / "keys.json").read_bytes()
@@ -180,13 +173,18 @@ def test_a_second_start_goes_on_with_the_data_of_the_first(start: Callable[..., 
     second.ready()
     assert (second.data / "keys.json").read_bytes() == keys
     second.stop()
+    for cluster in second.data.glob("postgres/cluster/PG_VERSION"):
+        cluster.write_text("9\n")
+    assert "was created by PostgreSQL 9" in refused(start())
 
 
-def test_two_run_at_once_with_two_folders(start: Callable[..., Up]) -> None:
+def test_two_run_at_once_with_two_folders_but_not_with_one(start: Callable[..., Up]) -> None:
     one, two = start("one"), start("two")
     addresses = {one.ready(), two.ready()}
     assert len(addresses) == 2
     assert all(answers(address) for address in addresses)
+    message = refused(Up(one.data.with_name("other"), "--data", str(one.data)))
+    assert f"in use by process {one.process.pid}" in message
     one.stop()
     assert answers(two.ready()), "stopping one must leave the other alone"
     two.stop()
@@ -246,14 +244,6 @@ def test_a_folder_that_cannot_be_written_is_one_message(
     assert "cannot be written" in message
 
 
-def test_a_folder_in_use_is_one_message(start: Callable[..., Up]) -> None:
-    first = start("data")
-    first.ready()
-    message = refused(Up(first.data.with_name("other"), "--data", str(first.data)))
-    assert f"in use by process {first.process.pid}" in message
-    first.stop()
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -269,20 +259,14 @@ def test_a_server_given_that_does_not_answer_is_one_message_without_the_password
     assert "secret" not in message
 
 
-def test_a_postgres_that_cannot_start_is_one_message(start: Callable[..., Up]) -> None:
-    first = start()
-    first.ready()
-    first.stop()
-    for cluster in first.data.glob("postgres/cluster/PG_VERSION"):
-        cluster.write_text("9\n")
-    assert "was created by PostgreSQL 9" in refused(start())
-
-
-def test_the_servers_of_others_are_used_and_left_running(
+def test_the_servers_of_others_are_used_and_without_workers_it_warns(
     start: Callable[..., Up], empty_database_url: str, redis_url: str
 ) -> None:
-    up = start("data", "--database-url", empty_database_url, "--redis-url", redis_url)
+    servers = ("--database-url", empty_database_url, "--redis-url", redis_url)
+    up = start("data", *servers, "--workers", "0")
     assert answers(up.ready())
+    assert "warning: --workers 0: bots do not move" in up.output
+    assert not any("workers.main worker" in command for command in up.children().values())
     assert not any("bin/postgres" in command for command in up.children().values())
     up.stop()
 

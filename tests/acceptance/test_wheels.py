@@ -13,6 +13,7 @@ import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import cache_from_source
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -55,7 +56,7 @@ class Environment:
         done: set[str] = set()
         for one in requirements(wheel):
             self._copy(one, done)
-        self._pip("install", "--no-index", str(wheel))
+        self._pip("install", "--no-index", "--no-compile", str(wheel))
 
     def uninstall(self, *names: str) -> None:
         """Remove distributions."""
@@ -108,9 +109,18 @@ class Environment:
             if ".." not in file.parts and source.exists() and not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
+                _copy_compiled(source, target)
         for text in found.requires or ():
             if applies(needed := Requirement(text), requirement.extras):
                 self._copy(needed, done)
+
+
+def _copy_compiled(source: Path, target: Path) -> None:
+    """Copy the bytecode of a module, if there is any, so that the environment need not compile."""
+    if source.suffix == ".py" and (compiled := Path(cache_from_source(source))).exists():
+        place = target.parent / "__pycache__" / compiled.name
+        place.parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, place)
 
 
 def applies(requirement: Requirement, extras: Iterable[str] = ()) -> bool:
