@@ -71,6 +71,8 @@ LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN
     PERFORM lock_players(wanted, exclusive => false);
+
+    -- In a statement of its own: one that had to wait sees what came of it only then.
     IF EXISTS (SELECT FROM players p WHERE p.player_id = ANY (wanted) AND p.erased_at IS NOT NULL) THEN
         RAISE EXCEPTION 'who was erased does nothing any more' USING ERRCODE = 'SH401';
     END IF;

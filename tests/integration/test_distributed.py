@@ -97,6 +97,26 @@ def test_every_table_is_distributed_or_has_a_reason_not_to_be(database_url: str)
     assert sorted(tables) == sorted(places)
 
 
+ROW_LOCKS = {
+    "hold_players": """PERFORM FROM players p
+    WHERE p.player_id = ANY (wanted)
+    ORDER BY p.player_id
+    FOR KEY SHARE;""",
+    "erase_player": "PERFORM FROM players p WHERE p.player_id = player FOR UPDATE;",
+}
+"""The statements that `ops/citus.sql` replaces by advisory locks."""
+
+
+@pytest.mark.parametrize("name", ROW_LOCKS)
+def test_the_functions_for_a_cluster_differ_in_their_locks_only(name: str) -> None:
+    shipped = (ROOT / "sql" / "functions" / f"{name}.sql").read_text()
+    before, lock, after = shipped[shipped.index("CREATE OR") :].partition(ROW_LOCKS[name])
+    assert lock
+    for_cluster = CITUS[CITUS.index(before) + len(before) :]
+    assert for_cluster.startswith("PERFORM lock_players(")
+    assert for_cluster.partition(";")[2].startswith(after.rstrip())
+
+
 def test_no_sequence_orders_the_streams(database_url: str) -> None:
     """A sequence would be a value that all shards share."""
     query = (
