@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
@@ -34,6 +34,11 @@ from service.domain.commands import (
 from service.shx.validators import MAX_SEATS
 
 MOST_CARDS = 1000
+
+
+def listed_moves(moves: Iterable[Move]) -> list[dict[str, Any]]:
+    """Return legal moves as the API lists them: `ready` first, before the many exchanges."""
+    return [move_json(move) for move in sorted(moves, key=lambda move: not isinstance(move, Ready))]
 
 
 def move_json(move: Move) -> dict[str, Any]:

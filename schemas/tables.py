@@ -108,7 +108,10 @@ class TableRequestSchema(Closed):
         low=0,
         high=60,
         load_default=3,
-        metadata={"description": "seconds that a bot waits while another seat could still react"},
+        metadata={
+            "description": "seconds that bots wait for people, at an opening that any seat may make"
+            " and after a play that its seat may continue with a card just drawn; 0: not at all"
+        },
     )
     visibility = Chosen(
         "public",
@@ -130,7 +133,8 @@ class TableRequestSchema(Closed):
         low=1,
         high=MAX_TURN_LIMIT,
         metadata={
-            "description": "actions after which a hand ends as a stalemate; by default 400 a seat"
+            "description": "actions after which a hand ends as a stalemate, by default 400 a seat;"
+            " exchanges of cards before play and `ready` do not count"
         },
     )
     deal = Boolean(
@@ -278,13 +282,20 @@ class TableSchema(Closed):
     turn_limit = Integer(
         low=1,
         high=MAX_TURN_LIMIT,
-        **described("the action that reaches it ends a hand as a stalemate"),
+        **described(
+            "the action that reaches it ends a hand as a stalemate;"
+            " exchanges of cards and `ready` do not count"
+        ),
     )
     clock = fields.Nested(
         TableClockSchema, allow_none=True, **described("the time limits; null for none")
     )
     window_seconds = Integer(
-        high=60, **described("seconds that a bot waits while another seat could still react")
+        high=60,
+        **described(
+            "seconds that bots wait for people: at an opening that any seat may make, and after a"
+            " play that its seat may continue"
+        ),
     )
     seats = fields.List(
         fields.Nested(TableSeatSchema), **described("the seats, in order of their numbers")

@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from schemas.event_fields import EventSchema
-from schemas.moves import MoveSchema, move_json
+from schemas.moves import MoveSchema, listed_moves
 from schemas.strict_fields import (
     Boolean,
     Chosen,
@@ -260,7 +260,7 @@ def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = 
         "demand": _demand(game),
         "burned": list(game.burned),
         "seats": [_seat(game, seat, viewer, facts) for seat in range(len(game.seats))],
-        "moves": [move_json(move) for move in moves],
+        "moves": listed_moves(moves),
         "result": _result(game.result),
     }
 

@@ -45,7 +45,7 @@ IN_MEMORY = 1 << 19
 """Bytes of an upload that are buffered in memory; larger ones go to disk."""
 
 PARTS = ("file", "receipt", "key", "seat_key", "key_change", "proof")
-VERIFIER_KEYS = r"^[!-~]{1,9000}$"
+VERIFIER_KEYS = r"^[\t\n\r -~]{1,9000}$"
 SEAT_KEY = r"^(0|[1-9][0-9]?)=[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"
 
 _BINARY = {"type": "string", "format": "binary"}
@@ -54,6 +54,7 @@ _UPLOAD = {
     "content": {
         ZIP: {"schema": _BINARY},
         NDJSON: {"schema": {"type": "string"}},
+        OCTETS: {"schema": _BINARY},
         MULTIPART: {
             "schema": {
                 "type": "object",
@@ -158,6 +159,9 @@ def verify(_call: Call) -> Response:
     """
     Verify a bundle or a log from the upload alone, without the server's own records.
 
+    Level L2 needs a receipt and the server's key beside the bundle: `receipt` of the answer to a
+    move, or `GET /v1/games/{id}/receipt`, fetched by a player or spectator during the game, and
+    `GET /v1/keys`. A bundle alone, whose receipts came with it, reaches L1.
     As multipart/form-data: the bundle or log as `file`, receipts as `receipt`, server and
     witness keys as `key`, seats' keys as `seat_key`, their signed changes as `key_change`, a
     proof of the public log as `proof`. A verification that exceeds the time limit of the
@@ -203,7 +207,8 @@ def _received(file: IO[bytes]) -> bool:
         return True
     if request.mimetype != MULTIPART:
         raise Refusal(
-            "unsupported-media-type", f"send the evidence as {ZIP}, {NDJSON} or {MULTIPART}"
+            "unsupported-media-type",
+            f"send the evidence as {ZIP}, {NDJSON}, {OCTETS} or {MULTIPART}",
         )
     check_encoding()
     request.max_form_memory_size = context().settings.max_bundle_bytes

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 import orjson
-from flask import Flask, Response, g, render_template, request
+from flask import Flask, Response, current_app, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from service.api.http import JSON, PAGE_POLICY, private
@@ -315,6 +316,8 @@ def _of_http(error: HTTPException) -> Response:
     if code is None:
         return _unforeseen(error)
     detail = _DETAILS.get(code) or error.description or PROBLEMS[code].title
+    if code == "not-found":
+        detail = _no_id() or detail
     if code == "too-large" and request.max_content_length is not None:
         most = request.max_content_length
         detail = f"the body is larger than {most} bytes, the limit of this operation"
@@ -324,6 +327,27 @@ def _of_http(error: HTTPException) -> Response:
         response.headers["Allow"] = ", ".join(sorted(valid))
     return response
 
+
+def _no_id() -> str | None:
+    """Return which part of the path is no id, None if no address has the rest of the path."""
+    parts = request.path.split("/")
+    for rule in current_app.url_map.iter_rules():
+        wanted = rule.rule.split("/")
+        if len(wanted) != len(parts):
+            continue
+        pairs = list(zip(wanted, parts, strict=True))
+        if any(one != part for one, part in pairs if not one.startswith("<")):
+            continue
+        for one, part in pairs:
+            if one.startswith("<uuid:") and not _UUID.fullmatch(part):
+                name = one.removeprefix("<uuid:").removesuffix("_id>")
+                return f"{part[:_SHOWN]!r} is not the id of a {name}: ids are UUIDs"
+    return None
+
+
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_SHOWN = 40
+"""Characters of a path that a detail repeats."""
 
 _DETAILS: Mapping[str, str] = {
     "not-found": "nothing exists at this address; /docs lists all operations",

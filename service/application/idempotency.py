@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 
-from schemas.moves import move_json
+from schemas.moves import listed_moves
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, Histories
@@ -53,7 +53,7 @@ def with_hand(body: bytes, game_cache: GameCache, histories: Histories) -> bytes
         return body
     past = histories.whole(entry).games[version - 1]
     with work(listing(past, seat)):
-        view["moves"] = [move_json(move) for move in legal_moves(past, seat)]
+        view["moves"] = listed_moves(legal_moves(past, seat))
     view["seats"][seat]["hand"]["cards"] = list(in_code_order(past.seats[seat].hand))
     return orjson.dumps(answer)
 

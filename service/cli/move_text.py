@@ -79,10 +79,20 @@ def typed(text: str, moves: Sequence[Move], *, swapping: bool) -> Move:
     if swapping:
         pairs = [word.partition("=") for word in (first, *rest)]
         if not all(up and hand for up, _, hand in pairs):
-            raise Unclear("an exchange is typed as Kd=4c: Kd goes up, 4c into the hand")
+            raise Unclear(_not_an_exchange([first, *rest]))
         up, hand = [card_of(p[0]) for p in pairs], [card_of(p[2]) for p in pairs]
         return {"type": "swap", "up": up, "hand": hand}
     return {"type": "play", "cards": [card_of(card) for card in (first, *rest)]}
+
+
+def _not_an_exchange(words: Sequence[str]) -> str:
+    """Return how cards are exchanged, with the codes of the cards that were typed."""
+    form = "an exchange is typed as Kd=4c: Kd goes up, 4c into the hand"
+    try:
+        cards = [card_of(word) for word in words if "=" not in word]
+    except Unclear:
+        return form
+    return f"{' '.join(cards)} cannot be played before play begins; {form}, and `ready` keeps all"
 
 
 def words_of(move: Move) -> str:

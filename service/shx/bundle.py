@@ -98,13 +98,22 @@ def read_log(data: bytes) -> Bundle:
     """
     Return the content of a bundle or of a plain `events.jsonl`, by the first bytes.
 
-    Raises NotABundle if the file is neither.
+    Raises NotABundle if the file is neither, such as another file of JSON.
     """
     if data.startswith(b"PK"):
         return read_bundle(data)
     if not data.startswith(b"{"):
         raise NotABundle("neither a ZIP archive nor a log")
-    return Bundle(lines=_lines(data))
+    lines = _lines(data)
+    if not any(_OF_EVENTS.issubset(_NAMES_IN.findall(line)) for line in lines):
+        raise NotABundle("neither a ZIP archive nor a log: no line is an event")
+    return Bundle(lines=lines)
+
+
+_OF_EVENTS: Final = frozenset({b"prev", b"seq", b"type"})
+"""Fields by which a line of a log is recognised, also if it was edited or damaged."""
+
+_NAMES_IN: Final = re.compile(rb'"(prev|seq|type)"')
 
 
 def read_bundle(data: bytes) -> Bundle:

@@ -21,6 +21,7 @@ KEY_BYTES: Final = 32
 MAX_CHANGES: Final = 100
 _SEAT: Final = re.compile("0|[1-9][0-9]?")
 _LISTED: Final = frozenset({"id", "name", "public", "from", "to", "signed_by_previous"})
+_KEYS_ARE: Final = "a key is name+id+key, or a saved answer of /v1/keys"
 _NO_KEYS: Final = "neither name+id+key nor an answer of /v1/keys"
 
 
@@ -127,7 +128,8 @@ def parse_keys(texts: Iterable[str]) -> Keys:
                 else:
                     server.append(parse_verifier(word))
     except RecordError as error:
-        raise BadEvidence("key", error.detail) from None
+        wanted = "" if error.detail == _NO_KEYS else f"; {_KEYS_ARE}"
+        raise BadEvidence("key", f"{error.detail}{wanted}") from None
     return Keys(server=tuple(server), listed=tuple(listed), witnesses=tuple(witnesses))
 
 

@@ -336,6 +336,7 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     bundle = recorder.call("GET", f"{game}/evidence").get_data()
     recorder.done("POST", "/v1/verify", bundle, media="application/zip")
     recorder.done("POST", "/v1/verify", lines, media=NDJSON)
+    recorder.done("POST", "/v1/verify", bundle, media="application/octet-stream")
     _verify_in_parts(recorder, lines, game)
     recorder.done("GET", "/v1/keys")
     recorder.done("GET", "/v1/log/checkpoint")

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import orjson
 
-from schemas.moves import move_json, move_of
+from schemas.moves import listed_moves, move_json, move_of
 from service.application.access import visible
 from service.application.callers import Answered, Caller, Idempotency
 from service.application.errors import Refusal, not_found
@@ -514,7 +514,7 @@ class Moves:
             error.detail,
             rule=error.rule,
             rule_text=self._refusals.text(record, error.rule),
-            legal=[move_json(legal) for legal in legal_moves(record.game, seat)],
+            legal=listed_moves(legal_moves(record.game, seat)),
             version=record.version,
         )
 

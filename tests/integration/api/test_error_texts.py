@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 from uuid import UUID
 
@@ -139,3 +140,43 @@ def test_a_problem_says_what_would_be_right(ada: Person, bob: Person) -> None:
     large = ada.post("/v1/players", {"name": "x" * (1 << 20)})
     assert problem_of(large) == "too-large"
     assert "262144 bytes" in large.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "part", "of"),
+    [
+        ("/v1/games/abc", "abc", "game"),
+        ("/v1/games/abc/events", "abc", "game"),
+        ("/v1/tables/7", "7", "table"),
+        (f"/v1/disputes/{'f' * 32}", "f" * 32, "dispute"),
+    ],
+)
+def test_a_path_with_something_else_than_an_id_names_it(
+    world: World, path: str, part: str, of: str
+) -> None:
+    answer = world.get(path)
+    assert (answer.status_code, problem_of(answer)) == (404, "not-found")
+    assert answer.json["detail"] == f"'{part}' is not the id of a {of}: ids are UUIDs"
+
+
+def test_an_unknown_address_refers_to_the_document(world: World) -> None:
+    assert "/docs lists" in world.get("/v1/nothing").json["detail"]
+
+
+@pytest.mark.parametrize("data", [b'{"items": [], "next": null}', b"{}", b'{"seq": 1}\n{"a": 2}'])
+def test_a_file_of_json_that_is_no_log_is_no_bundle(world: World, data: bytes) -> None:
+    for media in ("application/x-ndjson", "application/octet-stream"):
+        answer = world.client.post("/v1/verify", data=data, content_type=media)
+        assert problem_of(answer) == "not-a-bundle", answer.text
+
+
+def test_a_key_that_is_none_is_told_both_forms(world: World) -> None:
+    line = b'{"prev":"","seq":0,"type":"x"}'
+    parts = {"file": (io.BytesIO(line), "log"), "key": "abc"}
+    found = errors_of(world.client.post("/v1/verify", data=parts))["/key"]
+    assert found.endswith("a key is name+id+key, or a saved answer of /v1/keys")
+
+
+def test_ready_is_listed_before_the_exchanges(ada: Person) -> None:
+    view = ada.get(ada.game()).json
+    assert [move["type"] for move in view["moves"][:2]] == ["ready", "swap"]

@@ -55,6 +55,12 @@ def test_an_exchange_is_typed_in_pairs() -> None:
     assert typed("ready", [], swapping=True) == {"type": "ready"}
 
 
+def test_cards_typed_before_play_are_answered_with_their_codes() -> None:
+    for text, code in (("10h", "Th"), ("play 10h", "Th"), ("6C", "6c")):
+        with pytest.raises(Unclear, match=rf"^{code} cannot be played before play begins; .*Kd=4c"):
+            typed(text, [], swapping=True)
+
+
 @pytest.mark.parametrize(
     ("text", "swapping"),
     [("0", False), ("5", False), ("Kd 4c", True), ("foo", False), ("7x 7h", False), ("11h", False)],

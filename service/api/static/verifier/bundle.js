@@ -64,7 +64,11 @@ function crc32(bytes) {
 export async function readFile(data) {
   if (data[0] === 0x50 && data[1] === 0x4b) return readBundle(data);
   if (data[0] !== 0x7b) throw new NotABundle("neither");
-  return { lines: linesOf(data), files: new Map(), manifest: null };
+  const lines = linesOf(data);
+  const bytes = new TextDecoder("latin1");
+  const names = (/** @type {Uint8Array} */ line) => new Set(bytes.decode(line).match(/"(?:prev|seq|type)"/g));
+  if (!lines.some((line) => names(line).size === 3)) throw new NotABundle("neither"); // other JSON
+  return { lines, files: new Map(), manifest: null };
 }
 
 /** @param {Uint8Array} data @returns {Promise<Bundle>} */
