@@ -282,13 +282,21 @@ OTHERS = """
 = Command line
 url | http://127.0.0.1:8080 | URL | Service that `shithead play` and `replay` call
 home | ~/.shithead | path | Folder of the player's tokens, keys, receipts and logs
+= Traces
+OTEL_EXPORTER_OTLP_ENDPOINT | traces off | URL | Collector (OTLP over HTTP); extra `telemetry`
+OTEL_EXPORTER_OTLP_HEADERS | none | list | Headers for the collector, each `name=value`
+OTEL_TRACES_EXPORTER | otlp | otlp or none | `none` switches traces off
+OTEL_TRACES_SAMPLER | parentbased_always_on | word | `parentbased_traceidratio`: a share of them
+OTEL_TRACES_SAMPLER_ARG | 1.0 | 0 to 1 | This share
+OTEL_SERVICE_NAME | shithead | text | Name of the service in its traces
+OTEL_BSP_MAX_QUEUE_SIZE | 2048 | spans | Spans of a process that may wait; others are dropped
 = Tests
 test_database_url | embedded | PostgreSQL URL | Server for tests; its user may create databases
 test_redis_url | embedded | Redis URL | Redis for the tests, which empty it
 test_chromium | found on the path | path | Browser for the tests of the pages
 test_record | off | 1 or empty | Records the examples of the API document anew
 """
-"""The same for variables that the service does not read."""
+"""The same for variables that are no settings of the service: of its commands, traces and tests."""
 
 
 def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:

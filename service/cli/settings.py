@@ -1,4 +1,4 @@
-"""`shithead settings`: every SHITHEAD_* variable with its default, unit and effect."""
+"""`shithead settings`: every environment variable with its default, unit and effect."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def markdown() -> str:
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the tables of the runbook.")
 def settings(*, as_markdown: bool) -> None:
     """
-    List all SHITHEAD_* environment variables: default, unit or form, and effect.
+    List all environment variables: default, unit or form, and effect.
 
     The service reads them when it starts, and refuses to start with an invalid value or an
     unknown name. `shithead up` sets the addresses of its own servers, the port and the
@@ -86,8 +86,12 @@ def _sections(text: str, fixed: dict[str, str]) -> Iterator[Section]:
 
 def _row(line: str, fixed: dict[str, str]) -> Described:
     name, default, unit, effect = (cell.strip() for cell in line.split("|"))
+    standard = name.isupper()  # of OpenTelemetry, without our prefix
     return Described(
-        variable=variable(name), default=default or fixed[name], unit=unit, effect=effect
+        variable=name if standard else variable(name),
+        default=default or fixed[name],
+        unit=unit,
+        effect=effect,
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from service.cli.run import ROLES
+from service.cli.settings import settings_page
 from service.config import Settings, variable
 from tests.unit.test_runbook import TEXT, known_measures
 
@@ -28,6 +29,12 @@ KUBERNETES = "1.30"
 ALERTS = yaml.safe_load((OPS / "monitoring/alerts.yaml").read_text())["groups"][0]["rules"]
 COMPOSED = yaml.safe_load((OPS / "compose.yaml").read_text())["services"]
 SETTINGS = {variable(setting.name) for setting in fields(Settings)}
+SETTINGS |= {
+    row.variable
+    for section in settings_page()
+    for row in section.rows
+    if row.variable.startswith("OTEL_")
+}
 
 
 def documents() -> Iterator[dict[str, Any]]:
