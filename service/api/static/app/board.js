@@ -114,7 +114,10 @@ export function plaque(seat, scene, small) {
         turn ? h("span", { class: "clock", "data-clock": "" }) : null,
       ]),
       h("span", { class: "lying", "aria-hidden": "true" }, [
-        h("span", { class: "inhand" }, [small ? null : picture(null, { label: "" }), h("b", null, [seat.hand.count])]),
+        h("span", { class: "inhand" }, [
+          small ? null : seat.hand.count ? picture(null, { label: "" }) : h("span", { class: "slot" }),
+          small || seat.hand.count ? h("b", null, [seat.hand.count]) : null,
+        ]),
         ...seat.down.map((_, at) => slot(seat, at, small)),
         small && down ? h("span", { class: "chip back" }, [down]) : null,
       ]),

@@ -96,7 +96,8 @@ export function caption(event, voice) {
 export function ended(result, voice) {
   const key = `result.${result.reason}`;
   const who = result.reason === "winner" ? result.places[0] : result.shithead;
-  return t(key, { who: who === null || who === undefined ? "" : voice.who(who) });
+  const name = who === null || who === undefined ? "" : voice.who(who);
+  return t(name === t("you") ? `${key}.you` : key, { who: name });
 }
 
 /** @param {any} move @param {any} view @returns {string} a move that can be made: the words on its button */

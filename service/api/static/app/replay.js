@@ -303,7 +303,7 @@ function frame() {
         root.dataset.dispute && own() !== null ? h("a", { id: "dispute", href: "/" }, [t("replay.dispute")]) : null,
       ]),
       h("label", null, [h("span", null, [t("replay.as")]), " ", h("select", { id: "as", onchange: (event) => view(event.target.value) })]),
-      h("label", null, [h("span", null, [t("replay.card")]), " ", h("select", { id: "follow", onchange: (event) => follow(event.target.value) })]),
+      h("select", { id: "follow", "aria-label": t("replay.card"), onchange: (event) => follow(event.target.value) }),
     ]),
     h("div", { id: "complaint", role: "status" }),
     h("div", { id: "felt", tabindex: 0, role: "group", "aria-label": t("replay.table") }, [
@@ -442,6 +442,7 @@ function plot() {
 }
 
 const wide = matchMedia("(min-width: 60rem) and (min-height: 34rem)");
+const spacious = matchMedia("(min-width: 40rem) and (min-height: 34rem)");
 const low = matchMedia("(max-height: 33.99rem)");
 
 /** Show the present version everywhere. */
@@ -470,7 +471,7 @@ function board(view) {
   const since = room.version - 3 * view.seats.length;
   const recent = room.frames.slice(Math.max(0, since), room.version).map((one) => one.event);
   const scene = { view, open: true, order: room.ruleset?.settings.order.low_to_high, did: (seat) => deeds(recent, seat) };
-  const small = size === "crowd" || low.matches || (!wide.matches && others > 3);
+  const small = size === "crowd" || low.matches || (!wide.matches && others > (spacious.matches ? 5 : 3));
   const side = (key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
   root.className = `${size} ${view.status}`;
@@ -580,7 +581,7 @@ function report(problem) {
 }
 
 document.addEventListener("keydown", keys);
-for (const query of [wide, low]) query.addEventListener("change", () => room.frames.length && show());
+for (const query of [wide, spacious, low]) query.addEventListener("change", () => room.frames.length && show());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 await start("replay");
