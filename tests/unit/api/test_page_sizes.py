@@ -45,7 +45,7 @@ def loaded_with(script: str, language: str) -> set[str]:
         if name in found:
             continue
         found.add(name)
-        targets = re.findall(r"""from ?["']([^"']+)["']""", files[name].decode())
+        targets = re.findall(r"""(?:from|\bimport\() ?["']([^"']+)["']""", files[name].decode())
         todo += [normpath(join(dirname(name), target)) for target in targets]
     return found
 
