@@ -56,7 +56,7 @@ def _tried(
     services: Services, players: Sequence[Player], actions: int, ruleset: str
 ) -> UUID | None:
     """Return a hand that went on so long, None where it ended before."""
-    entry = _opened(services, players, ruleset)
+    entry = opened(services, players, ruleset)
     record, at = entry.record, format_time(services.world.now())
     first = services.game_cache.lines(record.identity)
     lines, heads, game = list(first), record.head, record.game
@@ -84,7 +84,7 @@ def _tried(
     return record.identity
 
 
-def _opened(services: Services, players: Sequence[Player], ruleset: str) -> GameEntry:
+def opened(services: Services, players: Sequence[Player], ruleset: str) -> GameEntry:
     """Return a hand between players that has been dealt."""
     host, *guests = players
     wish = replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
@@ -68,6 +69,15 @@ class Waiting:
         self._ended = True
         self._listener.end()
 
+    def ticket(self, topic: UUID) -> int:
+        """Return a ticket for a topic; read the state that `wait` waits to change after it."""
+        return self._listener.ticket(topic)
+
+    def wait(self, topic: UUID, ticket: int, seconds: float) -> None:
+        """Return after a notification later than the ticket, or after a while."""
+        if not self._ended:
+            self._listener.wait(topic, ticket, seconds)
+
     def until_past(
         self, topic: UUID, version: Callable[[], int], after: int, seconds: float
     ) -> bool:
@@ -98,12 +108,25 @@ LOST_SECONDS = 2.0
 _MAX_TOPICS = 100_000
 
 
+@dataclass(slots=True)
+class _Topic:
+    """A topic that threads wait for, and how many."""
+
+    changed: threading.Condition
+    threads: int = 0
+
+
 class RedisListener:
-    """One Redis subscription for the process, made at the first wait (after any fork)."""
+    """
+    One Redis subscription for the process, made at the first wait (after any fork).
+
+    A notification wakes the threads that wait for its topic, and no others.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._waited: dict[UUID, _Topic] = {}
         self._notified: dict[UUID, int] = {}
         self._count = 0
         self._up = False
@@ -112,7 +135,7 @@ class RedisListener:
 
     def ticket(self, topic: UUID) -> int:
         """Return the number of the last notification about a topic."""
-        with self._changed:
+        with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._listen, name="listener", daemon=True)
                 self._thread.start()
@@ -120,18 +143,26 @@ class RedisListener:
 
     def wait(self, topic: UUID, ticket: int, seconds: float) -> None:
         """Return after a notification later than the ticket, or after a while."""
-        with self._changed:
+        with self._lock:
             longest = LOST_SECONDS if self._up else POLL_SECONDS
-            self._changed.wait_for(
-                lambda: self._ended or self._notified.get(topic, 0) != ticket,
-                timeout=min(seconds, longest),
-            )
+            waited = self._waited.setdefault(topic, _Topic(threading.Condition(self._lock)))
+            waited.threads += 1
+            try:
+                waited.changed.wait_for(
+                    lambda: self._ended or self._notified.get(topic, 0) != ticket,
+                    timeout=min(seconds, longest),
+                )
+            finally:
+                waited.threads -= 1
+                if not waited.threads:
+                    del self._waited[topic]
 
     def end(self) -> None:
         """End all waits, also future ones."""
-        with self._changed:
+        with self._lock:
             self._ended = True
-            self._changed.notify_all()
+            for waited in self._waited.values():
+                waited.changed.notify_all()
 
     def _listen(self) -> None:
         while True:
@@ -155,9 +186,10 @@ class RedisListener:
 
     def _notify(self, channel: bytes) -> None:
         topic = UUID(channel.decode().rpartition(".")[2])
-        with self._changed:
+        with self._lock:
             if len(self._notified) > _MAX_TOPICS:
                 self._notified.clear()
             self._count += 1  # never repeats, so a forgotten topic counts as changed
             self._notified[topic] = self._count
-            self._changed.notify_all()
+            if topic in self._waited:
+                self._waited[topic].changed.notify_all()

@@ -25,6 +25,9 @@ from service.application.errors import Refusal
 stream = blueprint("stream", __name__, "A game's events as they happen.")
 
 COMMENT_SECONDS = 15.0
+SEALS = ("game_sealed", "game_aborted")
+"""The types of the last event of a log."""
+
 BATCH = 500
 """Events that are read from the store at once."""
 
@@ -100,7 +103,9 @@ class _Follower:
     def stream(self, after: int) -> Iterator[bytes]:
         """Yield the stream from seq `after` until the seal, or until the process stops."""
         yield b"retry: 2000\n\n"
-        while True:
+        ended, comment = self._ends_at(after), time.monotonic() + COMMENT_SECONDS
+        while not ended:
+            ticket = self._waiting.ticket(self._game)
             since = time.time_ns()
             lines, version = self._games.lines(self._caller, self._game, after=after, limit=BATCH)
             for line in lines:
@@ -110,18 +115,23 @@ class _Follower:
                     event["type"].encode(),
                     line,
                 )
+                ended = event["type"] in SEALS
             if tracing.is_on() and 0 < len(lines) <= MOST_TRACED:
                 self._trace()
                 self._deliveries.append(_Delivery(after, len(lines), since, time.time_ns()))
-            after = max(after, after + len(lines))
-            if after >= version and self._ends_at(after):
-                yield b"event: end\ndata:\n\n"
-                return
-            if self._waiting.ended:
+            after += len(lines)
+            if self._waiting.ended and not ended:
                 return  # in good order: clients reconnect with Last-Event-ID
-            if not lines and not self._moved(after):
+            if lines:
+                comment = time.monotonic() + COMMENT_SECONDS
+            elif time.monotonic() > comment:
                 self._trace()
                 yield b": nothing new\n\n"
+                comment = time.monotonic() + COMMENT_SECONDS
+            del lines  # not held in memory while the stream waits
+            if not ended and after >= version:
+                self._waiting.wait(self._game, ticket, max(0.0, comment - time.monotonic()))
+        yield b"event: end\ndata:\n\n"
 
     def _trace(self) -> None:
         """
@@ -134,14 +144,6 @@ class _Follower:
             versions = [(self._game, one.first + n) for n in range(1, one.events + 1)]
             for trace in self._notifier.traces(versions).values():
                 tracing.delivered(trace, events=one.events, since=one.since, until=one.until)
-
-    def _moved(self, after: int) -> bool:
-        return self._waiting.until_past(
-            self._game,
-            lambda: self._games.entry(self._caller, self._game).record.version,
-            after,
-            COMMENT_SECONDS,
-        )
 
     def _ends_at(self, after: int) -> bool:
         """Return whether the log is sealed and has no event from `after` on: both in one read."""
