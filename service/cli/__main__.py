@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "backup": "service.cli.backup",
     "bots": "service.cli.tables",
     "check": "service.cli.check",
+    "dataset": "service.cli.dataset",
     "dispute": "service.cli.dispute",
     "migrate": "service.cli.run",
     "monitor": "service.cli.monitor",
@@ -55,6 +56,7 @@ Try:
   shithead dispute open GAME           accuse a player, or the server
   shithead rulesets leeds              the rules of one ruleset, as a page
   shithead simulate --ruleset leeds    let bots play and count the results
+  shithead dataset -o hands.ndjson     positions, moves and outcomes for learning programs
   shithead admin stuck                 list the games that have stopped
   shithead witness --log URL           watch a service, so that it cannot change the past
   shithead backup FILE                 back up the database while the service runs

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 FAILED = 1
 
 
-def _bots(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
+def bots_named(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[str, ...]:
     """Return the names of bots; those that do not search if none is named."""
     from service.bots.registry import bots, quick_bots
 
@@ -36,7 +38,7 @@ def _bots(_context: click.Context, _option: click.Parameter, value: str | None) 
     return names
 
 
-def _options(
+def options_named(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return options by name; a value is parsed as JSON if possible, else it is text."""
@@ -70,7 +72,7 @@ def _options(
 @click.option(
     "--bots",
     metavar="NAME,…",
-    callback=_bots,
+    callback=bots_named,
     help="Bots, seated in turn and rotated at each table.  [default: those that do not search]",
 )
 @click.option(
@@ -78,7 +80,7 @@ def _options(
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=_options,
+    callback=options_named,
     help="An option of the ruleset; `shithead rulesets RULESET` lists them.",
 )
 @click.option(
@@ -142,7 +144,7 @@ def simulate(
         raise click.UsageError("--all plays every number of seats, with the default options")
     table: dict[str, Any] = {
         "ruleset": ruleset,
-        "seats": _seats(ruleset, seats),
+        "seats": seats_allowed(ruleset, seats),
         "bots": bots,
         "options": options,
     }
@@ -169,7 +171,7 @@ def _print(*what: Table | Text) -> None:
         console.print(one, soft_wrap=isinstance(one, Text))
 
 
-def _seats(ruleset: str, seats: int | None) -> int:
+def seats_allowed(ruleset: str, seats: int | None) -> int:
     """Return the requested number of seats, else the allowed number nearest to 4."""
     from service.rulesets.catalogue import definition
 
