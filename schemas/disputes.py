@@ -31,6 +31,7 @@ from service.domain.dispute import (
     DisputeOpened,
     DisputeState,
     FindingsMade,
+    Party,
     Periods,
     RefereeRefused,
     RefereeReplaced,
@@ -38,7 +39,6 @@ from service.domain.dispute import (
     RefereeState,
     Ruled,
     SealedBy,
-    Side,
     StatementMade,
     Verdict,
     Vote,
@@ -202,7 +202,7 @@ class FindingSchema(Closed):
 class DisputeStatementSchema(Closed):
     """A statement; its text is null for others than sides and referees, and once erased."""
 
-    by = Chosen(*(side.value for side in Side), **described("the side that made the statement"))
+    by = Chosen(*(side.value for side in Party), **described("the side that made the statement"))
     at = time_field(**described("the time of the statement"))
     text = fields.String(
         allow_none=True,
@@ -341,7 +341,7 @@ def _opened(data: Mapping[str, Any]) -> DisputeOpened:
 
 
 def _sided(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {**data, "side": Side(data["side"])}
+    return {**data, "side": Party(data["side"])}
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], DisputeEvent]] = {

@@ -79,6 +79,6 @@ class LogSequencer:
         if reason is None:
             return INTERVAL
         proven = isinstance(reason, WitnessRefused) and reason.proof is not None
-        tell = self._log.critical if proven else self._log.warning
-        tell("no cosignature", witness=witness.verifier.name, reason=str(reason), proven=proven)
+        log = self._log.critical if proven else self._log.warning
+        log("no cosignature", witness=witness.verifier.name, reason=str(reason), proven=proven)
         return AFTER_SILENCE

@@ -21,8 +21,8 @@ from service.bootstrap import Services
 from service.domain.dispute import (
     Charge,
     DisputeEvent,
+    Party,
     RefereeSeated,
-    Side,
     StatementMade,
     Vote,
 )
@@ -159,13 +159,13 @@ def _dispute(
     identity = UUID(orjson.loads(answer.body)["id"])
     entry = _entry(services, game)
     commands = services.disputes._commands  # noqa: SLF001 - all events in one step, not 287 calls
-    sides = {Side.ACCUSER: accuser.id, Side.ACCUSED: entry.players[accused]}
+    sides = {Party.ACCUSER: accuser.id, Party.ACCUSED: entry.players[accused]}
 
     def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, object]]:
         events: list[DisputeEvent] = []
         texts = []
         for side, author in sides.items():
-            for _ in range(STATEMENTS - (side is Side.ACCUSER)):
+            for _ in range(STATEMENTS - (side is Party.ACCUSER)):
                 assert author is not None
                 commit, said = commands.words(identity, record.version + len(events), author, TEXT)
                 events.append(StatementMade(side=side, commit=commit))
@@ -184,7 +184,7 @@ def _accused(services: Services, game: UUID, accuser: Player, after: int) -> tup
         event = orjson.loads(line)
         if event["by"] not in (None, own) and event["type"] in ("cards_played", "pile_picked_up"):
             return event["seq"], event["by"]
-    raise ValueError("nobody else has made a move")
+    raise ValueError("no other player has made a move")
 
 
 def _old_table(services: Services, players: tuple[Player, Player]) -> UUID:

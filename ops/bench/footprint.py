@@ -3,8 +3,8 @@
 Memory, idle processor time and start of `shithead up`: python -m ops.bench.footprint [--write].
 
 Starts the whole service twice over one new folder, as `ops/up` does, and measures the second
-run: seconds until it is ready, then what all its processes take while nobody plays. Memory is the
-proportional set size, which divides pages that processes share among them.
+run: seconds until it is ready, then what all its processes take while no game is played. Memory
+is the proportional set size, which divides pages that processes share among them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from textwrap import fill
 
 import psycopg
 
-from ops.bench.http_moves import CLIENTS, Figures, Side
+from ops.bench.http_moves import CLIENTS, ComparedService, Figures
 from ops.bench.pages import WIDTH, write
 from ops.bench.piling import fill_up
 from service.local.postgres import EmbeddedPostgres
@@ -45,7 +45,7 @@ class Level:
     events: int
     size: int  # bytes of the filled database
     rounds: list[dict[str, Figures]]
-    idle: float  # share of a core that PostgreSQL takes for both services while nobody plays
+    idle: float  # share of a core that PostgreSQL takes for both services without calls
 
     def ratios(self, figure: str) -> list[float]:
         """Return the ratio of each round, filled to empty, in ascending order."""
@@ -103,7 +103,7 @@ def measured(asked: argparse.Namespace) -> Iterator[Level]:
             for name in SIDES:
                 connection.execute(f"CREATE DATABASE {name}")
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
-        sides: dict[str, Side] = {}
+        sides: dict[str, ComparedService] = {}
         for number, name in enumerate(SIDES):
             migrate(postgres.url_of(name))
             os.environ[SHARED_FOLDER] = tempfile.mkdtemp(dir=folder)
@@ -117,7 +117,7 @@ def measured(asked: argparse.Namespace) -> Iterator[Level]:
                 )
             )
             roots = {"API": service.children["API"].pid, "PostgreSQL": database.pid}
-            sides[name] = Side(name="ours", port=service.port, roots=roots)
+            sides[name] = ComparedService(name="ours", port=service.port, roots=roots)
             sides[name].measure(asked.seconds, CLIENTS)  # warm; some games end, some go on
         yield _level(sides, asked, *_stored(postgres.url_of("filled")))
         for events in asked.events:
@@ -127,7 +127,9 @@ def measured(asked: argparse.Namespace) -> Iterator[Level]:
             yield _level(sides, asked, *stored)
 
 
-def _level(sides: dict[str, Side], asked: argparse.Namespace, events: int, size: int) -> Level:
+def _level(
+    sides: dict[str, ComparedService], asked: argparse.Namespace, events: int, size: int
+) -> Level:
     """Measure both sides in turn; which comes first changes from round to round."""
     rounds = []
     for number in range(asked.rounds):
@@ -163,7 +165,7 @@ def page(levels: list[Level], asked: argparse.Namespace, load: tuple[float, floa
     idle = ", ".join(f"{level.idle:.1%}" for level in levels)
     judged = (
         f"Target: at most {MOST:.2f} at the last size for the processor time of both and for the "
-        f"two p50. The greatest median is {worst:.2f}: {reached}. While nobody plays, PostgreSQL "
+        f"two p50. The greatest median is {worst:.2f}: {reached}. Without calls, PostgreSQL "
         f"takes this share of a core for both services together, at each size in turn: {idle}."
     )
     titles = list(FIGURES.values())

@@ -214,7 +214,7 @@ def _clients(name: str, port: int, count: int, pace: tuple[float, float], result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparedService:
     """One of the two that are compared: its port, and the ids of its first processes by name."""
 
     name: str
@@ -330,8 +330,8 @@ def main() -> None:
         assert database is not None
 
         roots = {"API": api_pid, "PostgreSQL": database.pid}
-        ours = Side(name="ours", port=service.port, roots=roots)
-        bare = Side(name="bare", port=bare_port, roots={**roots, "API": bare_pid})
+        ours = ComparedService(name="ours", port=service.port, roots=roots)
+        bare = ComparedService(name="bare", port=bare_port, roots={**roots, "API": bare_pid})
         for line in _table(ours, bare, url, rounds=asked.rounds, seconds=asked.seconds):
             print(line, flush=True)
 
@@ -340,7 +340,9 @@ def _shipped(name: str) -> Any:
     return next(one.default for one in dataclasses.fields(Settings) if one.name == name)
 
 
-def _table(ours: Side, bare: Side, url: str, *, rounds: int, seconds: float) -> Iterator[str]:
+def _table(
+    ours: ComparedService, bare: ComparedService, url: str, *, rounds: int, seconds: float
+) -> Iterator[str]:
     """Yield the lines of the table: rates, times, CPU time, the slowest answers, disk."""
     for side in (ours, bare):
         side.measure(2.0, CLIENTS)  # warm

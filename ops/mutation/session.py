@@ -149,14 +149,14 @@ def in_children(
         child = os.fork()
         if child == 0:
             os.close(read)
-            _tell(write, attempt, mistake)
+            _write_answer(write, attempt, mistake)
         os.close(write)
         running[child] = (mistake, read)
     while running:
         reap()
 
 
-def _tell(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
+def _write_answer(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
     try:
         answer = attempt(mistake)
     except BaseException as problem:  # noqa: BLE001 -- a test sees any failure

@@ -205,7 +205,7 @@ def _one_of(converter: Any, schemas: Iterable[type[Schema]]) -> dict[str, Any]:
 
 
 def _by_name(converter: Any, kind: type[OneOf]) -> dict[str, Any]:
-    """Return the discriminator of a schema whose variants are told apart by one field."""
+    """Return the discriminator of a schema whose variants differ in the value of one field."""
     values = kind.by_value()
     if not values:
         return {}

@@ -12,7 +12,7 @@ from service.application.errors import Refusal
 from service.application.games.cache import GameCache, GameEntry
 from service.application.idempotency import Answers
 from service.application.names import Names
-from service.store.lookups import Found, Lookup, Lookups
+from service.store.lookups import Lookup, LookupResult, Lookups
 
 KNOWN_TOKENS: Final = 10_000
 """Tokens of a process whose player is cached; each takes 300 bytes."""
@@ -43,7 +43,7 @@ class FirstReads:
         return FirstRead(self, None if token is None else digest(token), game)
 
     def player_of(self, token: bytes) -> Player | None:
-        """Return the player whom a token belonged to when it was last read."""
+        """Return the player of a token, as it was last read."""
         with self._lock:
             return self._players.get(token)
 
@@ -72,7 +72,7 @@ class FirstRead:
         self._reads = reads
         self._game = game
         self._lookup: Lookup | None = None
-        self._found = Found()
+        self._found = LookupResult()
         self._entry: GameEntry | None = None
         self._taken = True  # there is no game to take before the first query
         self.token = token

@@ -31,7 +31,7 @@ class Area(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class CardLocation:
     """A zone, whose it is, and the slot in it."""
 
     area: Area
@@ -39,12 +39,12 @@ class Place:
     slot: int | None = None
 
 
-def places(game: Game) -> dict[Card, Place]:
+def places(game: Game) -> dict[Card, CardLocation]:
     """Return where every card lies that `game`, folded with a deck or a part of it, shows."""
     return {card: place for card, place in _lying(game) if card != HIDDEN}
 
 
-def face_places(game: Game) -> dict[Card, Place]:
+def face_places(game: Game) -> dict[Card, CardLocation]:
     """Return where the cards lie that are not face down, in the stock or before a seat."""
     return {card: place for card, place in _faces(game) if card != HIDDEN}
 
@@ -55,25 +55,27 @@ def undealt(game: Game) -> bool:
     return not (lying or game.stock or game.pile or game.burned)
 
 
-def _lying(game: Game) -> Iterator[tuple[Card, Place]]:
+def _lying(game: Game) -> Iterator[tuple[Card, CardLocation]]:
     if undealt(game):
-        yield from ((card, Place(area=Area.STOCK)) for card in game.deck)
+        yield from ((card, CardLocation(area=Area.STOCK)) for card in game.deck)
         return
     yield from _faces(game)
-    yield from ((game.deck[p], Place(area=Area.STOCK)) for p in game.stock)
+    yield from ((game.deck[p], CardLocation(area=Area.STOCK)) for p in game.stock)
     for number, seat in enumerate(game.seats):
         for slot, p in enumerate(seat.down):
             if p is not None:
-                yield game.deck[p], Place(area=Area.DOWN, seat=number, slot=slot)
+                yield game.deck[p], CardLocation(area=Area.DOWN, seat=number, slot=slot)
 
 
-def _faces(game: Game) -> Iterator[tuple[Card, Place]]:
-    yield from ((card, Place(area=Area.PILE)) for card in game.pile)
-    yield from ((card, Place(area=Area.BURNED)) for card in game.burned)
+def _faces(game: Game) -> Iterator[tuple[Card, CardLocation]]:
+    yield from ((card, CardLocation(area=Area.PILE)) for card in game.pile)
+    yield from ((card, CardLocation(area=Area.BURNED)) for card in game.burned)
     for number, seat in enumerate(game.seats):
-        yield from ((card, Place(area=Area.HAND, seat=number)) for card in seat.hand)
+        yield from ((card, CardLocation(area=Area.HAND, seat=number)) for card in seat.hand)
         for slot, stack in enumerate(seat.up):
-            yield from ((card, Place(area=Area.UP, seat=number, slot=slot)) for card in stack)
+            yield from (
+                (card, CardLocation(area=Area.UP, seat=number, slot=slot)) for card in stack
+            )
 
 
 def openings_shown(events: Iterable[Event]) -> dict[Card, int]:
@@ -112,7 +114,7 @@ SeenBy = tuple[Seat, ...] | None
 class _Standing:
     """Where a card lies after an event, and who sees it; equal ones make one stretch."""
 
-    place: Place
+    place: CardLocation
     seen_by: SeenBy
 
 
@@ -141,7 +143,7 @@ def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
     path = [
         _stretch(standing, first, last)
         for standing, first, last in history.cached("custody", lambda: _paths(history))[code]
-        if _told(standing, viewer)
+        if _is_visible(standing, viewer)
     ]
     return {"card": card, "p": _position(history, code), "path": path}
 
@@ -215,14 +217,14 @@ def _standings(
     """Yield where the cards lie after an event, None where the deck does not tell."""
     game = history.games[seq]
     where = {} if history.known[seq] is Known.NOTHING else places(game)
-    stock = Place(area=Area.STOCK) if undealt(game) else None
+    stock = CardLocation(area=Area.STOCK) if undealt(game) else None
     for card in cards:
         place = where.get(card) or stock
         yield card, _standing(history, game, card, place, known=card in under)
 
 
 def _standing(
-    history: History, game: Game, card: Card, place: Place | None, *, known: bool
+    history: History, game: Game, card: Card, place: CardLocation | None, *, known: bool
 ) -> _Standing | None:
     """Return how a card stands in a game; `known` says that all saw it go under the stock."""
     if known and place is None and card not in game.deck:
@@ -232,13 +234,13 @@ def _standing(
     return _Standing(place=place, seen_by=_seen_by(game, card, place, known=known))
 
 
-def _under(history: History, game: Game, card: Card) -> Place | None:
+def _under(history: History, game: Game, card: Card) -> CardLocation | None:
     """Return the stock as the place of a card put under it in the deal, while it is there."""
     position = _shown(history)[card]
-    return Place(area=Area.STOCK) if position in game.stock else None
+    return CardLocation(area=Area.STOCK) if position in game.stock else None
 
 
-def _seen_by(game: Game, card: Card, place: Place, *, known: bool) -> SeenBy:
+def _seen_by(game: Game, card: Card, place: CardLocation, *, known: bool) -> SeenBy:
     match place.area:
         case Area.PILE | Area.BURNED | Area.UP:
             return None
@@ -255,7 +257,7 @@ def _seen_by(game: Game, card: Card, place: Place, *, known: bool) -> SeenBy:
             assert_never(place.area)
 
 
-def _told(standing: _Standing, viewer: Viewer) -> bool:
+def _is_visible(standing: _Standing, viewer: Viewer) -> bool:
     seen_by = standing.seen_by
     return viewer == ALL or seen_by is None or viewer in seen_by
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schemas.views import Json
-from service.audit.custody import Area, Place, face_places, put_under
+from service.audit.custody import Area, CardLocation, face_places, put_under
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.events import (
@@ -51,7 +51,7 @@ def knowledge(history: History, seat: Seat, version: int) -> Json:
     """
     Return what a seat could know at a version, as api.md, section 6, has it.
 
-    That is what the public events and its own cards tell whoever remembers them
+    That is what the public events and its own cards show to a player who remembers them
     all: its hand, the table, the pile, burned cards, cards that all saw go
     into a hand. All other cards are `unseen`: each face-down card, card of the
     stock and unknown card of another hand is one of these. The seal, which
@@ -72,7 +72,7 @@ def knowledge(history: History, seat: Seat, version: int) -> Json:
     }
 
 
-Memory = tuple[int, dict[Card, "_Met"], dict[Card, Place]]
+Memory = tuple[int, dict[Card, "_Met"], dict[Card, CardLocation]]
 """How many events were followed, what came to light by then, and where the starters are."""
 
 _NOTHING_MET: Memory = (0, {}, {})
@@ -99,12 +99,14 @@ def _memory(history: History, seat: Seat, version: int) -> Memory:
     return start, dict(met), under
 
 
-def _where(under: dict[Card, Place], history: History, seq: int, seat: Seat) -> dict[Card, Place]:
+def _where(
+    under: dict[Card, CardLocation], history: History, seq: int, seat: Seat
+) -> dict[Card, CardLocation]:
     return under | face_places(seen_by(history.games[seq], seat))
 
 
 def _meet(
-    met: dict[Card, _Met], under: dict[Card, Place], history: History, seq: int, seat: Seat
+    met: dict[Card, _Met], under: dict[Card, CardLocation], history: History, seq: int, seat: Seat
 ) -> None:
     """Add the cards that an event brings to light for the seat."""
     where = _where(under, history, seq, seat)
@@ -113,7 +115,9 @@ def _meet(
         met[card] = _Met(seq=record.seq, by=_by(record.event, where[card], seat))
 
 
-def _followed(under: dict[Card, Place], history: History, seq: int) -> dict[Card, Place]:
+def _followed(
+    under: dict[Card, CardLocation], history: History, seq: int
+) -> dict[Card, CardLocation]:
     """
     Return where the starters are that were put under the stock for all to see.
 
@@ -122,7 +126,7 @@ def _followed(under: dict[Card, Place], history: History, seq: int) -> dict[Card
     event, game = history.log[seq].event, history.games[seq]
     shown = put_under(event)
     if shown:
-        return {card: Place(area=Area.STOCK) for card in shown}
+        return {card: CardLocation(area=Area.STOCK) for card in shown}
     if not under or not seq:
         return under
     gone = set(history.games[seq - 1].stock) - set(game.stock)
@@ -130,7 +134,7 @@ def _followed(under: dict[Card, Place], history: History, seq: int) -> dict[Card
         return under
     positions = history.cached("under", lambda: _positions(history))
     drawer: Seat | None = getattr(event, "seat", None)
-    hand = Place(area=Area.HAND, seat=drawer)
+    hand = CardLocation(area=Area.HAND, seat=drawer)
     return {card: hand if positions[card] in gone else place for card, place in under.items()}
 
 
@@ -139,7 +143,7 @@ def _positions(history: History) -> dict[Card, int]:
     return {card: p for record in history.log for card, p in put_under(record.event).items()}
 
 
-def _by(event: Event, place: Place, seat: Seat) -> KnownBy:
+def _by(event: Event, place: CardLocation, seat: Seat) -> KnownBy:
     """Return how an event brings a card to light that now lies at `place`."""
     own = place.area is Area.HAND and place.seat == seat
     match event:
@@ -163,7 +167,7 @@ def _by(event: Event, place: Place, seat: Seat) -> KnownBy:
             return KnownBy.SHOWN
 
 
-def _known(card: Card, place: Place, met: _Met) -> Json:
+def _known(card: Card, place: CardLocation, met: _Met) -> Json:
     return {
         "card": card,
         "zone": place.area.value,

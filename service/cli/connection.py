@@ -16,7 +16,7 @@ import click
 from service.cli.screen import printable
 from service.client.api import Api, NotAnswered, Refused
 from service.client.player import Player
-from service.client.player_files import BadFile, Kept
+from service.client.player_files import BadFile, PlayerFolder
 
 DEFAULT_URL: Final = "http://127.0.0.1:8080"
 PROBE_SECONDS: Final = 5.0
@@ -106,7 +106,7 @@ def known_player(url: str, home: Path, token_file: Path | None) -> Player:
 
     Raises BadFile if the token cannot be read.
     """
-    kept = Kept.at(home.expanduser(), url)
+    kept = PlayerFolder.at(home.expanduser(), url)
     player = Player(api=api_of(url), kept=kept)
     path = token_file or kept.folder / "token"
     if path.exists():

@@ -143,8 +143,8 @@ def _findings(dispute: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "What the machine found")
     if not dispute["findings"]:
         yield "  nothing yet: the findings follow within seconds"
-    told = [one for one in dispute["findings"] if one["result"] in _ORDER]
-    for one in sorted(told, key=_place):
+    judged = [one for one in dispute["findings"] if one["result"] in _ORDER]
+    for one in sorted(judged, key=_place):
         yield f"  {_RESULTS[one['result']]:<6} {finding_sentence(one)}"
 
 

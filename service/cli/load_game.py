@@ -27,7 +27,7 @@ from service.shx.tlog.notes import parse_note
 from service.verify.claims import Summary
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all
-from service.verify.finding import Check, Finding, Result, Weight
+from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
 from service.verify.plain import FAILS
 from service.verify.report import Report
@@ -66,7 +66,7 @@ def against_events(
         EventFault(seq=one.seq, check=finding.check, reason=one.reason, rule=one.rule)
         for finding in failed
         for one in finding.objections
-        if one.seq is not None and one.weight is not Weight.NOTHING
+        if one.seq is not None and one.weight is not EvidenceWeight.NOTHING
     ]
     disputed = {one.seq for one in found if one.check is Check.RECEIPTS}
     if any(finding.check is Check.RECEIPTS for finding in failed):

@@ -196,13 +196,13 @@ def _poller(every: float, health_port: int | None) -> Poller:
     """Return a poller, and serve its health if a port is given."""
     from service.public_log.log_client import Poller, health_server
 
-    def tell(line: str) -> None:
+    def print_line(line: str) -> None:
         click.echo(line, err=True)
 
-    poller = Poller(every=every, tell=tell)
+    poller = Poller(every=every, report=print_line)
     if health_port is not None:
         server = health_server(poller, "127.0.0.1", health_port)
-        tell(f"health  http://127.0.0.1:{server.server_address[1]}/healthz")
+        print_line(f"health  http://127.0.0.1:{server.server_address[1]}/healthz")
         threading.Thread(target=server.serve_forever, daemon=True).start()
     return poller
 
@@ -214,7 +214,7 @@ def _poll(watching: Monitor, state: Path) -> None:
     known = watching.state
     before = len(known.findings)
     try:
-        watching.look()
+        watching.poll()
     finally:
         for finding in known.findings[before:]:
             click.echo("".join(c if c.isprintable() else "\ufffd" for c in finding))

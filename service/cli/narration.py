@@ -70,8 +70,8 @@ def narrated(events: Iterable[Event], people: People, drawn: Sequence[str] = ())
     """
     lines = []
     for event in events:
-        tell = _TOLD.get(event["type"])
-        line = None if tell is None else tell(event["data"], people)
+        sentence = _SENTENCES.get(event["type"])
+        line = None if sentence is None else sentence(event["data"], people)
         if event["type"] == "cards_drawn" and drawn and event["data"]["seat"] == people.me:
             line = f"You draw {' '.join(drawn)}."
         if line is not None:
@@ -180,7 +180,7 @@ def _aborted(data: Event, people: People) -> str:
     return f"The game is given up: {why.format('no player' if seat is None else people(seat))}."
 
 
-_TOLD: Final[Mapping[str, Callable[[Event, People], str]]] = {
+_SENTENCES: Final[Mapping[str, Callable[[Event, People], str]]] = {
     "cards_dealt": _dealt,
     "cards_thrown": _thrown,
     "cards_swapped": _swapped,

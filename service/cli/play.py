@@ -27,7 +27,7 @@ from service.client.api import NotAnswered, Refused
 from service.client.hand import OVER, Hand, NotSeated
 from service.client.local_log import Contradicted
 from service.client.player import Player
-from service.client.player_files import Kept, read_seat_key
+from service.client.player_files import PlayerFolder, read_seat_key
 from service.client.signing import public_text
 from service.verify.finding import Result
 from service.verify.report import Report
@@ -160,7 +160,7 @@ def play(where: str | None, url: str, **given: Any) -> int:
 
 def _player(url: str, given: dict[str, Any]) -> Player:
     """Return the registered player with these files."""
-    kept = Kept.at(given["home"].expanduser(), url)
+    kept = PlayerFolder.at(given["home"].expanduser(), url)
     player = Player(api=api_of(url, invite=given["invite"]), kept=kept)
     player.entropy = given["entropy"] or ("commit" if given["keyed"] else "none")
     if given["keyed"]:
@@ -265,7 +265,7 @@ def can_resume(hand: Hand, key_file: Path | None) -> bool:
 
     Raises Contradicted if this folder recorded another key or entropy for the seat.
     """
-    view = hand.look()
+    view = hand.fetch_view()
     if view["status"] in OVER:
         return True
     player = hand.player

@@ -240,8 +240,8 @@ class Pane:
             yield moves_of(moves, self.console.width)
         elif view["status"] not in OVER:
             turn = view["turn"]
-            whom = "the others" if turn is None else self.story.people(turn)
-            yield Text(f"waiting for {whom}", style="dim")
+            others = "the others" if turn is None else self.story.people(turn)
+            yield Text(f"waiting for {others}", style="dim")
 
 
 @dataclass(kw_only=True)

@@ -22,7 +22,15 @@ from service.cli.load_game import (
     read_recording,
     steps_of,
 )
-from service.cli.screen import Place, Shown, after_key, keyboard, printable, screen, viewer_name
+from service.cli.screen import (
+    ReplayPosition,
+    Shown,
+    after_key,
+    keyboard,
+    printable,
+    screen,
+    viewer_name,
+)
 from service.domain.view import Viewer
 from service.replay.captions import counted
 from service.replay.frames import marked, transcript
@@ -198,7 +206,7 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
         return steps_of(recording, viewers[number])
 
     count = len(seen(0)[0])
-    place = Place(step=min(at, count) - 1)
+    place = ReplayPosition(step=min(at, count) - 1)
     with keyboard() as read, Live(screen=True, auto_refresh=False, console=Console()) as live:
         while not place.over:
             steps, fault = seen(place.viewer)

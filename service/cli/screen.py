@@ -96,7 +96,7 @@ BACK: Final = ("left", "up", "p", "backspace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ReplayPosition:
     """The position in a replay: step, viewer, and a version being typed."""
 
     step: int = 0  # from 0
@@ -105,7 +105,7 @@ class Place:
     over: bool = False
 
 
-def after_key(place: Place, key: str, *, steps: int, viewers: int) -> Place:
+def after_key(place: ReplayPosition, key: str, *, steps: int, viewers: int) -> ReplayPosition:
     """Return the position after a key, in a replay of `steps` steps and `viewers` viewers."""
     if place.typed is not None:
         return _typing(place, key, place.typed, steps)
@@ -129,7 +129,7 @@ def after_key(place: Place, key: str, *, steps: int, viewers: int) -> Place:
             return place
 
 
-def _typing(place: Place, key: str, typed: str, steps: int) -> Place:
+def _typing(place: ReplayPosition, key: str, typed: str, steps: int) -> ReplayPosition:
     """Return the position while a version is typed; too large a number means the last."""
     if key.isdecimal() and len(typed) < 6:
         return replace(place, typed=typed + key)

@@ -133,7 +133,7 @@ def _witness(
         logs=logs,
         state=kept,
         now=time.time,
-        tell=lambda line: click.echo(line, err=True),
+        report=lambda line: click.echo(line, err=True),
     )
     _learn(client, made)
     return made
@@ -204,7 +204,7 @@ def _serve(client: LogClient, watching: Witness, host: str, port: int, every: fl
     from service.public_log.log_client import Poller
     from service.public_log.witness import witness_server
 
-    poller = Poller(every=every or KEYS_EVERY, tell=lambda said: click.echo(said, err=True))
+    poller = Poller(every=every or KEYS_EVERY, report=lambda said: click.echo(said, err=True))
     server = witness_server(watching, host, port, poller)
     click.echo(f"ready    http://{host}:{server.server_address[1]}", err=True)
     polling = threading.Thread(target=_poll, args=(client, watching, every, poller), daemon=True)

@@ -76,18 +76,18 @@ class Hand:
         The caller moves before it asks for the next view. A view without moves is followed by
         one with a later version.
 
-        Raises as `look`.
+        Raises as `fetch_view`.
         """
-        view = self.look()
+        view = self.fetch_view()
         while view["status"] not in OVER:
             yield view
             if self._set_up_in_time(view) or view["moves"]:
-                view = self.look()
+                view = self.fetch_view()
             else:
-                view = self.look(after=view["version"])
+                view = self.fetch_view(after=view["version"])
         yield view
 
-    def look(self, *, after: int | None = None) -> GameView:
+    def fetch_view(self, *, after: int | None = None) -> GameView:
         """
         Return the player's view, checked; with `after` as soon as there is something new.
 
@@ -109,7 +109,7 @@ class Hand:
         """
         Return the key and entropy with which this hand was dealt to the player's seat.
 
-        Call `look` first. Raises Contradicted if this folder gave the seat others: then the
+        Call `fetch_view` first. Raises Contradicted if this folder gave the seat others: then the
         server exchanged them. A seat that was taken with another folder cannot be checked.
         """
         dealt = self.seen.dealt_with(self._seat)

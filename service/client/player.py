@@ -14,7 +14,7 @@ from service.client.answers import Entropy, Event, GameView, Table
 from service.client.api import WAIT, Api, NotAnswered, Refused
 from service.client.hand import Hand
 from service.client.local_log import Contradicted, Seen
-from service.client.player_files import Kept, read_seat_key, read_token, write_private
+from service.client.player_files import PlayerFolder, read_seat_key, read_token, write_private
 from service.client.signing import public_text, signed_key_change
 from service.shx.canonical import RecordError
 from service.shx.keys import followed, read_keys
@@ -30,7 +30,7 @@ class Player:
     """A player of a service: its API client, files and signing key."""
 
     api: Api
-    kept: Kept
+    kept: PlayerFolder
     key: Ed25519PrivateKey | None = field(default=None, repr=False)
     entropy: Entropy = "none"
 
@@ -53,7 +53,7 @@ class Player:
         Raises NotAnswered, Refused for an invalid name, BadFile for a file that other users can
         read or that has another content.
         """
-        kept = Kept.at(home.expanduser(), url)
+        kept = PlayerFolder.at(home.expanduser(), url)
         player = cls(api=Api(url=url.rstrip("/"), invite=invite), kept=kept)
         if keyed:
             player.key, player.entropy = read_seat_key(kept.folder / "seat.key"), "commit"
@@ -245,7 +245,7 @@ class Spectator:
         Raises NotAnswered, BadFile, or Contradicted if the server has other keys than before.
         """
         api = Api(url=url.rstrip("/"), invite=invite)
-        return cls(Player(api=api, kept=Kept.at(home.expanduser(), url)), game)
+        return cls(Player(api=api, kept=PlayerFolder.at(home.expanduser(), url)), game)
 
     def events(self) -> Iterator[Event]:
         """

@@ -19,14 +19,14 @@ class BadFile(Exception):
     """A file is invalid, or other users may read a secret in it."""
 
 
-class Kept:
+class PlayerFolder:
     """The folder of one player at one service; only its owner can read it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @classmethod
-    def at(cls, home: Path, url: str) -> Kept:
+    def at(cls, home: Path, url: str) -> PlayerFolder:
         """Return the folder for a service; each has its own, because each has its own keys."""
         return cls(home / (urlsplit(url).netloc or "service").replace(":", "_"))
 

@@ -22,7 +22,7 @@ class Charge(StrEnum):
     OTHER = "other"
 
 
-class Side(StrEnum):
+class Party(StrEnum):
     """The two sides of a dispute."""
 
     ACCUSER = "accuser"
@@ -91,7 +91,7 @@ class FindingsMade:
 class StatementMade:
     """A side made a statement; the stream has only the commitment to its text."""
 
-    side: Side
+    side: Party
     commit: str
 
 
@@ -107,7 +107,7 @@ class RefereeRefused:
     """A side refused a referee."""
 
     referee: int
-    side: Side
+    side: Party
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class Ruled:
 class Appealed:
     """A side appealed to other referees, which is possible once."""
 
-    side: Side
+    side: Party
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +221,7 @@ class Referee:
     commit: str | None = None
     by_server: bool = False
     vote: Vote | None = None
-    refused_by: Side | None = None
+    refused_by: Party | None = None
     recused: bool = False
 
     @property
@@ -245,7 +245,7 @@ class Referee:
 class Statement:
     """A statement of a side: its time, event and commitment."""
 
-    side: Side
+    side: Party
     seq: int
     at: Moment
     commit: str
@@ -272,7 +272,7 @@ class Dispute:
     referees: tuple[Referee, ...] = ()
     found_at: int = 0  # the version of the game that the findings judge; 0: none yet
     panel: int = 0
-    judges: tuple[int, ...] = ()  # the referees for whom the voting was opened last
+    judges: tuple[int, ...] = ()  # the referees who may vote, as of the last opening of the vote
     voting_from: Moment | None = None
     appealed_at: Moment | None = None
     rulings: tuple[Ruling, ...] = ()
@@ -310,11 +310,11 @@ class Dispute:
         """Return the newest ruling."""
         return self.rulings[-1] if self.rulings else None
 
-    def side_of(self, player: str) -> Side | None:
+    def side_of(self, player: str) -> Party | None:
         """Return the side of a player, None for others."""
         if player == self.opened.accuser:
-            return Side.ACCUSER
-        return Side.ACCUSED if player == self.opened.accused else None
+            return Party.ACCUSER
+        return Party.ACCUSED if player == self.opened.accused else None
 
     def referee_of(self, player: str) -> int | None:
         """Return the number of a player who votes on the present panel, None for others."""

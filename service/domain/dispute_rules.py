@@ -13,12 +13,12 @@ from service.domain.dispute import (
     DisputeEvent,
     DisputeState,
     Moment,
+    Party,
     Referee,
     RefereeRefused,
     RefereeReplaced,
     RefereeSeated,
     Ruled,
-    Side,
     StatementMade,
     Verdict,
     Vote,
@@ -71,7 +71,7 @@ RUNNING = OutsideFacts()
 """The game is running and the server stores no vote."""
 
 
-def side_of(dispute: Dispute, player: str) -> Side:
+def side_of(dispute: Dispute, player: str) -> Party:
     """
     Return the side of a player.
 
@@ -83,7 +83,7 @@ def side_of(dispute: Dispute, player: str) -> Side:
     return side
 
 
-def make_statement(dispute: Dispute, side: Side, commit: str) -> tuple[DisputeEvent, ...]:
+def make_statement(dispute: Dispute, side: Party, commit: str) -> tuple[DisputeEvent, ...]:
     """
     Return the event of a statement, which a side may make until the dispute is final.
 
@@ -177,7 +177,7 @@ def appeal(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     ruling = dispute.ruling
     if dispute.state is not DisputeState.RULED or ruling is None:
         raise DisputeRefused("one appeal is possible, after a ruling and in its period")
-    lost = Side.ACCUSER if ruling.verdict is Verdict.CLEARED else Side.ACCUSED
+    lost = Party.ACCUSER if ruling.verdict is Verdict.CLEARED else Party.ACCUSED
     if side is not lost:
         raise DisputeRefused("only the side that lost may appeal")
     return (Appealed(side=side),)

@@ -236,7 +236,7 @@ class LogRotation:
         self._folder = folder
         self._due = 0.0
 
-    def look(self) -> None:
+    def rotate_due(self) -> None:
         """Rotate logs that have grown too large, at most every ten seconds."""
         if time.monotonic() < self._due:
             return

@@ -111,7 +111,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     address = f"http://{_reachable(options.host)}:{port}"
     _wait_ready(address, supervisor, servers)
     metrics = f"http://{_reachable(settings.metrics_host or options.host)}:{settings.metrics_port}"
-    _tell(address, data, metrics, seconds=time.monotonic() - began)
+    _print_addresses(address, data, metrics, seconds=time.monotonic() - began)
     if settings.workers == 0:
         print(_NO_WORKERS, file=sys.stderr, flush=True)
     _supervise(servers, supervisor, LogRotation(data / "logs"))
@@ -122,7 +122,7 @@ def _supervise(servers: Servers, supervisor: Supervisor, rotation: LogRotation) 
         time.sleep(0.2)
         servers.supervise()
         supervisor.supervise()
-        rotation.look()
+        rotation.rotate_due()
 
 
 def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -214,7 +214,7 @@ def readiness(address: str, *, timeout: float = 5) -> str:
     return "ready" if answer.status == 200 else f"{answer.status} {body}"
 
 
-def _tell(address: str, data: Path, metrics: str, *, seconds: float) -> None:
+def _print_addresses(address: str, data: Path, metrics: str, *, seconds: float) -> None:
     """Print addresses and a first command; scripts parse the first two lines."""
     print(f"ready  {address}")
     print(f"data   {data}")

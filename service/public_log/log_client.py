@@ -145,11 +145,11 @@ class Poller:
         self,
         *,
         every: float,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limit = max(SHORTEST, 5 * every)
-        self._tell = tell
+        self._report = report
         self._clock = clock
         self._lock = threading.Lock()
         self._last = clock()  # the last success; at first the start
@@ -171,7 +171,7 @@ class Poller:
             else:
                 self._failed, self._in_a_row = self._failed + 1, self._in_a_row + 1
         if reason is not None:
-            self._tell(f"the log cannot be read: {reason} ({self._in_a_row} in a row)")
+            self._report(f"the log cannot be read: {reason} ({self._in_a_row} in a row)")
         return reason is None
 
     def health(self) -> tuple[bool, dict[str, Any]]:

@@ -278,7 +278,7 @@ class Monitor:
         self._remember = max(remember, unsealed_after)
         self._keep = keep
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Poll the log once and add findings; raises Unreachable and keeps earlier findings."""
         state, now = self.state, self._now()
         self._learn_keys()

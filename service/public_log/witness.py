@@ -137,14 +137,14 @@ class Witness:
         logs: Mapping[str, Sequence[NoteVerifier]],
         state: WitnessState,
         now: Callable[[], float],
-        tell: Callable[[str], None] = lambda _line: None,
+        report: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self._cosigner = cosigner
         self._logs = {origin: list(keys) for origin, keys in logs.items()}
         self._state = state
         self._ends = {key.verifier: key.until for key in state.log_keys() if key.until is not None}
         self._now = now
-        self._tell = tell
+        self._report = report
         self._lock = threading.Lock()
 
     def add_checkpoint(self, request: bytes) -> Answer:
@@ -197,12 +197,12 @@ class Witness:
             new = [key for key in keys if key.name == origin and key not in known]
             if new:
                 self._logs[origin] = [*known, *new]
-                self._tell(f"{origin} has a new key, signed by the previous one")
+                self._report(f"{origin} has a new key, signed by the previous one")
         watched = [key for keys in self._logs.values() for key in keys]
         for key, until in (listed.retired(self.keys()) if listed else {}).items():
             if key in watched and until < self._ends.get(key, "9"):
                 self._ends[key] = until
-                self._tell(f"{key.name}: its key {key.key_id.hex()} ends at {until}")
+                self._report(f"{key.name}: its key {key.key_id.hex()} ends at {until}")
         others = [key for key in self._state.log_keys() if key.verifier not in watched]
         kept = [LogKey(verifier=key, until=self._ends.get(key)) for key in watched]
         self._state.keep_keys([*kept, *others])
@@ -240,7 +240,7 @@ class Witness:
         if (checkpoint.size, checkpoint.root) == (seen.size, seen.root):
             return  # cosigned before the key retired; the log will sign it with the new key
         path = self._state.keep_evidence(note)
-        self._tell(f"REFUSED: {origin}: signed only by retired keys; saved in {path}")
+        self._report(f"REFUSED: {origin}: signed only by retired keys; saved in {path}")
 
     def _continue(
         self, checkpoint: Checkpoint, old_size: int, proof: Sequence[bytes], note: bytes
@@ -263,13 +263,13 @@ class Witness:
         cosigned = _own_lines(checkpoint, note, self._logs[checkpoint.origin]) + line.encode()
         kept = Seen(size=checkpoint.size, root=checkpoint.root, note=cosigned)
         self._state.keep(checkpoint.origin, kept)
-        self._tell(f"cosigned {checkpoint.origin} at {checkpoint.size} leaves")
+        self._report(f"cosigned {checkpoint.origin} at {checkpoint.size} leaves")
         return Answer(status=200, body=line.encode())
 
     def _contradicted(self, status: int, detail: str, note: bytes) -> Answer:
         """Save a signed contradiction as evidence, and refuse to cosign it."""
         path = self._state.keep_evidence(note)
-        self._tell(f"REFUSED: {detail}; the signed checkpoint is saved in {path}")
+        self._report(f"REFUSED: {detail}; the signed checkpoint is saved in {path}")
         return _refused(status, detail)
 
 

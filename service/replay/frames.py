@@ -158,7 +158,7 @@ def transcript(
     Return a game as text, a line an event and under it each zone that changed.
 
     Equal games give equal text: it has no times, no names and no ids in it. Under an
-    event stands what is said against it, and where the game cannot be followed any
+    event stand the objections to it, and where the game cannot be followed any
     more, that it cannot.
     """
     return transcript_of(frames(events, deck=deck, viewer=viewer), marks)

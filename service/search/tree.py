@@ -15,7 +15,7 @@ EXPLORATION: Final = 0.3
 """The weight of what is little tried against what has done well."""
 
 GROWN: Final = 24
-"""Visits of a position before its moves are told apart; until then it is played out."""
+"""Visits of a position before its moves are counted separately; until then it is played out."""
 
 DOUBT: Final = 0.08
 """What a move other than the playouts' own is expected to lose before it is tried."""

@@ -35,7 +35,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SealedFindings:
     """Encrypted findings about a game at `version`."""
 
     version: int
@@ -143,10 +143,10 @@ class DisputeRepository(Repository):
         rows = self._database.fetch("dispute_bundle", dispute)
         return bytes(rows[0][0]) if rows else None
 
-    def dispute_findings(self, dispute: UUID) -> Found | None:
+    def dispute_findings(self, dispute: UUID) -> SealedFindings | None:
         """Return the newest findings."""
         for version, key_id, sealed in self._database.fetch("dispute_findings", dispute):
-            return Found(version=version, key_id=key_id, sealed=sealed)
+            return SealedFindings(version=version, key_id=key_id, sealed=sealed)
         return None
 
     def dispute_votes(self, dispute: UUID) -> Mapping[int, SealedVote]:

@@ -55,7 +55,7 @@ class GameMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LookupResult:
     """The result of a lookup."""
 
     player: FoundPlayer | None = None
@@ -77,7 +77,7 @@ class SealData:
 class Lookups(Protocol):
     """Combined reads; one snapshot and one round trip each, where the store can."""
 
-    def find(self, lookup: Lookup) -> Found:
+    def find(self, lookup: Lookup) -> LookupResult:
         """Return what the keys of a lookup lead to; raises StoreUnavailable."""
 
     def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:
@@ -91,7 +91,7 @@ class PostgresLookups:
         self._database = database
         self._store = store
 
-    def find(self, lookup: Lookup) -> Found:
+    def find(self, lookup: Lookup) -> LookupResult:
         """Return what the keys of a lookup lead to; an archived log costs further reads."""
         [row] = self._database.fetch(
             "look_up",
@@ -107,7 +107,7 @@ class PostgresLookups:
         names: dict[UUID, str | None] = dict.fromkeys(lookup.names)
         names |= {UUID(player): name for player, name in (row[9] or {}).items()}
         names |= {UUID(player): name for player, name in row[16] or () if player is not None}
-        return Found(
+        return LookupResult(
             player=None if row[0] is None else FoundPlayer(id=row[0], name=row[1] or ""),
             answer=_answer(lookup, row),
             log=log,
@@ -177,7 +177,7 @@ class SeparateLookups:
         self._store = store
         self._directory = directory
 
-    def find(self, lookup: Lookup) -> Found:
+    def find(self, lookup: Lookup) -> LookupResult:
         """Return what the keys of a lookup lead to."""
         player, answer, log, back, beside = None, None, None, frozenset[int](), None
         if lookup.token is not None:
@@ -192,7 +192,7 @@ class SeparateLookups:
             row = self._directory.game(lookup.game)
             back = frozenset(row.back) if row is not None else back
         names = self._directory.names(lookup.names)
-        return Found(
+        return LookupResult(
             player=player,
             answer=answer,
             log=log,

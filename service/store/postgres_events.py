@@ -143,7 +143,7 @@ class PostgresStore:
         Write all of `commit`, or raise StreamConflict, AnswerConflict or StoreUnavailable.
 
         Where the connection broke before the answer came, the stream is asked whether the
-        commit took place, so that StoreUnavailable is raised only while nobody can know.
+        commit took place, so that StoreUnavailable is raised only while it cannot be known.
         """
         if not tracing.is_traced():
             self._write(commit)

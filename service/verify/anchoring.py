@@ -12,7 +12,7 @@ from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, parse_check
 from service.shx.tlog.cosignature import CosignatureVerifier, cosignatures
 from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.proof import TlogProof, parse_proof
-from service.verify.finding import Answer, Cursor, Failed, Weight, missing, not_applicable
+from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.receipts import Trust
 
@@ -50,7 +50,7 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
         _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
     except RecordError as error:
         said = f"a checkpoint that does not hold: {error.detail}"
-        raise Failed(seq, said, weight=Weight.NOTHING) from None
+        raise Failed(seq, said, weight=EvidenceWeight.NOTHING) from None
     cursor.signed = [seq]
     remark = trust.remarks(log, [(seq, signers)])
     return Answer(
@@ -88,7 +88,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
         found = cosignatures(parse_note(parsed.checkpoint), policy.keys)
     except RecordError as error:
         said = f"a cosignature that does not hold: {error.detail}"
-        raise Failed(None, said, weight=Weight.NOTHING) from None
+        raise Failed(None, said, weight=EvidenceWeight.NOTHING) from None
     wanted = len(policy.keys) if policy.quorum is None else policy.quorum
     if len(found) < wanted or seq < log.end:
         said = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
@@ -118,30 +118,32 @@ def _anchored(
         body = receipt_body(checkpoint.origin, log.game, seq, head)
     except RecordError as error:
         said = f"a log proof that does not hold: {error.detail}"
-        raise Failed(None, said, weight=Weight.NOTHING) from None
+        raise Failed(None, said, weight=EvidenceWeight.NOTHING) from None
     other = parsed.extra not in (None, body.encode())
     if seq > last or other:
         said = "the public log has another game, or another head: this was changed"
         if seq > last:
             said = f"the public log names seq {seq}, and this log ends before it"
         weight = _weight(parsed, checkpoint, keys)
-        if weight is Weight.AGAINST and (log.seal is not None or seq <= last):
+        if weight is EvidenceWeight.AGAINST and (log.seal is not None or seq <= last):
             cursor.contradicted = "the public log that the server signed has another history"
         raise Failed(min(seq, last), said, weight=weight)
     if not parsed.holds(body.encode(), checkpoint):
         said = "the log proof does not lead from this log to the checkpoint"
-        raise Failed(seq, said, weight=Weight.NOTHING)
+        raise Failed(seq, said, weight=EvidenceWeight.NOTHING)
     return parsed, seq
 
 
-def _weight(parsed: TlogProof, checkpoint: Checkpoint, keys: Sequence[NoteVerifier]) -> Weight:
+def _weight(
+    parsed: TlogProof, checkpoint: Checkpoint, keys: Sequence[NoteVerifier]
+) -> EvidenceWeight:
     """Return the weight of a proof of another head: against the log only if a key signed it."""
     try:
         open_checkpoint(parsed.checkpoint, keys)
     except RecordError:
-        return Weight.UNSIGNED
+        return EvidenceWeight.UNSIGNED
     leads = parsed.extra is not None and parsed.holds(parsed.extra, checkpoint)
-    return Weight.AGAINST if leads else Weight.NOTHING
+    return EvidenceWeight.AGAINST if leads else EvidenceWeight.NOTHING
 
 
 def proof_game(proof: bytes) -> str | None:

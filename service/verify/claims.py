@@ -12,7 +12,7 @@ from service.domain.cards import Card
 from service.replay.captions import PAST, Wording, caption, spelled
 from service.replay.history import ACTIONS
 from service.rulesets.catalogue import read_ruleset
-from service.verify.finding import Check, Finding, Objection, Result, Weight
+from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
 from service.verify.log import PRODUCER, Authorship, Log
 from service.verify.plain import FAILS, MOST_WORDS, in_words, shortened
 from service.verify.shuffle import doubt_on_the_seed
@@ -93,13 +93,13 @@ def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = Non
         if failed := against(claim, findings):
             does_not = "do not" if claim is Claim.ACTIONS else "does not"
             said.append(f"the {claim} {does_not} hold: {_places(failed)}")
-        elif unsure := _weighing(claim, findings, Weight.UNSIGNED):
+        elif unsure := _weighing(claim, findings, EvidenceWeight.UNSIGNED):
             said.append(f"the {claim} {_if_signed(unsure)}")
         elif claim is Claim.DECK and unheld is not None and unheld.unseen:
             unshown.append(_UNSHOWN_DEAL)
         elif _was_seen(claim, findings):
             rest.append(f"the {claim}")
-        if idle := _weighing(claim, findings, Weight.NOTHING):
+        if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
             said.append(f"{_places(idle)}: {_IDLE}")
     if rest:
         unshown.append(f"nothing against {' or '.join(rest)}{_as_far(findings)}")
@@ -112,7 +112,7 @@ _IDLE: Final = "the evidence given proves nothing, for or against"
 
 def _standing(claim: Claim, findings: Sequence[Finding], basis: Basis) -> Standing:
     result, said = _stands(claim, findings, basis)
-    if idle := _weighing(claim, findings, Weight.NOTHING):
+    if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
         said = f"{said}; {_places(idle)}: {_IDLE}"
     return Standing(claim=claim, result=result, said=said)
 
@@ -120,7 +120,7 @@ def _standing(claim: Claim, findings: Sequence[Finding], basis: Basis) -> Standi
 def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Result, str]:
     if failed := against(claim, findings):
         return Result.FAIL, f"does not hold: {_places(failed)}"
-    if unsure := _weighing(claim, findings, Weight.UNSIGNED):
+    if unsure := _weighing(claim, findings, EvidenceWeight.UNSIGNED):
         return Result.MISSING, _if_signed(unsure)
     if far := _as_far(findings):
         seen = _was_seen(claim, findings)
@@ -155,16 +155,16 @@ def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | Non
 
 def against(claim: Claim, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings that speak against a claim."""
-    return _weighing(claim, findings, Weight.AGAINST)
+    return _weighing(claim, findings, EvidenceWeight.AGAINST)
 
 
-def _weighing(claim: Claim, findings: Sequence[Finding], weight: Weight) -> list[Finding]:
+def _weighing(claim: Claim, findings: Sequence[Finding], weight: EvidenceWeight) -> list[Finding]:
     """Return the failed checks of a claim whose gravest objection has this weight."""
     failed = [f for f in findings if f.result is Result.FAIL and f.check in _SPEAKING[claim]]
     return [f for f in failed if min(map(_gravity, f.objections)) == _ORDER.index(weight)]
 
 
-_ORDER: Final = tuple(Weight)
+_ORDER: Final = tuple(EvidenceWeight)
 
 
 def _gravity(objection: Objection) -> int:

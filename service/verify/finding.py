@@ -45,7 +45,7 @@ class Result(StrEnum):
     NOT_APPLICABLE = "n/a"
 
 
-class Weight(StrEnum):
+class EvidenceWeight(StrEnum):
     """What an objection says against the claim that its check speaks for."""
 
     AGAINST = "against"
@@ -60,7 +60,7 @@ class Objection:
     seq: int | None
     reason: str
     rule: str | None = None
-    weight: Weight = Weight.AGAINST
+    weight: EvidenceWeight = EvidenceWeight.AGAINST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Finding:
     seq: int | None = None
     reason: str | None = None
     rule: str | None = None  # the statement that decides it, where one does
-    weight: Weight = Weight.AGAINST  # of the first place at which it fails
+    weight: EvidenceWeight = EvidenceWeight.AGAINST  # of the first place at which it fails
     further: tuple[Objection, ...] = ()  # after the first, as far as the check could go on
     remarks: tuple[str, ...] = ()  # what breaks nothing, and a reader should weigh
 
@@ -134,7 +134,7 @@ class Failed(Exception):
         reason: str,
         rule: str | None = None,
         *,
-        weight: Weight = Weight.AGAINST,
+        weight: EvidenceWeight = EvidenceWeight.AGAINST,
     ) -> None:
         super().__init__(reason)
         self.seq = seq
@@ -175,7 +175,7 @@ class Cursor:
         reason: str,
         rule: str | None = None,
         *,
-        weight: Weight = Weight.AGAINST,
+        weight: EvidenceWeight = EvidenceWeight.AGAINST,
     ) -> None:
         """Record a failure after which the check can continue."""
         self.failures.append(Objection(seq=seq, reason=reason, rule=rule, weight=weight))

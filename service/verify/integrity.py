@@ -18,7 +18,7 @@ from service.shx.refusals import (
     seal_of,
     sealed_refusals,
 )
-from service.verify.finding import Answer, Cursor, Failed, Weight, missing
+from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
 from service.verify.log import SEALS, Log, linked
 
 
@@ -317,10 +317,10 @@ def _compared(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | Non
     found = seal_of(data or b"")
     if found.count != sealed.count:
         reason = f"{REFUSALS} has {found.count} lines, but the seal names {sealed.count}"
-        raise Failed(log.end, reason, weight=Weight.NOTHING)
+        raise Failed(log.end, reason, weight=EvidenceWeight.NOTHING)
     if found != sealed:
         reason = f"{REFUSALS} has another hash than the seal names"
-        raise Failed(log.end, reason, weight=Weight.NOTHING)
+        raise Failed(log.end, reason, weight=EvidenceWeight.NOTHING)
     try:
         check_refusals(data or b"", seats=log.seats)
     except RecordError as error:

@@ -10,7 +10,7 @@ from service.shx.canonical import RecordError, parse_time
 from service.shx.keys import ListedKey
 from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
 from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
-from service.verify.finding import Answer, Cursor, Failed, Weight, missing
+from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
 from service.verify.log import Log
 
 NO_RECEIPT: Final = (
@@ -130,7 +130,7 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
     remark = trust.remarks(log, by)
     return Answer(
         reach=reach,
-        outside=_told(len(notes.given), agreeing, against),
+        outside=_remarks(len(notes.given), agreeing, against),
         remarks=() if remark is None else (remark,),
     )
 
@@ -164,7 +164,7 @@ def _readable(
             held.append(_read(name, note, known))
         except RecordError as error:
             reason = f"{name} does not hold: {error.detail}; it proves nothing, for or against"
-            cursor.note(None, reason, weight=Weight.NOTHING)
+            cursor.note(None, reason, weight=EvidenceWeight.NOTHING)
     return held
 
 
@@ -195,7 +195,7 @@ def _hold_together(log: Log, receipts: Sequence[_Held], cursor: Cursor) -> list[
     for held in sorted(receipts, key=lambda held: (held.receipt.seq, held.name)):
         if held.receipt.game != log.game:
             reason = f"{held.name} is of another game, {held.receipt.game}: it proves nothing here"
-            cursor.note(None, reason, weight=Weight.NOTHING)
+            cursor.note(None, reason, weight=EvidenceWeight.NOTHING)
         elif _agrees(log, held):
             agreed = held.receipt.seq
         else:
@@ -219,7 +219,7 @@ def _contradiction(log: Log, held: _Held, agreed: int | None, signed: Sequence[i
             " (no key given here signed it, so its signer is unknown: it contradicts"
             " this log if it is the server's, which is not shown)"
         )
-        return Failed(min(seq, last), said + unsure, weight=Weight.UNSIGNED)
+        return Failed(min(seq, last), said + unsure, weight=EvidenceWeight.UNSIGNED)
     if seq > last and log.seal is None:
         more = "the game went on, and this log was cut short or is an earlier copy"
         return Failed(last, f"{said}. {_good(held.signers)}: {more}")
@@ -257,7 +257,7 @@ def _good(signers: Sequence[NoteVerifier]) -> str:
     return f"The signature on it, by {names}, is good"
 
 
-def _told(count: int, agreeing: Sequence[_Held], against: Sequence[_Held]) -> tuple[str, ...]:
+def _remarks(count: int, agreeing: Sequence[_Held], against: Sequence[_Held]) -> tuple[str, ...]:
     """Return how many receipts agree and which contradict, where the server's key was given."""
     said = []
     if agreeing:

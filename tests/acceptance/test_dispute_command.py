@@ -14,7 +14,7 @@ import pytest
 from service.cli.__main__ import MISUSED, run
 from service.client.api import Api
 from service.client.player import Player
-from service.client.player_files import Kept
+from service.client.player_files import PlayerFolder
 from tests.running import Running, running, wait_for
 
 pytestmark = pytest.mark.heavy
@@ -44,7 +44,7 @@ class Terminal:
 
     def person(self, name: str) -> Player:
         """Return a registered player."""
-        kept = Kept.at(self.folder / name, self.url)
+        kept = PlayerFolder.at(self.folder / name, self.url)
         player = Player(api=Api(url=self.url), kept=kept)
         player.register(kept.folder / "token", name)
         return player

@@ -32,7 +32,7 @@ EXPLAINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
 )  # fmt: skip
 """Changes after which a log may pass: the pattern, how, and why this is no hole."""
 
-Place = tuple[str, int, Mutation]
+ChangedPlace = tuple[str, int, Mutation]
 
 
 @cache
@@ -41,9 +41,9 @@ def events_of(name: str) -> tuple[Event, ...]:
 
 
 @cache
-def patterns() -> dict[str, list[Place]]:
+def patterns() -> dict[str, list[ChangedPlace]]:
     """Return every change of every event of every sample, by event type and pattern."""
-    found: dict[str, list[Place]] = defaultdict(list)
+    found: dict[str, list[ChangedPlace]] = defaultdict(list)
     for name in [path.stem for path in LOGS]:
         events = events_of(name)
         seats = len(events[0]["data"]["seats"])
@@ -53,10 +53,10 @@ def patterns() -> dict[str, list[Place]]:
     return dict(sorted(found.items()))
 
 
-def survivors(pattern: str, tries: int) -> Iterator[Place]:
+def survivors(pattern: str, tries: int) -> Iterator[ChangedPlace]:
     """Yield the changes of a pattern after which the log passes, each from another sample."""
     chance = random.Random(pattern)
-    by_log: dict[str, list[Place]] = defaultdict(list)
+    by_log: dict[str, list[ChangedPlace]] = defaultdict(list)
     for place in patterns()[pattern]:
         by_log[place[0]].append(place)
     for log in chance.sample(sorted(by_log), min(tries, len(by_log))):

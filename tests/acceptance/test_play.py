@@ -21,7 +21,7 @@ from service.client.api import Api, NotAnswered, Refused
 from service.client.hand import Hand
 from service.client.local_log import Contradicted
 from service.client.player import Player
-from service.client.player_files import Kept, keep_seat_key, read_seat_key
+from service.client.player_files import PlayerFolder, keep_seat_key, read_seat_key
 from service.client.signing import public_text
 from service.shx.bundle import read_bundle
 from service.shx.chain import head
@@ -80,7 +80,7 @@ def address(service: Running) -> str:
 
 def player(service: Running, home: Path, *, keyed: bool = True) -> Player:
     """Return a player as the command line makes one."""
-    kept = Kept.at(home, address(service))
+    kept = PlayerFolder.at(home, address(service))
     made = Player(api=Api(url=address(service)), kept=kept, entropy="commit" if keyed else "none")
     made.key = read_seat_key(kept.folder / "seat.key") if keyed else None
     made.register(kept.folder / "token", "Ada")
@@ -89,17 +89,17 @@ def player(service: Running, home: Path, *, keyed: bool = True) -> Player:
 
 def play_on(hand: Hand, moves: int | None = None) -> None:
     """Play some moves of a hand, or all that are left."""
-    view, rng = hand.look(), random.Random(1)
+    view, rng = hand.fetch_view(), random.Random(1)
     while view["status"] not in ("ended", "aborted") and moves != 0:
         if hand.set_up(view):
-            view = hand.look()
+            view = hand.fetch_view()
             continue
         if not view["moves"]:
-            view = hand.look(after=view["version"])
+            view = hand.fetch_view(after=view["version"])
             continue
         hand.move(view, chosen([dict(move) for move in view["moves"]], rng))
         moves = None if moves is None else moves - 1
-        view = hand.look()
+        view = hand.fetch_view()
 
 
 # The first move of each list makes a hand of up to 1,000 moves.
@@ -187,7 +187,7 @@ def test_a_changed_past_is_noticed_and_nothing_is_signed_on_it(
     service.start("worker 1")
     wait_for(lambda: answers(ada.api, f"/games/{game}?as=public"), seconds=60)
     with pytest.raises(Contradicted):
-        Hand(ada, game).look()
+        Hand(ada, game).fetch_view()
     path = f"{address(service)}/v1/games/{game}"
     answer = play(service, tmp_path, "--keyed", "--auto", "lowest", path)
     assert answer.returncode == 1, (answer.stdout, answer.stderr)

@@ -89,11 +89,11 @@ def fill(service: Service, rng: random.Random) -> tuple[list[Act], list[Step]]:
             if status == 201:
                 moves.append(step)
         moves += service.let_bots()
-        look(service)
+        observe(service)
     return acts, moves
 
 
-def look(service: Service) -> None:
+def observe(service: Service) -> None:
     """Let everybody ask for their view in a way that keeps the answer, legal moves and all."""
     for seat in range(service.people):
         key = {"Idempotency-Key": f"look-{len(service.made)}"}
@@ -108,7 +108,7 @@ def repeat(service: Service, acts: Sequence[Act]) -> bool:
             if (service.make(one.step).status == 201) != (one.status == 201):
                 return False
         service.let_bots()
-        look(service)
+        observe(service)
     return True
 
 

@@ -1,4 +1,4 @@
-"""Tampering with signed moves is caught: what was signed, for what the seat had seen, by whom."""
+"""Tampering with signed moves is caught: the move, the version that was seen, the key."""
 
 from __future__ import annotations
 

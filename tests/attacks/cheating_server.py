@@ -3,7 +3,7 @@ Three hands at a house that cheats, as its guests can take them away: a log, rec
 
     python -m tests.attacks.cheating_server FOLDER
 
-writes them as files, for whoever wants to settle them with the command line alone. Every
+writes them as files, for a reader who settles them with the command line alone. Every
 guest is honest or not as the case says; the house makes all hashes and signatures itself.
 """
 
@@ -219,7 +219,7 @@ def _remembered(services: Services) -> Iterator[None]:
 
 
 def _cut_back(store: MemoryStore, game: UUID, version: int) -> None:
-    """Take the events from `version` on out of the store, as whoever owns it can."""
+    """Take the events from `version` on out of the store, as the owner of the database can."""
     stream = store._streams[game]
     del stream.lines[version:]
     stream.head = head(stream.lines[-1])

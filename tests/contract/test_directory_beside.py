@@ -56,18 +56,18 @@ def test_the_same_look_again_within_a_minute_is_one_reading(stores: Stores) -> N
     directory, reader = stores.directory, uuid4()
     game, minute = new_game(stores.store), READ_AGAIN
 
-    def look(after: timedelta, who: UUID | None = reader, what: str = "its view") -> int:
+    def readings_after(after: timedelta, who: UUID | None = reader, what: str = "its view") -> int:
         directory.record_readings([game], at=THEN + after, reader=who, what=what)
         return len(directory.readings(game).items)
 
-    assert [look(part * minute) for part in (0, 0.5, 0.99)] == [1, 1, 1]
-    assert look(0.5 * minute, who=None) == 2
-    assert look(0.6 * minute, who=None) == 2
-    assert look(0.5 * minute, who=uuid4()) == 3
-    assert look(0.5 * minute, what="its log") == 4
+    assert [readings_after(part * minute) for part in (0, 0.5, 0.99)] == [1, 1, 1]
+    assert readings_after(0.5 * minute, who=None) == 2
+    assert readings_after(0.6 * minute, who=None) == 2
+    assert readings_after(0.5 * minute, who=uuid4()) == 3
+    assert readings_after(0.5 * minute, what="its log") == 4
     stores.store.commit(commit(append(game, b"b", expected=1, summary={})))
-    assert [look(0.6 * minute), look(0.7 * minute)] == [5, 5]
-    assert [look(1.6 * minute), look(1.7 * minute)] == [6, 6]
+    assert [readings_after(0.6 * minute), readings_after(0.7 * minute)] == [5, 5]
+    assert [readings_after(1.6 * minute), readings_after(1.7 * minute)] == [6, 6]
     unknown = uuid4()
     for _ in range(2):
         directory.record_readings([unknown], at=THEN, reader=reader, what="its view")

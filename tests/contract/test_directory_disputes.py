@@ -14,10 +14,10 @@ from service.domain.dispute import (
     DisputeClosed,
     DisputeOpened,
     FindingsMade,
+    Party,
     RefereeRefused,
     RefereeSeated,
     Ruled,
-    Side,
     StatementMade,
     Verdict,
 )
@@ -28,7 +28,7 @@ from service.store.disputes import (
     Accusations,
     BlindChoice,
     Facts,
-    Found,
+    SealedFindings,
     SealedVote,
     ShuffledDeck,
     Words,
@@ -76,9 +76,9 @@ def accused(
         barred=(str(ADA), str(BOB)),
         move=move,
     )
-    said = StatementMade(side=Side.ACCUSER, commit="11" * 32)
+    said = StatementMade(side=Party.ACCUSER, commit="11" * 32)
     events = (opened, said, RefereeSeated(player=str(CLEO)), RefereeSeated(player=str(DAN)))
-    refused = RefereeRefused(referee=1, side=Side.ACCUSED)
+    refused = RefereeRefused(referee=1, side=Party.ACCUSED)
     record, lines = DISPUTES.open(dispute, (*events, refused), at=at)
     text = {"seq": 1, "author": ADA, "salt": b"salt", "words": "he did"}
     beside: dict[str, Any] = {"bundle": b"PK frozen", "texts": [text]}
@@ -90,7 +90,7 @@ def accused(
     more = (
         FindingsMade(version=1, digest="22" * 32),
         Ruled(verdict=verdict, referees=(0,)),
-        StatementMade(side=Side.ACCUSED, commit="33" * 32),
+        StatementMade(side=Party.ACCUSED, commit="33" * 32),
     )
     done, further = DISPUTES.write(record, more, at=at)
     beside = {
@@ -109,7 +109,9 @@ def test_what_is_kept_beside_a_dispute_comes_back(stores: Stores) -> None:
         7: Words(text="I did not", salt=b"pepper"),
     }
     assert directory.dispute_bundle(dispute) == b"PK frozen"
-    assert directory.dispute_findings(dispute) == Found(version=1, key_id="k", sealed=b"\x00sealed")
+    assert directory.dispute_findings(dispute) == SealedFindings(
+        version=1, key_id="k", sealed=b"\x00sealed"
+    )
     other = uuid4()
     assert directory.dispute_texts(other) == {}
     assert directory.dispute_bundle(other) is None

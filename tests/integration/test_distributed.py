@@ -185,7 +185,7 @@ def shards(database_server: DatabaseServer) -> Iterator[Shards]:
 
 @pytest.fixture
 def store(shards: Shards) -> Iterator[PostgresStore]:
-    """Return the store over both, as the owner, whom alone the other server knows."""
+    """Return the store over both, as the owner, the only role that the other server knows."""
     database = Database(shards.url, size=2)
     yield PostgresStore(database)
     database.close()

@@ -12,7 +12,7 @@ from service.store.disputes import (
     BlindChoice,
     DisputeRow,
     Facts,
-    Found,
+    SealedFindings,
     SealedVote,
     ShuffledDeck,
     Words,
@@ -49,12 +49,12 @@ class MemoryDisputes:
     def dispute_bundle(self, dispute: UUID) -> bytes | None:
         return _bytes(self._rows().get(dispute, {}).get("bundle"))
 
-    def dispute_findings(self, dispute: UUID) -> Found | None:
+    def dispute_findings(self, dispute: UUID) -> SealedFindings | None:
         found = self._rows().get(dispute, {}).get("findings")
         if found is None:
             return None
         sealed = bytes.fromhex(found["sealed"].removeprefix("\\x"))
-        return Found(version=found["found_at"], key_id=found["key_id"], sealed=sealed)
+        return SealedFindings(version=found["found_at"], key_id=found["key_id"], sealed=sealed)
 
     def dispute_votes(self, dispute: UUID) -> Mapping[int, SealedVote]:
         votes = self._rows().get(dispute, {}).get("votes", ())

@@ -16,7 +16,7 @@ from service.application.games.cache import GameCache
 from service.application.games.queries import Games, cursor_of
 from service.application.ports import World
 from service.application.quotas import work
-from service.domain.dispute import DisputeEvent, DisputeState, Side, Vote
+from service.domain.dispute import DisputeEvent, DisputeState, Party, Vote
 from service.domain.dispute_rules import (
     DisputeRefused,
     KeptVote,
@@ -145,7 +145,7 @@ class Disputes:
             if not record.dispute.opened.of_server:
                 raise DisputeRefused("this dispute is against a seat: the operator is not a side")
             commit, said = self._commands.words(identity, record.version, OPERATOR, text)
-            return make_statement(record.dispute, Side.ACCUSED, commit), {"texts": [said]}
+            return make_statement(record.dispute, Party.ACCUSED, commit), {"texts": [said]}
 
         self._commands.stepped(OPERATOR, identity, step)
 

@@ -213,7 +213,7 @@ FINDINGS_WITHIN = timedelta(seconds=3)
 _OUTCOMES: Final = {"not-found": "gone", "unavailable": "again"}
 """Outcomes of a job, by the code of a refusal."""
 
-Look = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[str, Any]]]
+Examination = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[str, Any]]]
 """Returns the events of new findings on a dispute, and the data stored with them."""
 
 
@@ -270,10 +270,10 @@ class Attendance:
         for identity in self._directory.due_disputes_of(player, now=self._world.now()):
             self.settle(identity)
 
-    def _attended(self, identity: UUID, look: Look) -> str:
+    def _attended(self, identity: UUID, examine: Examination) -> str:
         try:
             done = self._handler.handle(
-                lambda _fresh: self._stored(identity), lambda record: self._decided(record, look)
+                lambda _fresh: self._stored(identity), lambda record: self._decided(record, examine)
             )
         except Refusal as refusal:
             if refusal.code not in _OUTCOMES:
@@ -287,10 +287,10 @@ class Attendance:
             raise not_found("dispute")
         return record
 
-    def _decided(self, record: DisputeRecord, look: Look) -> Accepted:
+    def _decided(self, record: DisputeRecord, examine: Examination) -> Accepted:
         now = format_time(self._world.now())
         done, ended = advance(record, now=now)
-        events, beside = look(done)
+        events, beside = examine(done)
         done, found = DISPUTES.write(done, events, at=now)
         if not ended and not found:
             # A row that an older release wrote, or from before the seal, is due too early.

@@ -19,7 +19,14 @@ from service.application.games.queries import Games
 from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World
 from service.domain.commands import Seat
-from service.domain.dispute import Charge, DisputeOpened, DisputeState, Periods, Side, StatementMade
+from service.domain.dispute import (
+    Charge,
+    DisputeOpened,
+    DisputeState,
+    Party,
+    Periods,
+    StatementMade,
+)
 from service.replay.history import RecordedMove, move_around
 from service.shx.hashing import sha256
 from service.store.disputes import DisputeRepository
@@ -114,7 +121,7 @@ class DisputeOpening:
             move=move.first,
         )
         commit, said = self._commands.words(identity, 1, player.id, accusation.statement)
-        events = (opened, StatementMade(side=Side.ACCUSER, commit=commit))
+        events = (opened, StatementMade(side=Party.ACCUSER, commit=commit))
         record, lines = DISPUTES.open(identity, events, at=self._commands.now())
         record, more = self._commands.advanced(record)
         beside = {"bundle": bundle, "texts": [said]}

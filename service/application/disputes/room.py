@@ -77,7 +77,7 @@ class Rooms:
     """
     Use cases of the referees' rooms; every method raises Refusal.
 
-    A room belongs to the referees of the present panel: nobody else reads or sets a position. A
+    A room belongs to the referees of the present panel: other callers cannot read or set it. A
     position is a request only. What it shows is fetched by each follower, with the follower's
     own rights; a leader cannot even set a viewer that the server would not show to the leader.
     """

@@ -26,7 +26,7 @@ from service.replay.openings import masked_deck, openings_of
 from service.store.directory import Directory
 from service.store.events import EventStore, SealedSecret, StoreError, StreamKind, StreamSlice
 from service.store.games import RefusedMove
-from service.store.lookups import Found, GameMetadata, Lookup, Lookups
+from service.store.lookups import GameMetadata, Lookup, LookupResult, Lookups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ class GameCache:
             return Lookup(game=game, beside=True)
         return Lookup(game=game, after=entry.version)
 
-    def found(self, lookup: Lookup, found: Found) -> GameEntry | None:
+    def found(self, lookup: Lookup, found: LookupResult) -> GameEntry | None:
         """
         Return the version of a game that a lookup found, and cache it; None if it has none.
 

@@ -68,7 +68,7 @@ class Private:
         return self.world.services.directory.readings(game, limit=1000).items[::-1]
 
     def who(self, reader: str) -> UUID | None:
-        """Return as whom a reader is noted."""
+        """Return the name under which a reader is recorded."""
         person, _ = self.readers[reader]
         return None if person is None else UUID(person.id)
 

@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StoredGames:
     """A database with a game that runs, one that is over, and a public log of both."""
 
     url: str
@@ -48,7 +48,7 @@ class Kept:
 
 
 @pytest.fixture
-def kept(database_url: str) -> Iterator[Kept]:
+def kept(database_url: str) -> Iterator[StoredGames]:
     """Return a database that has something to lose."""
     court = Court(url=database_url)
     services, database = court.process(), Database(database_url, size=2)
@@ -56,21 +56,21 @@ def kept(database_url: str) -> Iterator[Kept]:
     ada = person(services, "Ada \\ \t of\nLeeds")
     running = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
     post(services, ada, running, {"type": "ready"})
-    made = Kept(url=database_url, court=court, services=services, running=running, log=log)
+    made = StoredGames(url=database_url, court=court, services=services, running=running, log=log)
     made.play_another()
     yield made
     database.close()
     court.close()
 
 
-def backed_up(kept: Kept, folder: Path, name: str = "one") -> tuple[Path, Manifest]:
+def backed_up(kept: StoredGames, folder: Path, name: str = "one") -> tuple[Path, Manifest]:
     """Take a backup, and return its file and manifest."""
     path = folder / f"{name}.backup"
     return path, back_up(kept.url, path, now=NOW)
 
 
 @pytest.fixture
-def database(kept: Kept) -> Iterator[Database]:
+def database(kept: StoredGames) -> Iterator[Database]:
     """Return connections for the check."""
     made = Database(kept.url, size=2)
     yield made

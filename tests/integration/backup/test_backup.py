@@ -18,7 +18,7 @@ from service.backup.restore import restore
 from service.bootstrap import Services
 from service.store.database import query
 from service.store.migrate import check as check_migrated
-from tests.integration.backup.conftest import NOW, Kept, backed_up
+from tests.integration.backup.conftest import NOW, StoredGames, backed_up
 from tests.worlds.fake_world import (
     KEYS,
     Court,
@@ -56,7 +56,7 @@ def with_manifest(files: dict[str, bytes], change: Callable[[Any], None]) -> Non
     files["manifest.json"] = json.dumps(manifest).encode()
 
 
-def test_every_row_comes_back(kept: Kept, empty_database_url: str, tmp_path: Path) -> None:
+def test_every_row_comes_back(kept: StoredGames, empty_database_url: str, tmp_path: Path) -> None:
     """A backup of what came back has the same rows in every table, byte by byte."""
     path, manifest = backed_up(kept, tmp_path)
     assert restore(empty_database_url, path) == manifest
@@ -69,7 +69,7 @@ def test_every_row_comes_back(kept: Kept, empty_database_url: str, tmp_path: Pat
 
 
 def test_running_games_go_on_and_finished_ones_are_what_they_were(
-    kept: Kept, empty_database_url: str, tmp_path: Path
+    kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     path, _ = backed_up(kept, tmp_path)
     before = lines_of(kept.services, kept.running)
@@ -85,7 +85,7 @@ def test_running_games_go_on_and_finished_ones_are_what_they_were(
         court.close()
 
 
-def _act(services: Services, kept: Kept) -> None:
+def _act(services: Services, kept: StoredGames) -> None:
     """Let Ada make a move where it is her turn."""
     entry = entry_of(services, kept.running)
     player = entry.players[0]
@@ -96,7 +96,7 @@ def _act(services: Services, kept: Kept) -> None:
 
 
 def test_what_came_back_is_as_hard_to_change_as_before(
-    kept: Kept, empty_database_url: str, tmp_path: Path
+    kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     restore(empty_database_url, backed_up(kept, tmp_path)[0])
     with psycopg.connect(empty_database_url, autocommit=True) as connection:
@@ -110,7 +110,7 @@ def test_what_came_back_is_as_hard_to_change_as_before(
     assert open_to_all == 0
 
 
-def test_a_backup_is_for_its_owner_alone_and_has_no_key(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_is_for_its_owner_alone_and_has_no_key(kept: StoredGames, tmp_path: Path) -> None:
     path, _ = backed_up(kept, tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     keys = json.loads(KEYS.to_text())
@@ -129,7 +129,7 @@ def test_what_cannot_be_read_leaves_no_file(empty_database_url: str, tmp_path: P
 
 
 def test_a_database_that_is_not_empty_is_refused(
-    kept: Kept, empty_database_url: str, tmp_path: Path
+    kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     path, _ = backed_up(kept, tmp_path)
     with psycopg.connect(empty_database_url) as connection:
@@ -207,7 +207,7 @@ def _a_table_of_nobody(files: dict[str, bytes]) -> None:
     ],
 )
 def test_a_backup_that_was_changed_is_refused_and_nothing_is_written(
-    kept: Kept,
+    kept: StoredGames,
     empty_database_url: str,
     tmp_path: Path,
     change: Callable[[dict[str, bytes]], None],
@@ -227,7 +227,7 @@ def test_what_is_no_backup_is_refused(empty_database_url: str, tmp_path: Path) -
 
 
 def test_a_backup_older_than_the_published_log_is_refused(
-    kept: Kept, empty_database_url: str, tmp_path: Path
+    kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     """To go on from it would be to sign a second tree."""
     path, manifest = backed_up(kept, tmp_path)
@@ -238,7 +238,7 @@ def test_a_backup_older_than_the_published_log_is_refused(
 
 
 def test_a_checkpoint_of_another_log_is_told_apart(
-    kept: Kept, empty_database_url: str, tmp_path: Path
+    kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     path, manifest = backed_up(kept, tmp_path)
     seen = kept.checkpoint()

@@ -26,7 +26,7 @@ from service.shx.hashing import sha256
 from service.shx.tlog.notes import NoteVerifier
 from service.store.archive import Bundles
 from service.store.database import Database
-from tests.integration.backup.conftest import Kept
+from tests.integration.backup.conftest import StoredGames
 from tests.tamper import Forgery
 from tests.worlds.api_world import make_world
 from tests.worlds.fake_log import SIGNER
@@ -38,7 +38,7 @@ OTHER = NoteVerifier(name=SIGNER.verifier.name, public=bytes(range(32)))
 
 
 @pytest.fixture
-def sealed(kept: Kept) -> UUID:
+def sealed(kept: StoredGames) -> UUID:
     """Return a game that is over."""
     return kept.play_another()
 
@@ -71,7 +71,7 @@ def as_superuser(url: str, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_what_nobody_touched_fits(kept: Kept, database: Database, *, deep: bool) -> None:
+def test_what_nobody_touched_fits(kept: StoredGames, database: Database, *, deep: bool) -> None:
     done = checked(database, deep=deep)
     assert done.faults == ()
     assert done.streams == 4, "two games and their tables"
@@ -117,7 +117,7 @@ def _the_head(game: UUID) -> str:
     ],
 )
 def test_a_stream_that_was_changed_is_named(
-    kept: Kept,
+    kept: StoredGames,
     database: Database,
     change: Callable[[UUID], str],
     checks: set[str],
@@ -154,7 +154,7 @@ def test_a_stream_that_was_changed_is_named(
     ],
 )
 def test_a_summary_that_its_events_do_not_lead_to_is_named(
-    kept: Kept, database: Database, sealed: UUID, change: str, named: str
+    kept: StoredGames, database: Database, sealed: UUID, change: str, named: str
 ) -> None:
     """A backup that somebody changed: the record is whole, and says something else."""
     [(table,)] = table_of(kept)
@@ -166,7 +166,7 @@ def test_a_summary_that_its_events_do_not_lead_to_is_named(
     assert any(named in fault.reason for fault in faults), faults
 
 
-def table_of(kept: Kept) -> list[tuple[UUID]]:
+def table_of(kept: StoredGames) -> list[tuple[UUID]]:
     """Return the table of the running game."""
     with psycopg.connect(kept.url) as connection:
         return connection.execute(
@@ -174,7 +174,7 @@ def table_of(kept: Kept) -> list[tuple[UUID]]:
         ).fetchall()
 
 
-def test_summaries_fit_in_games_of_many_kinds(kept: Kept, database: Database) -> None:
+def test_summaries_fit_in_games_of_many_kinds(kept: StoredGames, database: Database) -> None:
     """Aborted, forfeited, between hands, with seats taken one after another."""
     ada, bob = person(kept.services, "Ada"), person(kept.services, "Bob")
     for number, ruleset in enumerate(("leeds", "reverse", "threes", "covered-queen", "guarducci")):
@@ -211,7 +211,7 @@ def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None
 
 
 def test_an_end_that_was_cut_off_is_missed_by_the_stream_and_by_the_log(
-    kept: Kept, database: Database, sealed: UUID
+    kept: StoredGames, database: Database, sealed: UUID
 ) -> None:
     as_superuser(kept.url, _the_last_event(sealed))
     last = kept.log.head().size - 1
@@ -219,7 +219,7 @@ def test_an_end_that_was_cut_off_is_missed_by_the_stream_and_by_the_log(
 
 
 def test_a_game_that_was_replaced_is_missed_by_the_log(
-    kept: Kept, database: Database, sealed: UUID
+    kept: StoredGames, database: Database, sealed: UUID
 ) -> None:
     """The owner of the database can make all rows of a game agree with one another."""
     as_superuser(
@@ -234,7 +234,9 @@ def test_a_game_that_was_replaced_is_missed_by_the_log(
     assert len(of_the_log) >= 2, "each of its leaves, and that its end is in no leaf"
 
 
-def test_rules_that_were_broken_show_when_the_check_is_deep(kept: Kept, database: Database) -> None:
+def test_rules_that_were_broken_show_when_the_check_is_deep(
+    kept: StoredGames, database: Database
+) -> None:
     """A chain made anew over other events is a good chain."""
     game = kept.running
     lines = list(lines_of(kept.services, game))
@@ -270,13 +272,13 @@ def test_rules_that_were_broken_show_when_the_check_is_deep(kept: Kept, database
     ],
 )
 def test_a_log_that_was_changed_is_named(
-    kept: Kept, database: Database, statement: str, expected: set[tuple[str, str]]
+    kept: StoredGames, database: Database, statement: str, expected: set[tuple[str, str]]
 ) -> None:
     as_superuser(kept.url, statement)
     assert found(checked(database)) >= expected
 
 
-def test_a_head_that_its_leaves_do_not_make_is_named(kept: Kept, database: Database) -> None:
+def test_a_head_that_its_leaves_do_not_make_is_named(kept: StoredGames, database: Database) -> None:
     size = kept.log.head().size
     as_superuser(
         kept.url, f"UPDATE log_heads SET root = sha256('x'), note = NULL WHERE size = {size}"
@@ -284,17 +286,19 @@ def test_a_head_that_its_leaves_do_not_make_is_named(kept: Kept, database: Datab
     assert found(checked(database)) == {(f"head of {size} leaves", "root")}
 
 
-def test_leaves_that_are_gone_leave_a_head_without_a_tree(kept: Kept, database: Database) -> None:
+def test_leaves_that_are_gone_leave_a_head_without_a_tree(
+    kept: StoredGames, database: Database
+) -> None:
     size = kept.log.head().size
     as_superuser(kept.url, f"DELETE FROM log_leaves WHERE leaf_index = {size - 1}")
     assert (f"head of {size} leaves", "root") in found(checked(database))
 
 
-def test_a_checkpoint_by_another_key_is_named(kept: Kept, database: Database) -> None:
+def test_a_checkpoint_by_another_key_is_named(kept: StoredGames, database: Database) -> None:
     assert {check for _, check in found(checked(database, key=OTHER))} == {"signature"}
 
 
-def test_an_end_that_never_came_to_the_log_is_named(kept: Kept, database: Database) -> None:
+def test_an_end_that_never_came_to_the_log_is_named(kept: StoredGames, database: Database) -> None:
     game = open_game(kept.services, person(kept.services), ({"bot": "lowest"}, {"bot": "greedy"}))
     play_out(kept.services, game)
     assert checked(database).faults == (), "it is on its way"
@@ -303,7 +307,7 @@ def test_an_end_that_never_came_to_the_log_is_named(kept: Kept, database: Databa
 
 
 def test_an_archived_game_is_checked_in_its_bundle(
-    kept: Kept, database: Database, sealed: UUID, tmp_path: Path
+    kept: StoredGames, database: Database, sealed: UUID, tmp_path: Path
 ) -> None:
     data = write_bundle(lines_of(kept.services, sealed))
     path = Bundles(tmp_path).keep(sealed, data)
@@ -319,7 +323,7 @@ def test_an_archived_game_is_checked_in_its_bundle(
 
 
 def test_a_check_that_was_stopped_goes_on_where_it_was(
-    kept: Kept, database: Database, tmp_path: Path
+    kept: StoredGames, database: Database, tmp_path: Path
 ) -> None:
     """Each stream is read once, whatever stops the check and when."""
     as_superuser(kept.url, _the_row(kept.running))
@@ -354,7 +358,9 @@ def test_a_state_of_another_check_is_refused(tmp_path: Path) -> None:
         load_progress(path, deep=True)
 
 
-def test_the_command_ends_with_1_where_something_does_not_fit(kept: Kept, tmp_path: Path) -> None:
+def test_the_command_ends_with_1_where_something_does_not_fit(
+    kept: StoredGames, tmp_path: Path
+) -> None:
     words = ["check", "--database-url", kept.url, "--data", str(tmp_path)]
     state = tmp_path / "state"
 

@@ -11,7 +11,7 @@ from service.application.errors import Refusal
 from service.backup.check import Progress, whole_check
 from service.keys.keyring import Keyring
 from service.store.database import Database
-from tests.integration.backup.conftest import Kept
+from tests.integration.backup.conftest import StoredGames
 from tests.worlds.fake_log import SIGNER
 from tests.worlds.fake_world import KEYS, entry_of, open_game, person, post
 
@@ -19,7 +19,7 @@ FORFEIT = {"type": "forfeit"}
 
 
 @pytest.fixture
-def game(kept: Kept) -> UUID:
+def game(kept: StoredGames) -> UUID:
     """Return a finished game with three refused attempts of seat 1."""
     services, people = kept.services, [person(kept.services, name) for name in ("Ada", "Bob")]
     game = open_game(services, people[0], ("me", "open"), guests=(people[1],))
@@ -40,7 +40,7 @@ def reasons(database: Database, keyring: Keyring | None = KEYS, *, deep: bool = 
 
 @pytest.mark.parametrize("keyring", [KEYS, None])
 def test_unchanged_attempts_and_fully_deleted_attempts_are_valid(
-    kept: Kept, database: Database, game: UUID, keyring: Keyring | None
+    kept: StoredGames, database: Database, game: UUID, keyring: Keyring | None
 ) -> None:
     assert reasons(database, keyring) == []
     with psycopg.connect(kept.url) as owner:
@@ -50,7 +50,7 @@ def test_unchanged_attempts_and_fully_deleted_attempts_are_valid(
 
 @pytest.mark.parametrize("keyring", [KEYS, None])
 def test_a_missing_attempt_is_found(
-    kept: Kept, database: Database, game: UUID, keyring: Keyring | None
+    kept: StoredGames, database: Database, game: UUID, keyring: Keyring | None
 ) -> None:
     with psycopg.connect(kept.url) as owner:
         owner.execute("DELETE FROM refusals WHERE game_id = %s AND arrival = 2", (game,))
@@ -60,7 +60,7 @@ def test_a_missing_attempt_is_found(
 
 
 def test_an_attempt_moved_to_another_seat_is_found(
-    kept: Kept, database: Database, game: UUID
+    kept: StoredGames, database: Database, game: UUID
 ) -> None:
     with psycopg.connect(kept.url) as owner:
         owner.execute("UPDATE refusals SET seat = 0 WHERE game_id = %s AND arrival = 1", (game,))

@@ -13,7 +13,7 @@ from service.cli.__main__ import run as shithead
 from service.keys.keyring import Keyring, load, save_new
 from service.shx.tlog.checkpoint import parse_checkpoint
 from service.shx.tlog.notes import parse_note
-from tests.integration.backup.conftest import Kept, backed_up
+from tests.integration.backup.conftest import StoredGames, backed_up
 from tests.worlds.fake_log import ORIGIN, SIGNER
 from tests.worlds.fake_world import KEYS
 
@@ -40,12 +40,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.fixture
-def service(kept: Kept, tmp_path: Path) -> tuple[object, ...]:
+def service(kept: StoredGames, tmp_path: Path) -> tuple[object, ...]:
     return ("--database-url", kept.url, "--data", tmp_path / "data", "--origin", ORIGIN)
 
 
 def test_keys_of_the_environment_are_backed_up_like_those_of_a_file(
-    kept: Kept, tmp_path: Path, run: Run
+    kept: StoredGames, tmp_path: Path, run: Run
 ) -> None:
     words = ("backup", tmp_path / "b", "--database-url", kept.url, "--data", tmp_path)
     status, _, err = run(*words, "--keys", tmp_path / "copy", keys=OWN)
@@ -86,7 +86,7 @@ def test_the_check_says_which_keys_running_games_lack(
 
 @pytest.mark.parametrize("there", [None, LATER])
 def test_a_restore_says_which_keys_are_lacking_where_the_service_looks(
-    kept: Kept, empty_database_url: str, tmp_path: Path, run: Run, there: Keyring | None
+    kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run, there: Keyring | None
 ) -> None:
     """What is over is worth having back all the same, so nothing is refused."""
     path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
@@ -99,7 +99,7 @@ def test_a_restore_says_which_keys_are_lacking_where_the_service_looks(
 
 
 def test_a_restore_has_nothing_to_say_where_the_keys_are_there(
-    kept: Kept, empty_database_url: str, tmp_path: Path, run: Run
+    kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
 ) -> None:
     path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
     words = ("restore", path, "--database-url", empty_database_url, "--data", data, "--json")
@@ -110,7 +110,7 @@ def test_a_restore_has_nothing_to_say_where_the_keys_are_there(
 
 
 def test_keys_that_do_not_open_the_running_games_are_not_put_in_their_place(
-    kept: Kept, empty_database_url: str, tmp_path: Path, run: Run
+    kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
 ) -> None:
     path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
     save_new(LATER, tmp_path / "later.json")
@@ -126,7 +126,9 @@ def test_keys_that_do_not_open_the_running_games_are_not_put_in_their_place(
     assert load(data / "keys.json").to_text() == OWN.to_text()
 
 
-def test_an_operator_s_commands_take_the_same_keys(kept: Kept, tmp_path: Path, run: Run) -> None:
+def test_an_operator_s_commands_take_the_same_keys(
+    kept: StoredGames, tmp_path: Path, run: Run
+) -> None:
     """A game whose key is missing can never go on, so the report names each."""
     words = ("admin", "--database-url", kept.url, "--data", tmp_path / "data", "stuck")
     assert f"needs key {OWN.current}" not in run(*words, keys=OWN)[1]

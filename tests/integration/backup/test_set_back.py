@@ -14,7 +14,7 @@ from service.public_log.sequencer import LogBroken, SignedFile, beside
 from service.public_log.witness import Witness, WitnessState
 from service.store.database import Database
 from service.store.public_log import PostgresLog
-from tests.integration.backup.conftest import Kept, backed_up
+from tests.integration.backup.conftest import StoredGames, backed_up
 from tests.worlds.fake_log import ORIGIN, SIGNER, WITNESS, answering, sequencer_of
 from tests.worlds.fake_world import Court, SetWorld, open_game, person
 
@@ -30,7 +30,7 @@ def memory(tmp_path: Path) -> SignedFile:
 
 
 @pytest.fixture
-def older(kept: Kept, empty_database_url: str, tmp_path: Path) -> Iterator[PostgresLog]:
+def older(kept: StoredGames, empty_database_url: str, tmp_path: Path) -> Iterator[PostgresLog]:
     """Return the log of a database that came back from a backup, while the world has seen more."""
     path, _ = backed_up(kept, tmp_path)
     kept.play_another()
@@ -49,7 +49,7 @@ def another_game(url: str) -> None:
 
 
 def test_what_was_signed_last_is_remembered_before_it_is_published(
-    kept: Kept, memory: SignedFile
+    kept: StoredGames, memory: SignedFile
 ) -> None:
     sequencer = sequencer_of(kept.log, signed=memory)
     assert memory.last() is None
@@ -64,7 +64,7 @@ def test_what_was_signed_last_is_remembered_before_it_is_published(
     assert grown is not None and grown.size > last.size
 
 
-def test_the_memory_never_goes_back(kept: Kept, memory: SignedFile) -> None:
+def test_the_memory_never_goes_back(kept: StoredGames, memory: SignedFile) -> None:
     """A restore with an old checkpoint must not replace a newer one."""
     old = kept.checkpoint()
     kept.play_another()
@@ -75,7 +75,7 @@ def test_the_memory_never_goes_back(kept: Kept, memory: SignedFile) -> None:
 
 
 def test_the_log_signs_nothing_on_fewer_leaves_than_it_has_signed(
-    kept: Kept, older: PostgresLog, memory: SignedFile, empty_database_url: str
+    kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
     memory.keep(kept.checkpoint())
     another_game(empty_database_url)
@@ -86,7 +86,7 @@ def test_the_log_signs_nothing_on_fewer_leaves_than_it_has_signed(
 
 
 def test_nor_on_as_many_leaves_that_are_others(
-    kept: Kept, older: PostgresLog, memory: SignedFile, empty_database_url: str
+    kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
     """A set-back log that grew past the old size is still not the one that was signed."""
     memory.keep(kept.checkpoint())
@@ -101,7 +101,7 @@ def test_nor_on_as_many_leaves_that_are_others(
     assert older.published() == before
 
 
-def test_a_memory_that_cannot_be_read_stops_the_log(kept: Kept, tmp_path: Path) -> None:
+def test_a_memory_that_cannot_be_read_stops_the_log(kept: StoredGames, tmp_path: Path) -> None:
     path = tmp_path / "log.checkpoint"
     path.write_text("nothing\n")
     another_game(kept.url)
@@ -109,7 +109,7 @@ def test_a_memory_that_cannot_be_read_stops_the_log(kept: Kept, tmp_path: Path) 
         sequencer_of(kept.log, signed=SignedFile(path)).run_once()
 
 
-def test_what_cannot_be_remembered_is_not_signed(kept: Kept, tmp_path: Path) -> None:
+def test_what_cannot_be_remembered_is_not_signed(kept: StoredGames, tmp_path: Path) -> None:
     """As where the folder of the keys may only be read: the log stops, and says why."""
     another_game(kept.url)
     before = kept.log.published()
@@ -119,7 +119,7 @@ def test_what_cannot_be_remembered_is_not_signed(kept: Kept, tmp_path: Path) -> 
 
 
 def test_on_a_new_machine_the_witnesses_know(
-    kept: Kept, older: PostgresLog, tmp_path: Path
+    kept: StoredGames, older: PostgresLog, tmp_path: Path
 ) -> None:
     """Only the backup was left: a witness of the newer log reports it before the next signature."""
     witness = Witness(

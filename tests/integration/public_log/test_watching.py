@@ -82,7 +82,7 @@ class Watch:
         self.now = datetime.now(UTC)
         self.expected = Expected()
 
-    def look(self) -> list[str]:
+    def poll(self) -> list[str]:
         """Poll once, and return the kinds of the new findings."""
         state = load_state(self.path)
         before = len(state.findings)
@@ -94,7 +94,7 @@ class Watch:
             keep=self.kept.append,
             expected=self.expected,
         )
-        monitor.look()
+        monitor.poll()
         save_state(self.path, state)
         return [said.partition(":")[0] for said in state.findings[before:]]
 
@@ -135,13 +135,13 @@ def forged(world: World, size: int) -> bytes:
 
 def test_an_honest_log_is_watched_in_silence(world: World, ada: Person, watch: Watch) -> None:
     world.services.sequencer.run_once()
-    assert watch.look() == []
+    assert watch.poll() == []
     for round_ in range(3):
         play(ada, hands=2)
         play(ada, visibility="private")
         ada.game()
         world.services.sequencer.run_once()
-        assert watch.look() == [], watch.state.findings
+        assert watch.poll() == [], watch.state.findings
         assert watch.state.edge.size == 7 * (round_ + 1)
     assert sum(game.private for game in watch.state.games.values()) == 3
 
@@ -154,10 +154,10 @@ def test_a_game_that_goes_on_is_held_against_each_of_its_leaves(
     world.services.sequencer.append()
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     world.services.sequencer.publish()
-    assert watch.look() == []
+    assert watch.poll() == []
     assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
     world.services.sequencer.run_once()
-    assert watch.look() == []
+    assert watch.poll() == []
     [seen] = watch.state.games.values()
     assert seen.seal == "game_sealed"
 
@@ -168,13 +168,13 @@ def test_a_forked_log_is_reported_with_the_proof(
     """Equivocation: another tree of the same size, signed by the log itself."""
     play(ada)
     world.services.sequencer.run_once()
-    assert watch.look() == []
+    assert watch.poll() == []
     liar.lies["/v1/log/checkpoint"] = forged(world, 2)
-    assert watch.look() == ["fork"]
+    assert watch.poll() == ["fork"]
     assert watch.kept == [forged(world, 2)]
-    assert watch.look() == [], "reported once"
+    assert watch.poll() == [], "reported once"
     liar.lies.clear()
-    assert watch.look() == []
+    assert watch.poll() == []
     assert watch.state.edge.size == 2
 
 
@@ -183,11 +183,11 @@ def test_a_past_that_was_written_anew_is_a_fork(
 ) -> None:
     play(ada)
     world.services.sequencer.run_once()
-    watch.look()
+    watch.poll()
     liar.lies["/v1/log/checkpoint"] = forged(world, 3)
     forged_entries = b"".join(b"\0\x08forged %d" % number for number in range(3))
     liar.lies["/v1/log/tile/entries/000.p/3"] = forged_entries
-    assert watch.look() == ["fork"]
+    assert watch.poll() == ["fork"]
 
 
 def test_a_log_that_goes_back_is_reported(
@@ -199,9 +199,9 @@ def test_a_log_that_goes_back_is_reported(
     old = world.get("/v1/log/checkpoint").data
     play(ada)
     world.services.sequencer.run_once()
-    assert watch.look() == []
+    assert watch.poll() == []
     liar.lies["/v1/log/checkpoint"] = old
-    assert watch.look() == ["rollback"]
+    assert watch.poll() == ["rollback"]
 
 
 def test_entries_that_are_kept_back_are_reported(
@@ -215,28 +215,28 @@ def test_entries_that_are_kept_back_are_reported(
     for cut in (None, whole[:-1], whole[: len(whole) // 2]):
         watch.path.unlink(missing_ok=True)
         liar.lies[path] = cut
-        assert watch.look() == ["truncated"]
+        assert watch.poll() == ["truncated"]
         assert watch.state.edge.size == 0
     liar.lies.clear()
-    assert watch.look() == []
+    assert watch.poll() == []
 
 
 def test_a_checkpoint_of_somebody_else_is_reported(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
     world.services.sequencer.run_once()
-    watch.look()
+    watch.poll()
     other = NoteSigner(name="tests.example", key=Ed25519PrivateKey.generate())
     checkpoint = Checkpoint(origin="tests.example", size=0, root=root(()))
     liar.lies["/v1/log/checkpoint"] = sign_checkpoint(checkpoint, [other])
-    assert watch.look() == ["signature"]
+    assert watch.poll() == ["signature"]
 
 
 def test_a_key_that_the_old_one_did_not_sign_is_not_taken(
     world: World, watch: Watch, liar: Liar
 ) -> None:
     world.services.sequencer.run_once()
-    watch.look()
+    watch.poll()
     keys = world.get("/v1/keys").json
     other = NoteSigner(name="tests.example", key=Ed25519PrivateKey.generate())
     from base64 import b64encode
@@ -248,7 +248,7 @@ def test_a_key_that_the_old_one_did_not_sign_is_not_taken(
         "public": b64encode(other.verifier.public).decode(),
     }
     liar.lies["/v1/keys"] = orjson.dumps(keys)
-    watch.look()
+    watch.poll()
     assert watch.state.keys == [world.services.verifier]
 
 
@@ -262,7 +262,7 @@ def test_a_game_whose_events_are_others_than_the_log_says_is_a_fork(
     lines = world.get(f"/v1/games/{one}/events", headers=plain).data
     liar.lies[f"/v1/games/{one}/events"] = lines.replace(b'"turn_limit":', b'"turn_limit":1', 1)
     liar.lies[f"/v1/games/{two}/events"] = b""
-    assert watch.look() == ["fork", "fork"]
+    assert watch.poll() == ["fork", "fork"]
     assert {game in said for game in (one, two) for said in watch.state.findings} == {True, False}
 
 
@@ -271,11 +271,11 @@ def test_a_game_that_is_hidden_after_it_was_shown_is_reported(
 ) -> None:
     game = ada.game()
     world.services.sequencer.run_once()
-    assert watch.look() == []
+    assert watch.poll() == []
     ada.post(f"{game}/moves", {"type": "forfeit"})
     world.services.sequencer.run_once()
     liar.lies[f"{game}/events"] = None
-    assert watch.look() == ["withdrawn"]
+    assert watch.poll() == ["withdrawn"]
 
 
 def test_a_game_without_a_seal_is_reported_after_a_day(
@@ -283,11 +283,11 @@ def test_a_game_without_a_seal_is_reported_after_a_day(
 ) -> None:
     ada.game()
     world.services.sequencer.run_once()
-    assert watch.look() == []
+    assert watch.poll() == []
     watch.now += timedelta(hours=23)
-    assert watch.look() == []
+    assert watch.poll() == []
     watch.now += timedelta(hours=2)
-    assert watch.look() == ["unsealed"]
+    assert watch.poll() == ["unsealed"]
 
 
 def test_an_old_checkpoint_beside_newer_games_is_reported_once(
@@ -299,12 +299,12 @@ def test_an_old_checkpoint_beside_newer_games_is_reported_once(
     liar.lies["/v1/log/checkpoint"] = world.get("/v1/log/checkpoint").data
     later = ada.game().rpartition("/")[2]
     world.services.sequencer.run_once()
-    assert watch.look() == [], "a leaf may take its time"
+    assert watch.poll() == [], "a leaf may take its time"
     watch.now += timedelta(minutes=11)
-    assert watch.look() == ["stale"]
+    assert watch.poll() == ["stale"]
     assert later in watch.state.findings[0]
     watch.now += timedelta(hours=1)
-    assert watch.look() == []
+    assert watch.poll() == []
 
 
 def test_a_checkpoint_shown_for_ever_is_reported_once_for_each_tree(
@@ -314,21 +314,21 @@ def test_a_checkpoint_shown_for_ever_is_reported_once_for_each_tree(
     watch.expected = Expected(fresh_within=timedelta(hours=72))
     play(ada)
     world.services.sequencer.run_once()
-    assert watch.look() == []
+    assert watch.poll() == []
     for path in ("/v1/log/checkpoint", "/v1/games"):
         liar.lies[path] = world.get(path).data
     play(ada)
     world.services.sequencer.run_once()
     watch.now += timedelta(hours=71)
-    assert watch.look() == []
+    assert watch.poll() == []
     watch.now += timedelta(hours=2)
-    assert watch.look() == ["stale"]
+    assert watch.poll() == ["stale"]
     watch.now += timedelta(hours=2)
-    assert watch.look() == []
+    assert watch.poll() == []
     liar.lies.clear()
-    assert watch.look() == []
+    assert watch.poll() == []
     watch.now += timedelta(hours=73)
-    assert watch.look() == ["stale"]
+    assert watch.poll() == ["stale"]
 
 
 def test_a_rollback_is_reported_once_whatever_sizes_it_shows(
@@ -339,11 +339,11 @@ def test_a_rollback_is_reported_once_whatever_sizes_it_shows(
         play(ada)
         world.services.sequencer.run_once()
         shown.append(world.get("/v1/log/checkpoint").data)
-    assert watch.look() == []
+    assert watch.poll() == []
     liar.lies["/v1/log/checkpoint"] = shown[1]
-    assert watch.look() == ["rollback"]
+    assert watch.poll() == ["rollback"]
     liar.lies["/v1/log/checkpoint"] = shown[0]
-    assert watch.look() == []
+    assert watch.poll() == []
     assert watch.kept == shown[1::-1], "each of them is kept"
 
 
@@ -358,17 +358,17 @@ def test_a_log_whose_witnesses_fell_silent_is_reported(
         sequencer.run_once()
         assert sequencer.ask_witnesses() == []
     watch.expected = Expected(witnesses=[WITNESS.verifier, other], quorum=1)
-    assert watch.look() == []
+    assert watch.poll() == []
     watch.now += timedelta(minutes=59)
-    assert watch.look() == []
+    assert watch.poll() == []
     play(ada)
     sequencer.run_once()
     watch.now += timedelta(minutes=59)
-    assert watch.look() == [], "seen with a cosignature an hour ago"
+    assert watch.poll() == [], "seen with a cosignature an hour ago"
     watch.now += timedelta(minutes=2)
-    assert watch.look() == ["cosignatures"]
+    assert watch.poll() == ["cosignatures"]
     watch.now += timedelta(minutes=2)
-    assert watch.look() == []
+    assert watch.poll() == []
 
 
 def test_a_false_cosignature_is_reported(
@@ -380,7 +380,7 @@ def test_a_false_cosignature_is_reported(
     line = cosign("another text\n", WITNESS, timestamp=int(time.time()))
     liar.lies["/v1/log/checkpoint"] = note + line.encode()
     watch.expected = Expected(witnesses=[WITNESS.verifier])
-    assert watch.look() == ["cosignatures"]
+    assert watch.poll() == ["cosignatures"]
 
 
 def test_a_witness_that_looks_for_itself_cosigns_what_grows(

@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 SHORT = Retention(answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, unused_players=100 * DAY)
 
 
-class Kept:
+class RetainedData:
     """Something of each kind, kept since the beginning."""
 
     def __init__(self, kept: Retention) -> None:
@@ -43,7 +43,7 @@ class Kept:
 
 
 def test_each_kind_goes_when_its_time_is_over() -> None:
-    kept = Kept(SHORT)
+    kept = RetainedData(SHORT)
     assert kept.gone(0.9) == set()
     assert kept.gone(1.1) == {"answers"}
     assert kept.gone(2.1) == {"wake-ups"}
@@ -53,14 +53,14 @@ def test_each_kind_goes_when_its_time_is_over() -> None:
 
 def test_work_still_to_be_done_stays_however_old() -> None:
     """A game without its leaf, or not counted yet, would stay so for ever."""
-    kept = Kept(SHORT)
+    kept = RetainedData(SHORT)
     assert kept.gone(3000) >= {"wake-ups"}
     assert kept.store.waiting("game") == []
     assert [len(kept.store.waiting(topic)) for topic in ("log", "statistics")] == [1, 1]
 
 
 def test_people_who_did_nothing_are_looked_for_once_a_day() -> None:
-    kept = Kept(replace(SHORT, unused_players=DAY))
+    kept = RetainedData(replace(SHORT, unused_players=DAY))
     assert "players" in kept.purging.purge()
     kept.world.wait(3600)
     assert "players" not in kept.purging.purge()
@@ -69,7 +69,7 @@ def test_people_who_did_nothing_are_looked_for_once_a_day() -> None:
 
 
 def test_what_is_kept_for_ever_stays() -> None:
-    kept = Kept(KEPT)
+    kept = RetainedData(KEPT)
     assert kept.gone(30_000) == {"answers", "wake-ups"}
 
 

@@ -12,7 +12,7 @@ from service.shx.chain import head
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner, NoteVerifier
 from service.verify.evidence import OutsideEvidence
-from service.verify.finding import Check, Finding, Result, Weight
+from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from tests.unit.cli.conftest import SAMPLES
 
 LINES = (SAMPLES / "leeds.jsonl").read_bytes().splitlines()
@@ -80,6 +80,10 @@ def test_an_event_has_what_every_check_says_of_it_in_the_order_of_the_checks() -
 def test_what_proves_nothing_is_said_against_no_event() -> None:
     """A checkpoint without a known signature is reported by its check, not at an event."""
     idle = Finding(
-        check=Check.ANCHOR, result=Result.FAIL, seq=4, reason="unsigned", weight=Weight.NOTHING
+        check=Check.ANCHOR,
+        result=Result.FAIL,
+        seq=4,
+        reason="unsigned",
+        weight=EvidenceWeight.NOTHING,
     )
     assert against_events([idle], GAME, LINES, OutsideEvidence()) == ()

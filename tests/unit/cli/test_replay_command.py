@@ -23,7 +23,7 @@ from rich.console import Console
 
 from service.cli.__main__ import MISUSED
 from service.cli.load_game import read_recording, steps_of
-from service.cli.screen import Place, Shown, after_key, keys_of, screen
+from service.cli.screen import ReplayPosition, Shown, after_key, keys_of, screen
 from service.domain.view import ALL, Viewer
 from service.replay.frames import transcript
 from service.replay.history import decode_log, sealed_deck
@@ -175,14 +175,14 @@ def test_keys_have_names_in_every_terminals_spelling() -> None:
     ],
 )
 def test_keys_step_through_ten_versions(keys: str, step: int) -> None:
-    place = Place()
+    place = ReplayPosition()
     for key in keys.split():
         place = after_key(place, key, steps=10, viewers=3)
     assert (place.step, place.typed, place.over) == (step, None, False)
 
 
 def test_keys_change_the_viewer_and_end_the_replay() -> None:
-    place = Place(viewer=2)
+    place = ReplayPosition(viewer=2)
     assert after_key(place, "v", steps=10, viewers=3).viewer == 0
     assert after_key(place, "q", steps=10, viewers=3).over
 

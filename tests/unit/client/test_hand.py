@@ -12,7 +12,7 @@ import pytest
 from service.client.hand import Hand
 from service.client.local_log import Contradicted
 from service.client.player import Player
-from service.client.player_files import Kept
+from service.client.player_files import PlayerFolder
 from service.shx.chain import head
 from tests.tamper import sample_lines
 
@@ -40,12 +40,12 @@ class Server:
 def test_a_server_that_goes_back_is_believed_no_more(tmp_path: Path) -> None:
     """Every head is right, but a further move would sign a second history."""
     server: Any = Server()
-    hand = Hand(Player(api=server, kept=Kept(tmp_path)), GAME)
+    hand = Hand(Player(api=server, kept=PlayerFolder(tmp_path)), GAME)
     for server.version in (20, 20, 30):
-        assert hand.look()["version"] == server.version
+        assert hand.fetch_view()["version"] == server.version
     server.version = 25
     with pytest.raises(Contradicted, match="has shown 30"):
-        hand.look()
-    again = Hand(Player(api=server, kept=Kept(tmp_path)), GAME)
+        hand.fetch_view()
+    again = Hand(Player(api=server, kept=PlayerFolder(tmp_path)), GAME)
     with pytest.raises(Contradicted, match="has shown 30"):
-        again.look()
+        again.fetch_view()

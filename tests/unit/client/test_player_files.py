@@ -7,7 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from service.client.player_files import BadFile, Kept, read_seat_key, read_token, write_private
+from service.client.player_files import (
+    BadFile,
+    PlayerFolder,
+    read_seat_key,
+    read_token,
+    write_private,
+)
 from service.shx.tlog.notes import NoteVerifier
 
 
@@ -41,7 +47,9 @@ def test_what_is_no_key_is_refused_without_showing_it(tmp_path: Path) -> None:
 
 
 def test_services_are_kept_apart_and_so_are_games(tmp_path: Path) -> None:
-    here, there = (Kept.at(tmp_path, f"http://{host}/") for host in ("a.example", "b.example:8080"))
+    here, there = (
+        PlayerFolder.at(tmp_path, f"http://{host}/") for host in ("a.example", "b.example:8080")
+    )
     keys = [NoteVerifier(name="a.example", public=bytes(range(32)))]
     here.pin(keys)
     assert (here.pinned(), there.pinned()) == (keys, [])

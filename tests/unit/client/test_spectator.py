@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from service.client import Contradicted, Player, Spectator
-from service.client.player_files import Kept
+from service.client.player_files import PlayerFolder
 from service.shx.chain import head
 from tests.tamper import Forgery, sample_lines
 
@@ -46,7 +46,7 @@ def server() -> Any:
 
 
 def spectator(server: Any, folder: Path) -> Spectator:
-    return Spectator(Player(api=server, kept=Kept(folder)), GAME)
+    return Spectator(Player(api=server, kept=PlayerFolder(folder)), GAME)
 
 
 def test_events_are_yielded_from_the_first_also_after_a_restart(

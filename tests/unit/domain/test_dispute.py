@@ -16,13 +16,13 @@ from service.domain.dispute import (
     DisputeState,
     FindingsMade,
     Moment,
+    Party,
     Periods,
     RefereeRefused,
     RefereeSeated,
     RefereeState,
     Ruled,
     SealedBy,
-    Side,
     Verdict,
     Vote,
     VoteCommitted,
@@ -431,18 +431,18 @@ def test_the_periods_in_the_first_event_apply_to_the_whole_dispute() -> None:
 def test_statements_of_each_side_are_limited_and_end_with_the_dispute() -> None:
     court = Court()
     for _ in range(MOST_STATEMENTS):
-        court.then(make_statement(court.dispute, Side.ACCUSED, "00" * 32))
+        court.then(make_statement(court.dispute, Party.ACCUSED, "00" * 32))
     with pytest.raises(DisputeRefused):
-        make_statement(court.dispute, Side.ACCUSED, "00" * 32)
-    make_statement(court.dispute, Side.ACCUSER, "00" * 32)
+        make_statement(court.dispute, Party.ACCUSED, "00" * 32)
+    make_statement(court.dispute, Party.ACCUSER, "00" * 32)
     court.wait(30 * DAY)
     with pytest.raises(DisputeRefused):
-        make_statement(court.dispute, Side.ACCUSER, "00" * 32)
+        make_statement(court.dispute, Party.ACCUSER, "00" * 32)
 
 
 def test_every_event_survives_a_round_trip_through_its_schema() -> None:
     court = Court().then((FindingsMade(version=9, digest="cc" * 32),))
-    court.then(make_statement(court.dispute, Side.ACCUSED, "00" * 32)).seat("refused").refused(
+    court.then(make_statement(court.dispute, Party.ACCUSED, "00" * 32)).seat("refused").refused(
         "ada", 0
     )
     court.panel(*THREE).commit("a", "b").wait(2 * DAY).panel("d").commit("d")
@@ -479,7 +479,7 @@ def test_a_quick_ruling_of_an_earlier_release_can_be_appealed_or_was_ended_by_a_
     court.events += [(Ruled(verdict=Verdict.CAD, referees=(0, 1, 2)), 0)]
     assert court.is_in(DisputeState.RULED)
     appeal(court.dispute, "bob")
-    court.events += [(RefereeRefused(referee=0, side=Side.ACCUSED), 0)]
+    court.events += [(RefereeRefused(referee=0, side=Party.ACCUSED), 0)]
     assert court.is_in(DisputeState.OPEN)
     assert court.wait(30 * DAY).is_in(DisputeState.FINAL)
     assert court.dispute.ruling is None, "the ruling of a refused referee is void"

@@ -134,12 +134,12 @@ def test_the_number_of_saved_findings_is_limited(tmp_path: Path) -> None:
     state = MonitorState(findings=[f"fork: {n}" for n in range(MAX_FINDINGS - 1)])
     broken: Any = Broken()
     watching = Monitor(broken, state, now=lambda: NOW, unsealed_after=timedelta(days=1))
-    watching.look()
+    watching.poll()
     assert (len(state.findings), state.more) == (MAX_FINDINGS, False)
-    watching.look()
+    watching.poll()
     assert not state.more, "a finding is reported once"
     state.findings[-1] = "something else"
-    watching.look()
+    watching.poll()
     assert (len(state.findings), state.more) == (MAX_FINDINGS, True)
     save_state(tmp_path / "state", state)
     assert load_state(tmp_path / "state").more
