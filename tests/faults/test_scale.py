@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -32,3 +33,14 @@ def test_alerts_fire_and_stay_silent_as_promtool_expects() -> None:
     folder = ROOT / "ops" / "monitoring"
     subprocess.run(["promtool", "check", "rules", "alerts.yaml"], cwd=folder, check=True)
     subprocess.run(["promtool", "test", "rules", "alerts-test.yaml"], cwd=folder, check=True)
+
+
+def test_promtool_reads_every_query_of_the_dashboard(tmp_path: Path) -> None:
+    if shutil.which("promtool") is None:
+        pytest.skip("not installed: promtool, of Debian's package prometheus")
+    board = json.loads((ROOT / "ops" / "monitoring" / "dashboard.json").read_text("utf-8"))
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    rules = [{"record": f"query:{n}", "expr": query} for n, query in enumerate(queries)]
+    file = tmp_path / "queries.yaml"  # JSON is YAML
+    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    subprocess.run(["promtool", "check", "rules", str(file)], check=True)
