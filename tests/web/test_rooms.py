@@ -126,6 +126,172 @@ def test_the_list_names_the_dispute_and_leads_to_it(
     expect(page.locator(".facts-list")).to_contain_text("the server")
 
 
+def test_all_disputes_are_listed_by_state_and_page_after_page(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (ada, bob), game = hand
+    for seq in (1, 2):
+        accusation = {"accused": None, "seq": seq, "charge": "altered_log", "statement": "A gap."}
+        bob.post(f"/v1/games/{game}/disputes", accusation)
+    listed = ada.get("/v1/disputes")["items"]
+    page = page_of(visits, ada, "/rules")
+    small = re.compile(r"limit=\d+")
+    page.route(
+        "**/v1/disputes?*",
+        lambda route: route.continue_(url=small.sub("limit=1", route.request.url)),
+    )
+    page.goto("/disputes")
+    links = page.locator("#court .row a")
+    expect(links).to_have_count(1)
+    reach(page, "[data-key='court.more']")
+    for count in range(2, len(listed) + 1):
+        page.locator("[data-key='court.more']").press("Enter")
+        expect(links).to_have_count(count)
+        expect(links.last).to_be_focused()
+    expect(page.locator("[data-key='court.more']")).to_be_hidden()
+    shown = [link.get_attribute("href") for link in links.all()]
+    assert shown == [f"/disputes/{one['id']}" for one in listed]
+    choice(page, "State").select_option("final")
+    expect(page.get_by_text("There is none.")).to_be_visible()
+    expect(links).to_have_count(0)
+
+
+def test_a_finding_is_a_plain_sentence_with_its_check_below(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (ada, _), game = hand
+    seq = move_of(ada, game, 1)
+    body = {"accused": 1, "seq": seq, "charge": "time", "statement": "Slow."}
+    file = ada.post(f"/v1/games/{game}/disputes", body)
+    page = page_of(visits, ada, f"/disputes/{file['id']}")
+    finding = page.locator(".row.pass").first
+    expect(finding.locator("strong")).to_have_text("✓ The rules allow this move.", timeout=15_000)
+    expect(finding.locator(".quiet")).to_contain_text(f"event · {seq}")
+    page.locator("[data-key=further]").click()
+    expect(page.get_by_text("✓ No seat played a card that it did not hold.")).to_be_visible()
+    assert faults_of(page) == []
+
+
+@pytest.fixture
+def panel(
+    visits: Visits, service: Running, hand: tuple[list[Client], str]
+) -> tuple[str, list[Page]]:
+    """Return the id of a dispute, and the pages of its three referees in the replay."""
+    (ada, _), game = hand
+    moves = [
+        one["seq"]
+        for one in ada.get(f"/v1/games/{game}/events")["items"]
+        if one["by"] == 1 and one["type"] == "cards_played"
+    ]
+    others = ada.get(f"/v1/games/{game}/disputes")["items"]
+    seq = moves[len(others)]  # there is one running dispute a move and charge
+    body = {"accused": 1, "seq": seq, "charge": "collusion", "statement": "They talked."}
+    file = ada.post(f"/v1/games/{game}/disputes", body)
+    judges = [register(service.port, f"Judge {number}") for number in range(3)]
+    for judge in judges:
+        judge.post(f"/v1/disputes/{file['id']}/referees", {})
+    address = f"/replay/{game}?version=5&dispute={file['id']}"
+    return file["id"], [page_of(visits, judge, address) for judge in judges]
+
+
+def stands_at(page: Page, version: int) -> None:
+    """Wait until a page shows a version of the hand."""
+    expect(page.locator("#position")).to_have_text(re.compile(f"^{version} / "))
+
+
+def test_referees_follow_one_leader_through_the_replay(
+    visits: Visits, panel: tuple[str, list[Page]], redis_server: str
+) -> None:
+    dispute, (leader, follower, third) = panel
+    room = leader.locator("#room")
+    expect(room).to_contain_text("No referee leads.")
+    leader.get_by_role("button", name="Lead").click()
+    expect(room).to_contain_text("You lead.")
+    expect(follower.locator("#room")).to_contain_text("Referee 1 leads.")
+
+    leader.locator("#scrub").fill("9")
+    for page in (leader, follower, third):
+        stands_at(page, 9)
+    leader.locator("#as").select_option("0")
+    expect(follower.locator("#as")).to_have_value("0")
+    leader.locator("#ask").click()
+    expect(follower.locator("#why")).to_be_visible()
+    expect(follower).to_have_url(re.compile(f"version=9&as=0&dispute={dispute}$"))
+    assert faults_of(leader) == faults_of(follower) == []
+
+    follower.get_by_role("button", name="Stop following").click()
+    third.locator("#forward").click()
+    expect(third.get_by_role("button", name="Follow", exact=True)).to_be_visible()
+    with follower.expect_response(lambda answer: '"version":12' in _text(answer)):
+        leader.locator("#scrub").fill("12")
+    stands_at(leader, 12)
+    stands_at(follower, 9)
+    stands_at(third, 10)
+    follower.get_by_role("button", name="Follow", exact=True).click()
+    stands_at(follower, 12)
+
+    follower.get_by_role("button", name="Take the lead").click()
+    expect(room).to_contain_text("Referee 2 leads.")
+    follower.keyboard.press("ArrowRight")
+    stands_at(leader, 13)
+
+    visits.expect("ERR_INTERNET_DISCONNECTED")
+    follower.context.set_offline(True)  # a leader who is lost cannot end the lead
+    follower.close()
+    with redis.Redis.from_url(redis_server) as client:
+        client.expire(f"shithead.room.{dispute}", 1)
+    expect(room).to_contain_text("No referee leads.")
+    stands_at(leader, 13)
+
+
+def _text(answer: Any) -> str:
+    return str(answer.text()) if "/room?" in answer.url else ""
+
+
+def test_a_leader_who_leaves_the_page_leads_no_longer(panel: tuple[str, list[Page]]) -> None:
+    _, (leader, follower, _) = panel
+    leader.get_by_role("button", name="Lead").click()
+    expect(follower.locator("#room")).to_contain_text("Referee 1 leads.")
+    leader.goto("/rules")
+    expect(follower.locator("#room")).to_contain_text("No referee leads.", timeout=10_000)
+
+
+def test_a_room_is_used_with_the_keyboard_alone(panel: tuple[str, list[Page]]) -> None:
+    _, (leader, follower, _) = panel
+    for page in (leader, follower):
+        page.locator("#room button").first.wait_for()
+    reach(leader, "[data-key=lead]")
+    leader.keyboard.press("Enter")
+    expect(leader.locator("#room")).to_contain_text("You lead.")
+    assert leader.evaluate("document.activeElement.dataset.key") == "lead", "the focus stays"
+    reach(leader, "#scrub")
+    leader.keyboard.press("ArrowRight")
+    stands_at(follower, 6)
+    reach(follower, "[data-key=follow]")
+    follower.keyboard.press("Space")
+    expect(follower.get_by_role("button", name="Follow", exact=True)).to_be_focused()
+    leader.locator("[data-key=lead]").press("Enter")
+    expect(follower.locator("#room")).to_contain_text("No referee leads.")
+
+
+def test_the_dispute_leads_its_referees_to_the_room_and_nobody_else(
+    visits: Visits, panel: tuple[str, list[Page]], hand: tuple[list[Client], str]
+) -> None:
+    (ada, _), _ = hand
+    dispute, (judge, _, _) = panel
+    judge.locator("#room").get_by_role("link", name="The dispute").click()
+    judge.get_by_role("link", name="Look at it together").click()
+    expect(judge.locator("#room")).to_contain_text("No referee leads.")
+    side = page_of(visits, ada, f"/disputes/{dispute}")
+    side.locator(".said").wait_for()
+    expect(side.get_by_role("link", name="Look at it together")).to_have_count(0)
+    replay = judge.url.partition("?")[0]
+    side.goto(f"{replay}?dispute={dispute}")
+    side.locator("#scrub").wait_for()
+    side.wait_for_load_state("networkidle")
+    expect(side.locator("#room")).to_be_empty()
+
+
 def test_a_dispute_is_opened_with_the_keyboard_alone(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
@@ -204,6 +370,27 @@ def test_the_rooms_fit_every_size(
         wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert wider <= 0, (path, width)
         assert faults_of(page) == [], (path, width)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_replay_with_a_room_fits_every_size(
+    visits: Visits, panel: tuple[str, list[Page]], scheme: Any
+) -> None:
+    """The room takes a line of its own, and leaves the list of events its place."""
+    _, (leader, page, _) = panel
+    leader.get_by_role("button", name="Lead").click()
+    expect(page.locator("#room")).to_contain_text("Referee 1 leads.")
+    page.emulate_media(color_scheme=scheme)
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, width
+        room, felt = page.locator("#room").bounding_box(), page.locator("#felt").bounding_box()
+        assert room is not None
+        assert felt is not None
+        assert room["width"] == width
+        assert felt["y"] - (room["y"] + room["height"]) < 1, width
+        assert faults_of(page) == [], width
 
 
 @pytest.mark.parametrize(("locale", "title"), [("sv-SE", "Statistik"), ("ja-JP", "統計")])

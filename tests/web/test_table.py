@@ -80,6 +80,35 @@ def test_a_player_has_a_name_before_there_is_a_player(visits: Visits) -> None:
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
 
 
+def test_a_player_changes_name_and_recovery_code_in_the_lobby(visits: Visits) -> None:
+    """With the keyboard alone, after the player was made in the background."""
+    page = play_now(visits)
+    page.goto("/")
+    page.get_by_role("button", name="You: Guest").focus()
+    page.keyboard.press("Enter")
+    old = page.locator("dialog .code").inner_text()
+    assert faults_of(page) == []
+    page.get_by_role("button", name="New recovery code").press("Enter")
+    expect(page.locator("dialog .code")).not_to_have_text(old)
+    code = page.locator("dialog .code").inner_text()
+    page.get_by_label("Name, as others see it").fill("Ada")
+    page.get_by_role("button", name="Save").press("Enter")
+    expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
+    visits.expect("401|422")
+    answer = call(page, "POST", "/v1/players/recover", {"recovery": old})
+    assert answer["status"] == 401
+    me = call(page, "GET", "/v1/games?limit=1")["items"][0]["seats"][0]["name"]
+    assert me == "Ada"
+    other = visits.open("/")
+    other.get_by_role("button", name="You: Guest").click()
+    other.get_by_text("Play on as a player you have already").click()
+    other.get_by_label("Recovery code", exact=True).fill(code)
+    other.get_by_role("button", name="Recover", exact=True).click()
+    expect(other.get_by_role("button", name="You: Ada")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
+
+
 def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visits) -> None:
     first, second = visits.open("/"), visits.open("/")
     made = call(first, "POST", "/v1/players", {"name": "Ada"})

@@ -69,6 +69,7 @@ async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
       headers: headers(body === undefined ? more : { "Content-Type": "application/json", ...more }),
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.any(limits),
+      keepalive: method === "DELETE", // also while the page is left
       credentials: "omit",
     });
   } catch (error) {

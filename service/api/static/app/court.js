@@ -8,15 +8,14 @@ import { moment, start, t } from "./i18n.js";
 import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { canHash } from "./record.js";
 
-const SEEN = "shithead.disputes"; // of this browser: ids, the newest last
 const VOTE = "shithead.vote."; // of a dispute: a vote with its salt, until it is revealed
-const REMEMBERED = 20;
-const LOOKED_AT = 12; // newest games whose disputes are listed
+const SHOWN = 20; // disputes of the list at a time
 const BEFORE = 30; // events before the disputed one from which can be chosen
 const LONGEST = 4000; // characters of a statement
 const EVERY = 10_000; // milliseconds between looks at an open dispute
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
 const OF_THE_SERVER = ["wrong_deal", "altered_log"];
+const STATES = ["open", "voting", "revealing", "ruled", "appealed", "final"];
 const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–" };
 
 const root = find("#court");
@@ -27,12 +26,6 @@ const query = new URLSearchParams(location.search);
 const court = { file: null, game: null, event: null };
 
 const who = (seat) => (seat === null ? t("court.server") : seatName(court.game.seats[seat]));
-const remembered = () => JSON.parse(localStorage.getItem(SEEN) ?? "[]");
-
-function remember(dispute) {
-  const ids = [...remembered().filter((one) => one !== dispute), dispute];
-  localStorage.setItem(SEEN, JSON.stringify(ids.slice(-REMEMBERED)));
-}
 
 /** Do something with the server, and show what it says against it. */
 async function attempt(work) {
@@ -56,28 +49,36 @@ const field = (key, control) => h("label", { class: "field" }, [h("span", null, 
 // ---- the list
 
 async function list() {
-  const mine = identity() ? (await get(`/v1/games?player=me&limit=${LOOKED_AT}`)).items : [];
-  const { items: newest } = await get(`/v1/games?limit=${LOOKED_AT}`);
-  const games = new Map([...mine, ...newest].map((game) => [game.id, game]));
-  const found = new Map();
-  const take = (files) => files.forEach((file) => found.set(file.id, file));
-  const missing = (problem) => {
-    if (!(problem instanceof Problem && problem.status === 404)) throw problem;
-  };
-  await Promise.all([
-    ...[...games.keys()].map((game) => get(`/v1/games/${game}/disputes`).then(({ items }) => take(items))),
-    ...remembered().map((one) => get(`/v1/disputes/${one}`).then((file) => take([file]), missing)),
-  ]);
-  const files = [...found.values()].sort((a, b) => (a.opened_at < b.opened_at ? 1 : -1));
-  const rows = files.map((file) => h("li", { class: "row" }, [
-    h("span", { class: "what" }, [
-      h("strong", null, [t(`charge.${file.charge}`)]),
-      h("span", { class: "quiet" }, [`${t(`state.${file.state}`)} · ${moment(file.opened_at)}`]),
-    ]),
-    h("a", { class: "button", href: `/disputes/${file.id}` }, [t("court.read")]),
-  ]));
-  replace(root, quiet(t("court.listed")), rows.length ? h("ul", { class: "rows" }, rows) : h("p", null, [t("court.none")]));
+  const option = (value, text) => h("option", { value }, [text]);
+  const filter = h("select", { onchange: () => load() }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
+  const rows = h("ul", { class: "rows" });
+  const none = h("p", null, [t("court.none")]);
+  let next = "";
+  const more = button("court.more", () => load(next));
+  const load = (cursor = "") => attempt(async () => {
+    const state = filter.value;
+    const query = new URLSearchParams({ limit: String(SHOWN), ...(state && { state }), ...(cursor && { cursor }) });
+    const page = await get(`/v1/disputes?${query}`);
+    if (state !== filter.value) return; // another choice came between
+    const shown = page.items.map(listed);
+    if (!cursor) rows.replaceChildren();
+    rows.append(...shown);
+    next = page.next;
+    more.hidden = !next;
+    none.hidden = Boolean(next || rows.childElementCount);
+    if (cursor) shown[0]?.querySelector("a")?.focus();
+  });
+  await load();
+  replace(root, field("court.state", filter), rows, none, more);
 }
+
+const listed = (file) => h("li", { class: "row" }, [
+  h("span", { class: "what" }, [
+    h("strong", null, [t(`charge.${file.charge}`)]),
+    h("span", { class: "quiet" }, [`${t(`state.${file.state}`)} · ${moment(file.opened_at)}`]),
+  ]),
+  h("a", { class: "button", href: `/disputes/${file.id}` }, [t("court.read")]),
+]);
 
 // ---- opening one
 
@@ -116,7 +117,6 @@ async function accuse() {
       accused: accused.value === "" ? null : Number(accused.value),
       seq: Number(seq.value), charge: charge.value, statement: statement.value,
     });
-    remember(file.id);
     location.assign(`/disputes/${file.id}${location.hash}`);
   });
   replace(root,
@@ -145,7 +145,6 @@ function roles() {
 
 async function follow() {
   show(await get(`/v1/disputes/${id}`));
-  remember(id);
   setInterval(async () => {
     if (document.hidden || court.file.state === "final") return;
     const file = await get(`/v1/disputes/${id}`).catch(() => court.file);
@@ -203,8 +202,11 @@ function findings(file) {
   const rules = `/rules/${court.game.ruleset.id}`;
   const rows = (some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what", lang: "en" }, [
-      h("span", null, [h("strong", null, [SIGNS[one.result]]), ` ${one.plain}`]),
-      h("span", { class: "quiet" }, [one.check, one.seq === null ? "" : ` · ${one.seq}`, one.text === one.plain ? "" : ` · ${one.text}`, " ", one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null]),
+      h("strong", null, [`${SIGNS[one.result]} ${one.plain}`]),
+      h("span", { class: "quiet" }, [
+        one.check, one.seq === null ? "" : ` · ${one.seq}`, one.plain.toLowerCase() === `${one.text}.` ? " " : ` · ${one.text} `,
+        one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,
+      ]),
     ]),
   ])));
   const speaks = (one) => one.seq !== null || one.result === "fail"; // of the move, or against somebody
@@ -252,6 +254,12 @@ function panel(file) {
       await ensurePlayer();
       await call("referees");
     }), " ", h("span", { class: "quiet" }, [t("court.offer.about")])]) : null,
+    referee && !file.votes.some((one) => one.referee === referee.referee)
+      ? h("p", null, [
+          h("a", { class: "button", href: `/replay/${file.game}?version=${file.seq + 1}&dispute=${id}` }, [t("court.room")]), " ",
+          h("span", { class: "quiet" }, [t("court.room.about")]),
+        ])
+      : null,
     referee ? ballot(file, referee) : null,
   );
 }

@@ -3,10 +3,11 @@
  */
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
-import { find, h } from "./dom.js";
+import { find, h, replace } from "./dom.js";
 import { canSign, setSigning, signing } from "./keys.js";
 import { t } from "./i18n.js";
 
+const ME = "/v1/players/me";
 const NAME = "shithead.name";
 /** A player that the server no longer knows: kept, because the recovery code may still be of use. */
 const FORMER = "shithead.former";
@@ -33,7 +34,7 @@ export async function checkPlayer() {
   const known = identity();
   if (!known) return;
   try {
-    const { id, name } = await get("/v1/players/me");
+    const { id, name } = await get(ME);
     if (name !== known.name) setIdentity({ ...known, id, name });
   } catch (problem) {
     if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
@@ -57,7 +58,7 @@ function openDialog() {
   const fault = h("p", { class: "fault", role: "alert" });
   const dialog = h("dialog", { class: "panel", "aria-labelledby": "account-title" }, [
     h("h2", { id: "account-title" }, [t("account.title")]),
-    ...(player ? registered(player) : unregistered(fault)),
+    ...(player ? registered(player, fault) : [h("p", null, [t("account.new")]), naming(fault)]),
     signature(),
     h("details", null, [h("summary", null, [t("account.recover")]), ...recovery(fault)]),
     fault,
@@ -85,32 +86,46 @@ function signature() {
   return label;
 }
 
-function unregistered(fault) {
+/** The name with its button: set at the server, or kept for the registration. */
+function naming(fault) {
   const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
-  const save = () => {
+  const save = async () => {
     const value = name.querySelector("input")?.value.trim() ?? "";
     fault.textContent = value ? "" : t("account.nameless");
     if (!value) return;
-    localStorage.setItem(NAME, value);
+    const player = identity();
+    if (player) setIdentity({ ...player, name: (await post(ME, { name: value }, { method: "PATCH", once: true })).name });
+    else localStorage.setItem(NAME, value);
     name.closest("dialog")?.close();
   };
-  return [
-    h("p", null, [t("account.new")]),
-    name,
-    h("p", null, [h("button", { class: "main", onclick: save }, [t("account.save")])]),
-  ];
+  return [name, h("p", null, [h("button", { class: "main", onclick: () => attempt(fault, save) }, [t("account.save")])])];
 }
 
-function registered(player) {
+/** Do something with the server, and show what it says against it. */
+async function attempt(fault, work) {
+  try {
+    await work();
+  } catch (problem) {
+    fault.textContent = problem.message;
+  }
+}
+
+function registered(player, fault) {
+  const code = h("div");
+  const show = (recovery) => replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]),
+    recovery ? h("p", null, [h("code", { class: "code" }, [recovery])]) : null);
+  const renew = async () => {
+    const { recovery } = await post(`${ME}/recovery`, {}, { once: true });
+    setIdentity({ ...identity(), recovery });
+    show(recovery);
+  };
+  show(player.recovery);
   return [
     h("p", null, [t("account.is", { name: player.name })]),
-    player.recovery
-      ? h("div", null, [
-          h("p", null, [t("account.code")]),
-          h("p", null, [h("code", { class: "code" }, [player.recovery])]),
-        ])
-      : h("p", { class: "quiet" }, [t("account.codeless")]),
-    h("p", null, [
+    naming(fault),
+    code,
+    h("p", { class: "buttons" }, [
+      h("button", { onclick: () => attempt(fault, renew) }, [t("account.renew")]),
       h("button", { class: "plain", onclick: leave }, [t("account.leave")]),
     ]),
   ];
@@ -128,14 +143,10 @@ function recovery(fault) {
   const code = field(t("account.recovery"), { autocomplete: "off", spellcheck: "false" });
   const recover = async () => {
     const value = code.querySelector("input")?.value.trim() ?? "";
-    try {
-      const { token } = await post("/v1/players/recover", { recovery: value }, { once: true });
-      setIdentity({ id: "", name: "", token, recovery: value });
-      await checkPlayer();
-      location.reload();
-    } catch (problem) {
-      fault.textContent = problem.message;
-    }
+    const { token } = await post("/v1/players/recover", { recovery: value }, { once: true });
+    setIdentity({ id: "", name: "", token, recovery: value });
+    await checkPlayer();
+    location.reload();
   };
-  return [code, h("p", null, [h("button", { onclick: recover }, [t("account.recover.do")])])];
+  return [code, h("p", null, [h("button", { onclick: () => attempt(fault, recover) }, [t("account.recover.do")])])];
 }

@@ -23,6 +23,10 @@ const QUIET = 250; // milliseconds of rest before the address changes and rules 
 
 const root = find("#replay");
 const id = root.dataset.game;
+/** The dispute whose referees look at the hand together, if any. */
+const dispute = new URLSearchParams(location.search).get("dispute");
+/** What the room of the referees does after each step. */
+let moved = () => {};
 
 const room = {
   /** The present view, which has the names. @type {any} */ game: null,
@@ -100,7 +104,24 @@ async function open() {
   if (asked && asked !== room.as) complain(t("replay.sealed"));
   show();
   rules.then(ruled, report);
+  if (dispute) meet(dispute).catch(report);
   if (!over()) await following();
+}
+
+/** Join the room of a dispute's referees; its script is loaded only here. */
+async function meet(dispute) {
+  const { join } = await import("./room.js");
+  moved = await join(dispute, find("#room"), { here, go: led, signal: leaving.signal });
+}
+
+const here = () => ({ version: room.version, as: room.as, selected: room.why ? room.version - 1 : null });
+
+/** Show the leader's position, with this reader's own rights. */
+async function led({ version, as, selected }) {
+  if (room.playing) play(false);
+  room.why = selected !== null;
+  if (as !== room.as && viewers().includes(as)) await view(as, version);
+  else go(version, true);
 }
 
 function ruled(ruleset) {
@@ -150,7 +171,7 @@ async function following() {
   const { signal } = leaving;
   for await (const event of live(id, last(), { signal })) {
     if (event.seq < last()) continue;
-    const newest = room.version === last();
+    const newest = room.version === last() && !dispute; // in a room the leader steps
     await load(last() + 1);
     rows();
     if (newest) go(last(), true);
@@ -305,7 +326,10 @@ function frame() {
       h("label", null, [h("span", null, [t("replay.as")]), " ", h("select", { id: "as", onchange: (event) => view(event.target.value) })]),
       h("select", { id: "follow", "aria-label": t("replay.card"), onchange: (event) => follow(event.target.value) }),
     ]),
-    h("div", { id: "complaint", role: "status" }),
+    h("div", { id: "above" }, [
+      h("div", { id: "room", role: "group", "aria-label": t("room.title") }),
+      h("div", { id: "complaint", role: "status" }),
+    ]),
     h("div", { id: "felt", tabindex: 0, role: "group", "aria-label": t("replay.table") }, [
       h("div", { id: "others", role: "group", "aria-label": t("replay.players") }),
       h("div", { id: "middle", role: "group", "aria-label": t("table.middle") }),
@@ -532,6 +556,7 @@ function panels() {
     replace(find("#why-body"), decisionPanel(decision, forPanels()));
   }
   find("#why").setAttribute("aria-busy", String(room.why && !decision));
+  moved();
   if (!room.card) return;
   find("#way-title").textContent = t("replay.way.of", { card: spelled(room.card) });
   replace(find("#way-body"), room.custody ? cardPanel(room.custody, room.version, forPanels()) : []);
@@ -544,9 +569,8 @@ function rest() {
   clearTimeout(resting);
   resting = setTimeout(() => {
     const address = `?version=${room.version}&as=${room.as}`;
-    history.replaceState(null, "", `${address}${location.hash}`);
-    const dispute = document.getElementById("dispute");
-    dispute?.setAttribute("href", `${root.dataset.dispute}?game=${id}&version=${room.version}`);
+    history.replaceState(null, "", `${address}${dispute ? `&dispute=${dispute}` : ""}${location.hash}`);
+    document.getElementById("dispute")?.setAttribute("href", `${root.dataset.dispute}?game=${id}&version=${room.version}`);
     explain().catch(report);
   }, QUIET);
 }

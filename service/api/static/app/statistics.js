@@ -100,7 +100,6 @@ async function hands() {
     ended.length ? ranges([{ label: t("hands.label"), low, high, value: last, note: `${last} / ${ended.length}` }], words) : null,
     h("p", null, [ended.length ? words : t("hands.none")]),
     h("p", null, [h("strong", null, [t("bag.title")]), ` ${await bags(profile)}`]),
-    quiet(t("hands.rename")),
     games.length ? h("ul", { class: "rows" }, games.slice(0, SHOWN).map((game) => row(game, profile.id))) : null,
   ];
 }
