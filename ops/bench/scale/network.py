@@ -71,6 +71,7 @@ class Network:
         self._number = os.getpid() % 200 + 20
         self._bridge = f"sh{self._number}br"
         self._machines: list[Machine] = []
+        self._links: list[str] = []
         self.host = f"10.{self._number}.0.1"
 
     def __enter__(self) -> Self:
@@ -82,6 +83,10 @@ class Network:
     def __exit__(self, *_: object) -> None:
         for machine in self._machines:
             machine.crash()
+        for link in self._links:
+            # The kernel removes it some time after its namespace; the next run has the same names.
+            _run("ip", "link", "delete", link)
+        for machine in self._machines:
             _run("ip", "netns", "delete", machine.namespace)
         _run("ip", "link", "delete", self._bridge)
 
@@ -100,6 +105,7 @@ class Network:
             *("ip", "link", "add", outside, "type", "veth"),
             *("peer", "name", inside, "netns", made.namespace),
         )
+        self._links.append(outside)
         _run("ip", "link", "set", outside, "master", self._bridge, "up")
         for words in (
             ("address", "add", f"{made.address}/16", "dev", inside),
