@@ -234,12 +234,23 @@ _TEXTS: Mapping[str, str] = {
         "After the seal all cards are public. Each frame has an event, a caption and the view "
         "after the event."
     ),
+    "evidence": (
+        "The evidence is a ZIP archive without compression: the log and a manifest. The receipt "
+        "for the last head, the server's keys and the evidence are all that a later verification "
+        "needs."
+    ),
     "verify": (
-        "The verification needs only the log: it checks the hash chain, the receipts, the "
-        "commitment to the seed and the commitment to each card, and derives the shuffle again. "
-        "The format is SHX/1, specified at `/docs/shx-1.md`. The"
-        " rules of the game are checked by `POST /v1/verify` of this or any other server, or by "
-        "`shithead verify` offline."
+        "The verification needs only the log: it checks the hash chain, the commitment to the seed "
+        "and the commitment to each card, and derives the shuffle again. The format is SHX/1, "
+        "specified at `/docs/shx-1.md`."
+    ),
+    "receipt": (
+        "A log by itself reaches level L1: the operator could have replaced it as a whole. Your "
+        "own receipts show that it is the game that you played, which is level L2. The receipt of "
+        "a move covers the game up to this move; `/receipt` after the end covers all of it. The "
+        "signatures and the rules are checked by `POST /v1/verify` of this or any other server, "
+        "or offline by `shithead verify game.shx --level L2 --receipt mine.note --server-key "
+        "keys.json`."
     ),
 }
 _CALLS: Mapping[str, tuple[str, ...]] = {
@@ -249,5 +260,7 @@ _CALLS: Mapping[str, tuple[str, ...]] = {
     "stream": ("stream.follow",),
     "play": ("games.game", "games.move"),
     "replay": ("replay.frames",),
-    "verify": ("events.list_events", "evidence.verify"),
+    "evidence": ("evidence.bundle", "evidence.keys", "events.list_events"),
+    "verify": (),
+    "receipt": ("events.receipt", "evidence.verify"),
 }

@@ -16,6 +16,7 @@ from urllib.request import urlopen
 import pytest
 import redis
 
+from service.cli.__main__ import run as command
 from service.client import GameView, Move, Player
 from tests.running import Running, running, wait_for
 from tests.servers import DatabaseServer
@@ -48,18 +49,18 @@ def fetched(service: Running, path: str) -> str:
         return str(answer.read().decode())
 
 
-def run(service: Running, command: list[str]) -> list[str]:
+def run(service: Running, command: list[str], folder: Path) -> list[str]:
     """Run a client against the service, and return the lines that it printed."""
     address = f"http://127.0.0.1:{service.port}"
     done = subprocess.run(
-        [*command, address], capture_output=True, text=True, timeout=120, check=False
+        [*command, address], capture_output=True, text=True, timeout=120, check=False, cwd=folder
     )
     assert done.returncode == 0, done.stdout[-500:] + done.stderr
     return done.stdout.splitlines()
 
 
 def check(printed: list[str]) -> None:
-    """A client registered, played to the seal, replayed and verified."""
+    """A client registered, played to the seal, replayed, saved the evidence and verified it."""
     assert printed[0].startswith("registered as ")
     assert printed[1].startswith("playing ")
     events = [line for line in printed if re.match(r"\d+ [a-z_]+ ", line)]
@@ -67,14 +68,23 @@ def check(printed: list[str]) -> None:
     assert " game_sealed " in events[-1] + " "
     assert any(line.startswith("result ") for line in printed)
     assert re.fullmatch(
-        r"\d+ events, [1-9]\d* receipts: no evidence of tampering, level L1", printed[-1]
+        r"\d+ events, [1-9]\d* receipts: no evidence of tampering, level L2", printed[-1]
     )
+
+
+def check_saved(folder: Path) -> None:
+    """The saved files reach L2 offline; without the receipt they do not."""
+    evidence = ("verify", str(folder / "game.shx"), "--level", "L2")
+    keys = ("--server-key", str(folder / "keys.json"))
+    assert command([*evidence, "--receipt", str(folder / "mine.note"), *keys]) == 0
+    assert command([*evidence, *keys]) == 2
 
 
 def test_the_python_client_plays_a_hand_and_verifies_it(service: Running, tmp_path: Path) -> None:
     file = tmp_path / "client.py"
     file.write_text(fetched(service, "/docs/client.py"), "utf-8")
-    check(run(service, [sys.executable, "-I", str(file)]))
+    check(run(service, [sys.executable, "-I", str(file)], tmp_path))
+    check_saved(tmp_path)
 
 
 def test_the_javascript_client_plays_a_hand_and_verifies_it(
@@ -85,7 +95,8 @@ def test_the_javascript_client_plays_a_hand_and_verifies_it(
         pytest.skip(NO_NODE)  # .ci/run installs it, so CI never skips
     file = tmp_path / "client.mjs"
     file.write_text(fetched(service, "/docs/client.mjs"), "utf-8")
-    check(run(service, [node, str(file)]))
+    check(run(service, [node, str(file)], tmp_path))
+    check_saved(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["client.py", "client.mjs"])
@@ -96,7 +107,7 @@ def test_the_code_on_the_page_is_the_code_that_runs(service: Running, name: str)
     ]
     source = fetched(service, f"/docs/{name}")
     _, *steps = re.split(r"^(?:#|//) == .*\n", source, flags=re.MULTILINE)
-    assert len(steps) == 7
+    assert len(steps) == 9
     assert [step for step in steps if step.strip("\n") not in shown] == []
 
 

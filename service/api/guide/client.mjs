@@ -1,5 +1,6 @@
 // A Shithead client in an afternoon: Node 20 with nothing installed.
 
+import { writeFileSync } from "node:fs";
 import { createHash, createHmac, createPublicKey, randomBytes, verify } from "node:crypto";
 
 // == call: One function for every call
@@ -80,11 +81,23 @@ for await (const event of follow()) {
     if (![409, 412].includes(error.problem?.status)) throw error; // the game went on: look again
   }
 }
+receipts.push(await (await call("GET", `${GAME}/receipt`)).text()); // for the whole hand
 console.log("result", (await ask("GET", GAME)).result);
 
 // == replay: Look at the hand again
 const replay = await ask("GET", `${GAME}/replay?as=all`);
 for (const frame of replay.items.slice(-3)) console.log(frame.seq, frame.caption);
+
+// == evidence: Download the evidence
+const bundle = Buffer.from(await (await call("GET", `${GAME}/evidence`)).arrayBuffer());
+const keys = await (await call("GET", "/v1/keys")).text();
+writeFileSync("game.shx", bundle);
+writeFileSync("mine.note", receipts.at(-1));
+writeFileSync("keys.json", keys);
+const ndjson = { Accept: "application/x-ndjson" };
+const log = await (await call("GET", `${GAME}/events`, undefined, ndjson)).text();
+if (!bundle.includes(log)) throw new Error("the bundle has another log"); // it is not compressed
+console.log("saved game.shx, mine.note and keys.json");
 
 // == verify: Verify it
 const hex = (text) => Buffer.from(text, "hex");
@@ -118,8 +131,6 @@ function must(holds, otherwise) {
   if (!holds) throw new Error(otherwise);
 }
 
-const ndjson = { Accept: "application/x-ndjson" };
-const log = await (await call("GET", `${GAME}/events`, undefined, ndjson)).text();
 const lines = log.trimEnd().split("\n");
 const events = lines.map((line) => JSON.parse(line));
 const game = hex(table.game.replaceAll("-", ""));
@@ -128,18 +139,6 @@ const heads = [th("shx/1/genesis", game)]; // the chain: each event names the he
 for (const [seq, line] of lines.entries()) {
   must(events[seq].prev === heads[seq].toString("hex"), `the chain breaks at ${seq}`);
   heads.push(sha256("\0" + line));
-}
-
-const { items: keys } = await ask("GET", "/v1/keys"); // better: stored before the game
-const der = Buffer.concat([hex("302a300506032b6570032100"), Buffer.from(keys[0].public, "base64")]);
-const serverKey = createPublicKey({ key: der, format: "der", type: "spki" });
-for (const receipt of receipts) {
-  // What the server signed while we played is in this log, and it did sign it.
-  const [body, note] = receipt.split("\n\n");
-  const [, version, head] = body.split("\n");
-  must(heads[version].toString("base64") === head, `another history at version ${version}`);
-  const signature = Buffer.from(note.trim().split(" ")[2], "base64").subarray(4);
-  must(verify(null, body + "\n", serverKey, signature), "not signed by the server");
 }
 
 const { data: created } = events[0];
@@ -170,7 +169,28 @@ for (const [place, card] of deck.entries()) {
   must(commitment.toString("hex") === cards[place], `another card at ${place}`);
 }
 
-const kind = { "Content-Type": "application/x-ndjson" }; // the rules: any server can check them
-const audit = await ask("POST", "/v1/verify", log, kind);
-must(audit.result === "pass", audit.wording);
+console.log("verified", events.length, "events: one chain, and the deck that was fixed before");
+
+// == receipt: Check your own receipts
+const spki = "302a300506032b6570032100"; // what comes before an Ed25519 key in DER
+const publicKey = Buffer.from(JSON.parse(keys).items[0].public, "base64");
+const der = Buffer.concat([hex(spki), publicKey]); // better: keys stored before the game
+const serverKey = createPublicKey({ key: der, format: "der", type: "spki" });
+for (const receipt of receipts) {
+  // What the server signed while we played is in this log, and it did sign it.
+  const [body, note] = receipt.split("\n\n");
+  const [, version, head] = body.split("\n");
+  must(heads[version].toString("base64") === head, `another history at version ${version}`);
+  const signature = Buffer.from(note.trim().split(" ")[2], "base64").subarray(4);
+  must(verify(null, body + "\n", serverKey, signature), "not signed by the server");
+}
+
+// The rules of the game are checked by any server, not only by this one.
+const form = new FormData();
+const parts = { file: bundle, receipt: receipts.at(-1), key: keys };
+for (const [name, content] of Object.entries(parts)) {
+  form.append(name, new Blob([content]), name);
+}
+const audit = await (await fetch(`${SERVICE}/v1/verify`, { method: "POST", body: form })).json();
+must(audit.result === "pass" && audit.level === "L2", audit.wording ?? audit.detail);
 console.log(events.length, "events,", receipts.length, "receipts:", audit.wording);
