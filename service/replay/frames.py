@@ -26,7 +26,7 @@ class Frame:
     event: Event
     game: Game  # masked for the viewer
     caption: str
-    known: Known = Known.DECK  # from what the game is known
+    known: Known = Known.DECK  # the source of the game's cards
 
     @property
     def seq(self) -> int:
@@ -59,7 +59,7 @@ def frames_of(
     first: int = 1,
     last: int | None = None,
 ) -> Iterator[Frame]:
-    """Yield the same from steps that have been followed, each with its version."""
+    """Yield the frames from the steps of a history, each with its version."""
     before: Game | None = None
     for version, step in steps:
         if last is not None and version > last:
@@ -75,12 +75,12 @@ def frames_of(
 
 
 def _known(known: Known, viewer: Viewer) -> Known:
-    """Return from what a viewer knows the game: the public misses no deck."""
+    """Return the source of the cards for a viewer; a public view needs no deck."""
     return Known.DECK if viewer is None and known is Known.EVENTS else known
 
 
 def _caption(event: Event, before: Game, after: Game, known: Known) -> str:
-    """Return the sentence for an event, also for one that speaks of what is not in the game."""
+    """Return the sentence for an event, also if it names a seat or card that does not exist."""
     try:
         return caption(event, before, after)
     except LookupError:
@@ -113,7 +113,7 @@ def items_of(log: Sequence[RecordedEvent], steps: Iterable[Frame], viewer: Viewe
 
 
 def past_view(log: Sequence[RecordedEvent], game: Game, viewer: Viewer) -> Json:
-    """Return the view of a masked game of the past, with what its log says and nothing else."""
+    """Return the view of a masked game of the past, made from its log alone."""
     facts = Facts(
         id=log[0].fields["game"],
         head=log[game.version - 1].head,

@@ -35,7 +35,7 @@ def seat_openings(events: Iterable[Event], seat: Seat) -> tuple[int, ...]:
 
 
 def openings_of(steps: Iterable[tuple[Game, Event]], seat: Seat) -> tuple[int, ...]:
-    """Return the same from the public games, each with the event that came next."""
+    """Return `seat_openings` from public games, each with the event that follows it."""
     held: list[int] = []
     for game, event in steps:
         held += _gained(game, event, seat)
@@ -57,7 +57,7 @@ def masked_deck(deck: Sequence[Card], visible: Iterable[int]) -> tuple[Card, ...
 
 
 def _gained(game: Game, event: Event, seat: Seat) -> Sequence[int]:
-    """Return the positions that `seat` gets to see by an event that follows on the public game."""
+    """Return the deck positions that `event` reveals to `seat` in the public game."""
     match event:
         case CardsDealt():
             dealt = positions(

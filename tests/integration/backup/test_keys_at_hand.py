@@ -76,7 +76,7 @@ def test_a_file_that_is_named_is_the_one_that_is_meant(
 def test_the_check_says_which_keys_running_games_lack(
     tmp_path: Path, run: Run, service: tuple[object, ...]
 ) -> None:
-    """All that is stored fits, but the hands of a running game stay closed."""
+    """All stored data is consistent, but the hands of a running game cannot be decrypted."""
     save_new(LATER, tmp_path / "data" / "keys.json")
     status, out, err = run("check", *service)
     assert (status, "no faults" in out) == (1, True)
@@ -88,7 +88,7 @@ def test_the_check_says_which_keys_running_games_lack(
 def test_a_restore_says_which_keys_are_lacking_where_the_service_looks(
     kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run, there: Keyring | None
 ) -> None:
-    """What is over is worth having back all the same, so nothing is refused."""
+    """Finished games can be restored without the key, so the restore is not refused."""
     path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
     if there is not None:
         save_new(there, data / "keys.json")

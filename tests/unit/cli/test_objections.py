@@ -1,4 +1,4 @@
-"""What receipts say against single events: which they may be about, and which they cannot."""
+"""Objections of receipts to single events: which events a receipt can contradict."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ STRANGER = NoteSigner(name="b.test", key=Ed25519PrivateKey.generate())
 def receipt(
     seq: int, *, of: bytes | None = None, by: NoteSigner = HOUSE, game: UUID = GAME
 ) -> bytes:
-    """Return a receipt for an event, of this history if nothing else is said."""
+    """Return a receipt for an event, of this history by default."""
     return issue_receipt(by, game=game, seq=seq, head=of or head(LINES[seq]))
 
 
 def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -> list[EventFault]:
-    """Return what receipts say beside the finding of the check, which names event 6."""
+    """Return the objections of receipts without that of the check, which names event 6."""
     failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, reason="another history")
     given = OutsideEvidence(receipts=notes, server_keys=known)
     return [one for one in against_events([failed], GAME, LINES, given) if one.seq != 6]
