@@ -55,7 +55,11 @@ _KINDS: Final[Mapping[Step, str]] = {
     Step.PUBLISH: "PRODUCER",
     Step.RELAY: "CONSUMER",
 }
-_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_SWITCHES: Final = (
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_TRACES_EXPORTER",
+)
 _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _CONTEXT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _FLUSH_SECONDS: Final = 2.0
@@ -278,9 +282,6 @@ def asked_for(environment: Mapping[str, str] = os.environ) -> bool:
         return False
     exporter = _value(environment, "OTEL_TRACES_EXPORTER")
     return exporter != "none" and any(_value(environment, one) for one in _SWITCHES)
-
-
-_SWITCHES: Final = (*_ENDPOINTS, "OTEL_TRACES_EXPORTER")
 
 
 def switch_on(process: str, version: str) -> str | None:
