@@ -25,6 +25,7 @@ from dataclasses import astuple, dataclass
 from itertools import permutations
 from pathlib import Path
 
+from ops.bench.outside_bots import OUTSIDE
 from schemas.moves import move_of
 from schemas.views import Facts, view_json
 from service.bots.bot import bot_rng
@@ -45,6 +46,7 @@ FACTS = Facts(id="strength", head="00" * 32, ruleset_hash="11" * 32)
 RESULTS = Path(__file__).parent / "results"
 TURNS_PER_SEAT = 400
 FEWEST_DEALS = 5
+MEASURED_OUTSIDE = ("greedy", "careful", "expert")
 SAMPLES = {"careful": CAREFUL_BUDGET.samples, "expert": EXPERT_BUDGET.samples}
 
 
@@ -81,14 +83,14 @@ def main() -> None:
     parser.add_argument("--ruleset", choices=RULESETS)
     parser.add_argument("--seats", type=int, choices=SEATS)
     parser.add_argument("--first", choices=tuple(bots()))
-    parser.add_argument("--second", choices=tuple(bots()))
+    parser.add_argument("--second", choices=(*bots(), *OUTSIDE))
     asked = parser.parse_args()
     if asked.what == "table":
         (RESULTS / "strength.md").write_text(page(read(asked.data)))
         return
     wanted = [
         cell
-        for cell in cells()
+        for cell in (*cells(), *outside_cells())
         if asked.ruleset in (None, cell.ruleset)
         and asked.seats in (None, cell.seats)
         and asked.first in (None, cell.first)
@@ -108,6 +110,19 @@ def cells() -> Iterator[Cell]:
                     yield Cell(
                         ruleset=ruleset, seats=seats, first=first, second=second, samples=budgets
                     )
+
+
+def outside_cells() -> Iterator[Cell]:
+    """Yield our bots from `greedy` on against those of other projects, heads-up in `shithead`."""
+    for first in MEASURED_OUTSIDE:
+        for second in OUTSIDE:
+            yield Cell(
+                ruleset="shithead",
+                seats=2,
+                first=first,
+                second=second,
+                samples=(SAMPLES.get(first, 0), 0),
+            )
 
 
 def play(wanted: Sequence[Cell], hands: int, data: Path) -> None:
@@ -141,7 +156,7 @@ def hand(cell: Cell, number: int) -> int | None:
         seat = seats[0] if game.status is Status.SWAPPING else rng.choice(seats)
         moves = legal_moves(game, seat)
         view = view_json(seen_by(game, seat), seat, FACTS, moves)
-        bot = bots()[cell.first if seat == own else cell.second]
+        bot = {**bots(), **OUTSIDE}[cell.first if seat == own else cell.second]
         chosen = bot.choose(view, view["moves"], bot_rng(secret, str(own), game.version))
         for event in decide(move_of(chosen, seat), game):
             game = evolve(game, event)
@@ -207,7 +222,7 @@ def ratings(played: Played, ruleset: str) -> dict[str, float]:
     names = list(bots())
     wins = dict.fromkeys(permutations(names, 2), 0.0)
     for cell, hands in played.items():
-        if cell.ruleset != ruleset or cell.seats != 2 or not hands:
+        if cell.ruleset != ruleset or cell.seats != 2 or not hands or cell.second in OUTSIDE:
             continue
         wins[cell.first, cell.second] += 0.5
         wins[cell.second, cell.first] += 0.5
@@ -245,6 +260,7 @@ def page(played: Played) -> str:
             if rows:
                 title = "Heads-up" if seats == 2 else f"{seats} seats, one of them the first bot"
                 parts.append(f"{title}; fair is {1 / seats:.2f}.\n\n{_COLUMNS}\n" + "\n".join(rows))
+    parts.append(_OUTSIDE + "\n".join(f"- `{b.name}`: {b.description}" for b in OUTSIDE.values()))
     return "\n\n".join(parts) + "\n"
 
 
@@ -254,7 +270,7 @@ def _named(name: str, samples: int) -> str:
 
 
 def _place(cell: Cell) -> tuple[int, int, tuple[int, int]]:
-    names = list(bots())
+    names = [*bots(), *OUTSIDE]
     return names.index(cell.first), names.index(cell.second), cell.samples
 
 
@@ -267,6 +283,15 @@ def _rated(played: Played, ruleset: str) -> str:
 _COLUMNS = """\
 | first bot | against | shithead, 95 % interval | hands | stalemates |
 | --- | --- | --- | --- | --- |"""
+
+_OUTSIDE = """\
+## Bots of other projects
+
+Written anew from what these projects say about them, with our readings in
+`ops/bench/outside_bots.py`. They do not exchange, because no description mentions it, and they are
+opponents in the first table only.
+
+"""
 
 _HEAD = """\
 # Strength of the bots

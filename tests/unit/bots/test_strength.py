@@ -13,7 +13,18 @@ import pytest
 
 from ops.bench import strength
 from ops.bench.compiled import compiled
-from ops.bench.strength import RESULTS, RULESETS, Cell, cells, hand, play, ratings, read, share
+from ops.bench.strength import (
+    RESULTS,
+    RULESETS,
+    Cell,
+    cells,
+    hand,
+    outside_cells,
+    play,
+    ratings,
+    read,
+    share,
+)
 from service.bots.registry import bots
 
 CELL = Cell(ruleset="shithead", seats=2, first="greedy", second="random")
@@ -78,6 +89,13 @@ def test_every_pair_of_bots_has_its_cells() -> None:
     names = len(bots())
     assert sum(cell.seats == 2 for cell in cells()) == len(RULESETS) * names * (names - 1) // 2
     assert sum(cell.seats == 4 for cell in cells()) == len(RULESETS) * names * (names - 1)
+
+
+def test_bots_of_other_projects_play_to_the_end_and_count_in_no_rating() -> None:
+    for cell in outside_cells():
+        if cell.first == "greedy":
+            assert hand(cell, 2) in (0, 1)
+            assert ratings({cell: {0: 0, 1: 0}}, "shithead") == ratings({}, "shithead")
 
 
 def test_the_strength_that_a_bot_states_is_its_place_in_the_table() -> None:
