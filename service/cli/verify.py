@@ -124,7 +124,8 @@ def verify(
 
     \b
     Where to get evidence: the response to every move has a receipt (`receipt`), and anyone
-    can fetch one during the game, at /v1/games/ID/receipt. The server's keys are at
+    can fetch one during the game, at /v1/games/ID/receipt. A receipt covers the game up to
+    its event: one fetched after the end covers all of it (level L2). The server's keys are at
     /v1/keys: save them before a dispute, or get them from another source than the operator.
 
     \b
