@@ -260,11 +260,11 @@ def _by_server(claim: Claim, event: Data | None) -> str:
     """Return whose doing an event is, if the server wrote it."""
     match claim:
         case Claim.DECK:
-            return "the house shuffles and deals, no player does"
+            return "the server shuffles and deals, no player does"
         case Claim.HISTORY:
             return "the server wrote it so"
         case Claim.ACTIONS if event is None or event["type"] not in ACTIONS:
-            return "the server worked this out itself"
+            return "the server decides this, no player does"
         case Claim.ACTIONS:
             return "the server accepted it"
         case _:
@@ -343,19 +343,24 @@ def _changed(account: Account, unheld: CardNotHeld | None) -> str:
     if unheld is not None and unheld.seq == seq:
         card = spelled(Card(unheld.card))
         return f"Event {seq}: seat {unheld.seat} played {card}, which it did not hold."
-    place = f"Event {seq}, line {seq + 1} of the file, cannot be read."
+    place = f"Event {seq}, which is line {seq + 1} of the file."
     happened = account.happened
     if happened is not None:
-        place = f"Event {seq} says: {shortened(happened, MOST_WORDS - 3)}."
+        place = (
+            f"Event {seq}, or something just before it."
+            f" Event {seq} says: {shortened(happened, MOST_WORDS - 3)}."
+        )
     meaning, detail = FAILS[account.check], in_words(account.reason)
-    if account.check is Check.LEGALITY and detail is not None:
+    if detail is not None and account.check in _SAID_BY_DETAIL:
         meaning = "The rules do not allow this." if "The rule: " in detail else ""
     return " ".join(filter(None, (place, meaning, detail)))
 
 
-_RECEIPT: Final = (
-    "A receipt, which is the signed note that the server gives a player for each move."
-)
+_SAID_BY_DETAIL: Final = (Check.LEGALITY, Check.SHUFFLE, Check.CHAIN)
+"""Checks of which the sentence for a reason says everything: the general one is left out."""
+
+
+_RECEIPT: Final = "A receipt: a signed file that the server sends a player for each move."
 
 
 def _author(account: Account, authorship: Authorship) -> str:
@@ -364,12 +369,13 @@ def _author(account: Account, authorship: Authorship) -> str:
         return f"The operator of the server, whose signature covers this event. {server}"
     if authorship.denied is not None:
         return (
-            "Any person who had this file: it was changed after the server wrote it."
-            " It proves nothing against a player or the server."
+            "A person who had this file: it was changed after the server wrote it."
+            " On this alone neither a player nor the server can be blamed."
         )
     return (
-        "The person who produced this file, or the operator of the server: nothing here shows"
-        f" which. If it is the server's own record, the server answers for it: {account.by_server}."
+        "A person who had this file before you, or the people who run the server: nothing here"
+        " shows which. If the server itself gives out the same record, the fault is the server's:"
+        f" {account.by_server}."
     )
 
 
@@ -379,8 +385,12 @@ def _proof(account: Account, authorship: Authorship) -> str:
             return "Nothing more is needed: the server's signature covers the event."
         return f"A signature by the key of seat {account.by_seat} shows whether it asked for this."
     if authorship.denied is not None:
-        return "The file of the same game from another player or from the server, to compare."
+        return (
+            "The file of the same game from another player or from the server."
+            " The command `shithead verify` finds nothing wrong with the true one."
+        )
     return (
-        f"{_RECEIPT} With one for event {account.seq} or later, and the server's key, the program"
-        " shows whether the server recorded this."
+        f"{_RECEIPT} Ask the players for one from event {account.seq} or later."
+        " The server's public key is at its address /v1/keys."
+        " With both, the command `shithead verify` shows whether the server recorded this event."
     )

@@ -21,8 +21,8 @@ FAILS: Final[Mapping[Check, str]] = {
     Check.CHAIN: "The record was changed here after it was written, or is put together from parts.",
     Check.ORDER: "Something is missing here, or was put in, or stands in the wrong place.",
     Check.COMMITMENTS: "A secret number is not the one that was fixed before the deal.",
-    Check.SHUFFLE: "The deck or the dealer is not the one that the shuffle gives.",
-    Check.OPENINGS: "The card shown is not the one that was fixed for this place before play.",
+    Check.SHUFFLE: "The deck or the dealer does not agree with the shuffle.",
+    Check.OPENINGS: "The card shown is not the one that the deal put there.",
     Check.DEAL: "The cards did not go where the deal or the draw puts them.",
     Check.CUSTODY: "A card was played or moved that was not there.",
     Check.LEGALITY: "The rules do not allow this, or lead to another result.",
@@ -106,7 +106,7 @@ _RANKS: Final[Mapping[str, str]] = {
 }
 
 _REASONS: Final[tuple[tuple[str, str], ...]] = (
-    (r"turn is (\d+), the rules give (\d+)", "By the rules {1} has the turn next, not {0}."),
+    (r"turn is (\d+), the rules give (\d+)", "The next turn is given to {0}. By the rules it belongs to {1}."),
     (r"turn is (\d+), the rules give nobody", "By the rules {0} does not have the turn next."),
     (r"turn is nobody, the rules give (\d+)", "By the rules the hand goes on with {0}."),
     (r"direction is ", "By the rules play goes on in the other direction."),
@@ -150,7 +150,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"the pile has (\d+) cards?, not (\d+)", "The pile had {a} cards, not {b}."),
     (r"seat (\d+) goes out with cards", "{0} still had cards."),
     (r"(\w{2}) does not lie face up before seat (\d+)", "{card} did not lie face up before {1}."),
-    (r"the commitment to position", "The shuffle gives the cards in another order."),
+    (r"the commitment to position", "The deck is not in the order into which it was shuffled."),
     (r"(\d+) cards, not (\d+)", "The deck has {b} cards, not {a}."),
     (r"seat (\d+) deals, not seat (\d+)", "By the draw {1} is the dealer, not {0}."),
     (r"the published deck is not", "The deck published is not the one that was shuffled."),
@@ -158,12 +158,12 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"ruleset_hash is not", "The rules named here are not those that were fixed for the game."),
     (r"seat (\d+) revealed another value", "{0} showed another number than the one it had fixed."),
     (r"the seed is another", "The server showed another number than the one it had fixed."),
-    (r"the opening of position \d+ as (\w+) is not", "The proof shown for {card} does not fit."),
+    (r"the opening of position \d+ as (\w+) is not", "It was not {card}."),
     (r"the number of refused attempts", "The number of refused moves does not fit their list."),
     (r"earlier than the event before", "Its time is before that of the event before it."),
     (r"another time than seq (\d+)", "Its time is not that of event {a}, which is the same move."),
-    (r"an event of another game", "It belongs to another game."),
-    (r"prev is not ", "The event after it was written for another event in this place."),
+    (r"an event of another game", "This entry comes from another game and was put in here."),
+    (r"prev is not ", "This event, or the one after it, was changed after it was written."),
     (r"seq is (\d+), not (\d+)", "Its number is {a}, and {b} comes next."),
     (r"(?:game_aborted|\w+) after the seal", "The record was closed before."),
     (r"game_ended without", "The record is not closed after it."),
@@ -180,9 +180,9 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"a seal of version", "It is written in another version of the format than the game."),
     (
         r".*fields missing: \[\], added: \[(.+?)\]",
-        "Something was added that does not belong there: {a}.",
+        "A part named `{a}` was added, which does not belong there.",
     ),
-    (r".*fields missing: \[(.+?)\]", "Something is missing from it: {a}."),
+    (r".*fields missing: \[(.+?)\]", "A part named `{a}` is missing from it."),
     (r"unknown_version", "There is no such version of this event."),
 )
 """
@@ -217,7 +217,7 @@ def plain(check: str, result: str, reason: str | None = None) -> str:
     if result == "pass":
         return PASSES[known]
     if result == "missing" and reason not in (None, BUDGET):
-        lacking = re.split(r"[.;] ", reason or "")[0]
+        lacking = re.sub(r"\bseq (\d)", r"event \1", re.split(r"[.;] ", reason or "")[0])
         return f"{lacking[0].upper()}{lacking[1:]}."
     return OPEN.get(known, UNKNOWN)
 
@@ -246,7 +246,7 @@ def in_words(reason: str) -> str | None:
     Return the technical reason of a failure as a sentence, None if there is no plain one.
 
     >>> in_words("turn is 1, the rules give 2 [L3]")
-    'By the rules seat 2 has the turn next, not seat 1.'
+    'The next turn is given to seat 1. By the rules it belongs to seat 2.'
     >>> in_words("pile_burned is missing after it")
     'By the rules the pile burns after this, which is left out.'
     >>> in_words("not allowed: K does not fit on the pile; seat 0 could have played 4c")

@@ -104,7 +104,12 @@ class Rooms:
     def lead(
         self, caller: Caller, player: Player, identity: UUID, position: Position, *, take: bool
     ) -> dict[str, Any]:
-        """Return the room after the caller's position; it is set unless another referee leads."""
+        """
+        Return the room after the caller's position; it is set unless another referee leads.
+
+        Raises Refusal if the caller is no referee of the panel, or if the game has no such
+        version, viewer or event for the caller.
+        """
         number, record = self._referee(caller, player, identity)
         entry, at = self._games.entry(caller, record.game), position.version
         self._games.check_range(entry, at, at, named=("/version", "/version"))

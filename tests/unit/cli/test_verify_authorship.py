@@ -119,7 +119,7 @@ def test_a_changed_card_points_at_its_event_and_blames_nobody(
         assert not any(blame in said for blame in BLAME), said
     if kept is not None:
         cover = f"{seq + 1} to {kept % len(TRUE)}" if kept < 0 else f"0 to {kept}"
-        assert f"; the server's signatures cover seq {cover}\n" in out
+        assert f". The server's signatures cover seq {cover}\n" in out
     checks = json.loads(reports[2])["checks"]
     assert min(c["seq"] for c in checks if c["result"] == "fail") == seq
 

@@ -41,7 +41,7 @@ def test_what_the_server_works_out_is_laid_to_no_player() -> None:
     assert "; the party that produced this file wrote it, or, if this is the server's log" in (
         account.said
     )
-    assert ", the server worked this out itself; cause is set" in account.said
+    assert ", the server decides this, no player does; cause is set" in account.said
 
 
 def test_what_a_player_did_the_server_accepted() -> None:
@@ -79,7 +79,7 @@ def test_a_deal_that_does_not_hold_is_the_houses_if_the_log_is() -> None:
     forgery = sample("shithead")
     forgery.reseed(b"\x07" * 32, commit=False)
     said = accounts(report_on(forgery.lines()))[Claim.DECK]
-    assert "if this is the server's log, the house shuffles and deals, no player does" in said
+    assert "if this is the server's log, the server shuffles and deals, no player does" in said
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
