@@ -106,7 +106,10 @@ _RANKS: Final[Mapping[str, str]] = {
 }
 
 _REASONS: Final[tuple[tuple[str, str], ...]] = (
-    (r"turn is (\d+), the rules give (\d+)", "The next turn is given to {0}. By the rules it belongs to {1}."),
+    (
+        r"turn is (\d+), the rules give (\d+)",
+        "The next turn is given to {0}. By the rules it belongs to {1}.",
+    ),
     (r"turn is (\d+), the rules give nobody", "By the rules {0} does not have the turn next."),
     (r"turn is nobody, the rules give (\d+)", "By the rules the hand goes on with {0}."),
     (r"direction is ", "By the rules play goes on in the other direction."),

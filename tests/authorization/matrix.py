@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.tamper import sample_lines
+
 PAGE = Path(__file__).resolve().parents[2] / "ops" / "authorization.md"
 TABLES = ("public", "private")
 HANDS = ("running", "sealed", "open", "ruled")
@@ -86,7 +88,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/games/{game_id}/entropy": {"value": "00" * 32},
     "POST /v1/games/{game_id}/back": {},
     "POST /v1/games/{game_id}/disputes": ACCUSATION,
-    "POST /v1/verify": b"{}",
+    "POST /v1/verify": b"\n".join(sample_lines("shithead-aborted")),
     "POST /v1/disputes/{dispute_id}/statements": {"text": "So it was."},
     "POST /v1/disputes/{dispute_id}/referees": {},
     "POST /v1/disputes/{dispute_id}/votes": {"commit": "00" * 32},
@@ -115,5 +117,7 @@ ANYWHERE = {
     "rest": "000.p/1",
     "build": "0123456789abcdef",
     "path": "app/cards.js",
+    "tag": "games",
+    "example": "games.game.200.json",
 }
 """Parts of paths that are the same in every situation."""

@@ -99,14 +99,14 @@ def test_a_player_changes_name_and_recovery_code_in_the_lobby(visits: Visits) ->
     assert answer["status"] == 401
     me = call(page, "GET", "/v1/games?limit=1")["items"][0]["seats"][0]["name"]
     assert me == "Ada"
+    page.reload()
+    expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
     other = visits.open("/")
     other.get_by_role("button", name="You: Guest").click()
     other.get_by_text("Play on as a player you have already").click()
     other.get_by_label("Recovery code", exact=True).fill(code)
     other.get_by_role("button", name="Recover", exact=True).click()
     expect(other.get_by_role("button", name="You: Ada")).to_be_visible()
-    page.reload()
-    expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
 
 
 def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visits) -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from schemas.moves import move_json
+from schemas.moves import listed_moves
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.games.cache import GameEntry
 from service.application.ports import GameVersion, Notifier
@@ -187,7 +187,7 @@ def version_of(services: Services, game: UUID) -> int:
 
 def legal(services: Services, game: UUID, seat: int) -> list[dict[str, Any]]:
     """Return the legal moves of a seat, as they are posted."""
-    return [move_json(move) for move in legal_moves(entry_of(services, game).record.game, seat)]
+    return listed_moves(legal_moves(entry_of(services, game).record.game, seat))
 
 
 def post(

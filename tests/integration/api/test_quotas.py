@@ -11,6 +11,7 @@ import pytest
 
 from service.application import quotas
 from service.slots import Slots
+from tests.tamper import sample_lines
 from tests.worlds.api_world import Person, World, problem_of
 
 OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
@@ -69,7 +70,8 @@ def test_a_body_sent_in_chunks_is_measured_too(world: World) -> None:
 
 def test_no_more_logs_are_verified_at_a_time_than_a_process_can_bear(world: World) -> None:
     uploads = world.app.extensions["shithead"].uploads
-    sent = {"data": b"{}", "content_type": "application/x-ndjson"}
+    lines = b"\n".join(sample_lines("shithead-aborted"))
+    sent = {"data": lines, "content_type": "application/x-ndjson"}
     held = [(f"10.0.0.{n}", uploads.acquire(f"10.0.0.{n}")) for n in range(4)]
     assert all(taken for _, taken in held)
     refused = world.client.post("/v1/verify", **sent)

@@ -119,12 +119,16 @@ def test_blind_choices_are_counted_and_prove_nothing_alone(
     world: World, ada: Person, bob: Person
 ) -> None:
     """The player who goes out has chosen among three cards, then among two."""
-    play_to_the_end(ada, bob)
-    count(world)
-    choices = [
-        (person, world.services.directory.blind_choices(UUID(person.id))) for person in (ada, bob)
-    ]
-    player, chosen = max(choices, key=lambda choice: len(choice[1]))
+    for _ in range(5):  # a hand of chance may end as a stalemate first
+        play_to_the_end(ada, bob)
+        count(world)
+        choices = [
+            (person, world.services.directory.blind_choices(UUID(person.id)))
+            for person in (ada, bob)
+        ]
+        player, chosen = max(choices, key=lambda choice: len(choice[1]))
+        if len(chosen) >= 2:
+            break
     assert len(chosen) >= 2
     for choice in chosen:
         line = orjson.loads(world.services.game_cache.lines(choice.game)[choice.seq])
