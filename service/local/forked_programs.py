@@ -31,6 +31,13 @@ from service.metrics import SHARED_FOLDER
 PRELOADED = ("granian.cli", "service.api.wsgi", "workers.main", f"{__package__}.preload")
 """The modules of all programs, and last the one that prepares the process for its forks."""
 
+PARENT = "PARENT_PROCESS_ID"
+"""
+The environment variable with the id of the process that started the one which reads it.
+
+The parent may have ended before the child asks for its parent: then the system names another.
+"""
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -61,6 +68,7 @@ class ForkedProgram:
             target=_run,
             args=(module, tuple(arguments), str(log), dict(environment), str(folder)),
         )
+        os.environ[PARENT] = str(os.getpid())  # for the fork server, if it has to be started
         with _no_main_module():
             self._process.start()
         self.pid = self._process.pid or 0
@@ -142,8 +150,8 @@ def _run(
 
 
 def end_with_parent() -> None:
-    """Let the kernel send SIGTERM to this process when its parent ends."""
-    parent = os.getppid()
+    """Let the kernel send SIGTERM to this process when its parent ends, or has ended already."""
+    parent = int(os.environ[PARENT])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
