@@ -280,7 +280,7 @@ log_format | | word | Format of the logs: text for people, json for programs
 
 OTHERS = """
 = Command line
-url | http://127.0.0.1:8080 | URL | Service that `shithead play` and `replay` call
+url | http://127.0.0.1:8080 | URL | Service that the commands for players call
 home | ~/.shithead | path | Folder of the player's tokens, keys, receipts and logs
 = Traces
 OTEL_EXPORTER_OTLP_ENDPOINT | traces off | URL | Collector (OTLP over HTTP); extra `telemetry`
