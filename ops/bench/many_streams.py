@@ -70,7 +70,7 @@ def follow(port: int, games: list[str], count: int, pipe: Any) -> None:
                 pipe.recv()
                 pipe.send(arrivals)
                 return
-            received, at = key.fileobj.recv(1 << 16), time.time()  # type: ignore[union-attr]  # a socket
+            received, at = key.fileobj.recv(1 << 16), time.time()  # type: ignore[union-attr] # only sockets are registered
             arrivals += [(key.data, int(seq), at) for seq in _SEQ.findall(received)]
 
 

@@ -159,7 +159,7 @@ def in_children(
 def _write_answer(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
     try:
         answer = attempt(mistake)
-    except BaseException as problem:  # noqa: BLE001 -- a test sees any failure
+    except BaseException as problem:  # noqa: BLE001 - the parent reports any failure
         answer = f"{type(problem).__name__}: {problem}"
     os.write(write, answer.encode())
     os._exit(0)
