@@ -3,13 +3,15 @@ Strength of the bots: all against all in paired deals, as shares with intervals 
 
     python -m ops.bench.strength play --hands 100      every pair, heads-up and at four seats
     python -m ops.bench.strength play --ruleset shithead --first expert --second greedy --hands 2000
+    python -m ops.bench.strength join FILE …           adds hands of other files, one line a cell
     python -m ops.bench.strength table                 writes ops/bench/results/strength.md
 
-`play` continues where an earlier run stopped: each hand is a line of a file, and only missing
-ones are played. Deals are paired: the same shuffle and dealer are played once for each seat
-that the first bot can have; at four seats the other three are the second bot. A share is how
-often the first bot was the shithead, of the hands that had one; its interval takes the hands
-of one deal together.
+`play` continues where an earlier run stopped: it appends each hand to a file, and only missing
+ones are played. A line of the file is a cell, the number of its first hand and one letter for that
+hand and each following one (`LETTERS`). Deals are paired: the same shuffle and dealer are played
+once for each seat that the first bot can have; at four seats the other three are the second bot.
+A share is how often the first bot was the shithead, of the hands that had one; its interval takes
+the hands of one deal together.
 """
 
 from __future__ import annotations
@@ -18,11 +20,10 @@ import argparse
 import json
 import math
 import random
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import permutations
+from itertools import groupby, permutations
 from pathlib import Path
 
 from ops.bench.outside_bots import OUTSIDE
@@ -48,6 +49,10 @@ TURNS_PER_SEAT = 400
 FEWEST_DEALS = 5
 MEASURED_OUTSIDE = ("greedy", "careful", "expert")
 SAMPLES = {"careful": CAREFUL_BUDGET.samples, "expert": EXPERT_BUDGET.samples}
+LETTERS = {1: "1", 0: "0", None: "-"}
+"""Results of hands in a file: the first bot is the shithead, another seat is, no seat is."""
+
+_LOST = {letter: lost for lost, letter in LETTERS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +80,10 @@ class Share:
 
 
 def main() -> None:
-    """Play hands, or write the table of those played."""
+    """Play hands, join files of them, or write the table of those played."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("play", "table"))
+    parser.add_argument("what", choices=("play", "join", "table"))
+    parser.add_argument("files", type=Path, nargs="*", help="to join")
     parser.add_argument("--data", type=Path, default=RESULTS / "strength.jsonl")
     parser.add_argument("--hands", type=int, default=40, help="of each cell")
     parser.add_argument("--ruleset", choices=RULESETS)
@@ -87,6 +93,9 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.what == "table":
         (RESULTS / "strength.md").write_text(page(read(asked.data)))
+        return
+    if asked.what == "join":
+        asked.data.write_text("".join(lines(read(asked.data, *asked.files))))
         return
     wanted = [
         cell
@@ -133,10 +142,7 @@ def play(wanted: Sequence[Cell], hands: int, data: Path) -> None:
             for cell in wanted:
                 if number in played.get(cell, {}):
                     continue
-                begun = time.process_time()
-                lost = hand(cell, number)
-                seconds = round(time.process_time() - begun, 3)
-                file.write(json.dumps([*astuple(cell), number, lost, seconds]) + "\n")
+                file.write(_line(cell, number, LETTERS[hand(cell, number)]))
                 file.flush()
 
 
@@ -179,14 +185,27 @@ Played = Mapping[Cell, Mapping[int, int | None]]
 """By cell and number of the hand: whether the first bot was the shithead (`hand`)."""
 
 
-def read(data: Path) -> Played:
-    """Return the hands of a file, none if it does not exist."""
+def read(*files: Path) -> Played:
+    """Return the hands of files; a file that does not exist has none."""
     played: dict[Cell, dict[int, int | None]] = defaultdict(dict)
-    for line in data.read_text().splitlines() if data.exists() else ():
-        ruleset, seats, first, second, (one, two), number, lost, _ = json.loads(line)
+    for line in (line for file in files if file.exists() for line in file.read_text().splitlines()):
+        ruleset, seats, first, second, (one, two), number, letters = json.loads(line)
         cell = Cell(ruleset=ruleset, seats=seats, first=first, second=second, samples=(one, two))
-        played[cell][number] = lost
+        played[cell].update(enumerate((_LOST[letter] for letter in letters), start=number))
     return played
+
+
+def lines(played: Played) -> Iterator[str]:
+    """Yield the lines of a file with these hands: one for each cell unless hands are missing."""
+    for cell, hands in played.items():
+        # The difference of a number and its place is the same for numbers that follow one another.
+        runs = groupby(enumerate(sorted(hands)), key=lambda item: item[1] - item[0])
+        for numbers in ([number for _, number in run] for _, run in runs):
+            yield _line(cell, numbers[0], "".join(LETTERS[hands[number]] for number in numbers))
+
+
+def _line(cell: Cell, number: int, letters: str) -> str:
+    return json.dumps([*astuple(cell), number, letters]) + "\n"
 
 
 def share(cell: Cell, hands: Mapping[int, int | None]) -> Share:
@@ -302,7 +321,8 @@ shithead; a hand that ended at its turn limit counts as a fair share. Deals are 
 shuffle and dealer is played once with the first bot at every seat, and the interval takes the
 hands of one deal together; of few deals it is rough. The rating is that of Bradley and Terry from
 all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. Numbers of hands differ
-because searching bots take one or two seconds a hand; rows of less than five deals are left out."""
+because a hand with a searching bot takes 0.05 to 2 seconds even where the search is compiled; rows
+of less than five deals are left out."""
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from ops.bench.strength import (
     Cell,
     cells,
     hand,
+    lines,
     outside_cells,
     play,
     ratings,
@@ -69,7 +70,7 @@ def test_a_compiled_copy_plays_the_same_hands(tmp_path: Path) -> None:
         data = tmp_path / f"{len(results)}.jsonl"
         command = [sys.executable, "-m", "ops.bench.strength", "play", *asked, "--hands", "6"]
         subprocess.run([*command, "--data", str(data)], cwd=folder, check=True)
-        results.append([json.loads(line)[:-1] for line in data.read_text().splitlines()])
+        results.append([json.loads(line) for line in data.read_text().splitlines()])
     assert results[0] == results[1]
     assert len(results[0]) == 6
 
@@ -83,6 +84,18 @@ def test_hands_that_were_played_are_not_played_again(
     play([CELL], 5, data)
     assert numbers == [0, 1, 2, 3, 4]
     assert read(data) == {CELL: dict.fromkeys(range(5))}
+
+
+def test_joined_files_have_a_line_for_each_cell_and_the_same_hands(tmp_path: Path) -> None:
+    """A gap in the numbers begins a new line, so that a missing hand is still played later."""
+    other = Cell(ruleset="leeds", seats=4, first="expert", second="greedy", samples=(1000, 0))
+    played = {CELL: {0: 1, 1: 0, 2: None, 5: 1}, other: {0: 0}}
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    one.write_text("".join(lines({CELL: {0: 1, 5: 1}})))
+    two.write_text("".join(lines({CELL: {2: None, 1: 0}, other: {0: 0}})))
+    assert read(one, two, tmp_path / "none.jsonl") == played
+    joined = list(lines(read(one, two)))
+    assert [json.loads(line)[-2:] for line in joined] == [[0, "10-"], [5, "1"], [0, "0"]]
 
 
 def test_every_pair_of_bots_has_its_cells() -> None:
