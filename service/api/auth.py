@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from flask import request
-
 from service.api.context import context
+from service.api.parsing import present_request
 from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 from service.application.first_read import FirstRead
@@ -21,7 +20,7 @@ _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 def bearer_token() -> str | None:
     """Return the bearer token of the request, None without one; raises `unauthorized`."""
-    header: str | None = request.environ.get("HTTP_AUTHORIZATION")
+    header: str | None = present_request().environ.get("HTTP_AUTHORIZATION")
     if header is None:
         return None
     match = _BEARER.fullmatch(header)
@@ -58,8 +57,9 @@ def required(player: Player | None) -> Player:
 
 def caller_of(player: Player | None, read: FirstRead) -> Caller:
     """Return the caller: the player, if any, with the invite in the request and its first read."""
-    invite: str | None = request.environ.get(_INVITE)
-    query = request.query_string.decode("utf-8", "replace")
-    what = (f"{request.path}?{query}" if query else request.path)[:LOGGED_PATH]
+    present = present_request()
+    invite: str | None = present.environ.get(_INVITE)
+    query = present.query_string.decode("utf-8", "replace")
+    what = (f"{present.path}?{query}" if query else present.path)[:LOGGED_PATH]
     identity = player.id if player else None
     return Caller(player=identity, invite=invite, what=what, read=read)

@@ -8,6 +8,8 @@ from typing import Final
 
 from flask import Flask, Response, g, request
 
+from service.api.parsing import present_request
+
 SMALLEST: Final = 1024
 """Bytes from which on an answer is compressed: smaller ones fit into one packet anyway."""
 
@@ -47,7 +49,7 @@ def register(app: Flask) -> None:
         if not _compressible(response):
             return response
         _add_vary(response)
-        if "HTTP_ACCEPT_ENCODING" not in request.environ:
+        if "HTTP_ACCEPT_ENCODING" not in present_request().environ:
             return response
         encoding = request.accept_encodings.best_match(ENCODINGS)
         if encoding is None:

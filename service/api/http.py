@@ -12,7 +12,7 @@ from flask import Flask, Response, request
 from werkzeug.datastructures import MIMEAccept
 
 from service.api.auth import INVITE_HEADER
-from service.api.parsing import body_bytes, malformed
+from service.api.parsing import body_bytes, malformed, present_request
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.config import Settings
@@ -86,21 +86,22 @@ def register(app: Flask, settings: Settings) -> None:
 
     @app.after_request
     def add_security_headers(response: Response) -> Response:
+        present = present_request()
         if response.status_code == 204 or (
-            request.method == "OPTIONS" and response.content_length in (None, 0)
+            present.method == "OPTIONS" and response.content_length in (None, 0)
         ):
             response.headers.pop("Content-Type", None)  # there is no body
         headers = response.headers
-        present = {name for name, _ in headers}  # as this service spells them
+        names = {name for name, _ in headers}  # as this service spells them
         policy = PAGE_POLICY if response.mimetype == "text/html" else DATA_POLICY
         headers.extend(
             [
                 (name, value)
                 for name, value in (*_ADDED, ("Content-Security-Policy", policy))
-                if name not in present
+                if name not in names
             ]
         )
-        if request.is_secure:
+        if present.is_secure:
             headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
         return response
 
@@ -136,7 +137,7 @@ def _register_cors(app: Flask, origins: frozenset[str]) -> None:
 
 def negotiated_type(produces: tuple[str, ...]) -> str:
     """Return the media type that Accept prefers; raises `not-acceptable` if it excludes all."""
-    if not request.environ.get("HTTP_ACCEPT"):  # cheaper than `request.headers`, as below
+    if not present_request().environ.get("HTTP_ACCEPT"):  # cheaper than `headers`, as below
         return produces[0]
     # Parameters of a media type, such as a charset, are ignored.
     plain = MIMEAccept([(kind.partition(";")[0], q) for kind, q in request.accept_mimetypes])
@@ -149,7 +150,7 @@ def negotiated_type(produces: tuple[str, ...]) -> str:
 def idempotency_key(*, allowed: bool) -> str | None:
     """Return the request's idempotency key, None without one; raises `malformed`."""
     name = "Idempotency-Key"
-    key: str | None = request.environ.get("HTTP_IDEMPOTENCY_KEY")
+    key: str | None = present_request().environ.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
     if not allowed:
@@ -163,7 +164,8 @@ def idempotency_of(key: str | None) -> Idempotency | None:
     """Return the key with the path and the hash of the body, by which a repeat is recognised."""
     if key is None:
         return None
-    return Idempotency(key=key, path=request.path, body_hash=hashlib.sha256(body_bytes()).digest())
+    path, body_hash = present_request().path, hashlib.sha256(body_bytes()).digest()
+    return Idempotency(key=key, path=path, body_hash=body_hash)
 
 
 def expected_versions() -> tuple[int, ...] | None:
@@ -176,7 +178,7 @@ def expected_versions() -> tuple[int, ...] | None:
 
     Raises Refusal `malformed` for a malformed list.
     """
-    header: str | None = request.environ.get("HTTP_IF_MATCH")
+    header: str | None = present_request().environ.get("HTTP_IF_MATCH")
     if header is None or header.strip() == "*":
         return None
     if not _TAGS.fullmatch(header):
@@ -235,7 +237,8 @@ def revalidated(response: Response) -> Response:
 
 def _conditional(response: Response, tag: str) -> Response:
     response.set_etag(tag)
-    if "HTTP_IF_NONE_MATCH" in request.environ and request.if_none_match.contains_weak(tag):
+    present = present_request()
+    if "HTTP_IF_NONE_MATCH" in present.environ and present.if_none_match.contains_weak(tag):
         response.status_code = 304
         response.set_data(b"")
         del response.headers["Content-Type"]

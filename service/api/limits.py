@@ -12,7 +12,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any
 from uuid import UUID
 
-from flask import Flask, request
+from flask import Flask
 from limits import RateLimitItemPerMinute
 from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
@@ -20,6 +20,7 @@ from redis import RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from service.api.parsing import present_request
 from service.application.errors import Refusal
 from service.config import Settings, uses_sentinel
 from service.job_queue import client_of
@@ -84,14 +85,15 @@ class RateLimits:
 
     def count_request(self) -> None:
         """Count the present request by its address; raises `rate-limited` if it is one too many."""
-        if not self._enabled or request.endpoint in UNLIMITED:
+        endpoint = present_request().endpoint or ""
+        if not self._enabled or endpoint in UNLIMITED:
             return
         address = caller_address()
         detail = "too many requests from this address"
         self._count(f"address {address}", self._per_address, detail)
-        limit = ENDPOINT_LIMITS.get(request.endpoint or "")
+        limit = ENDPOINT_LIMITS.get(endpoint)
         if limit is not None:
-            self._count_endpoint(str(request.endpoint), address, limit)
+            self._count_endpoint(endpoint, address, limit)
 
     def count_player(self, player: UUID) -> None:
         """
@@ -148,7 +150,7 @@ def caller_address() -> str:
     For IPv6 this is the /64 network, because its owner has every address in it.
     `X-Forwarded-For` has been evaluated already, for as many proxies as the settings trust.
     """
-    return counted_address(request.remote_addr or "")
+    return counted_address(present_request().remote_addr or "")
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from secrets import token_hex
 
 import prometheus_client
 import structlog
-from flask import Flask, Response, g, request
+from flask import Flask, Request, Response, g, request
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -25,6 +25,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service import tracing
+from service.api.parsing import present_request
 from service.config import Settings
 from service.metrics import SHARED_FOLDER
 from service.telemetry import REQUEST_ID
@@ -77,7 +78,7 @@ def register(app: Flask, settings: Settings) -> None:
     @app.before_request
     def begin_request() -> None:
         g.began = time.perf_counter()
-        sent: str = request.environ.get("HTTP_X_REQUEST_ID", "")
+        sent: str = present_request().environ.get("HTTP_X_REQUEST_ID", "")
         identity = sent if sent and _REQUEST_ID.fullmatch(sent) else token_hex(16)
         g.request_id = identity
         REQUEST_ID.set(identity)
@@ -85,9 +86,11 @@ def register(app: Flask, settings: Settings) -> None:
     @app.after_request
     def end_request(response: Response) -> Response:
         response.headers["X-Request-ID"] = g.get("request_id") or token_hex(16)
-        status, problem = outcome(response)
-        _measure(response, status, problem)
-        _log_request(response, status, problem)
+        began: float | None = g.get("began")
+        seconds = None if began is None else time.perf_counter() - began
+        present, (status, problem) = present_request(), outcome(response)
+        _measure(present, response, seconds, status, problem)
+        _log_request(present, response, seconds, status, problem)
         return response
 
     app.add_url_rule("/metrics", "metrics", _public_metrics)
@@ -119,14 +122,16 @@ def _trace_requests(app: Flask) -> None:
         return response
 
 
-def _measure(response: Response, status: int, problem: str | None) -> None:
-    call = request.endpoint or "none"
+def _measure(
+    present: Request, response: Response, seconds: float | None, status: int, problem: str | None
+) -> None:
+    call = present.endpoint or "none"
     # Methods are an open set that callers choose; the number of series must not grow with it.
-    method = request.method if request.method in _METHODS else "other"
+    method = present.method if present.method in _METHODS else "other"
     _requests(method, call, status, problem or "").inc()
-    waited = b"wait=" in request.query_string and request.args.get("wait")
-    if "began" in g and not response.is_streamed and not waited:
-        _seconds(method, call).observe(time.perf_counter() - g.began)
+    waited = b"wait=" in present.query_string and present.args.get("wait")
+    if seconds is not None and not response.is_streamed and not waited:
+        _seconds(method, call).observe(seconds)
 
 
 @cache
@@ -140,9 +145,11 @@ def _seconds(method: str, call: str) -> Histogram:
     return SECONDS.labels(method, call)
 
 
-def _log_request(response: Response, status: int, problem: str | None) -> None:
+def _log_request(
+    present: Request, response: Response, seconds: float | None, status: int, problem: str | None
+) -> None:
     """Log an answer: the template of its path, the ids in it, and the outcome."""
-    rule = request.url_rule.rule if request.url_rule else None
+    rule = present.url_rule.rule if present.url_rule else None
     level = _log.info
     if response.status_code >= 500:
         level = _log.error
@@ -150,18 +157,13 @@ def _log_request(response: Response, status: int, problem: str | None) -> None:
         level = _log.debug
     level(
         "request",
-        method=request.method,
+        method=present.method,
         path=rule,
-        ids={name: str(value) for name, value in (request.view_args or {}).items()},
+        ids={name: str(value) for name, value in (present.view_args or {}).items()},
         status=status,
         problem=problem,
-        milliseconds=_milliseconds(),
+        milliseconds=None if seconds is None else round(seconds * 1e3, 1),
     )
-
-
-def _milliseconds() -> float | None:
-    began = g.get("began")
-    return None if began is None else round((time.perf_counter() - began) * 1e3, 1)
 
 
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})

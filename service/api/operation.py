@@ -40,7 +40,7 @@ from service.api.http import (
     negotiated_type,
     with_location,
 )
-from service.api.parsing import json_body, query_values
+from service.api.parsing import json_body, present_request, query_values
 from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal, misfit
 from service.application.first_read import FirstRead
@@ -211,7 +211,7 @@ def operation(
                         caller=caller_of(read.player, read),
                         repeat=read.request,
                         query=no_query
-                        if no_query is not None and not request.query_string
+                        if no_query is not None and not present_request().query_string
                         else _query(query_schema),
                         body=None if body_schema is None else _body(body_schema),
                         media_type=media_type,
@@ -261,7 +261,7 @@ def _limited_work(player: Player | None) -> AbstractContextManager[None]:
 
 
 def _idempotency(repeats: Repeats) -> Idempotency | None:
-    if request.method != "POST":
+    if present_request().method != "POST":
         return None
     key = idempotency_key(allowed=repeats is not Repeats.REFUSED)
     return idempotency_of(key) if repeats is Repeats.ANSWERED else None
