@@ -1,4 +1,7 @@
-"""`tsc --checkJs` finds no fault in the JavaScript: its types are in JSDoc comments."""
+"""`tsc --checkJs` finds no fault in the JavaScript: its types are in JSDoc comments.
+
+Those of the API are made from its OpenAPI document (`pages.d.ts`).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from service.api.assets import loaded
+from tests.worlds.api_world import make_world
 
 pytestmark = pytest.mark.heavy
 
@@ -22,8 +27,8 @@ NO_NPM = "no npm: types of the JavaScript are not checked (apt-get install npm)"
 UNREACHABLE = "the npm registry does not answer: types of the JavaScript are not checked"
 
 
-def compiler() -> Path:
-    """Return the TypeScript compiler, installed once for each version of the lock file."""
+def tool(name: str) -> str:
+    """Return a program of package.json; all are installed once for each lock file."""
     if shutil.which("npm") is None:
         pytest.skip(NO_NPM)
     lock = (WEB / "package-lock.json").read_bytes()
@@ -39,22 +44,53 @@ def compiler() -> Path:
             assert not reached, done.stderr
             pytest.skip(UNREACHABLE)
         stamp.write_bytes(lock)
-    return TOOLS / "node_modules" / ".bin" / "tsc"
+    return str(TOOLS / "node_modules" / ".bin" / name)
 
 
-def check(config: Path) -> str:
-    """Return the faults that the compiler finds."""
-    types = TOOLS / "node_modules" / "@types"
-    command = [str(compiler()), "--project", str(config), "--typeRoots", str(types)]
-    done = subprocess.run(
-        [*command, "--pretty", "false"], capture_output=True, text=True, check=False
-    )
-    return done.stdout
+def check(config: Path, *types: Path) -> str:
+    """Return the faults that the compiler finds; `types` are folders with packages of types."""
+    roots = ",".join(map(str, [*types, TOOLS / "node_modules" / "@types"]))
+    command = [tool("tsc"), "--project", str(config), "--typeRoots", roots, "--pretty", "false"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-def test_the_types_of_the_lobby_and_the_table_fit() -> None:
-    """Not strict: views and moves come from the API, and are checked by the browser tests."""
-    assert check(WEB / "tsconfig.app.json") == ""
+@pytest.fixture(scope="module")
+def document() -> Any:
+    """Return the OpenAPI document, which needs no database."""
+    made = make_world("postgresql://nobody@127.0.0.1:1/none")
+    found = made.get("/v1/openapi.json").json
+    made.services.close()
+    return found
+
+
+def types_of(document: Any, folder: Path) -> Path:
+    """Make the types of an OpenAPI document, as the package `shithead-api` in a folder."""
+    (folder / "openapi.json").write_text(json.dumps(document))
+    target = folder / "shithead-api" / "index.d.ts"
+    # Without the flag a field with a default is required in requests as well.
+    command = [tool("openapi-typescript"), "openapi.json", "--default-non-nullable=false"]
+    subprocess.run([*command, "-o", target], cwd=folder, capture_output=True, check=True)
+    return folder
+
+
+def test_the_types_of_the_pages_fit_the_openapi_document(document: Any, tmp_path: Path) -> None:
+    assert check(WEB / "tsconfig.app.json", types_of(document, tmp_path)) == ""
+
+
+def test_a_page_that_disagrees_with_the_document_is_found(document: Any, tmp_path: Path) -> None:
+    """A path, a field and a value of a body are missing: each fault is where it is used."""
+    paths, schemas = document["paths"], document["components"]["schemas"]
+    paths["/v1/keyring"] = paths.pop("/v1/keys")
+    schemas["GameView"]["properties"]["heap"] = schemas["GameView"]["properties"].pop("pile")
+    schemas["TableRequest"]["properties"]["visibility"]["enum"].remove("private")
+    found = check(WEB / "tsconfig.app.json", types_of(document, tmp_path))
+    for file, fault in (
+        ("record", "'/v1/keys'|\"/v1/keys\""),
+        ("board", "Property 'pile' does not exist"),
+        ("lobby", '"private"'),
+    ):
+        lines = [line for line in found.splitlines() if f"/{file}.js(" in line]
+        assert any(word in line for line in lines for word in fault.split("|")), (file, found)
 
 
 def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path) -> None:
@@ -64,6 +100,7 @@ def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path
         (tmp_path / name).write_bytes(content)
     options = json.loads((WEB / "tsconfig.app.json").read_text())["compilerOptions"]
     options |= {"module": "nodenext", "moduleResolution": "nodenext", "types": ["node"]}
+    options["strict"] = False  # the comments with the types are not served
     config = {"compilerOptions": options, "include": ["**/*.js"]}
     (tmp_path / "tsconfig.json").write_text(json.dumps(config))
     (tmp_path / "package.json").write_text('{"type": "module"}')

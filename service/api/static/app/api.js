@@ -12,7 +12,7 @@ const SILENCE = 40_000;
 
 /** An answer that is an error (RFC 9457), or no answer: then the status is 0. */
 export class Problem extends Error {
-  /** @param {Record<string, any>} body @param {number} status */
+  /** @param {Partial<Api["Problem"]>} body @param {number} status */
   constructor(body, status) {
     super(body.detail ?? body.title ?? `status ${status}`);
     this.status = status;
@@ -44,8 +44,9 @@ export function setIdentity(player) {
 /** The invite of a private table, from the fragment of its address (never sent as one). */
 const invite = () => new URLSearchParams(location.hash.slice(1)).get("invite");
 
-function headers(more = {}) {
-  const found = /** @type {Record<string, string>} */ ({ ...more });
+/** @param {Record<string, string>} [more] */
+function headers(more) {
+  const found = { ...more };
   const player = identity();
   if (player) found["Authorization"] = `Bearer ${player.token}`;
   const secret = invite();
@@ -80,6 +81,7 @@ async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
   throw await problemOf(answer);
 }
 
+/** @param {Response} answer */
 async function problemOf(answer) {
   const body = await answer.json().catch(() => ({}));
   const problem = new Problem(body, answer.status);
@@ -87,51 +89,59 @@ async function problemOf(answer) {
   return problem;
 }
 
-const worthRepeating = (problem) =>
-  problem instanceof Problem && (problem.status === 0 || problem.status === 429 || problem.status >= 500);
+const worthRepeating = (/** @type {Problem} */ { status }) => status === 0 || status === 429 || status >= 500;
 
-/** Try until there is an answer; a refusal is one. */
+/**
+ * Try until there is an answer; a refusal is one.
+ *
+ * @param {() => Promise<Response>} attempt
+ * @param {AbortSignal} [signal]
+ */
 async function repeated(attempt, signal) {
   for (let tried = 1; ; tried += 1) {
     try {
       return await attempt();
     } catch (problem) {
-      if (tried >= ATTEMPTS || !worthRepeating(problem) || signal?.aborted) throw problem;
+      if (tried >= ATTEMPTS || !(problem instanceof Problem) || !worthRepeating(problem) || signal?.aborted) throw problem;
       await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** tried));
     }
   }
 }
 
 /**
- * Return the body of a GET.
+ * Return the body of a GET. Its type is that of the call in the OpenAPI document (`tests/web/pages.d.ts`).
  *
- * @param {string} path
- * @param {{signal?: AbortSignal, timeout?: number, as?: "json" | "text" | "blob"}} [how]
- * @returns {Promise<any>}
+ * @template {string} const Path
+ * @template {"json" | "text" | "blob"} [As="json"]
+ * @param {Path & Call<"GET", Path>} path
+ * @param {{signal?: AbortSignal, timeout?: number, as?: As}} [how]
+ * @returns {Promise<As extends "text" ? string : As extends "blob" ? Blob : Answer<"GET", Path>>}
  */
 export async function get(path, how = {}) {
   const answer = await repeated(() => call("GET", path, how), how.signal);
-  return answer[how.as ?? "json"]();
+  return answer[/** @type {"json"} */ (how.as ?? "json")]();
 }
 
 /**
- * Return the answer to a POST; after a lost connection it is repeated with the same key.
+ * Return the answer to a POST; after a lost connection it is repeated with the same key. Types as for `get`.
  *
- * @param {string} path
- * @param {object} [body]
- * @param {{seen?: number, once?: boolean, method?: string}} [how] seen: the version that the
+ * @template {string} const Path
+ * @template {"POST" | "PUT" | "PATCH" | "DELETE"} [Method="POST"]
+ * @param {Path & Call<Method, Path>} path
+ * @param {Posted<Method, Path>} [body]
+ * @param {{seen?: number, once?: boolean, method?: Method}} [how] seen: the version that the
  *   caller has seen (If-Match); once: an operation that answers with a token takes no key
- * @returns {Promise<any>}
+ * @returns {Promise<Answer<Method, Path>>}
  */
-export async function post(path, body = {}, how = {}) {
+export async function post(path, body, how = {}) {
   /** @type {Record<string, string>} */
   const more = {};
   if (!how.once) more["Idempotency-Key"] = randomHex(16);
   if (how.seen !== undefined) more["If-Match"] = `"v${how.seen}"`;
   const method = how.method ?? "POST";
-  const attempt = () => call(method, path, { body: method === "DELETE" ? undefined : body, more });
+  const attempt = () => call(method, path, { body: method === "DELETE" ? undefined : (body ?? {}), more });
   const answer = await (how.once ? attempt() : repeated(attempt));
-  return answer.status === 204 ? null : answer.json();
+  return answer.status === 204 ? /** @type {any} */ (null) : answer.json();
 }
 
 /** @param {number} bytes @returns {string} random bytes as hex */
@@ -182,13 +192,14 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
 }
 
 /** Resolve when the browser is online again, or the reader is back at the page. */
-const woken = (signal) =>
+const woken = (/** @type {AbortSignal} */ signal) =>
   new Promise((done) => {
     const options = { once: true, signal };
     addEventListener("online", done, options);
     document.addEventListener("visibilitychange", done, options);
   });
 
+/** @param {string} game @param {number} after */
 async function missed(game, after) {
   const text = await (
     await call("GET", `/v1/games/${game}/events?after=${after}`, {
@@ -204,12 +215,14 @@ async function missed(game, after) {
     });
 }
 
+/** @param {string} game @param {number} after @param {AbortSignal} signal @param {() => void} onopen */
 async function* connection(game, after, signal, onopen) {
   const own = new AbortController();
   const stop = () => own.abort();
   signal.addEventListener("abort", stop, { once: true });
   let watch = setTimeout(stop, SILENCE);
   try {
+    /** @type {Record<string, string>} */
     const more = { Accept: "text/event-stream" };
     if (after > 0) more["Last-Event-ID"] = String(after - 1);
     const answer = await fetch(`/v1/games/${game}/stream`, {
@@ -238,7 +251,7 @@ async function* connection(game, after, signal, onopen) {
   }
 }
 
-/** Return one event of a stream; comments and `retry` have no type. */
+/** @param {string} part @returns {Live} one event of a stream; comments and `retry` have no type */
 function parsed(part) {
   const event = { seq: -1, type: "", line: "" };
   for (const line of part.split("\n")) {

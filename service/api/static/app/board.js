@@ -14,7 +14,7 @@ const SHOWN = 5;
 
 /**
  * @typedef {Object} Scene
- * @property {any} view
+ * @property {Api["GameView"]} view
  * @property {(seat: number) => string} [did] what a seat did lately, in a few signs
  * @property {number | null} [bag] the seat that wears the paper bag
  * @property {string[]} [order] ranks, low to high
@@ -24,9 +24,9 @@ const SHOWN = 5;
 /**
  * Return the seats of the others, clockwise from the viewer's left, by the side of the table.
  *
- * @param {any} view
+ * @param {Api["GameView"]} view
  * @param {boolean} round whether there is room at the sides
- * @returns {{left: any[], top: any[], right: any[]}}
+ * @returns {Record<"left" | "top" | "right", Api["SeatView"][]>}
  */
 export function sides(view, round) {
   const count = view.seats.length;
@@ -45,7 +45,11 @@ export function sides(view, round) {
 export const crowd = (others) =>
   others <= 3 ? "few" : others <= 5 ? "some" : others <= 11 ? "many" : "crowd";
 
-/** One slot in front of a seat: a face-down card and what lies open on it. */
+/**
+ * One slot in front of a seat: a face-down card and what lies open on it.
+ *
+ * @param {Api["SeatView"]} seat @param {number} at @param {boolean} small
+ */
 function slot(seat, at, small) {
   const stack = seat.up[at] ?? [];
   const down = seat.down[at];
@@ -60,7 +64,7 @@ function slot(seat, at, small) {
 export const chip = (card) =>
   h("span", { class: `chip ${"dh".includes(card[1]) && card[0] !== "X" ? "red" : ""}`, "data-card": card }, [brief(card)]);
 
-/** @param {any} seat @param {Scene} scene @returns {string} a seat in words, for screen readers */
+/** @param {Api["SeatView"]} seat @param {Scene} scene @returns {string} a seat in words, for screen readers */
 export function seatInWords(seat, scene) {
   const { view } = scene;
   const up = seat.up.flat();
@@ -79,6 +83,7 @@ export function seatInWords(seat, scene) {
     .join(". ");
 }
 
+/** @param {Api["SeatView"]} seat @param {Scene} scene */
 function badges(seat, scene) {
   const found = [];
   if (scene.view.dealer === seat.seat) found.push(["D", t("seat.dealer")]);
@@ -92,7 +97,7 @@ function badges(seat, scene) {
 /**
  * Return a seat of another player.
  *
- * @param {any} seat
+ * @param {Api["SeatView"]} seat
  * @param {Scene} scene
  * @param {boolean} small cards as text
  */
@@ -127,7 +132,7 @@ export function plaque(seat, scene, small) {
   );
 }
 
-/** The cards of a hand as far as the view names them. */
+/** The cards of a hand as far as the view names them. @param {Api["SeatView"]} seat @param {Scene} scene @param {boolean} small */
 function openHand(seat, scene, small) {
   const cards = sorted(seat.hand.cards ?? seat.hand.known, scene.order);
   const tight = small || cards.length > 12;
@@ -137,20 +142,20 @@ function openHand(seat, scene, small) {
 /**
  * Return how a hand ended, for the middle of the table.
  *
- * @param {any} view
+ * @param {Api["GameView"]} view
  * @param {string} heading
  */
-export const outcome = (view, heading) =>
+export const outcome = ({ result, seats }, heading) =>
   h("div", { class: "result" }, [
     h("h2", null, [heading]),
-    view.result
-      ? h("ol", { class: "places" }, view.result.places.map((seat) =>
-          h("li", { class: seat === view.result.shithead ? "last" : "" }, [seatName(view.seats[seat])]),
+    result
+      ? h("ol", { class: "places" }, result.places.map((seat) =>
+          h("li", { class: seat === result.shithead ? "last" : "" }, [seatName(seats[seat])]),
         ))
       : null,
   ]);
 
-/** @param {any} view @returns {HTMLElement} stock, pile, what it asks for, direction, burned cards */
+/** @param {Api["GameView"]} view @returns {HTMLElement} stock, pile, what it asks for, direction, burned cards */
 export function middle(view) {
   const pile = view.pile;
   const shown = pile.slice(-SHOWN);
@@ -180,8 +185,9 @@ export function middle(view) {
   ]);
 }
 
-const burned = (count) => h("span", { class: "burned", "data-burned": "" }, [t("burned", { n: count })]);
+const burned = (/** @type {number} */ count) => h("span", { class: "burned", "data-burned": "" }, [t("burned", { n: count })]);
 
+/** @param {Api["GameView"]} view */
 function demand(view) {
   const ranks = sorted(view.demand.ranks.map((rank) => (rank === "X" ? "X1" : `${rank}s`)));
   const all = view.demand.kind === "anything";
@@ -191,6 +197,7 @@ function demand(view) {
   ]);
 }
 
+/** @param {Api["GameView"]["direction"]} direction */
 function turning(direction) {
   const name = t(direction === 1 ? "direction.1" : "direction.2");
   return h("span", { class: "turning", title: name }, [

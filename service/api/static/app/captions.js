@@ -16,7 +16,7 @@ import { has, listed, t } from "./i18n.js";
 /**
  * Return the name of a seat: its player's, its bot's with the seat's number, or the number alone.
  *
- * @param {{seat: number, name: string | null, kind: string, bot: string | null}} seat
+ * @param {{seat: number, name: string | null, kind: string, bot?: string | null}} seat of a game or table; the lists of games name no bots
  */
 export function seatName(seat) {
   if (seat.name) return seat.name;
@@ -27,13 +27,14 @@ export function seatName(seat) {
 /**
  * Return what the pile asks of the next play: "seven or lower".
  *
- * @param {{kind: string, rank: string | null}} demand of a view
+ * @param {Api["Demand"]} demand of a view
  */
 export function asked({ kind, rank }) {
   return rank === null ? t("demand.anything") : t(`demand.${kind}`, { rank: t(`rank.${rank}`) });
 }
 
-/** @type {Record<string, (data: any, values: any, voice: Voice) => string>} */
+/** @typedef {Record<string, any> & {name: (card: string) => string, names: (cards: string[]) => string}} Values */
+/** @type {{[Type in Api["Event"]["type"]]?: (data: Extract<Api["Event"], {type: Type}>["data"], values: Values, voice: Voice) => string}} */
 const SENTENCES = {
   game_created: (data) => t("did.created", { n: data.seats.length }),
   deck_committed: (data) => t("did.deck", { n: data.cards.length }),
@@ -69,16 +70,16 @@ const SENTENCES = {
 /**
  * Return one event as a sentence.
  *
- * @param {any} event decoded
+ * @param {Api["Event"]} event
  * @param {Voice} voice
  * @returns {string}
  */
 export function caption(event, voice) {
-  const data = event.data;
+  const data = /** @type {{seat?: number, dealer?: number, count?: number, cards?: string[]}} */ (event.data);
   const name = voice.aloud ? spelled : brief;
-  const names = (cards) => (voice.aloud ? listed(cards.map(name)) : cards.map(name).join(" "));
+  const names = (/** @type {string[]} */ cards) => (voice.aloud ? listed(cards.map(name)) : cards.map(name).join(" "));
   const seat = data.seat ?? data.dealer ?? null;
-  /** @type {Record<string, any>} */
+  /** @type {Values} */
   const values = {
     who: seat === null ? "" : voice.who(seat),
     n: data.count ?? 0,
@@ -87,12 +88,12 @@ export function caption(event, voice) {
     name,
     names,
   };
-  const sentence = SENTENCES[event.type];
+  const sentence = /** @type {((data: object, values: Values, voice: Voice) => string) | undefined} */ (SENTENCES[event.type]);
   if (sentence) return sentence(data, values, voice);
   return has(`did.${event.type}`) ? t(`did.${event.type}`, values) : event.type;
 }
 
-/** @param {{reason: string, shithead: number | null, places: number[]}} result @param {Voice} voice */
+/** @param {Api["Result"]} result @param {Voice} voice */
 export function ended(result, voice) {
   const key = `result.${result.reason}`;
   const who = result.reason === "winner" ? result.places[0] : result.shithead;
@@ -100,9 +101,9 @@ export function ended(result, voice) {
   return t(name === t("you") ? `${key}.you` : key, { who: name });
 }
 
-/** @param {any} move @param {any} view @returns {string} a move that can be made: the words on its button */
+/** @param {Api["Move"]} move @param {Api["GameView"]} view @returns {string} a move that can be made: the words on its button */
 export function moveInWords(move, view) {
-  const names = (cards) => cards.map(brief).join(" ");
+  const names = (/** @type {string[]} */ cards) => cards.map(brief).join(" ");
   switch (move.type) {
     case "play":
       return t("act.play", { cards: names(move.cards) });
@@ -115,7 +116,7 @@ export function moveInWords(move, view) {
     case "lay":
       return `${t("act.lay")} ${names(move.stacks.flat())}`.trim();
     default:
-      return t(`act.${move.type}`, { n: (move.slot ?? 0) + 1 });
+      return t(`act.${move.type}`, { n: ("slot" in move ? move.slot : 0) + 1 });
   }
 }
 
@@ -128,17 +129,17 @@ const DEEDS = new Set([
 /**
  * Return what a seat did in some events, in a few signs: "7♣ 7♥, burned".
  *
- * @param {any[]} events decoded
+ * @param {Api["Event"][]} events
  * @param {number} seat
  */
 export function deeds(events, seat) {
-  const found = events.filter((event) => DEEDS.has(event.type) && event.data.seat === seat);
+  const found = events.filter(({ type, data }) => DEEDS.has(type) && "seat" in data && data.seat === seat);
   return found
     .slice(-3)
     .map(({ type, data }) =>
       type === "cards_played"
         ? data.cards.map(brief).join(" ")
-        : t(`deed.${type}`, { n: data.count ?? data.place ?? 0 }),
+        : t(`deed.${type}`, { n: "count" in data ? data.count : "place" in data ? data.place : 0 }),
     )
     .join(" · ");
 }

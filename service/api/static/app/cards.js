@@ -7,6 +7,7 @@
 import { h, svg } from "./dom.js";
 import { t } from "./i18n.js";
 
+/** @type {Record<string, string>} */
 const SUITS = {
   h: "M16 29C5 20 1 15 1 9.500 1 5 4.500 2 8.500 2c3 0 6 2 7.500 5 1.500-3 4.500-5 7.500-5C27.500 2 31 5 31 9.500 31 15 27 20 16 29z",
   d: "M16 1 28 16 16 31 4 16z",
@@ -14,6 +15,7 @@ const SUITS = {
   s: "M16 1C14 6 3 12 3 20c0 4 3 6.500 6.500 6.500 2 0 3.800-.8 5-2.300-.3 2.300-1.500 4.300-3.500 6.300h10c-2-2-3.200-4-3.500-6.300 1.200 1.500 3 2.300 5 2.300C26 26.500 29 24 29 20 29 12 18 6 16 1z",
 };
 const STAR = "M16 1l4.300 9.800 10.700 1-8 7.100 2.300 10.500L16 24l-9.300 5.400L9 18.900 1 11.800l10.700-1z";
+/** @type {Record<string, string>} */
 const SIGNS = { c: "♣", d: "♦", h: "♥", s: "♠" };
 /** The order of a deck, where no ruleset gives another. */
 const ORDER = "2 3 4 5 6 7 8 9 T J Q K A".split(" ");
@@ -25,7 +27,7 @@ export const rankOf = (card) => card[0];
 export const suitOf = (card) => (card[0] === "X" ? "" : card[1]);
 
 /** @param {string} rank @returns {string} the rank as printed on a card: `10`, `K`, `★` */
-export const printed = (rank) => ({ T: "10", X: "★" })[rank] ?? rank;
+export const printed = (rank) => (rank === "T" ? "10" : rank === "X" ? "★" : rank);
 
 /** @param {string} card @returns {string} the card in a few signs: `10♥`, `★` */
 export const brief = (card) => printed(rankOf(card)) + (SIGNS[suitOf(card)] ?? "");
@@ -47,7 +49,7 @@ export function spelled(card) {
  * @param {string[]} [order] low to high, from the settings of the ruleset
  */
 export function sorted(cards, order = ORDER) {
-  const place = (card) => {
+  const place = (/** @type {string} */ card) => {
     const at = order.indexOf(rankOf(card));
     return at < 0 ? order.length : at;
   };
@@ -63,15 +65,18 @@ export function sorted(cards, order = ORDER) {
 /** The drawings made so far; a picture on the page is a copy. @type {Map<string, SVGElement>} */
 const drawn = new Map();
 
+/** @param {string} code of a card, "" for a back */
 function drawing(code) {
   const found = drawn.get(code) ?? (code === "" ? back() : face(code));
   drawn.set(code, found);
   return found.cloneNode(true);
 }
 
+/** @param {string} path @param {number} x @param {number} y @param {number} size */
 const suitAt = (path, x, y, size) =>
   svg("path", { d: path, transform: `translate(${x} ${y}) scale(${size / 32})` });
 
+/** @param {string} card */
 function face(card) {
   const rank = rankOf(card);
   const suit = suitOf(card);

@@ -13,21 +13,23 @@ const SHOWN = 20; // disputes of the list at a time
 const BEFORE = 30; // events before the disputed one from which can be chosen
 const LONGEST = 4000; // characters of a statement
 const EVERY = 10_000; // milliseconds between looks at an open dispute
+/** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
 const OF_THE_SERVER = ["wrong_deal", "altered_log"];
 const STATES = ["open", "voting", "revealing", "ruled", "appealed", "final"];
+/** @type {Record<string, string>} */
 const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–" };
 
 const root = find("#court");
-const { dispute: id } = root.dataset;
+const { dispute: id = "" } = root.dataset;
 const query = new URLSearchParams(location.search);
 
-/** What the page shows now. @type {{file: any, game: any, event: any}} */
-const court = { file: null, game: null, event: null };
+/** What the page shows now. @type {{file: Api["Dispute"], game: Api["GameView"], event: Api["Event"]}} */
+const court = /** @type {any} */ ({ file: null, game: null, event: null });
 
-const who = (seat) => (seat === null ? t("court.server") : seatName(court.game.seats[seat]));
+const who = (/** @type {number | null} */ seat) => (seat === null ? t("court.server") : seatName(court.game.seats[seat]));
 
-/** Do something with the server, and show what it says against it. */
+/** Do something with the server, and show what it says against it. @param {() => Promise<unknown>} work */
 async function attempt(work) {
   replace(find("#fault"));
   try {
@@ -41,15 +43,18 @@ async function attempt(work) {
   }
 }
 
+/** @param {string} key @param {any[]} content */
 const section = (key, ...content) => h("section", null, [h("h2", null, [t(key)]), content]);
-const quiet = (text) => h("p", { class: "quiet" }, [text]);
+const quiet = (/** @type {string} */ text) => h("p", { class: "quiet" }, [text]);
+/** @param {string} key @param {() => unknown} onclick @param {Record<string, any>} [more] */
 const button = (key, onclick, more = {}) => h("button", { onclick, "data-key": key, ...more }, [t(key)]);
+/** @param {string} key @param {HTMLElement} control */
 const field = (key, control) => h("label", { class: "field" }, [h("span", null, [t(key)]), control]);
 
 // ---- the list
 
 async function list() {
-  const option = (value, text) => h("option", { value }, [text]);
+  const option = (/** @type {string} */ value, /** @type {string} */ text) => h("option", { value }, [text]);
   const filter = h("select", { onchange: () => load() }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
   const rows = h("ul", { class: "rows" });
   const none = h("p", null, [t("court.none")]);
@@ -63,7 +68,7 @@ async function list() {
     const shown = page.items.map(listed);
     if (!cursor) rows.replaceChildren();
     rows.append(...shown);
-    next = page.next;
+    next = page.next ?? "";
     more.hidden = !next;
     none.hidden = Boolean(next || rows.childElementCount);
     if (cursor) shown[0]?.querySelector("a")?.focus();
@@ -72,7 +77,7 @@ async function list() {
   replace(root, field("court.state", filter), rows, none, more);
 }
 
-const listed = (file) => h("li", { class: "row" }, [
+const listed = (/** @type {Api["Dispute"]} */ file) => h("li", { class: "row" }, [
   h("span", { class: "what" }, [
     h("strong", null, [t(`charge.${file.charge}`)]),
     h("span", { class: "quiet" }, [`${t(`state.${file.state}`)} · ${moment(file.opened_at)}`]),
@@ -82,8 +87,8 @@ const listed = (file) => h("li", { class: "row" }, [
 
 // ---- opening one
 
-async function accuse() {
-  const game = query.get("game");
+/** @param {string} game */
+async function accuse(game) {
   court.game = await get(`/v1/games/${game}`);
   const version = Math.min(Number(query.get("version")) || court.game.version, court.game.version);
   const { as } = court.game;
@@ -94,20 +99,20 @@ async function accuse() {
   const shortly = Math.max(0, version - BEFORE);
   const { items } = await get(`/v1/games/${game}/events?after=${shortly}&limit=${version - shortly}`);
   const events = items.reverse();
-  const seatOf = (event) => event.by ?? event.data.seat ?? null;
+  const seatOf = (/** @type {Api["Event"]} */ { by, data }) => by ?? ("seat" in data ? data.seat : null);
   const shown = events.find((event) => ![as, null].includes(seatOf(event))) ?? events[0];
-  const option = (value, text, chosen) => h("option", { value, selected: chosen }, [text]);
+  const option = (/** @type {string | number} */ value, /** @type {string} */ text, /** @type {boolean} */ chosen) => h("option", { value, selected: chosen }, [text]);
   const seq = h("select", null, events.map((event) => option(event.seq, `${event.seq}: ${caption(event, { who })}`, event === shown)));
   const accused = h("select", null, [
     ...court.game.seats.filter(({ seat }) => seat !== as).map(({ seat }) => option(seat, who(seat), seat === seatOf(shown))),
-    option("", t("court.server")),
+    option("", t("court.server"), false),
   ]);
-  const charge = h("select", null, CHARGES.map((one) => option(one, t(`charge.${one}`))));
+  const charge = h("select", null, CHARGES.map((one) => option(one, t(`charge.${one}`), false)));
   const statement = h("textarea", { rows: 5, maxlength: LONGEST, required: "" });
   const about = h("p", { class: "quiet", role: "status" });
   const explain = () => (about.textContent = accused.value === "" && !OF_THE_SERVER.includes(charge.value) ? t("court.of_server") : "");
   seq.addEventListener("change", () => {
-    const seat = seatOf(events.find((event) => event.seq === Number(seq.value)));
+    const seat = seatOf(events[seq.selectedIndex]);
     if (seat !== null && seat !== as) accused.value = String(seat);
   });
   accused.addEventListener("change", explain);
@@ -115,7 +120,7 @@ async function accuse() {
   const open = () => attempt(async () => {
     const file = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
-      seq: Number(seq.value), charge: charge.value, statement: statement.value,
+      seq: Number(seq.value), charge: CHARGES[charge.selectedIndex], statement: statement.value,
     });
     location.assign(`/disputes/${file.id}${location.hash}`);
   });
@@ -131,7 +136,14 @@ async function accuse() {
 
 // ---- the file
 
-const call = (path, body = {}) => attempt(async () => show(await post(`/v1/disputes/${id}/${path}`, body)));
+/**
+ * Post to the dispute, and show the file with which each of these calls answers.
+ *
+ * @template {"statements" | "referees" | "votes" | "appeal"} Part
+ * @param {Part} part
+ * @param {Posted<"POST", `/v1/disputes/{}/${Part}`>} [body]
+ */
+const call = (part, body) => attempt(async () => show(/** @type {any} */ (await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body))));
 
 /** What the reader is in this dispute. */
 function roles() {
@@ -154,7 +166,7 @@ async function follow() {
   }, EVERY);
 }
 
-/** Draw the file; what the reader is writing stays where it is. */
+/** Draw the file; what the reader is writing stays where it is. @param {Api["Dispute"]} file */
 function show(file) {
   court.file = file;
   const game = `/replay/${file.game}?version=${file.seq + 1}`;
@@ -183,6 +195,7 @@ function show(file) {
   if (again instanceof HTMLInputElement) again.checked = true;
 }
 
+/** @param {Api["Dispute"]} file */
 function ruling(file) {
   const chain = [];
   for (let one = file.ruling; one; one = one.superseded_by) chain.push(one);
@@ -198,9 +211,10 @@ function ruling(file) {
   );
 }
 
+/** @param {Api["Dispute"]} file */
 function findings(file) {
   const rules = `/rules/${court.game.ruleset.id}`;
-  const rows = (some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
+  const rows = (/** @type {Api["Finding"][]} */ some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what", lang: "en" }, [
       h("strong", null, [`${SIGNS[one.result]} ${one.plain}`]),
       h("span", { class: "quiet" }, [
@@ -209,7 +223,7 @@ function findings(file) {
       ]),
     ]),
   ])));
-  const speaks = (one) => one.seq !== null || one.result === "fail"; // of the move, or against somebody
+  const speaks = (/** @type {Api["Finding"]} */ one) => one.seq !== null || one.result === "fail"; // of the move, or against somebody
   const further = file.findings.filter((one) => !speaks(one));
   return section("court.findings",
     rows(file.findings.filter(speaks)),
@@ -218,6 +232,7 @@ function findings(file) {
   );
 }
 
+/** @param {Api["Dispute"]} file */
 function statements(file) {
   const { side } = roles();
   const text = h("textarea", { rows: 3, maxlength: LONGEST, "data-key": "text" });
@@ -236,10 +251,11 @@ function statements(file) {
   );
 }
 
+/** @param {Api["Dispute"]} file */
 function panel(file) {
   const { side, referee, seated } = roles();
   const waiting = ["open", "appealed"].includes(file.state);
-  const refuse = (n) => button("court.refuse", () => call("referees", { refuse: n }), { "data-key": `refuse ${n}`, "aria-label": t("court.refuse.whom", { n: n + 1 }) });
+  const refuse = (/** @type {number} */ n) => button("court.refuse", () => call("referees", { refuse: n }), { "data-key": `refuse ${n}`, "aria-label": t("court.refuse.whom", { n: n + 1 }) });
   return section("court.panel",
     file.referees.length
       ? h("ul", { class: "rows" }, file.referees.map((one) => h("li", { class: "row" }, [
@@ -264,7 +280,7 @@ function panel(file) {
   );
 }
 
-/** The vote of a referee: sealed here, or by the server. */
+/** The vote of a referee: sealed here, or by the server. @param {Api["Dispute"]} file @param {Api["Referee"]} referee */
 function ballot(file, referee) {
   const kept = JSON.parse(localStorage.getItem(VOTE + id) ?? "null");
   if (file.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {
@@ -275,12 +291,12 @@ function ballot(file, referee) {
     return h("p", { class: "notice" }, kept ? [button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
   }
   if (file.state !== "voting" || referee.state !== "seated") return null;
-  const radio = (value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);
+  const radio = (/** @type {string} */ value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);
   const sealing = h("input", { type: "checkbox", checked: canHash(), disabled: !canHash() });
   const vote = async () => {
     const chosen = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
     if (!chosen) return find("input[name=vote]").focus();
-    if (!sealing.checked) return call("votes", { vote: chosen });
+    if (!sealing.checked) return call("votes", { vote: /** @type {Api["PlainVote"]["vote"]} */ (chosen) });
     const salt = randomHex(32);
     // Stored before the commitment is sent: without the salt the vote could not be revealed.
     localStorage.setItem(VOTE + id, JSON.stringify({ vote: chosen, salt }));
@@ -303,7 +319,8 @@ async function openFile() {
   await follow();
 }
 
+const game = query.get("game");
 await start("court");
 await checkPlayer();
 showAccount();
-await attempt(() => (id ? openFile() : query.get("game") ? accuse() : list()));
+await attempt(() => (id ? openFile() : game ? accuse(game) : list()));

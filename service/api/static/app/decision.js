@@ -18,8 +18,8 @@ import { lasting } from "./timeline.js";
  * @property {(version: number, as?: string) => void} go show a version, as a viewer saw it
  * @property {(card: string) => void} follow show a card's way
  * @property {(as: string) => boolean} may whether a viewer's replay can be shown
- * @property {any[]} frames
- * @property {(version: number, seat: number) => any} knowledge what a seat could know, null until it is there
+ * @property {Api["Frame"][]} frames
+ * @property {(version: number, seat: number) => Api["Knowledge"] | null | undefined} knowledge what a seat could know, null until it is there
  * @property {boolean} knows whether that is shown
  * @property {(on: boolean) => void} know show or hide it
  */
@@ -32,29 +32,32 @@ export const ruleLink = (id, room) =>
 export const statements = (rules, room) =>
   rules.map((id) => h("p", { class: "statement", lang: "en" }, [ruleLink(id, room), " ", room.statement(id)]));
 
+/** @param {string[]} rules @param {Room} room */
 const links = (rules, room) => h("span", { class: "rules", lang: "en" }, rules.map((id) => ruleLink(id, room)));
 
-/** A card that can be followed. */
+/** A card that can be followed. @param {string} code @param {Room} room */
 const card = (code, room, note = "") =>
   h("button", { type: "button", class: "card", "aria-label": [spelled(code), note].filter(Boolean).join(", "), title: note || null, "data-card": code, onclick: () => room.follow(code) }, [
     picture(code, { label: "" }).firstChild,
   ]);
 
-const cards = (codes, room, note = (_code) => "") =>
+/** @param {string[]} codes @param {Room} room @param {(code: string) => string | undefined} [note] */
+const cards = (codes, room, note = () => "") =>
   codes.length ? h("p", { class: `cardrow${codes.length > 8 ? " many" : ""}` }, codes.map((code) => card(code, room, note(code)))) : h("p", { class: "quiet" }, [t("no.cards")]);
 
-/** Whether two moves are the same, up to the order of the cards. */
+/** Whether two moves are the same, up to the order of the cards. @param {Api["Move"]} one @param {Api["Move"]} other */
 const alike = (one, other) => {
-  const plain = (move) => JSON.stringify(Object.entries({ with: [], ...move }).sort().map(([name, value]) => [name, name === "cards" || name === "with" ? [...value].sort() : value]));
+  const plain = (/** @type {Api["Move"]} */ move) => JSON.stringify(Object.entries({ with: [], ...move }).sort().map(([name, value]) => [name, name === "cards" || name === "with" ? [...value].sort() : value]));
   return plain(one) === plain(other);
 };
 
+/** @param {string} title @param {any[]} content */
 const section = (title, ...content) => h("section", null, [h("h3", null, [title]), ...content]);
 
 /**
  * Return the decision behind a move.
  *
- * @param {any} decision of the audit
+ * @param {Api["Decision"]} decision
  * @param {Room} room
  */
 export function decisionPanel(decision, room) {
@@ -69,9 +72,9 @@ export function decisionPanel(decision, room) {
     h("p", { class: "quiet" }, [facts.filter(Boolean).join(" · ")]),
     seat === null ? h("p", null, [t("replay.server")]) : null,
     seat !== null && did && !saw ? h("p", null, [t("replay.private")]) : null,
-    did && refused?.length ? attempts(decision, room) : null,
-    saw && did ? seen(decision, room, who) : null,
-    legal && did ? section(t("replay.could", { who }), h("ul", { class: "could" }, legal.map((one) => {
+    saw && did && refused?.length ? attempts(decision, refused, saw, room) : null,
+    saw && did && seat !== null ? seen(saw, first, seat, room, who) : null,
+    legal && did && saw ? section(t("replay.could", { who }), h("ul", { class: "could" }, legal.map((one) => {
       const done = alike(one.move, did);
       return h("li", { class: done ? "done" : "" }, [moveInWords(one.move, saw), " ", done ? h("b", null, [t("replay.did")]) : null, links(one.rules, room)]);
     }))) : null,
@@ -86,8 +89,8 @@ export function decisionPanel(decision, room) {
   ];
 }
 
-/** What the rules refused to the seat before its move. */
-function attempts({ refused, saw, unproven }, room) {
+/** What the rules refused to the seat before its move. @param {Api["Decision"]} decision @param {Api["Refused"][]} refused @param {Api["GameView"]} saw @param {Room} room */
+function attempts({ unproven }, refused, saw, room) {
   return section(
     t("replay.refused", { n: refused.length }),
     h("ul", { class: "refused" }, refused.map((one) =>
@@ -97,7 +100,8 @@ function attempts({ refused, saw, unproven }, room) {
   );
 }
 
-function seen({ saw, first, seat }, room, who) {
+/** @param {Api["GameView"]} saw @param {number} first @param {number} seat @param {Room} room @param {string} who */
+function seen(saw, first, seat, room, who) {
   const own = saw.seats[seat];
   const hand = sorted(own.hand.cards ?? []);
   const look = () => room.go(first, String(seat));
@@ -105,19 +109,19 @@ function seen({ saw, first, seat }, room, who) {
     t("replay.saw", { who }),
     cards(hand.length ? hand : own.up.flat(), room),
     h("p", null, [
-      saw.pile.length ? t("pile.words", { n: saw.pile.length, card: spelled(saw.pile.at(-1)) }) : t("pile.empty.words"),
+      saw.pile.length ? t("pile.words", { n: saw.pile.length, card: spelled(saw.pile[saw.pile.length - 1]) }) : t("pile.empty.words"),
       " ",
       saw.status === "playing" ? t("pile.asks", { demand: asked(saw.demand) }) : "",
     ]),
     room.may(String(seat)) ? h("p", null, [h("button", { type: "button", "data-key": "look", onclick: look }, [t("replay.look", { who })])]) : null,
-    h("details", { id: "knowledge", open: room.knows || null, ontoggle: (event) => room.know(event.target.open) }, [
+    h("details", { id: "knowledge", open: room.knows || null, ontoggle: (/** @type {any} */ event) => room.know(event.target.open) }, [
       h("summary", { "data-key": "knowledge" }, [t("know.title", { who })]),
       room.knows ? known(room.knowledge(first, seat), room, who) : null,
     ]),
   );
 }
 
-/** Where the cards are that a seat could know of, each with the event that showed it, and the cards it never saw. */
+/** Where the cards are that a seat could know of, each with the event that showed it, and the cards it never saw. @param {Api["Knowledge"] | null | undefined} found @param {Room} room @param {string} who */
 function known(found, room, who) {
   if (!found) return h("p", { class: "quiet" }, ["…"]);
   const places = [...new Set(found.cards.map(placeOf))].sort();
@@ -138,13 +142,13 @@ function known(found, room, who) {
 
 const PLACES = ["hand", "up", "down", "pile", "burned", "stock"];
 
-/** A place as a text that sorts. */
+/** A place as a text that sorts. @param {Api["KnownCard"]} card */
 const placeOf = ({ zone, seat }) => `${PLACES.indexOf(zone)} ${String(seat ?? "").padStart(2, "0")}`;
 
 /**
  * Return the way of a card through the hand.
  *
- * @param {{card: string, p: number | null, path: any[]}} custody
+ * @param {Api["Custody"]} custody
  * @param {number} version shown now
  * @param {Room} room
  */
@@ -165,5 +169,6 @@ export function cardPanel({ path }, version, room) {
   ];
 }
 
+/** @param {Api["Stretch"]["seen_by"]} seats @param {Room} room */
 const sight = (seats, room) =>
   seats === "all" ? t("seen.all") : seats.length ? t("seen.some", { who: listed(seats.map(room.who)) }) : t("seen.none");

@@ -8,6 +8,12 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
+/**
+ * @template {HTMLElement | SVGElement} E
+ * @param {E} element
+ * @param {Record<string, any> | null | undefined} attributes
+ * @param {Child | Child[] | any[]} children
+ */
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -46,9 +52,15 @@ export const h = (tag, attributes, children = []) =>
 export const svg = (tag, attributes, children = []) =>
   filled(document.createElementNS(SVG, tag), attributes, children);
 
-/** @param {string} selector @returns {any} the first element that matches; throws if none does */
+/**
+ * Return the first element that matches; throws if none does.
+ *
+ * @template {string} const Selector
+ * @param {Selector} selector
+ * @returns {Selector extends keyof Elements ? Elements[Selector] : HTMLElement}
+ */
 export function find(selector) {
-  const found = document.querySelector(selector);
+  const found = /** @type {any} */ (document.querySelector(selector));
   if (!found) throw new Error(`no element ${selector}`);
   return found;
 }
@@ -61,7 +73,7 @@ export function find(selector) {
  */
 export function replace(parent, ...children) {
   const active = document.activeElement;
-  const key = parent.contains(active) ? active.getAttribute("data-key") : null;
+  const key = active && parent.contains(active) ? active.getAttribute("data-key") : null;
   const kept = children.flat(9).filter((child) => child !== null && child !== undefined && child !== false);
   parent.replaceChildren(...kept);
   if (key === null) return;

@@ -24,6 +24,7 @@ const done = (/** @type {IDBRequest} */ request) =>
     request.onerror = () => reject(request.error);
   });
 
+/** @param {IDBTransactionMode} mode */
 async function store(mode) {
   const opening = indexedDB.open("shithead", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore("keys");
@@ -63,16 +64,20 @@ export async function seatKey() {
 /**
  * Return the move as it is posted: signed if the seat has a key and it is in this browser.
  *
- * @param {any} move
- * @param {any} view what the player saw
+ * @param {Api["Move"]} move
+ * @param {Api["GameView"]} view what the player saw
  * @param {string | undefined} head of the last event seen, as this browser worked it out
+ * @returns {Promise<Api["Move"]>}
  */
 export async function signed(move, view, head) {
-  const pair = view.seats[view.as]?.key ? await found() : undefined;
+  const seat = view.as;
+  if (typeof seat !== "number" || !view.seats[seat].key) return move;
+  const pair = await found();
   if (!pair) return move;
-  const full = move.type === "pick_up" ? { with: [], ...move } : move;
+  const full = /** @type {Api["SignedMove"]} */ (move.type === "pick_up" ? { with: [], ...move } : move);
   const seen = { seq: view.version - 1, head: head ?? view.head };
-  const intent = { v: 1, game: view.id, seat: view.as, seen, move: full, nonce: randomHex(16) };
+  /** @type {Api["Intent"]} */
+  const intent = { v: 1, game: view.id, seat, seen, move: full, nonce: randomHex(16) };
   const text = /** @type {BufferSource} */ (utf8(`shx/1/move\n${canonical(intent)}`));
   const signature = await crypto.subtle.sign(ALGORITHM, pair.privateKey, text);
   return { ...full, auth: { intent, sig: base64(new Uint8Array(signature)) } };

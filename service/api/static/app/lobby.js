@@ -12,14 +12,15 @@ import { entropyMode } from "./record.js";
 const KNOWN = "shithead.known-ruleset";
 const FIRST_BOT = "greedy"; // chosen at first: the stronger ones think longer
 const EVERY = 15_000; // milliseconds between looks at the lists
+/** Seconds a turn, and for the exchange. @type {Record<string, [number, number] | null>} */
 const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
 
-/** @type {HTMLSelectElement} */
 const rulesets = find("#ruleset");
-const nameOf = (id) => [...rulesets.options].find((option) => option.value === id)?.text ?? id;
+const nameOf = (/** @type {string} */ id) => [...rulesets.options].find((option) => option.value === id)?.text ?? id;
 
-/** What the server says against it, in place. */
-async function attempt(button, work) {
+/** Show in place why the server refused. @param {Event} event of a button @param {() => Promise<void>} work */
+async function attempt(event, work) {
+  const button = /** @type {HTMLButtonElement} */ (event.currentTarget);
   button.disabled = true;
   find("#fault").textContent = "";
   try {
@@ -34,7 +35,7 @@ async function attempt(button, work) {
   }
 }
 
-/** Open a table and go to it. */
+/** Open a table and go to it. @param {Api["TableRequest"]} body */
 async function openTable(body) {
   await ensurePlayer();
   const table = await post("/v1/tables", { entropy: entropyMode(), ...(await seatKey()), ...body });
@@ -44,10 +45,10 @@ async function openTable(body) {
 
 // ---- a hand at once
 
-const bots = (names) => names.map((bot) => ({ bot }));
+const bots = (/** @type {string[]} */ names) => names.map((bot) => ({ bot }));
 
 find("#now").addEventListener("click", (event) =>
-  attempt(event.currentTarget, () =>
+  attempt(event, () =>
     openTable({ ruleset: "leeds", seats: ["me", ...bots(["greedy", "lowest", "greedy"])], window_seconds: 1 }),
   ),
 );
@@ -58,7 +59,7 @@ find("#now").disabled = false;
 const seats = find("#seats");
 const machines = find("#bots");
 
-/** Fill a select with numbers, and keep the choice where it still is one. */
+/** Fill a select with numbers, and keep the choice where it still is one. @param {HTMLSelectElement} select @param {number} low @param {number} high @param {number} wanted */
 function offer(select, low, high, wanted) {
   const value = Math.min(high, Math.max(low, Number(select.value || wanted)));
   select.replaceChildren(...Array.from({ length: high - low + 1 }, (_, n) => new Option(String(low + n), String(low + n))));
@@ -88,8 +89,8 @@ async function describe() {
   const differs = from === id ? [] : (await get(`/v1/rulesets/${id}/differences?from=${from}`)).items;
   if (mine !== described) return;
   replace(find("#options"), ...Object.entries(ruleset.options).map(([name, option]) => optionField(name, option)));
-  const known = h("select", { "aria-label": t("start.known"), "data-key": "known", onchange: (event) => {
-    localStorage.setItem(KNOWN, event.target.value);
+  const known = h("select", { "aria-label": t("start.known"), "data-key": "known", onchange: () => {
+    localStorage.setItem(KNOWN, known.value);
     describe();
   } }, [...rulesets.options].map((option) => h("option", { value: option.value, selected: option.value === from || null }, [option.text])));
   replace(
@@ -105,7 +106,7 @@ async function describe() {
   );
 }
 
-/** A control for one option of the ruleset; a list of values is a set of boxes. */
+/** A control for one option of the ruleset; a list of values is a set of boxes. @param {string} name @param {Api["Option"]} option */
 function optionField(name, { values, default: usual }) {
   if (!values.length) return null;
   const label = t(`option.${name}`);
@@ -126,17 +127,18 @@ function optionField(name, { values, default: usual }) {
 }
 
 function chosenOptions() {
+  /** @type {Record<string, any>} */
   const found = {};
   for (const element of find("#options").querySelectorAll("[data-option]")) {
     const boxes = [...element.querySelectorAll("input")];
-    found[element.dataset.option] =
+    found[element.getAttribute("data-option") ?? ""] =
       element instanceof HTMLSelectElement ? JSON.parse(element.value) : boxes.filter((box) => box.checked).map((box) => JSON.parse(box.value));
   }
   return found;
 }
 
 find("#deal").addEventListener("click", (event) =>
-  attempt(event.currentTarget, () => {
+  attempt(event, () => {
     const clock = CLOCKS[find("#clock").value];
     const open = Number(seats.value) - 1 - Number(machines.value);
     return openTable({
@@ -162,13 +164,14 @@ async function offerStrengths() {
 
 // ---- lists
 
-/** Who plays, in a few words: people by name, bots by number. */
+/** Who plays, in a few words: people by name, bots by number. @param {(Api["TableSeat"] | Api["GameSeat"])[]} some */
 function players(some) {
   const people = some.filter((seat) => seat.kind === "human").map(seatName);
   const machines = some.filter((seat) => seat.kind === "bot").length;
   return listed([...people, ...(machines ? [t("players.bots", { n: machines })] : [])]);
 }
 
+/** @param {string} title @param {string} detail @param {HTMLElement[]} links */
 function row(title, detail, ...links) {
   return h("li", { class: "row" }, [
     h("span", { class: "what" }, [h("strong", null, [title]), h("span", { class: "quiet" }, [detail])]),
@@ -176,13 +179,15 @@ function row(title, detail, ...links) {
   ]);
 }
 
+/** @param {string} href @param {string} key @param {boolean} [main] */
 const link = (href, key, main = false) => h("a", { class: `button${main ? " main" : ""}`, href, "data-key": href }, [t(key)]);
 
-const over = (game) => ["ended", "aborted"].includes(game.status);
+const over = (/** @type {Api["GameItem"]} */ game) => ["ended", "aborted"].includes(game.status);
 
+/** @param {Api["Table"]} table */
 function join(table) {
-  const take = (event) =>
-    attempt(event.currentTarget, async () => {
+  const take = (/** @type {Event} */ event) =>
+    attempt(event, async () => {
       await ensurePlayer();
       const joined = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()) });
       location.assign(joined.game ? `/play/${joined.game}` : `/tables/${joined.id}`);
@@ -222,7 +227,7 @@ async function showOwn() {
 
 async function showRecent() {
   const { items } = await get("/v1/games?limit=8");
-  const name = (game, seat) => seatName(game.seats[seat]);
+  const name = (/** @type {Api["GameItem"]} */ game, /** @type {number} */ seat) => seatName(game.seats[seat]);
   const rows = items.map((game) => {
     const loser = game.result?.shithead ?? null;
     const state = !over(game) ? t("recent.running") : loser === null ? t("recent.over") : t("result.shithead", { who: name(game, loser) });

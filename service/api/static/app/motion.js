@@ -11,22 +11,23 @@ const MOST = 14; // flights at once; after a long absence the rest is only drawn
 
 /** @typedef {{cards: (string | null)[], from: string, to: string}} Flight places are selectors */
 
+/** @param {number} seat @param {number | null} me */
 const seatPlace = (seat, me) => (seat === me ? "#hand" : `[data-seat="${seat}"]`);
 
 /**
  * Return the flights of one event.
  *
- * @param {any} event decoded
+ * @param {Api["Event"]} event
  * @param {number | null} me
  * @returns {Flight[]}
  */
 export function flightsOf({ type, data }, me) {
-  const seat = data.seat === undefined ? "" : seatPlace(data.seat, me);
-  const backs = (n) => Array(Math.min(3, n)).fill(null);
+  const seat = "seat" in data && data.seat !== null ? seatPlace(data.seat, me) : "";
+  const backs = (/** @type {number} */ n) => Array(Math.min(3, n)).fill(null);
   switch (type) {
     case "cards_played":
     case "cards_thrown":
-      return [{ cards: data.cards, from: data.zone === "stock" ? "[data-stock]" : seat, to: "[data-pile]" }];
+      return [{ cards: data.cards, from: "zone" in data && data.zone === "stock" ? "[data-stock]" : seat, to: "[data-pile]" }];
     case "cards_drawn":
       return [{ cards: backs(data.count), from: "[data-stock]", to: seat }];
     case "pile_burned":
@@ -34,7 +35,7 @@ export function flightsOf({ type, data }, me) {
     case "pile_picked_up":
     case "stock_failed":
     case "blind_failed": {
-      const shown = data.opening ? [data.opening.card] : [];
+      const shown = "opening" in data && data.opening ? [data.opening.card] : [];
       const to = seatPlace(data.taker, me);
       return [
         { cards: shown, from: type === "stock_failed" ? "[data-stock]" : seat, to: "[data-pile]" },
@@ -52,7 +53,7 @@ export function places() {
   for (const element of document.querySelectorAll("[data-own]")) {
     found.set(`own ${element.getAttribute("data-own")}`, element.getBoundingClientRect());
   }
-  return (place) => {
+  return (/** @type {string} */ place) => {
     if (place.startsWith("own ")) return found.get(place) ?? null;
     return document.querySelector(place)?.getBoundingClientRect() ?? null;
   };
@@ -75,7 +76,7 @@ export function fly(flights, before) {
       const shown = picture(card, { label: "" });
       sky.append(shown);
       const size = shown.getBoundingClientRect();
-      const place = (box) =>
+      const place = (/** @type {DOMRect} */ box) =>
         `translate(${box.x + box.width / 2 - size.width / 2 + at * 9}px, ${box.y + box.height / 2 - size.height / 2}px)`;
       const flown = shown.animate(
         [

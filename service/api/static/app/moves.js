@@ -7,17 +7,25 @@
 
 import { rankOf } from "./cards.js";
 
+/** @param {string[]} one @param {string[]} other */
 const same = (one, other) => one.length === other.length && one.every((card) => other.includes(card));
-const ranksOf = (cards) => cards.map(rankOf).sort().join("");
+const ranksOf = (/** @type {string[]} */ cards) => cards.map(rankOf).sort().join("");
 
-/** @param {any} view @returns {string[][]} the cards of each play that the server lists */
-const plays = (view) => view.moves.filter((move) => move.type === "play").map((move) => move.cards);
+/** @param {Api["GameView"]} view @returns {string[][]} the cards of each play that the server lists */
+const plays = (view) => listedMoves(view, "play").map((move) => move.cards);
 
-/** @param {any} view @returns {any} the seat of the viewer, null for a spectator */
+/** @param {Api["GameView"]} view @returns {Api["SeatView"] | null} the seat of the viewer, null for a spectator */
 export const ownSeat = (view) => (typeof view.as === "number" ? view.seats[view.as] : null);
 
-/** @param {any} view @param {string} type */
-export const listedMoves = (view, type) => view.moves.filter((move) => move.type === type);
+/**
+ * Return the listed moves of one type.
+ *
+ * @template {Api["Move"]["type"]} Type
+ * @param {Api["GameView"]} view
+ * @param {Type} type
+ * @returns {Extract<Api["Move"], {type: Type}>[]}
+ */
+export const listedMoves = (view, type) => /** @type {any[]} */ (view.moves.filter((move) => move.type === type));
 
 /**
  * Return the cards that are part of a listed play, beside those chosen already.
@@ -25,7 +33,7 @@ export const listedMoves = (view, type) => view.moves.filter((move) => move.type
  * Of many cards of a rank the server lists one set of each size: then the others of the rank are
  * as good (api.md, section 4).
  *
- * @param {any} view
+ * @param {Api["GameView"]} view
  * @param {string[]} chosen
  * @returns {Set<string>}
  */
@@ -48,7 +56,7 @@ export function playable(view, chosen) {
  *
  * Cards that share a listed play or a rank add up; others begin a new choice.
  *
- * @param {any} view
+ * @param {Api["GameView"]} view
  * @param {string[]} chosen
  * @param {string[]} pressed
  */
@@ -67,7 +75,7 @@ export function chosenAfter(view, chosen, pressed) {
 /**
  * Return the play of the chosen cards, in the order in which the server lists such a play.
  *
- * @param {any} view
+ * @param {Api["GameView"]} view
  * @param {string[]} chosen
  * @returns {{type: "play", cards: string[]}}
  */
@@ -81,7 +89,7 @@ export function playOf(view, chosen) {
   return { type: "play", cards };
 }
 
-/** @param {any} view @param {string[]} chosen @returns {boolean} whether the server lists this play */
+/** @param {Api["GameView"]} view @param {string[]} chosen @returns {boolean} whether the server lists this play */
 export const isListed = (view, chosen) =>
   plays(view).some((cards) => same(cards, chosen)) ||
   (chosen.length > 0 &&

@@ -11,33 +11,38 @@ import { DASHES, WIDTH, lane } from "./timeline.js";
 
 const MISTAKES = 3; // that are marked and listed
 
-const percent = (share) => new Intl.NumberFormat(language, { style: "percent" }).format(share);
+const percent = (/** @type {number} */ share) => new Intl.NumberFormat(language, { style: "percent" }).format(share);
+
+/** @typedef {{first: number, seat: number, saw: Api["GameView"], made: Judgement, best: Judgement}} Judged a move that was made, with the best one */
+/** @typedef {Api["Judgement"]} Judgement */
 
 /**
  * Fetch the opinion of each move, one after another, and show what is there so far.
  *
  * @param {string} id the game
- * @param {any[]} frames of its replay
+ * @param {Api["Frame"][]} frames of its replay
  * @param {Element} place
  * @param {import("./decision.js").Room} room
  */
 export async function judge(id, frames, place, room) {
+  /** @type {Judged[]} */
   const found = [];
   let seq = frames.findIndex(({ view }) => view.status === "playing") + 1;
   while (seq > 0 && seq < frames.length) {
     const { opinion, seat, saw, first, last } = await get(`/v1/games/${id}/audit/moves/${seq}?opinion=true`);
     const made = opinion?.moves.find((one) => one.made);
-    if (made) found.push({ first, seat, saw, made, best: opinion.moves[0] });
+    if (opinion && made && saw && seat !== null) found.push({ first, seat, saw, made, best: opinion.moves[0] });
     seq = last + 1;
     if (found.length) replace(place, ...drawn(found, frames.length, room), seq < frames.length ? h("progress", { max: frames.length, value: seq }) : null);
   }
   if (!found.length) replace(place, h("p", { class: "quiet" }, [t("replay.opinion.none")]));
 }
 
+/** @param {Judged[]} found @param {number} length of the log @param {import("./decision.js").Room} room */
 function drawn(found, length, room) {
-  const x = (at) => Math.round((at / Math.max(1, length - 1)) * WIDTH);
-  const y = (chance) => Math.round(98 - chance * 96);
-  const worse = (one) => one.best.chance - one.made.chance;
+  const x = (/** @type {number} */ at) => Math.round((at / Math.max(1, length - 1)) * WIDTH);
+  const y = (/** @type {number} */ chance) => Math.round(98 - chance * 96);
+  const worse = (/** @type {Judged} */ one) => one.best.chance - one.made.chance;
   const clear = found.filter((one) => one.best.low > one.made.high);
   const worst = clear.sort((a, b) => worse(b) - worse(a)).slice(0, MISTAKES);
   const seats = [...new Set(found.map((one) => one.seat))];

@@ -21,36 +21,46 @@ const STRIP = 27; // pixels of a card that stay visible under the next one
 /** @returns {Choice} */
 export const noChoice = () => ({ cards: [], blind: null, staged: [] });
 
-/** @param {any} game state of the page @returns {boolean} whether cards are being laid face-up */
+/** @typedef {import("./table.js").Game} Game the state of the page */
+/** @typedef {(move: Api["Move"]) => void} Act */
+/** @typedef {import("./table.js").Handlers} Handlers */
+
+/** @param {Api["Ruleset"]} ruleset */
+const settingsOf = ({ settings }) => /** @type {Settings} */ (/** @type {unknown} */ (settings));
+
+/** @param {Api["GameView"]} view of a player who has a seat */
+const mine = (view) => /** @type {Api["SeatView"]} */ (ownSeat(view));
+
+/** @param {Game} game @returns {boolean} whether cards are being laid face-up */
 export const laying = ({ view, ruleset }) =>
-  view.status === "swapping" && !ownSeat(view)?.ready && (ruleset?.settings.deal.layout ?? "none") !== "none";
+  view.status === "swapping" && !ownSeat(view)?.ready && (settingsOf(ruleset).deal.layout ?? "none") !== "none";
 
-const swapping = ({ view }) => view.status === "swapping" && !ownSeat(view)?.ready;
+const swapping = (/** @type {Game} */ { view }) => view.status === "swapping" && !ownSeat(view)?.ready;
 
-const orderOf = (game) => game.ruleset?.settings.order.low_to_high;
+const orderOf = (/** @type {Game} */ game) => settingsOf(game.ruleset).order.low_to_high;
 
 /**
  * Take a press on an own card; in the exchange phase a pair is exchanged at once.
  *
- * @param {any} game state of the page, with `choice`
+ * @param {Game} game
  * @param {string[]} cards one card, or a stack
- * @param {(move: any) => void} act
+ * @param {Act} act
  */
 export function press(game, cards, act) {
   const { view, choice } = game;
   choice.blind = null;
   if (laying(game)) {
-    const own = ownSeat(view);
+    const own = mine(view);
     const slots = choice.staged.length ? choice.staged : own.down.map(() => []);
-    if (own.hand.cards.includes(cards[0])) choice.staged = stagedAfter(slots, cards[0], null, own.up);
+    if (own.hand.cards?.includes(cards[0])) choice.staged = stagedAfter(slots, cards[0], null, own.up);
   } else if (swapping(game)) exchange(game, cards[0], act);
   else choice.cards = chosenAfter(view, choice.cards, cards);
 }
 
+/** @param {Game} game @param {string} card @param {Act} act */
 function exchange(game, card, act) {
   const { view, choice } = game;
-  const own = ownSeat(view);
-  const held = (one) => own.hand.cards.includes(one);
+  const held = (/** @type {string} */ one) => mine(view).hand.cards?.includes(one);
   const other = choice.cards.find((one) => held(one) !== held(card));
   if (other === undefined) {
     choice.cards = choice.cards.includes(card) ? [] : [card];
@@ -60,13 +70,13 @@ function exchange(game, card, act) {
   act({ type: "swap", up: [up], hand: [hand] });
 }
 
-/** Put a dragged card on the slot `at`: exchanged with what lies there, or laid. */
+/** Put a dragged card on the slot `at`: exchanged with what lies there, or laid. @param {Game} game @param {string} card @param {number} at @param {Act} act */
 function drop(game, card, at, act) {
-  const own = ownSeat(game.view);
+  const own = mine(game.view);
   if (laying(game)) {
     const slots = game.choice.staged.length ? game.choice.staged : own.down.map(() => []);
     game.choice.staged = stagedAfter(slots, card, at, own.up);
-  } else if (swapping(game) && own.up[at]?.length && own.hand.cards.includes(card)) {
+  } else if (swapping(game) && own.up[at]?.length && own.hand.cards?.includes(card)) {
     act({ type: "swap", up: [card], hand: [own.up[at][0]] });
   }
 }
@@ -74,7 +84,8 @@ function drop(game, card, at, act) {
 /**
  * Return the move that the present choice means, null if there is none.
  *
- * @param {any} game
+ * @param {Game} game
+ * @returns {Api["Move"] | null}
  */
 export function chosenMove({ view, choice }) {
   if (choice.blind !== null) return { type: "play_blind", slot: choice.blind };
@@ -89,17 +100,17 @@ export function chosenMove({ view, choice }) {
 /**
  * Return the buttons of the moves that can be made now; the first is the one chosen.
  *
- * @param {any} game
- * @param {(move: any) => void} act
+ * @param {Game} game
+ * @param {Act} act
  */
 export function actions(game, act) {
   const { view } = game;
   const chosen = chosenMove(game);
   const found = [];
-  const made = (move, options = {}) =>
+  const made = (/** @type {Api["Move"]} */ move, options = {}) =>
     h("button", { disabled: game.busy, onclick: () => act(move), ...options }, [moveInWords(move, view)]);
   if (chosen) {
-    const whole = game.choice.staged.every((cards, at) => cards.length || ownSeat(view).up[at]?.length);
+    const whole = game.choice.staged.every((cards, at) => cards.length || mine(view).up[at]?.length);
     const main = (chosen.type === "lay" && whole) || chosen.type === "pick_up" || chosen.type === "play_blind" || isListed(view, game.choice.cards);
     found.push(made(chosen, { class: main ? "main" : "", "data-key": "chosen" }));
   }
@@ -109,15 +120,15 @@ export function actions(game, act) {
       t("act.pick_up.which", { n: view.pile.length }),
     ]));
   } else found.push(...pickUps.map((move) => made(move, { "data-key": "pick_up" })));
-  for (const type of ["ready", "try_stock", "pass"]) {
+  for (const type of /** @type {const} */ (["ready", "try_stock", "pass"])) {
     found.push(...listedMoves(view, type).map((move) => made(move, { class: type === "ready" && !chosen ? "main" : "", "data-key": type })));
   }
   return found;
 }
 
-/** Ask which face-up cards go along with the pile. */
+/** Ask which face-up cards go along with the pile. @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
 function which(moves, view, act) {
-  const choose = (move) => {
+  const choose = (/** @type {Api["Move"]} */ move) => {
     dialog.close();
     act(move);
   };
@@ -133,10 +144,10 @@ function which(moves, view, act) {
   dialog.showModal();
 }
 
-/** Return the slots in front of the reader. */
+/** Return the slots in front of the reader. @param {Game} game @param {Handlers} handlers */
 export function slots(game, handlers) {
   const { view, choice } = game;
-  const own = ownSeat(view);
+  const own = mine(view);
   const open = playable(view, choice.cards);
   const blind = new Set(listedMoves(view, "play_blind").map((move) => move.slot));
   return own.down.map((down, at) => {
@@ -168,10 +179,10 @@ export function slots(game, handlers) {
   });
 }
 
-/** Return the hand, sorted, in rows that overlap as much as the room asks. */
+/** Return the hand, sorted, in rows that overlap as much as the room asks. @param {Game} game @param {Handlers} handlers */
 export function hand(game, handlers) {
   const { view, choice } = game;
-  const own = ownSeat(view);
+  const own = mine(view);
   const staged = choice.staged.flat();
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
   const all = view.status === "swapping" && !own.ready ? new Set(cards) : playable(view, []);
@@ -205,21 +216,27 @@ export function fitHand() {
   element.style.setProperty("--overlap", `${step - card}px`);
 }
 
-/** Let the arrow keys move among the own cards, Enter play, and the pointer drag. */
+/** Let the arrow keys move among the own cards, Enter play, and the pointer drag. @param {HTMLElement} area @param {Game} game @param {Handlers} handlers */
 export function listen(area, game, handlers) {
   area.addEventListener("keydown", (event) => keys(event, area, game, handlers));
   area.addEventListener("pointerdown", (event) => startDrag(event, game, handlers));
   area.addEventListener("dblclick", (event) => {
-    if (event.target.closest?.("[data-own]")) handlers.make();
+    if (closest(event, "[data-own]")) handlers.make();
   });
 }
 
+/** @param {Event} event @param {string} selector @returns {HTMLElement | null} the element with the event that matches */
+const closest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);
+
+/** @param {KeyboardEvent} event @param {HTMLElement} area @param {Game} game @param {Handlers} handlers */
 function keys(event, area, game, handlers) {
-  const card = event.target.closest?.("button[data-own]");
+  const card = closest(event, "button[data-own]");
   if (!card) return;
-  const all = [...area.querySelectorAll("button[data-own]")];
-  const at = all.indexOf(card);
-  const steps = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 };
+  /** @type {HTMLElement[]} */
+  const all = Array.from(area.querySelectorAll("button[data-own]"));
+  const now = all.indexOf(card);
+  /** @type {Record<string, number>} */
+  const steps = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: all.length - 1 };
   if (event.key in steps) {
     event.preventDefault();
     all.at(steps[event.key] % all.length)?.focus();
@@ -228,19 +245,21 @@ function keys(event, area, game, handlers) {
     if (card.getAttribute("aria-pressed") !== "true") card.click();
     handlers.make();
   } else if (/^[1-9]$/.test(event.key) && game.view.status === "swapping") {
-    drop(game, card.getAttribute("data-own"), Number(event.key) - 1, handlers.act);
+    drop(game, card.dataset.own ?? "", Number(event.key) - 1, handlers.act);
     handlers.changed();
   }
 }
 
+/** @param {PointerEvent} event @param {Game} game @param {Handlers} handlers */
 function startDrag(event, game, handlers) {
-  const card = event.target.closest?.("button[data-own]");
+  const card = closest(event, "button[data-own]");
   if (!card || event.button !== 0 || game.busy) return;
-  const code = card.getAttribute("data-own");
+  const code = card.dataset.own ?? "";
   const begin = { x: event.clientX, y: event.clientY };
+  /** @type {HTMLElement | null} */
   let ghost = null;
   const stop = new AbortController();
-  const move = (now) => {
+  const move = (/** @type {PointerEvent} */ now) => {
     if (!ghost && Math.hypot(now.clientX - begin.x, now.clientY - begin.y) < DRAG) return;
     if (!ghost) {
       game.dragging = true;
@@ -251,7 +270,7 @@ function startDrag(event, game, handlers) {
     }
     ghost.style.setProperty("transform", `translate(${now.clientX}px, ${now.clientY}px) translate(-50%, -60%)`);
   };
-  const end = (now) => {
+  const end = (/** @type {PointerEvent} */ now) => {
     stop.abort();
     if (!ghost) return;
     ghost.remove();
@@ -272,19 +291,19 @@ function startDrag(event, game, handlers) {
   addEventListener("pointercancel", end, { signal: stop.signal });
 }
 
-const swallow = (event) => {
+const swallow = (/** @type {Event} */ event) => {
   event.stopPropagation();
   event.preventDefault();
 };
 
-/** @param {any} game @returns {string} what the reader can do now, or what all wait for */
+/** @param {Game} game @returns {string} what the reader can do now, or what all wait for */
 export function situation(game) {
   const { view } = game;
   const own = ownSeat(view);
-  const names = (some) => listed(some.map((seat) => (seat.seat === view.as ? t("you") : seatName(seat))));
+  const names = (/** @type {Api["SeatView"][]} */ some) => listed(some.map((seat) => (seat.seat === view.as ? t("you") : seatName(seat))));
   switch (view.status) {
     case "shuffling": {
-      const missing = view.setup.filter((one) => ["waiting", "committed"].includes(one.state));
+      const missing = (view.setup ?? []).filter((one) => ["waiting", "committed"].includes(one.state));
       return t("now.shuffling", { who: names(missing.map((one) => view.seats[one.seat])) });
     }
     case "swapping":

@@ -35,7 +35,7 @@ export async function checkPlayer() {
   if (!known) return;
   try {
     const { id, name } = await get(ME);
-    if (name !== known.name) setIdentity({ ...known, id, name });
+    if (name !== known.name) setIdentity({ ...known, id, name: name ?? known.name });
   } catch (problem) {
     if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
     localStorage.setItem(FORMER, JSON.stringify(known));
@@ -74,6 +74,7 @@ function openDialog() {
   dialog.showModal();
 }
 
+/** @param {string} label @param {Record<string, any>} attributes */
 function field(label, attributes) {
   return h("label", { class: "field" }, [h("span", null, [label]), h("input", attributes)]);
 }
@@ -86,7 +87,7 @@ function signature() {
   return label;
 }
 
-/** The name with its button: set at the server, or kept for the registration. */
+/** The name with its button: set at the server, or kept for the registration. @param {HTMLElement} fault */
 function naming(fault) {
   const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
   const save = async () => {
@@ -94,29 +95,31 @@ function naming(fault) {
     fault.textContent = value ? "" : t("account.nameless");
     if (!value) return;
     const player = identity();
-    if (player) setIdentity({ ...player, name: (await post(ME, { name: value }, { method: "PATCH", once: true })).name });
+    if (player) setIdentity({ ...player, name: (await post(ME, { name: value }, { method: "PATCH", once: true })).name ?? value });
     else localStorage.setItem(NAME, value);
     name.closest("dialog")?.close();
   };
   return [name, h("p", null, [h("button", { class: "main", onclick: () => attempt(fault, save) }, [t("account.save")])])];
 }
 
-/** Do something with the server, and show what it says against it. */
+/** Do something with the server, and show what it says against it. @param {HTMLElement} fault @param {() => Promise<void>} work */
 async function attempt(fault, work) {
   try {
     await work();
   } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
     fault.textContent = problem.message;
   }
 }
 
+/** @param {import("./api.js").Identity} player @param {HTMLElement} fault */
 function registered(player, fault) {
   const code = h("div");
-  const show = (recovery) => replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]),
+  const show = (/** @type {string | null} */ recovery) => replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]),
     recovery ? h("p", null, [h("code", { class: "code" }, [recovery])]) : null);
   const renew = async () => {
     const { recovery } = await post(`${ME}/recovery`, {}, { once: true });
-    setIdentity({ ...identity(), recovery });
+    setIdentity({ ...(identity() ?? player), recovery });
     show(recovery);
   };
   show(player.recovery);
@@ -139,6 +142,7 @@ function leave() {
   location.assign("/");
 }
 
+/** @param {HTMLElement} fault */
 function recovery(fault) {
   const code = field(t("account.recovery"), { autocomplete: "off", spellcheck: "false" });
   const recover = async () => {

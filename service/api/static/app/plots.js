@@ -7,6 +7,7 @@ const LEFT = 2;
 const MARK = 44; // pixels that a number on an axis needs
 /** As wide as the page lets a plot be: text is never made smaller. */
 const width = () => Math.min(640, document.documentElement.clientWidth - 40);
+/** @param {number} x @param {number} y @param {string} words @param {Record<string, any>} [more] */
 const text = (x, y, words, more = {}) => svg("text", { x, y, ...more }, [words]);
 
 /**
@@ -60,7 +61,7 @@ export function powers(value, limit, words) {
   const WIDTH = width();
   const [low, high] = [-3, Math.ceil(Math.log10(limit)) + 1];
   const sparse = (WIDTH - 60) / (high - low) < MARK;
-  const place = (number) => {
+  const place = (/** @type {number} */ number) => {
     const power = Math.min(high, Math.max(low, Math.log10(Math.max(number, 1e-9))));
     return 20 + ((power - low) / (high - low)) * (WIDTH - 60);
   };

@@ -22,7 +22,7 @@ export const canHash = () => Boolean(globalThis.crypto?.subtle);
 /** The mode of entropy that this browser can take part with. */
 export const entropyMode = () => (canHash() ? "commit" : "value");
 
-/** @returns {string[]} the receipts of a game that this browser holds */
+/** @param {string} game @returns {string[]} the receipts of a game that this browser holds */
 export function receiptsOf(game) {
   try {
     return JSON.parse(localStorage.getItem(RECEIPTS + game) ?? "[]");
@@ -31,14 +31,16 @@ export function receiptsOf(game) {
   }
 }
 
-/** Store a receipt; of a game the first and the newest ones are retained. */
+/** Store a receipt; of a game the first and the newest ones are retained. @param {string} game @param {string} note */
 export function keepReceipt(game, note) {
   const notes = receiptsOf(game).filter((one) => one !== note);
   notes.push(note);
   if (notes.length > NOTES) notes.splice(1, notes.length - NOTES);
   try {
     localStorage.setItem(RECEIPTS + game, JSON.stringify(notes));
-    const games = JSON.parse(localStorage.getItem(`${RECEIPTS}games`) ?? "[]").filter((one) => one !== game);
+    /** @type {string[]} */
+    const stored = JSON.parse(localStorage.getItem(`${RECEIPTS}games`) ?? "[]");
+    const games = stored.filter((one) => one !== game);
     games.push(game);
     for (const old of games.splice(0, games.length - GAMES)) localStorage.removeItem(RECEIPTS + old);
     localStorage.setItem(`${RECEIPTS}games`, JSON.stringify(games));
@@ -47,7 +49,7 @@ export function keepReceipt(game, note) {
   }
 }
 
-/** Fetch and store the receipt of the present head. */
+/** Fetch and store the receipt of the present head. @param {string} game */
 export async function fetchReceipt(game) {
   keepReceipt(game, await get(`/v1/games/${game}/receipt`, { as: "text" }));
 }
@@ -64,7 +66,7 @@ async function fetchKeys() {
   return readKeys(keys);
 }
 
-/** @returns {Promise<boolean | null>} whether a key of the server signed a receipt; null without an answer. Throws NoEd25519. */
+/** @param {string} receipt @returns {Promise<boolean | null>} whether a key of the server signed a receipt; null without an answer. Throws NoEd25519. */
 async function signedByServer(receipt) {
   const note = parseNote(utf8(receipt));
   try {
@@ -99,6 +101,7 @@ export class Chain {
     if (canHash()) this.work = this.work.then(() => this.#link(line));
   }
 
+  /** @param {string} line */
   async #link(line) {
     const { seq, prev } = JSON.parse(line);
     const before = seq ? this.heads[seq - 1] : hex(await taggedHash("shx/1/genesis", uuidBytes(this.game)));
@@ -120,6 +123,7 @@ export class Chain {
     }
   }
 
+  /** @param {string} note @param {number} seq */
   async #checkSignature(note, seq) {
     try {
       const signed = await signedByServer(note);
@@ -132,13 +136,14 @@ export class Chain {
     }
   }
 
-  /** Report if the log names another number than the one this browser contributed. */
+  /** Report if the log names another number than the one this browser contributed. @param {Api["Event"]} event */
   contributed(event) {
     if (event.type !== "entropy_revealed") return;
     const own = localStorage.getItem(`${ENTROPY}${this.game}.${event.data.seat}`);
     if (own !== null && own !== event.data.value) this.#fault("entropy", event.seq);
   }
 
+  /** @param {string} kind @param {number} seq */
   #fault(kind, seq) {
     if (!this.faulty) this.onfault({ kind, seq });
     this.faulty = true;
@@ -151,16 +156,16 @@ export class Chain {
  * The number is drawn and stored before its commitment is sent, so that it can be revealed after
  * the page was closed. It is revealed once every commitment is in: then nobody can steer the deck.
  *
- * @param {any} view of the caller's seat, during the set-up
- * @returns {Promise<any>} the answer of the server, null if there was nothing to do
+ * @param {Api["GameView"]} view of the caller's seat, during the set-up
+ * @returns {Promise<Api["Moved"] | null>} the answer of the server, null if there was nothing to do
  */
 export async function contribute(view) {
   const seat = view.as;
   const own = view.setup?.find((one) => one.seat === seat);
-  if (!own || own.entropy === "none") return null;
+  if (!own || own.entropy === "none" || typeof seat !== "number") return null;
   const key = `${ENTROPY}${view.id}.${seat}`;
-  const path = `/v1/games/${view.id}/entropy`;
-  const committed = view.setup.every((one) => one.entropy !== "commit" || one.state !== "waiting");
+  const path = /** @type {const} */ (`/v1/games/${view.id}/entropy`);
+  const committed = view.setup?.every((one) => one.entropy !== "commit" || one.state !== "waiting");
   if (own.state === "waiting" && !localStorage.getItem(key)) localStorage.setItem(key, randomHex(32));
   const value = localStorage.getItem(key);
   if (value === null) return null; // another browser of the same player has it

@@ -16,45 +16,46 @@ import { flightsOf, fly, places } from "./motion.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { figuresOf, inWords, lanes, legend } from "./timeline.js";
 
+/** @type {Record<string, number>} */
 const SPEEDS = { "0.5": 2000, 1: 1000, 2: 500, 4: 250, 8: 125, real: 0 }; // milliseconds an event
 const PAUSES = [150, 5000]; // the shortest and the longest at the speed of the play itself
 const FLYING = 500; // milliseconds between events from which on cards are seen to move
 const QUIET = 250; // milliseconds of rest before the address changes and rules are fetched
 
 const root = find("#replay");
-const id = root.dataset.game;
+const id = root.dataset.game ?? "";
 /** The dispute whose referees look at the hand together, if any. */
 const dispute = new URLSearchParams(location.search).get("dispute");
 /** What the room of the referees does after each step. */
 let moved = () => {};
 
 const room = {
-  /** The present view, which has the names. @type {any} */ game: null,
-  /** @type {any} */ ruleset: null,
-  /** @type {any[]} */ frames: [],
+  /** The present view, which has the names. @type {Api["GameView"]} */ game: /** @type {any} */ (null),
+  /** @type {Api["Ruleset"] | null} */ ruleset: null,
+  /** @type {Api["Frame"][]} */ frames: [],
   as: "public",
   version: 1,
   playing: false,
   speed: "1",
   /** @type {string | null} */ card: null,
-  /** @type {any} */ custody: null,
+  /** @type {Api["Custody"] | null} */ custody: null,
   /** Whether the decision is shown. */ why: false,
   /** Whether what a seat could know is shown beside its decision. */ knows: false,
   /** @type {import("./timeline.js").Figures | null} */ figures: null,
   fault: "",
 };
-/** Frames by viewer, once the hand is over. @type {Map<string, any[]>} */
+/** Frames by viewer, once the hand is over. @type {Map<string, Api["Frame"][]>} */
 const kept = new Map();
-/** Decisions by seq. @type {Map<number, any>} */
+/** Decisions by seq. @type {Map<number, Api["Decision"]>} */
 const decisions = new Map();
 const leaving = new AbortController();
 
 const last = () => room.frames.length;
 const over = () => ["ended", "aborted"].includes(room.game.status);
 const own = () => (typeof room.game.as === "number" ? room.game.as : null);
-const name = (seat) => seatName(room.game.seats[seat]);
+const name = (/** @type {number} */ seat) => seatName(room.game.seats[seat]);
 const voice = (aloud = false) => ({ aloud, who: name });
-const frameAt = (version) => room.frames[version - 1];
+const frameAt = (/** @type {number} */ version) => room.frames[version - 1];
 
 /** The viewers whose replay the server shows to this reader now. */
 function viewers() {
@@ -81,7 +82,7 @@ const forPanels = () => ({
   },
 });
 
-/** The text of a rule; during the play without what its paragraph says of the deal. */
+/** The text of a rule; during the play without what its paragraph says of the deal. @param {string} rule */
 function statement(rule) {
   const all = room.ruleset?.statements.filter((one) => one.id === rule) ?? [];
   const later = all.filter((one) => one.section !== "deal");
@@ -108,7 +109,7 @@ async function open() {
   if (!over()) await following();
 }
 
-/** Join the room of a dispute's referees; its script is loaded only here. */
+/** Join the room of a dispute's referees; its script is loaded only here. @param {string} dispute */
 async function meet(dispute) {
   const { join } = await import("./room.js");
   moved = await join(dispute, find("#room"), { here, go: led, signal: leaving.signal });
@@ -116,14 +117,15 @@ async function meet(dispute) {
 
 const here = () => ({ version: room.version, as: room.as, selected: room.why ? room.version - 1 : null });
 
-/** Show the leader's position, with this reader's own rights. */
-async function led({ version, as, selected }) {
+/** Show the leader's position, with this reader's own rights. @param {Api["Position"]} position */
+async function led({ version, as, selected = null }) {
   if (room.playing) play(false);
   room.why = selected !== null;
   if (as !== room.as && viewers().includes(as)) await view(as, version);
   else go(version, true);
 }
 
+/** @param {Api["Ruleset"]} ruleset */
 function ruled(ruleset) {
   room.ruleset = ruleset;
   const title = t("replay.title", { ruleset: ruleset.name, n: room.game.hand });
@@ -150,7 +152,7 @@ async function load(from = 1) {
   room.figures = figuresOf(known);
 }
 
-/** Show a version as another viewer saw it. */
+/** Show a version as another viewer saw it. @param {string} as @param {number} [version] */
 async function view(as, version = room.version) {
   const before = room.as;
   room.as = as;
@@ -184,27 +186,31 @@ async function following() {
   show();
 }
 
+/** @type {Map<number, Promise<Api["Decision"]>>} */
 const inFlight = new Map();
 
-/** @param {number} seq @returns {Promise<any>} the decision that an event belongs to */
+/** @param {number} seq @returns {Promise<Api["Decision"]>} the decision that an event belongs to */
 function decisionOf(seq) {
-  if (decisions.has(seq)) return Promise.resolve(decisions.get(seq));
-  if (!inFlight.has(seq)) {
-    const made = get(`/v1/games/${id}/audit/moves/${seq}`).then((found) => {
+  const known = decisions.get(seq);
+  if (known) return Promise.resolve(known);
+  let made = inFlight.get(seq);
+  if (!made) {
+    made = get(`/v1/games/${id}/audit/moves/${seq}`).then((found) => {
       for (let at = found.first; at <= found.last; at += 1) {
         decisions.set(at, found);
         showRules(at);
       }
       return found;
-    });
-    inFlight.set(seq, made.finally(() => inFlight.delete(seq)));
+    }).finally(() => inFlight.delete(seq));
+    inFlight.set(seq, made);
   }
-  return inFlight.get(seq);
+  return made;
 }
 
-/** What seats could know, by version and seat; null while it is on its way. @type {Map<string, any>} */
+/** What seats could know, by version and seat; null while it is on its way. @type {Map<string, Api["Knowledge"] | null>} */
 const knowledge = new Map();
 
+/** @param {number} version @param {number} seat */
 function knowledgeOf(version, seat) {
   const key = `seat=${seat}&at=${version}`;
   if (!knowledge.has(key)) {
@@ -217,6 +223,7 @@ function knowledgeOf(version, seat) {
   return knowledge.get(key);
 }
 
+/** @param {string} code of a card; "" ends it */
 async function follow(code) {
   room.card = code || null;
   room.custody = null;
@@ -237,9 +244,9 @@ async function follow(code) {
 
 // ---- stepping
 
-const within = (version) => Math.min(last(), Math.max(1, Math.round(version) || 1));
+const within = (/** @type {number} */ version) => Math.min(last(), Math.max(1, Math.round(version) || 1));
 
-/** Show a version; one step forward lets its cards fly. */
+/** Show a version; one step forward lets its cards fly. @param {number} version */
 function go(version, moving = false) {
   const before = places();
   const step = within(version) === room.version + 1;
@@ -272,16 +279,18 @@ function later() {
   }, pause);
 }
 
-/** A step by hand ends the playing. */
+/** A step by hand ends the playing. @param {number} version */
 function step(version) {
   if (room.playing) play(false);
   go(version, true);
 }
 
+/** @param {KeyboardEvent} event */
 function keys(event) {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.altKey || event.ctrlKey || event.metaKey || target.closest("select, textarea, dialog, input:not([type=range])")) return;
   const range = target.id === "scrub";
+  /** @type {Record<string, number>} */
   const moves = { ArrowRight: room.version + 1, ArrowLeft: room.version - 1, Home: 1, End: last() };
   if (target.closest("#rows")) Object.assign(moves, { ArrowDown: room.version + 1, ArrowUp: room.version - 1 });
   if (event.key in moves && !range) {
@@ -301,9 +310,10 @@ const ICONS = {
   forward: "M8 5v14l10-7z", last: "M19 5v14M5 5v14l11-7z",
 }; // prettier-ignore
 
-const icon = (key) =>
+const icon = (/** @type {keyof ICONS} */ key) =>
   svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: ICONS[key] })]);
 
+/** @param {keyof ICONS} key @param {() => void} onclick */
 const control = (key, onclick) =>
   h("button", { type: "button", id: key, "aria-label": t(`replay.${key}`), title: t(`replay.${key}`), onclick }, [icon(key)]);
 
@@ -323,8 +333,8 @@ function frame() {
         root.dataset.verify ? h("a", { href: root.dataset.verify + id }, [t("act.verify")]) : null,
         root.dataset.dispute && own() !== null ? h("a", { id: "dispute", href: "/" }, [t("replay.dispute")]) : null,
       ]),
-      h("label", null, [h("span", null, [t("replay.as")]), " ", h("select", { id: "as", onchange: (event) => view(event.target.value) })]),
-      h("select", { id: "follow", "aria-label": t("replay.card"), onchange: (event) => follow(event.target.value) }),
+      h("label", null, [h("span", null, [t("replay.as")]), " ", h("select", { id: "as", onchange: () => view(find("#as").value) })]),
+      h("select", { id: "follow", "aria-label": t("replay.card"), onchange: () => follow(find("#follow").value) }),
     ]),
     h("div", { id: "above" }, [
       h("div", { id: "room", role: "group", "aria-label": t("room.title") }),
@@ -359,7 +369,8 @@ function frame() {
     ]),
   );
   find("#felt").addEventListener("click", (event) => {
-    const code = event.target.closest("[data-card]")?.getAttribute("data-card");
+    const { target } = event;
+    const code = target instanceof Element && target.closest("[data-card]")?.getAttribute("data-card");
     if (code) follow(code);
   });
   offerViewers();
@@ -367,6 +378,7 @@ function frame() {
   rows();
 }
 
+/** @param {string} key @param {() => void} close */
 const panel = (key, close) => [
   h("div", { class: "head" }, [
     h("h2", { id: `${key}-title` }),
@@ -375,6 +387,7 @@ const panel = (key, close) => [
   h("div", { id: `${key}-body` }),
 ];
 
+/** @param {boolean} on */
 function toggle(on) {
   room.why = on;
   panels();
@@ -384,6 +397,7 @@ function toggle(on) {
 }
 
 function offerViewers() {
+  /** @type {Record<string, string>} */
   const texts = { all: t("replay.as.all"), public: t("replay.as.public") };
   replace(find("#as"), viewers().map((as) => h("option", { value: as }, [texts[as] ?? t("replay.as.seat", { who: name(Number(as)) })])));
 }
@@ -392,7 +406,7 @@ function offerViewers() {
 function offerCards() {
   const found = new Set();
   for (const { view, event } of room.frames) {
-    const sealed = Array.isArray(event.data.deck) ? event.data.deck : [];
+    const sealed = event.type === "game_sealed" ? event.data.deck : [];
     for (const card of [...view.pile, ...sealed]) found.add(card);
     for (const seat of view.seats) for (const card of [...seat.up.flat(), ...(seat.hand.cards ?? [])]) found.add(card);
   }
@@ -433,17 +447,17 @@ function rows() {
   plot();
 }
 
-/** A click on a row shows its version and the decision behind it. */
+/** A click on a row shows its version and the decision behind it. @param {number} version */
 function pick(version) {
   if (room.playing) play(false);
   room.why = true;
   go(version);
 }
 
-/** Ask for a bot's opinion of the hand, once it is over and the reader wants it. */
+/** Ask for a bot's opinion of the hand, once it is over and the reader wants it. @param {{currentTarget: HTMLDetailsElement}} event */
 async function judged({ currentTarget: details }) {
-  if (!details.open || details.dataset.asked) return;
   const place = details.lastElementChild;
+  if (!place || !details.open || details.dataset.asked) return;
   if (!over()) return replace(place, h("p", { class: "quiet" }, [t("replay.opinion.later")]));
   details.dataset.asked = "true";
   replace(place, h("progress"));
@@ -451,6 +465,7 @@ async function judged({ currentTarget: details }) {
   await judge(id, room.frames, place, forPanels()).catch(report);
 }
 
+/** @param {number} seq */
 function showRules(seq) {
   const place = document.querySelector(`#rows li[value="${seq + 1}"] .rules`);
   const effect = decisions.get(seq)?.effects.find((one) => one.seq === seq);
@@ -487,6 +502,7 @@ function show() {
   rest();
 }
 
+/** @param {Api["GameView"]} view with names */
 function board(view) {
   const base = typeof view.as === "number" ? view.as : (own() ?? 0);
   const found = sides({ ...view, as: base }, wide.matches);
@@ -494,26 +510,26 @@ function board(view) {
   const size = crowd(others);
   const since = room.version - 3 * view.seats.length;
   const recent = room.frames.slice(Math.max(0, since), room.version).map((one) => one.event);
-  const scene = { view, open: true, order: room.ruleset?.settings.order.low_to_high, did: (seat) => deeds(recent, seat) };
+  const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (room.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => deeds(recent, seat) };
   const small = size === "crowd" || low.matches || (!wide.matches && others > (spacious.matches ? 5 : 3));
-  const side = (key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
+  const side = (/** @type {"left" | "top" | "right"} */ key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
   root.className = `${size} ${view.status}`;
   replace(find("#others"), side("left"), side("top"), side("right"));
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
   const end = done ? [...room.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
-  replace(find("#middle"), done ? outcome(view, view.result ? ended(view.result, voice()) : caption(end, voice())) : middle(view));
+  replace(find("#middle"), done ? outcome(view, view.result ? ended(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view));
   mark();
 }
 
 /** Mark the cards of the event, and the card that is followed. */
 function mark() {
-  const { data } = frameAt(room.version).event;
+  const data = /** @type {{cards?: string[], up?: string[], opening?: {card: string} | null}} */ (frameAt(room.version).event.data);
   const moved = new Set([data.cards, data.up, data.opening?.card].flat());
   for (const element of document.querySelectorAll("#felt [data-card]")) {
     const code = element.getAttribute("data-card");
-    element.classList.toggle("moved", moved.has(code));
+    element.classList.toggle("moved", moved.has(code ?? ""));
     element.classList.toggle("followed", code !== "" && code === room.card);
   }
 }
@@ -532,8 +548,10 @@ function now() {
 }
 
 function current() {
+  /** @type {HTMLElement | null} */
   const before = find("#rows").querySelector("[aria-current]");
-  const button = find("#rows").children[room.version - 1].firstElementChild;
+  const row = /** @type {HTMLElement} */ (find("#rows").children[room.version - 1]);
+  const button = /** @type {HTMLElement} */ (row.firstElementChild);
   if (before && before !== button) {
     before.removeAttribute("aria-current");
     before.tabIndex = -1;
@@ -541,7 +559,6 @@ function current() {
   button.setAttribute("aria-current", "step");
   button.tabIndex = 0;
   const list = find("#rows");
-  const row = button.parentElement;
   const up = row.offsetTop;
   if (up < list.scrollTop + 40 || up + row.offsetHeight > list.scrollTop + list.clientHeight - 40) list.scrollTop = up - list.clientHeight / 3;
 }
@@ -583,7 +600,7 @@ async function explain() {
   now();
   panels();
   current();
-  const far = (seq) => Math.abs(seq - version);
+  const far = (/** @type {number} */ seq) => Math.abs(seq - version);
   while (version === room.version) {
     const next = [...sight].filter((seq) => !decisions.has(seq) && !inFlight.has(seq)).sort((a, b) => far(a) - far(b))[0];
     if (next === undefined) return;
@@ -591,10 +608,12 @@ async function explain() {
   }
 }
 
+/** @param {string} text */
 function complain(text) {
   replace(find("#complaint"), h("p", { class: "notice" }, [text]));
 }
 
+/** @param {any} problem */
 function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
   if (!(problem instanceof Problem)) throw problem;

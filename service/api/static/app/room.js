@@ -9,7 +9,7 @@ const REPEAT = 10_000; // milliseconds between two equal positions of a leader
 const PAUSE = 500; // milliseconds in which steps are collected to one position
 const REST = 2000; // milliseconds between polls of a room without a change
 
-/** @typedef {{version: number, as: string, selected: number | null}} Position */
+/** @typedef {Api["Position"]} Position */
 
 /**
  * Join the room, if the reader is one of the referees who judge.
@@ -21,12 +21,12 @@ const REST = 2000; // milliseconds between polls of a room without a change
  * @returns {Promise<() => void>} to be called after each step
  */
 export async function join(dispute, place, { here, go, signal }) {
-  const path = `/v1/disputes/${encodeURIComponent(dispute)}`;
+  const path = /** @type {const} */ (`/v1/disputes/${encodeURIComponent(dispute)}`);
   const { referees, votes } = await get(path);
-  const judges = (one) => one.state !== "recused" && !votes.some((vote) => vote.referee === one.referee);
+  const judges = (/** @type {Api["Referee"]} */ one) => one.state !== "recused" && !votes.some((vote) => vote.referee === one.referee);
   const me = referees.find((one) => one.player === identity()?.id && judges(one))?.referee;
   if (me === undefined) return () => {};
-  /** @type {{number: number, leader: number | null, position: Position | null}} */
+  /** @type {Api["Room"]} */
   let room = { number: 0, leader: null, position: null };
   let following = true;
   let moving = false; // while the leader's position is being shown
@@ -38,6 +38,7 @@ export async function join(dispute, place, { here, go, signal }) {
   const leads = () => room.leader === me;
   const at = () => JSON.stringify(here());
 
+  /** @template Found @param {() => Promise<Found>} work @returns {Promise<Found | null>} */
   async function attempt(work) {
     try {
       return await work();
@@ -50,7 +51,7 @@ export async function join(dispute, place, { here, go, signal }) {
     }
   }
 
-  /** Show the room as it is now; an answer that comes late is left out. */
+  /** Show the room as it is now; an answer that comes late is left out. @param {Api["Room"] | null} next */
   async function take(next) {
     if (!next || (next.number && next.number < room.number)) return;
     const before = room;
@@ -93,6 +94,7 @@ export async function join(dispute, place, { here, go, signal }) {
   }
 
   const state = () => (leads() ? t("room.you") : room.leader === null ? t("room.none") : t("room.leads", { n: room.leader + 1 }));
+  /** @param {string} key @param {string} spot @param {() => void} onclick */
   const button = (key, spot, onclick) => h("button", { onclick, "data-key": spot }, [t(key)]);
 
   function draw() {

@@ -10,6 +10,7 @@ import { numbers, powers, ranges } from "./plots.js";
 const HANDS = 200; // newest hands that the tally counts
 const SHOWN = 10;
 const SURE = 2.576; // standard deviations within which 99 of 100 values lie, by the normal curve
+/** @type {Record<string, string>} */
 const FIGURES = {
   "position of each card": "position",
   "ranks dealt to people": "dealt",
@@ -17,11 +18,11 @@ const FIGURES = {
 };
 
 const player = new URLSearchParams(location.search).get("player") ?? (identity() ? "me" : null);
-const number = (value, digits = 1) =>
+const number = (/** @type {number} */ value, digits = 1) =>
   new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
-const quiet = (text, more = {}) => h("p", { class: "quiet", ...more }, [text]);
+const quiet = (/** @type {string} */ text, more = {}) => h("p", { class: "quiet", ...more }, [text]);
 
-/** Fill a section; what the server refuses is shown in its place. */
+/** Fill a section; a refusal of the server is shown in its place. @param {string} selector @param {() => Promise<any[]>} work */
 async function fill(selector, work) {
   try {
     replace(find(selector), ...(await work()));
@@ -31,14 +32,16 @@ async function fill(selector, work) {
   }
 }
 
-const figure = (name) => (FIGURES[name] ? t(`measure.${FIGURES[name]}`) : name);
+const figure = (/** @type {string} */ name) => (FIGURES[name] ? t(`measure.${FIGURES[name]}`) : name);
+
+/** @typedef {Api["Measure"] & {p: number}} Measured a figure with enough hands to be judged */
 
 async function shuffles() {
   const { n, measures, cannot_tell: limits } = await get("/v1/statistics/shuffles");
-  const judged = measures.filter((one) => one.p !== null);
+  const judged = /** @type {Measured[]} */ (measures.filter((one) => one.p !== null));
   const outside = judged.filter((one) => one.statistic < one.low || one.statistic > one.high).length;
   const words = t("shuffles.words", { n: judged.length, inside: judged.length - outside });
-  const note = (one) => t("shuffles.note", { n: number(one.n), p: one.p < 0.001 ? "< 0.001" : `= ${number(one.p, 3)}` });
+  const note = (/** @type {Measured} */ one) => t("shuffles.note", { n: number(one.n), p: one.p < 0.001 ? "< 0.001" : `= ${number(one.p, 3)}` });
   return [
     h("p", null, [t("shuffles.count", { n })]),
     judged.length
@@ -65,13 +68,16 @@ async function choices() {
   ];
 }
 
+/** @typedef {Api["GameItem"] & {result: Api["Result"]}} Finished */
+/** @typedef {Api["GameItem"] & {result: {shithead: number}}} Ended a hand with a shithead */
+
 /**
  * Return how often chance alone would leave a player last, with the range of 99 in 100.
  *
  * Each hand with a shithead counts 1/n for its n seats; the range is that of the normal curve with
  * the same variance.
  *
- * @param {any[]} games
+ * @param {Ended[]} games
  */
 function expected(games) {
   const shares = games.map((game) => 1 / game.seats.length);
@@ -80,15 +86,17 @@ function expected(games) {
   return { mean, low: Math.max(0, mean - SURE * deviation), high: mean + SURE * deviation };
 }
 
+/** @returns {Promise<Finished[]>} */
 async function newest() {
   const { items } = await get(`/v1/games?player=${player}&limit=${HANDS}`);
-  return items.filter((game) => game.result);
+  return /** @type {Finished[]} */ (items.filter((game) => game.result));
 }
 
 async function hands() {
   if (!player) return [quiet(t("hands.nobody"))];
+  /** @type {[Api["Player"] & {tables?: string[]}, Finished[]]} */
   const [profile, games] = await Promise.all([get(`/v1/players/${player}`), newest()]);
-  const ended = games.filter((game) => game.result.shithead !== null);
+  const ended = /** @type {Ended[]} */ (games.filter((game) => game.result.shithead !== null));
   const last = ended.filter((game) => game.seats[game.result.shithead].player === profile.id).length;
   const { mean, low, high } = expected(ended);
   const words = t("hands.words", { n: ended.length, last, mean: number(mean), low: number(low), high: number(high) });
@@ -104,14 +112,15 @@ async function hands() {
   ];
 }
 
-/** At which of the reader's tables the player wears the paper bag, in a sentence. */
+/** At which of the reader's tables the player wears the paper bag, in a sentence. @param {{tables?: string[]}} profile of the caller: others see no tables */
 async function bags(profile) {
   if (!profile.tables) return t("bag.unknown");
   const tables = await Promise.all(profile.tables.slice(0, 20).map((table) => get(`/v1/tables/${table}`)));
-  const worn = tables.filter((table) => table.seats[table.as]?.bag);
+  const worn = tables.filter((table) => table.as !== null && table.seats[table.as].bag);
   return worn.length ? t("bag.worn", { n: worn.length }) : t("bag.none");
 }
 
+/** @param {Finished} game @param {string} id of the player */
 function row(game, id) {
   const { shithead } = game.result;
   const state = shithead === null ? t("recent.over") : t("result.shithead", { who: seatName(game.seats[shithead]) });

@@ -18,10 +18,10 @@ const root = find("#table");
 
 /** The state of the page. */
 const game = {
-  /** @type {any} */ view: null,
-  /** @type {any} */ table: null,
-  /** @type {any} */ ruleset: null,
-  /** @type {any[]} */ events: [],
+  /** null before the first hand. @type {Api["GameView"]} */ view: /** @type {any} */ (null),
+  /** @type {Api["Table"]} */ table: /** @type {any} */ (null),
+  /** @type {Api["Ruleset"]} */ ruleset: /** @type {any} */ (null),
+  /** @type {Api["Event"][]} */ events: [],
   choice: noChoice(),
   busy: false,
   dragging: false,
@@ -36,14 +36,18 @@ const game = {
   /** @type {string[]} */ warnings: [],
   /** A check that this browser cannot make. */ unchecked: "",
 };
+/** @typedef {typeof game} Game */
+/** @typedef {typeof handlers} Handlers */
 /** @type {Chain} */
 let chain;
 let leaving = new AbortController();
+/** @type {Promise<void> | null} */
 let refreshing = null;
 let again = false;
 
 // ---- loading and following
 
+/** @param {string} id */
 async function openGame(id) {
   leaving.abort();
   leaving = new AbortController();
@@ -65,8 +69,9 @@ async function openGame(id) {
   follow(id, signal).catch(report);
 }
 
+/** @param {string} id @param {AbortSignal} signal */
 async function follow(id, signal) {
-  const onstate = (connected) => {
+  const onstate = (/** @type {boolean} */ connected) => {
     game.connected = connected;
     showConnection();
   };
@@ -99,7 +104,7 @@ async function refresh() {
   return refreshing;
 }
 
-/** Take a newer view. */
+/** Take a newer view. @param {Api["GameView"]} view */
 function take(view) {
   if (view.version < game.view.version) return;
   const held = new Set([...(ownSeat(view)?.hand.cards ?? []), ...(ownSeat(view)?.up.flat() ?? [])]);
@@ -111,7 +116,7 @@ function take(view) {
   act.entropy();
 }
 
-/** After the seal: store the receipt, compare, and wait for the next hand. */
+/** After the seal: store the receipt, compare, and wait for the next hand. @param {AbortSignal} signal */
 async function finish(signal) {
   if (ownSeat(game.view)) await fetchReceipt(game.view.id).catch(report);
   await chain.compare();
@@ -120,13 +125,13 @@ async function finish(signal) {
   await nextHand(signal);
 }
 
+/** @param {AbortSignal} signal */
 async function nextHand(signal) {
   while (!signal.aborted) {
     const { version, game: next } = game.table;
     if (next && next !== game.view?.id) return openGame(next);
     try {
-      const path = `/v1/tables/${game.table.id}?after=${version}&wait=25`;
-      game.table = await get(path, { signal, timeout: 40_000 });
+      game.table = await get(`/v1/tables/${game.table.id}?after=${version}&wait=25`, { signal, timeout: 40_000 });
     } catch (problem) {
       if (signal.aborted) return;
       if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) throw problem;
@@ -139,7 +144,7 @@ async function nextHand(signal) {
 
 // ---- what the reader does
 
-/** Post a move; a refusal is shown with its rule. @param {any} move */
+/** Post a move; a refusal is shown with its rule. @param {Api["Move"]} move */
 async function act(move) {
   if (game.busy) return;
   game.busy = true;
@@ -166,6 +171,7 @@ async function act(move) {
   }
 }
 
+/** @param {unknown} problem */
 function refused(problem) {
   if (!(problem instanceof Problem)) throw problem;
   game.refusal = problem;
@@ -194,7 +200,7 @@ act.entropy = async () => {
   }
 };
 
-/** Do something with the table, and show what the server says against it. */
+/** Do something with the table, and show what the server says against it. @param {() => Promise<unknown>} work */
 async function attempt(work) {
   if (game.busy) return;
   game.busy = true;
@@ -221,13 +227,13 @@ const giveUp = () => {
 
 const handlers = {
   act,
-  press: (cards) => {
+  press: (/** @type {string[]} */ cards) => {
     if (game.busy) return;
     game.refusal = null;
     press(game, cards, act);
     render();
   },
-  blind: (slot) => {
+  blind: (/** @type {number} */ slot) => {
     game.choice = { ...noChoice(), blind: game.choice.blind === slot && !game.dragging ? null : slot };
     render();
   },
@@ -261,7 +267,7 @@ function frame() {
   );
   listen(find("#cards"), game, handlers);
   find("#middle").addEventListener("click", (event) => {
-    if (event.target.closest("[data-pile]")) showCards(t("pile.title"), game.view.pile);
+    if (event.target instanceof Element && event.target.closest("[data-pile]")) showCards(t("pile.title"), game.view.pile);
   });
 }
 
@@ -282,7 +288,7 @@ function render() {
   if (late) return;
   const before = places();
   const { view } = game;
-  const did = (seat) => deeds(game.events.filter((event) => event.seq >= since()), seat);
+  const did = (/** @type {number} */ seat) => deeds(game.events.filter((event) => event.seq >= since()), seat);
   const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
   const scene = { view, did, bag };
   const own = ownSeat(view);
@@ -292,7 +298,7 @@ function render() {
   const size = crowd(others);
   root.dataset.others = String(others);
   root.className = `${size} ${own ? "seated" : "watching"} ${view.status}`;
-  const side = (name) =>
+  const side = (/** @type {"left" | "top" | "right"} */ name) =>
     h("ul", { class: `side ${name}` }, found[name].map((seat) => plaque(seat, scene, size === "crowd" || (!spacious() && others > 5))));
   replace(find("#others"), side("left"), side("top"), side("right"));
   replace(find("#middle"), over() ? result() : middle(view));
@@ -335,6 +341,7 @@ function say() {
   ];
 }
 
+/** @param {Problem} problem */
 function refusalBox(problem) {
   const { rule, rule_text: text } = problem.body;
   const address = `/rules/${game.view.ruleset.id}#${rule}`;
@@ -346,7 +353,7 @@ function refusalBox(problem) {
 
 function more() {
   const { view } = game;
-  const button = (key, onclick) => h("button", { class: "plain", onclick }, [t(key)]);
+  const button = (/** @type {string} */ key, /** @type {() => void} */ onclick) => h("button", { class: "plain", onclick }, [t(key)]);
   return h("details", { class: "more" }, [
     h("summary", null, [t("more")]),
     h("div", { class: "menu" }, [
@@ -371,11 +378,12 @@ function save(content, ending) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-const saveReceipt = () => save(new Blob([receiptsOf(game.view.id).at(-1)], { type: "text/plain" }), "note");
+const saveReceipt = () => save(new Blob(receiptsOf(game.view.id).slice(-1), { type: "text/plain" }), "note");
 
 /** Fetched with the token, which a plain link would not send: a private game needs it. */
 const saveEvidence = async () => save(await get(`/v1/games/${game.view.id}/evidence`, { as: "blob" }), "shx");
 
+/** @param {string} title @param {string[]} cards */
 function showCards(title, cards) {
   const dialog = h("dialog", { class: "panel", "aria-label": title, onclose: () => dialog.remove() }, [
     h("h2", null, [title]),
@@ -408,7 +416,7 @@ function afterwards() {
 
 const voice = (aloud = false) => ({
   aloud,
-  who: (seat) => (seat === game.view.as ? t("you") : seatName(game.view.seats[seat])),
+  who: (/** @type {number} */ seat) => (seat === game.view.as ? t("you") : seatName(game.view.seats[seat])),
 });
 
 function showLog() {
@@ -436,7 +444,7 @@ function showNotices() {
 
 const showConnection = () => document.getElementById("notices") && showNotices();
 
-/** A contradiction between the log and what this browser holds, or a check that it cannot make. */
+/** A contradiction between the log and what this browser holds, or a check that it cannot make. @param {{kind: string, seq: number}} fault */
 function warn({ kind, seq }) {
   const text = t(`warn.${kind}`, { n: seq });
   if (kind === "no_ed25519") game.unchecked = text;
@@ -444,6 +452,7 @@ function warn({ kind, seq }) {
   showConnection();
 }
 
+/** @param {any} problem */
 function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
   game.warnings = [problem.message];
@@ -478,6 +487,7 @@ function tick() {
 
 // ---- before the first hand
 
+/** @param {AbortSignal} signal */
 function waitingRoom(signal) {
   const { table } = game;
   const seated = table.as !== null;
@@ -490,7 +500,7 @@ function waitingRoom(signal) {
       if (game.table.game) await openGame(game.table.game);
       else waitingRoom(signal);
     });
-  const address = h("input", { readonly: "", value: location.href, "aria-label": t("wait.address"), onfocus: (event) => event.target.select() });
+  const address = h("input", { readonly: "", value: location.href, "aria-label": t("wait.address"), onfocus: () => address.select() });
   root.className = "waiting";
   replace(
     root,
@@ -510,6 +520,7 @@ function waitingRoom(signal) {
   );
 }
 
+/** @param {string} id */
 async function openTable(id) {
   game.table = await get(`/v1/tables/${id}`);
   const newest = game.table.game ?? game.table.games[0]?.id;
@@ -532,7 +543,7 @@ await start();
 await checkPlayer();
 showAccount();
 try {
-  await (root.dataset.game ? openGame(root.dataset.game) : openTable(root.dataset.table));
+  await (root.dataset.game ? openGame(root.dataset.game) : openTable(root.dataset.table ?? ""));
 } catch (problem) {
   report(problem);
 }

@@ -27,27 +27,31 @@ export const lasting = (milliseconds) =>
  * @property {{at: number, ms: number, seat: number}[]} waits time before each move of a seat
  */
 
-/** @param {any[]} frames @returns {Figures} */
+/** @param {Api["Frame"][]} frames @returns {Figures} */
 export function figuresOf(frames) {
   const seats = frames[0].view.seats;
+  /** @type {Figures} */
   const found = { pile: frames.map(({ view }) => view.pile.length), hands: seats.map((_, n) => frames.map(({ view }) => view.seats[n].hand.count)), burns: [], picks: [], waits: [] };
   frames.forEach(({ event, at }, index) => {
-    const { data, type } = event;
-    const noted = { at: index, count: data.count ?? 0, seat: data.taker ?? data.seat };
+    const { type } = event;
+    const data = /** @type {{seat?: number, taker?: number, count?: number}} */ (event.data);
+    const noted = { at: index, count: data.count ?? 0, seat: data.taker ?? data.seat ?? 0 };
     if (type === "pile_burned") found.burns.push(noted);
     if (PICKED.has(type) && data.count) found.picks.push(noted);
     // The events of a move have one time. What the server did, such as the deal, is no move.
     const before = frames[index - 1]?.at ?? at;
-    if (at !== before && Number.isInteger(data.seat)) found.waits.push({ at: index, ms: Date.parse(at) - Date.parse(before), seat: data.seat });
+    if (at !== before && typeof data.seat === "number") found.waits.push({ at: index, ms: Date.parse(at) - Date.parse(before), seat: data.seat });
   });
   return found;
 }
 
-/** A line that keeps its height until it changes. */
+/** @typedef {(value: number) => number} Scale */
+
+/** A line that keeps its height until it changes. @param {number[]} values @param {Scale} x @param {Scale} y */
 const steps = (values, x, y) =>
   values.reduce((path, value, at) => (value === values[at - 1] ? path : `${path}H${x(at)}V${y(value)}`), `M0 ${y(values[0])}`) + `H${WIDTH}`;
 
-/** @returns {HTMLElement} one plot of the hand with its label; `name` is its class */
+/** @param {string} name @param {number} height @param {string} label @param {any[]} children @param {string} [note] @returns {HTMLElement} one plot of the hand with its label; `name` is its class */
 export function lane(name, height, label, children, note = "") {
   return h("div", { class: `lane ${name}` }, [
     svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, children),
@@ -60,17 +64,18 @@ export function lane(name, height, label, children, note = "") {
  * Return the lanes of the plot, one above the other.
  *
  * @param {Figures} figures
- * @param {any[] | null} path the stretches of a card, as the API gives them
+ * @param {Api["Stretch"][] | null} path of a card
  */
 export function lanes(figures, path) {
   const last = Math.max(1, figures.pile.length - 1);
-  const x = (at) => Math.round((Math.min(at, last) / last) * WIDTH * 10) / 10;
+  const x = (/** @type {number} */ at) => Math.round((Math.min(at, last) / last) * WIDTH * 10) / 10;
   const most = Math.max(1, ...figures.pile, ...figures.hands.flat());
-  const high = (value) => 100 - (value / most) * 96;
+  const high = (/** @type {number} */ value) => 100 - (value / most) * 96;
   const moved = Math.max(1, ...[...figures.burns, ...figures.picks].map((one) => one.count));
   const longest = Math.max(1000, ...figures.waits.map((one) => one.ms));
   // Bots answer in parts of a second, people in minutes: a linear strip would show the longest alone.
-  const long = (ms) => 100 * (Math.log1p(ms / 250) / Math.log1p(longest / 250));
+  const long = (/** @type {number} */ ms) => 100 * (Math.log1p(ms / 250) / Math.log1p(longest / 250));
+  /** @template {{at: number}} One @param {One[]} some @param {number} from @param {(one: One) => number} length */
   const bars = (some, from, length) => some.map((one) => `M${x(one.at)} ${from}V${from + length(one)}`).join("");
   return [
     lane("sizes", 100, t("replay.sizes"), [
@@ -94,7 +99,7 @@ export function lanes(figures, path) {
   ];
 }
 
-/** @param {any} view with names @returns {HTMLElement} what the lines mean, with the numbers now */
+/** @param {Api["GameView"]} view with names @returns {HTMLElement} what the lines mean, with the numbers now */
 export const legend = (view) =>
   h("ul", { class: "legend" }, [
     h("li", null, [h("span", { class: "swatch pile-area" }), `${t("replay.pile")} `, h("b", null, [view.pile.length])]),
@@ -109,22 +114,24 @@ export const legend = (view) =>
     ),
   ]);
 
-const sum = (some) => some.reduce((total, one) => total + one.count, 0);
-const longestOf = (some, by) => some.reduce((best, one) => (best === null || one[by] > best[by] ? one : best), null);
+const sum = (/** @type {{count: number}[]} */ some) => some.reduce((total, one) => total + one.count, 0);
+/** @param {Figures["waits"]} some */
+const longestOf = (some) => some.reduce((best, one) => (best && best.ms >= one.ms ? best : one), some.at(0));
 
 /**
  * Return the plot as a table, for readers who cannot see it.
  *
  * @param {Figures} figures
- * @param {any[]} seats with names
+ * @param {Api["SeatView"][]} seats with names
  */
 export function inWords(figures, seats) {
   const pile = Math.max(...figures.pile);
-  const cell = (text) => h("td", null, [text]);
-  const row = (seat) => {
+  const cell = (/** @type {string} */ text) => h("td", null, [text]);
+  const row = (/** @type {Api["SeatView"]} */ seat) => {
+    /** @template {{seat: number}} One @param {One[]} some */
     const own = (some) => some.filter((one) => one.seat === seat.seat);
     const most = Math.max(...figures.hands[seat.seat]);
-    const wait = longestOf(own(figures.waits), "ms");
+    const wait = longestOf(own(figures.waits));
     return h("tr", null, [
       h("th", { scope: "row" }, [seatName(seat)]),
       cell(t("replay.at", { count: most, n: figures.hands[seat.seat].indexOf(most) + 1 })),

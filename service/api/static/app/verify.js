@@ -78,7 +78,7 @@ async function fromOutside(bundle) {
   const [game] = /(?<="game":")[0-9a-f-]{36}/.exec(looseText(bundle.lines[0] ?? new Uint8Array())) ?? [];
   const stored = game ? receiptsOf(game) : [];
   const receipts = [...stored.map(utf8), ...(await Promise.all([...find("#receipts").files].map(bytesOf)))];
-  const keys = async (id, witness) => {
+  const keys = async (/** @type {"server" | "witness"} */ id, /** @type {boolean} */ witness) => {
     const texts = (await Promise.all([...find(`#${id}-file`).files].map(bytesOf))).map(looseText);
     texts.push(find(`#${id}`).value);
     const given = texts.filter((one) => one.trim());
