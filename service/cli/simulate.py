@@ -7,6 +7,7 @@ import os
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -248,7 +249,7 @@ def _rates(plans: Sequence[Plan], reports: Sequence[Report]) -> Table:
             f"{report.games}",
             f"{stale}",
             f"{stale / report.games:.1%}",
-            f"{statistics.median(report.lengths):.0f}",
+            f"{statistics.median(report.lengths.elements()):.0f}",
             f"{max(report.lengths)}",
             f"{len(report.failed)}",
             style="bold red" if report.failed else None,
@@ -259,11 +260,11 @@ def _rates(plans: Sequence[Plan], reports: Sequence[Report]) -> Table:
 def _summary(reports: Sequence[Report], seconds: float, *, verified: bool) -> Iterator[str]:
     games = sum(report.games for report in reports)
     stale = sum(report.stalemates for report in reports)
-    lengths = [length for report in reports for length in report.lengths]
+    lengths = sum((report.lengths for report in reports), Counter[int]())
     failed = [fault for report in reports for fault in report.failed]
     yield f"{games} hands in {seconds:.1f} s ({games / seconds:.0f} a second)"
     yield f"stalemates: {stale} ({stale / games:.2%})"
-    yield f"events a hand: median {statistics.median(lengths):.0f}, most {max(lengths)}"
+    yield f"events a hand: median {statistics.median(lengths.elements()):.0f}, most {max(lengths)}"
     if not verified:
         yield "not verified"
     elif failed:

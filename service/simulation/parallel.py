@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import signal
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
@@ -23,6 +24,9 @@ from service.verify.report import Report as Verified
 
 LEVEL: Final = "L1"
 """The highest level that a log without people can reach."""
+
+AHEAD: Final = 32
+"""Tables begun for each process: they hide the slow ones, and memory is that of so many tables."""
 
 
 class NotPlayable(Exception):
@@ -65,11 +69,13 @@ def played(
 
     Raises NotPlayable for a table that a server would refuse as well.
     """
-    tables = [(number, table) for number, plan in enumerate(plans) for table in tables_of(plan)]
+    tables = ((number, table) for number, plan in enumerate(plans) for table in tables_of(plan))
     work = partial(play_table, verified=verified, keep=keep)
-    reports = _spread(work, [table for _, table in tables], jobs)
-    for (number, _), report in zip(tables, reports, strict=True):
-        yield number, report
+    jobs = min(jobs, sum(-(-plan.games // plan.hands) for plan in plans))
+    if jobs > 1:
+        yield from _in_processes(work, tables, jobs)
+    else:
+        yield from ((number, work(table)) for number, table in tables)
 
 
 def play_table(plan: Plan, *, verified: bool, keep: Path | None) -> Report:
@@ -99,7 +105,7 @@ def add(total: Report, part: Report) -> None:
     total.shitheads.update(part.shitheads)
     total.first_out.update(part.first_out)
     total.endings.update(part.endings)
-    total.lengths += part.lengths
+    total.lengths.update(part.lengths)
     total.failed += part.failed
 
 
@@ -117,17 +123,21 @@ def _fault(report: Verified) -> str | None:
     return ": ".join([report.wording, *reasons[:1]])
 
 
-def _spread(work: Work, tables: Sequence[Plan], jobs: int) -> Iterable[Report]:
-    if jobs == 1 or len(tables) < 2:
-        return map(work, tables)
-    return _in_processes(work, tables, min(jobs, len(tables)))
-
-
-def _in_processes(work: Work, tables: Sequence[Plan], jobs: int) -> Iterator[Report]:
+def _in_processes(
+    work: Work, tables: Iterable[tuple[int, Plan]], jobs: int
+) -> Iterator[tuple[int, Report]]:
+    """Yield the reports in order; only AHEAD tables of each process wait at a time."""
     context = get_context("spawn")
+    begun: deque[tuple[int, Future[Report]]] = deque()
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_ctrl_c) as pool:
         try:
-            yield from pool.map(work, tables)
+            for number, table in tables:
+                begun.append((number, pool.submit(work, table)))
+                if len(begun) == AHEAD * jobs:
+                    first, report = begun.popleft()
+                    yield first, report.result()
+            for first, report in begun:
+                yield first, report.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

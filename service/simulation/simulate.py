@@ -87,7 +87,7 @@ class Report:
     shitheads: Counter[str] = field(default_factory=Counter)
     first_out: Counter[str] = field(default_factory=Counter)
     endings: Counter[EndReason] = field(default_factory=Counter)
-    lengths: list[int] = field(default_factory=list)  # events of each game
+    lengths: Counter[int] = field(default_factory=Counter)  # games by their number of events
     failed: list[tuple[UUID, str]] = field(default_factory=list)
 
     @property
@@ -106,7 +106,7 @@ class Report:
             self.first_out[game.bots[result.places[0]]] += 1
         if result.reason is not None:
             self.endings[result.reason] += 1
-        self.lengths.append(len(game.lines))
+        self.lengths[len(game.lines)] += 1
         if fault is not None:
             self.failed.append((game.identity, fault))
 

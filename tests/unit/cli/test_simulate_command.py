@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,23 @@ def test_two_processes_play_the_games_of_one() -> None:
         for jobs in (1, 2)
     )
     assert one == two
+
+
+@pytest.mark.heavy
+def test_memory_does_not_grow_with_the_number_of_hands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a few tables are begun before their reports are taken."""
+    begun: list[Plan] = []
+
+    def counted(plan: Plan) -> Iterator[Plan]:
+        for table in tables_of(plan):
+            begun.append(table)
+            yield table
+
+    monkeypatch.setattr(parallel, "tables_of", counted)
+    plan = replace(PLAN, games=20_000)
+    with closing(played([plan], jobs=2, verified=False, keep=None)) as reports:
+        next(reports)
+        assert len(begun) <= 2 * parallel.AHEAD
 
 
 def test_tables_have_seeds_of_their_own_and_move_the_bots_on() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from service.application.errors import Refusal
@@ -63,7 +65,7 @@ def test_the_report_counts_games_seats_and_shitheads() -> None:
     shitheads = [game.result.shithead for game in kept if game.result.shithead is not None]
     assert sum(report.shitheads.values()) == len(shitheads)
     assert sum(report.endings.values()) == 6
-    assert report.lengths == [len(game.lines) for game in kept]
+    assert report.lengths == Counter(len(game.lines) for game in kept)
     assert report.failed == []
 
 
