@@ -58,11 +58,15 @@ def family(pid: int) -> list[int]:
     return found
 
 
-def memory(pid: int) -> int:
-    """Return the proportional set size of a process in bytes, 0 if it has ended."""
+def memory(pid: int, kind: str = "Pss") -> int:
+    """
+    Return the proportional set size of a process in bytes, 0 if it has ended.
+
+    `Pss_Anon`, `Pss_File` and `Pss_Shmem` are its kinds: the process's own, files, shared memory.
+    """
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(f"{kind}:"):
                 return int(line.split()[1]) * 1024
     return 0
 

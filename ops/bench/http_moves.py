@@ -36,10 +36,13 @@ import orjson
 import psycopg
 
 from ops.bench import bare_view
+from service.bots.bot import with_settings
+from service.bots.simple import LOWEST
 from service.config import Settings
 from service.local.postgres import EmbeddedPostgres
 from service.local.programs import programs
 from service.metrics import SHARED_FOLDER
+from service.rulesets.catalogue import definition
 from service.store.migrate import migrate
 from tests import servers
 from tests.running import free_port, running, wait_for
@@ -139,7 +142,23 @@ class Pace:
         return time.monotonic() < self.end
 
 
-def play_hands(port: int, pace: Pace, figures: Figures) -> None:
+Json = dict[str, Any]
+Choose = Callable[[Json, list[Json]], Json]
+"""Returns a move of those listed in a view."""
+
+
+def first_listed(_view: Json, moves: list[Json]) -> Json:
+    """Return the first legal move: hands of many moves, most of them stalemates."""
+    return moves[0]
+
+
+def by_lowest() -> Choose:
+    """Return the choice of the bot `lowest`: hands that end, of 90 moves."""
+    rng, settings = random.Random(), definition("shithead").settings({})
+    return lambda view, moves: LOWEST.choose(with_settings(view, settings), moves, rng)
+
+
+def play_hands(port: int, pace: Pace, figures: Figures, choose: Choose = first_listed) -> None:
     """Play hands of two seats until the end, from one connection."""
     connection = Connection(port)
     tokens = [
@@ -150,13 +169,18 @@ def play_hands(port: int, pace: Pace, figures: Figures) -> None:
     table = connection.call("POST", "/v1/tables", opened, token=tokens[0])
     path = f"/v1/tables/{table['id']}"
     game = connection.call("POST", f"{path}/seats", {}, token=tokens[1])["game"]
-    while _play_hand(connection, f"/v1/games/{game}", tokens, pace, figures):
+    while _play_hand(connection, f"/v1/games/{game}", tokens, pace, figures, choose):
         game = connection.call("POST", f"{path}/games", {}, token=tokens[0])["game"]["id"]
     connection.close()
 
 
 def _play_hand(
-    connection: Connection, path: str, tokens: list[str], pace: Pace, figures: Figures
+    connection: Connection,
+    path: str,
+    tokens: list[str],
+    pace: Pace,
+    figures: Figures,
+    choose: Choose,
 ) -> bool:
     """Play one hand; return whether it ended before the time did."""
     seat = 0
@@ -168,14 +192,20 @@ def _play_hand(
             return True
         legal = [move for move in view["moves"] if move["type"] != "swap"]
         if legal:
+            move = choose(view, legal)
             began = time.perf_counter()
             moved = connection.call(
-                "POST", f"{path}/moves", legal[0], token=tokens[seat], key=uuid4().hex
+                "POST", f"{path}/moves", move, token=tokens[seat], key=uuid4().hex
             )
             figures.moves.append(time.perf_counter() - began)
             view = moved["game"]
         seat = 1 - seat if view["turn"] is None else view["turn"]
     return False
+
+
+def play_short_hands(port: int, pace: Pace, figures: Figures) -> None:
+    """Play as `play_hands`, but by the choice of a bot, so that hands end."""
+    play_hands(port, pace, figures, by_lowest())
 
 
 def ask_bare(port: int, pace: Pace, figures: Figures) -> None:
@@ -192,7 +222,7 @@ def ask_bare(port: int, pace: Pace, figures: Figures) -> None:
 
 
 Client = Callable[[int, Pace, Figures], None]
-WORK: Mapping[str, Client] = {"ours": play_hands, "bare": ask_bare}
+WORK: Mapping[str, Client] = {"ours": play_hands, "short": play_short_hands, "bare": ask_bare}
 
 
 def _clients(name: str, port: int, count: int, pace: tuple[float, float], results: Any) -> None:

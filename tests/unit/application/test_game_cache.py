@@ -1,0 +1,60 @@
+"""Games in the memory of a process: how many, and which version of each."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from service.application.callers import Player
+from service.application.games.cache import GameEntry, Games
+from service.bootstrap import Services
+from tests.changed import replace
+from tests.worlds.fake_world import entry_of, open_game, play_out
+
+
+@pytest.fixture
+def versions(services: Services, ada: Player) -> tuple[GameEntry, GameEntry]:
+    """Return a game before its first move, and when it is over."""
+    bots = ({"bot": "lowest"}, {"bot": "greedy"})
+    game = open_game(services, ada, bots, window_seconds=0, turn_limit=20)
+    begun = entry_of(services, game)
+    play_out(services, game)
+    return begun, entry_of(services, game)
+
+
+def copies(entry: GameEntry, count: int) -> list[GameEntry]:
+    """Return entries like this one, of other games."""
+    return [replace(entry, record=replace(entry.record, identity=uuid4())) for _ in range(count)]
+
+
+def kept(games: Games, entries: list[GameEntry]) -> list[bool]:
+    return [games.get(one.record.identity) is one for one in entries]
+
+
+def test_games_that_are_over_take_no_room_from_those_that_go_on(
+    versions: tuple[GameEntry, GameEntry],
+) -> None:
+    games = Games(running=3, over=2)
+    running, over = copies(versions[0], 3), copies(versions[1], 5)
+    for one in (*running, *over):
+        games.keep(one)
+    assert kept(games, running) == [True, True, True]
+    assert kept(games, over) == [False, False, False, True, True]
+
+
+def test_a_game_that_ended_leaves_the_room_of_those_that_go_on(
+    versions: tuple[GameEntry, GameEntry],
+) -> None:
+    begun, over = versions
+    games = Games(running=1, over=1)
+    games.keep(begun)
+    games.keep(over)
+    games.keep(begun)  # by a thread that read the game before its end
+    identity: UUID = over.record.identity
+    assert games.get(identity) is over
+    (other,) = copies(over, 1)
+    games.keep(other)
+    assert games.get(identity) is None
+    games.forget(other.record.identity)
+    assert games.get(other.record.identity) is None
