@@ -20,25 +20,12 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from schemas.moves import move_of
-from schemas.views import Facts, view_json
-from service.domain.commands import Seat
-from service.domain.deal import dealt_hand, whole_deck
-from service.domain.decide import decide
-from service.domain.events import EndReason
-from service.domain.evolve import evolve
-from service.domain.game import Game, Status
-from service.domain.legal import acting_seats, legal_moves
+from service.domain.deal import whole_deck
+from service.domain.game import Game
 from service.domain.ruleset import Ruleset
-from service.domain.view import seen_by
-from service.rl.arrays import Actions, Json, Move, observed, size_of
+from service.rl.arrays import Actions, size_of
+from service.rl.hand import TURNS_PER_SEAT, Hand, rules_of
 from service.rl.picture import drawn, written
-from service.rulesets.catalogue import definition
-
-FACTS: Final = Facts(id="shithead_v0", head="00" * 32, ruleset_hash="00" * 32)
-TURNS_PER_SEAT: Final = 400
-MOST_SWAPS: Final = 6
-"""Swaps of a seat in the exchange; then it can only be ready."""
 
 MOST_CARDS: Final = 2000
 
@@ -88,17 +75,14 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         unknown ruleset.
         """
         super().__init__()
-        rules = definition(ruleset)
-        self.ruleset: Ruleset = rules.ruleset(rules.chosen(dict(options or {})), hand=hand)
-        if not self.ruleset.seats_min <= seats <= self.ruleset.seats_max:
-            raise ValueError(f"{ruleset} is not played with {seats} seats")
+        self.ruleset: Ruleset = rules_of(ruleset, seats, options or {}, hand=hand)
         self.render_mode = render_mode
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]
         self.agents: list[str] = []
         self.actions = Actions(self.ruleset, seats)
-        self._hand, self._limit = hand, turn_limit or TURNS_PER_SEAT * seats
+        self._number, self._limit = hand, turn_limit or TURNS_PER_SEAT * seats
         self._rng = random.Random()  # noqa: S311 -- a training environment keeps no secret
-        self._game: Game | None = None
+        self._hand: Hand | None = None
 
     @cache  # noqa: B019 -- PettingZoo asks for the same object each time
     def observation_space(self, agent: str) -> Any:
@@ -123,30 +107,22 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         del options
         if seed is not None:
             self._rng = random.Random(seed)  # noqa: S311 -- must be reproducible
-        self._game = self._dealt()
+        self._hand = self._dealt()
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._pending: list[str] = []
-        self._swaps: dict[Seat, int] = {}
-        self._declined = -1
         self._select()
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Return what an agent sees; only the agent on turn has legal actions."""
-        seat = self.possible_agents.index(agent)
+        seat, hand = self.possible_agents.index(agent), self.hand
         mask = np.zeros(self.actions.count, dtype=np.int8)
-        on_turn = agent == self.agent_selection and not self.game.over
-        if on_turn:
-            mask[list(self._legal)] = 1
-        view = self._view if on_turn else self._view_of(seat)
-        return {
-            "observation": observed(view, self._pending if on_turn else ()),
-            "action_mask": mask,
-        }
+        if seat == hand.selected and not hand.game.over:
+            mask[list(hand.legal)] = 1
+        return {"observation": hand.observation(seat), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Make an action of the agent on turn; raises ValueError if it is illegal."""
@@ -156,15 +132,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        move = self._legal.get(-1 if action is None else int(action), {})
-        if move is None:  # a follow-up is declined
-            self._declined = self.game.version
-        elif not move:
-            raise ValueError(f"action {action} is not legal")
-        elif move["type"] == "choose":
-            self._chosen(move["card"])
-        else:
-            self._make(move)
+        self.hand.act(-1 if action is None else int(action))
         if self.game.over:
             self._finish()
         else:
@@ -175,7 +143,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
 
     def render(self) -> Any:
         """Return the table as text (`ansi`) or picture (`rgb_array`); print it for `human`."""
-        view = view_json(seen_by(self.game, None), None, FACTS)
+        view = self.hand.view_of(None)
         if self.render_mode == "rgb_array":
             return drawn(view)
         if self.render_mode == "ansi":
@@ -187,85 +155,46 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         """Do nothing: there is no window."""
 
     @property
-    def game(self) -> Game:
+    def hand(self) -> Hand:
         """
-        Return the position of the engine.
+        Return the hand that is played.
 
         Raises ValueError before the first `reset`.
         """
-        if self._game is None:
+        if self._hand is None:
             raise ValueError("call reset first")
-        return self._game
+        return self._hand
 
-    def _dealt(self) -> Game:
+    @property
+    def game(self) -> Game:
+        """Return the position of the engine; raises ValueError before the first `reset`."""
+        return self.hand.game
+
+    def _dealt(self) -> Hand:
         count = len(self.possible_agents)
         codes = whole_deck(self.ruleset, count)
-        return dealt_hand(
+        return Hand(
+            self.actions,
             self.ruleset,
-            tuple(self._rng.sample(codes, len(codes))),
+            self._rng.sample(codes, len(codes)),
             seats=count,
             dealer=self._rng.randrange(count),
             turn_limit=self._limit,
-            hand=self._hand,
+            hand=self._number,
         )
 
     def _select(self) -> None:
-        """Find the seat that acts next, and its legal actions."""
-        game = self.game
-        able = acting_seats(game)
-        out_of_turn = [seat for seat in able if game.turn not in (None, seat)]
-        if game.status is Status.SWAPPING:
-            seat = able[0]
-        elif out_of_turn and self._declined != game.version:
-            seat = out_of_turn[0]
-        else:
-            seat = self._rng.choice(able) if game.turn is None else game.turn
+        """Choose the agent that acts next; chance decides between several that may."""
+        seats = self.hand.candidates()
+        seat = seats[0] if len(seats) == 1 else self._rng.choice(seats)
+        self.hand.select(seat)
         self.agent_selection = self.possible_agents[seat]
-        self._view = self._view_of(seat)
-        self._legal = self._legal_actions(seat)
-
-    def _legal_actions(self, seat: Seat) -> dict[int, Move | None]:
-        """Return the moves by their actions; None is to leave a follow-up."""
-        game, moves = self.game, self._view["moves"]
-        if moves[0]["type"] == "lay":
-            cards = self.actions.laying(self._view["seats"][seat]["hand"]["cards"], self._pending)
-            return {action: {"type": "choose", "card": card} for action, card in cards.items()}
-        if game.status is Status.SWAPPING and self._swaps.get(seat, 0) >= MOST_SWAPS:
-            moves = [move for move in moves if move["type"] == "ready"]
-        legal: dict[int, Move | None] = {**self.actions.of(moves)}
-        if game.status is Status.PLAYING and game.turn not in (None, seat):
-            legal[self.actions.pass_turn] = None
-        return legal
-
-    def _chosen(self, card: str) -> None:
-        self._pending.append(card)
-        if len(self._pending) == self.actions.slots:
-            stacks = [[one] for one in self._pending]
-            self._pending = []
-            self._make({"type": "lay", "stacks": stacks})
-
-    def _make(self, move: Move) -> None:
-        seat = self.possible_agents.index(self.agent_selection)
-        if move["type"] == "swap":
-            self._swaps[seat] = self._swaps.get(seat, 0) + 1
-        game = self.game
-        for event in decide(move_of(move, seat), game):
-            game = evolve(game, event)
-        self._game = game
 
     def _finish(self) -> None:
         """Give the rewards and end the episode."""
-        result, others = self.game.result, len(self.agents) - 1
-        decided = result is not None and result.reason is not EndReason.STALEMATE
-        if result is not None and decided:
-            won = result.reason is EndReason.WINNER
-            seat = result.places[0] if won else result.shithead
-            one = 1.0 if won else -1.0
-            for number, agent in enumerate(self.agents):
-                self.rewards[agent] = one if number == seat else -one / others
+        rewards = self.hand.rewards()
+        if rewards is not None:
+            self.rewards = dict(zip(self.agents, rewards, strict=True))
         for agent in self.agents:
-            self.terminations[agent], self.truncations[agent] = decided, not decided
-
-    def _view_of(self, seat: Seat) -> Json:
-        moves = () if self.game.over else legal_moves(self.game, seat)
-        return view_json(seen_by(self.game, seat), seat, FACTS, moves)
+            self.terminations[agent] = rewards is not None
+            self.truncations[agent] = rewards is None

@@ -71,7 +71,7 @@ def test_every_legal_action_is_a_legal_move_and_there_is_always_one(identity: st
     for agent, seen in episode(env, 7):
         raw = env.unwrapped
         seat = env.possible_agents.index(agent)
-        legal = raw._legal
+        legal = raw.hand.legal
         assert sorted(legal) == [int(a) for a in np.flatnonzero(seen["action_mask"])] != []
         for move in legal.values():
             if move is not None and move["type"] != "choose":
@@ -95,7 +95,7 @@ def test_the_plays_of_one_rank_all_have_actions() -> None:
         most = raw.actions.most
         offered = {
             (RANK_CODES[action // most], action % most + 1)
-            for action in raw._legal
+            for action in raw.hand.legal
             if action < raw.actions.others
         }
         assert listed == offered
@@ -117,7 +117,8 @@ def test_an_agent_sees_its_view_and_nothing_that_is_hidden() -> None:
     moved = [deck[p] for p in shuffled]
     for place, card in zip(hidden, moved, strict=True):
         deck[place] = card
-    env._game = replace(env.game, deck=tuple(deck))
+    env.hand.game = replace(env.game, deck=tuple(deck))
+    env.hand.select(env.hand.selected)
     assert np.array_equal(seen, env.observe("player_0")["observation"])
 
 
