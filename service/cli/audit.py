@@ -140,24 +140,24 @@ def audit(
         click.echo(f"shithead audit: {unknown}", err=True)
     if html is not None:
         _write_page(html, file.name, recording, answer)
-    head = "".join(f"{line}\n" for line in _head(recording))
+    head = "".join(f"{line}\n" for line in _head(recording, str(file)))
     text = head + answer_text(answer)
     shown = json.dumps(found, indent=2, ensure_ascii=False) + "\n" if as_json else text
     click.echo(printable_lines(shown), nl=False)
     return recording.status
 
 
-def _head(recording: Recording) -> Iterator[str]:
+def _head(recording: Recording, name: str) -> Iterator[str]:
     """Yield what is wrong with an invalid log, in plain words first; nothing for a valid one."""
     if recording.fault is None:
         return
     if recording.summary is not None:
-        yield from recording.summary.lines
+        yield from recording.summary.lines(name)
     yield from (recording.fault, "")
 
 
 def _write_page(path: Path, name: str, recording: Recording, answer: Answer) -> None:
-    summary = recording.summary.lines if recording.summary is not None else ()
+    summary = recording.summary.lines(name) if recording.summary is not None else ()
     page = answer_html(answer, name=name, summary=summary, fault=recording.fault)
     try:
         path.write_text(page, "utf-8")

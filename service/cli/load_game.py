@@ -24,13 +24,13 @@ from service.shx.chain import decode_event, head
 from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
 from service.shx.refusals import sealed_refusals
 from service.shx.tlog.notes import parse_note
-from service.verify.claims import Summary
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
 from service.verify.plain import FAILS
 from service.verify.report import Report
+from service.verify.summary import Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

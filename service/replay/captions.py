@@ -72,6 +72,19 @@ _RANKS: Final = {
 _SUITS: Final = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}
 
 
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def ordinal(number: int) -> str:
+    """
+    Return an ordinal number in words, from 1; from 7 on in digits.
+
+    >>> [ordinal(number) for number in (1, 3, 7)]
+    ['first', 'third', '7th']
+    """
+    return _ORDINALS[number - 1] if number <= len(_ORDINALS) else f"{number}th"
+
+
 def spelled(card: Card) -> str:
     """
     Return a card in words, for readers who do not know the codes.
@@ -94,13 +107,18 @@ class Wording:
     """How the sentences are worded: tense, names of cards, reasons, the next seat."""
 
     past: bool = False
-    spelled: bool = False  # cards in words, not as codes
+    spelled: bool = False  # cards and places in words, not as codes and numbers
     reasons: bool = False  # why a play changes the turn
     next_seat: bool = True  # which seat is next
 
     def __call__(self, present: str, past: str) -> str:
         """Return the verb in the tense of this voice."""
         return past if self.past else present
+
+    @property
+    def stack(self) -> str:
+        """Return what stands between the cards of a stack."""
+        return " with " if self.spelled else "+"
 
     def card(self, card: Card) -> str:
         """Return the name of a card."""
@@ -109,6 +127,13 @@ class Wording:
     def cards(self, cards: Iterable[Card]) -> str:
         """Return the names of cards as a list."""
         return listed(map(self.card, cards))
+
+    def turned(self, card: str, slot: int) -> str:
+        """Return a card that was turned face up, with its place; "" for one that stays hidden."""
+        if not self.spelled:
+            return f"{card or 'a card unseen'} in slot {slot}"
+        place = f"its {ordinal(slot + 1)} face-down card"
+        return f"{place}, {card}" if card else f"{place} unseen"
 
     def drawn(self, count: int, cards: Sequence[Card]) -> str:
         """Return the number of cards drawn, with the cards that the viewer sees."""
@@ -183,7 +208,7 @@ def _exchange(event: ExchangeEvent, before: Game | None, after: Game | None, say
             )
         case TableLaid(seat=seat, stacks=stacks, count=count):
             new = _new_in_hand(before, after, seat)
-            laid = listed("+".join(map(say.card, stack)) for stack in stacks if stack)
+            laid = listed(say.stack.join(map(say.card, stack)) for stack in stacks if stack)
             text = f"Seat {seat} {say('lays', 'laid')} {laid} face up"
             return f"{text}{_and_draws(count, new, say)}."
         case SeatReady(seat=seat):
@@ -258,8 +283,8 @@ def _played(event: CardsPlayed, before: Game | None, say: Wording) -> str:
         case Zone.UP:
             return f"{plays} from its face-up cards{turned}"
         case Zone.DOWN:
-            turns = f"{say('turns', 'turned')} {cards}"
-            return f"Seat {seat} {turns} in slot {event.slot}, {lands}{turned}"
+            turns = f"{say('turns', 'turned')} {say.turned(cards, event.slot or 0)}"
+            return f"Seat {seat} {turns}, {lands}{turned}"
         case Zone.STOCK:
             tries, turns = say("tries", "tried"), say("turns", "turned")
             return f"Seat {seat} {tries} the stock, {turns} {cards}, {lands}{turned}"
@@ -312,9 +337,8 @@ def _failed(
         # The cards of the pile are known; any other card that came to the hand is the turned one.
         pile = () if before is None else before.pile
         secret = [say.card(card) for card in new if card not in pile]
-        hidden = next(iter(secret), "a card unseen")
-        card = say.card(event.opening.card) if event.opening else hidden
-        text = f"Seat {seat} {turns} {card} in slot {event.slot}"
+        card = say.card(event.opening.card) if event.opening else next(iter(secret), "")
+        text = f"Seat {seat} {turns} {say.turned(card, event.slot)}"
     else:
         tries = f"{say('tries', 'tried')} the stock"
         text = f"Seat {seat} {tries} and {turns} {say.card(event.opening.card)}"
@@ -335,6 +359,8 @@ def _end(event: EndEvent, say: Wording) -> str:
         case GameEnded():
             return _ended(event, say)
         case GameSealed():
+            if say.spelled:
+                return "The record was closed, and the order of the deck was published."
             return f"The seed and the deck {say('are', 'were')} published."
         case GameAborted(cause=AbortCause.IDLE, seat=int(seat)):
             given_up = f"The game {say('is', 'was')} given up unfinished"

@@ -1,4 +1,4 @@
-"""Claims that a verification supports, incidents, and the summary of a failed log."""
+"""Claims that a verification supports, and incidents: what happened where one fails."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from enum import StrEnum
 from typing import Any, Final, assert_never
 
 from schemas.events import event_of
-from service.domain.cards import Card
-from service.replay.captions import PAST, Wording, caption, spelled
-from service.replay.history import ACTIONS
+from service.replay.captions import PAST, Wording, caption
+from service.replay.history import ACTIONS, MoveKind
 from service.rulesets.catalogue import read_ruleset
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
-from service.verify.log import PRODUCER, Authorship, Log
-from service.verify.plain import FAILS, MOST_WORDS, in_words, shortened
+from service.verify.log import PRODUCER, SEALS, Authorship, Log
+from service.verify.plain import MOST_WORDS, shortened
 from service.verify.shuffle import doubt_on_the_seed
 from service.verify.substitution import CardNotHeld
 
@@ -212,8 +211,11 @@ class Account:
     check: Check  # the check that fails there
     happened: str | None = None  # what the event states
     reason: str = ""  # why the check fails, with the rule
-    by_server: str = ""  # the server's part, if the server wrote the event
+    kind: str = ""  # the type of the event
+    turn: int | None = None  # which turn of the hand it is in, from 1; None outside of play
+    due: int | None = None  # the seat that had the turn by the events before
     by_seat: int | None = None  # the seat whose unsigned move it is
+    by_bot: bool = False  # whether a bot sits there
 
 
 def accounts_of(
@@ -233,16 +235,16 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         rule = f" [{first.rule}]" if first.rule else ""
         event = log.events[seq] if seq < len(log.events) else None
         stated = None if event is None else describe(event)
-        if stated is not None and len(stated.split()) > MOST_WORDS - 3:
-            stated = shortened(describe(event or {}, PAST_IN_CODES), MOST_WORDS - 3)
         happened = stated
+        if stated is not None and len(stated.split()) > MOST_WORDS - 3:
+            happened = shortened(describe(event or {}, PAST_IN_CODES), MOST_WORDS - 3)
         if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
-            happened = f"this log says: {stated}"
+            happened = f"this log says: {happened}"
         reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)
         named_already = first.check is Check.RECEIPTS or PRODUCER in (first.reason or "")
         who = "" if named_already else authorship.said(seq, by_server)
         acts = event is not None and event["type"] in ACTIONS
-        unsigned = acts and event is not None and "auth" not in event
+        seat = event["by"] if acts and event is not None and "auth" not in event else None
         yield Account(
             claim=claim,
             seq=seq,
@@ -251,9 +253,35 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
             check=first.check,
             happened=stated,
             reason=reason,
-            by_server=by_server,
-            by_seat=event["by"] if event is not None and unsigned else None,
+            kind="" if event is None else event["type"],
+            turn=_turn_at(log, seq),
+            due=_due_at(log, seq),
+            by_seat=seat,
+            by_bot=seat is not None and _is_bot(log, seat),
         )
+
+
+def _turn_at(log: Log, seq: int) -> int | None:
+    """Return which turn of the hand an event is in, from 1; None before and after play."""
+    plays = [move for move in log.moves if move.kind is MoveKind.PLAY]
+    ends = seq < len(log.events) and log.events[seq]["type"] in (*SEALS, "game_ended")
+    if ends or not plays or not plays[0].first <= seq <= plays[-1].last:
+        return None
+    return sum(move.first <= seq for move in plays)
+
+
+def _due_at(log: Log, seq: int) -> int | None:
+    """Return the seat to which the events before one give the turn, None if they give it none."""
+    for event in reversed(log.events[:seq]):
+        if "turn" in event["data"]:
+            due: int | None = event["data"]["turn"]
+            return due
+    return None
+
+
+def _is_bot(log: Log, seat: int) -> bool:
+    seats = log.created["seats"] if log.begins else []
+    return seat < len(seats) and seats[seat]["kind"] == "bot"
 
 
 def _by_server(claim: Claim, event: Data | None) -> str:
@@ -266,7 +294,7 @@ def _by_server(claim: Claim, event: Data | None) -> str:
         case Claim.ACTIONS if event is None or event["type"] not in ACTIONS:
             return "the server decides this, no player does"
         case Claim.ACTIONS:
-            return "the server accepted it"
+            return "the server, which checks every move, let it pass"
         case _:
             assert_never(claim)
 
@@ -290,107 +318,3 @@ def describe(event: Data, voice: Wording = PAST) -> str:
         seat = f"seat {data['seat']}"
         said = said.replace(f"Seat {data['seat']} ", f"the server, in place of {seat}, ", 1)
     return said[0].lower() + said[1:]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """
-    The answer to a log that fails: the change, its possible authors, and useful evidence.
-
-    It is written for readers who do not know the format: no sentence has more than 30 words.
-    """
-
-    changed: str
-    author: str
-    proof: str
-
-    @property
-    def lines(self) -> tuple[str, str, str]:
-        """Return the three lines that a report begins with."""
-        return (
-            f"What was changed: {self.changed}",
-            f"Who can have done it: {self.author}",
-            f"What would prove more: {self.proof}",
-        )
-
-
-def summary_of(
-    findings: Sequence[Finding],
-    accounts: Sequence[Account],
-    authorship: Authorship,
-    unheld: CardNotHeld | None,
-) -> Summary | None:
-    """Return the summary of a log that fails a check, None if it fails none."""
-    failed = [finding for finding in findings if finding.result is Result.FAIL]
-    if not failed:
-        return None
-    if not accounts:
-        return Summary(
-            changed=f"{FAILS[failed[0].check]} Which entry was changed is not shown.",
-            author="This file does not show it.",
-            proof=f"{_RECEIPT} The server's key has to come from another source than the operator.",
-        )
-    account = min(accounts, key=lambda one: one.seq)
-    return Summary(
-        changed=_changed(account, unheld),
-        author=_author(account, authorship),
-        proof=_proof(account, authorship),
-    )
-
-
-def _changed(account: Account, unheld: CardNotHeld | None) -> str:
-    seq = account.seq
-    if unheld is not None and unheld.seq == seq:
-        card = spelled(Card(unheld.card))
-        return f"Event {seq}: seat {unheld.seat} played {card}, which it did not hold."
-    place = f"Event {seq}, which is line {seq + 1} of the file."
-    happened = account.happened
-    if happened is not None:
-        place = (
-            f"Event {seq}, or something just before it."
-            f" Event {seq} says: {shortened(happened, MOST_WORDS - 3)}."
-        )
-    meaning, detail = FAILS[account.check], in_words(account.reason)
-    if detail is not None and account.check in _SAID_BY_DETAIL:
-        meaning = "The rules do not allow this." if "The rule: " in detail else ""
-    return " ".join(filter(None, (place, meaning, detail)))
-
-
-_SAID_BY_DETAIL: Final = (Check.LEGALITY, Check.SHUFFLE, Check.CHAIN)
-"""Checks of which the sentence for a reason says everything: the general one is left out."""
-
-
-_RECEIPT: Final = "A receipt: a signed file that the server sends a player for each move."
-
-
-def _author(account: Account, authorship: Authorship) -> str:
-    server = f"{account.by_server[0].upper()}{account.by_server[1:]}."
-    if account.seq in authorship.signed:
-        return f"The operator of the server, whose signature covers this event. {server}"
-    if authorship.denied is not None:
-        return (
-            "A person who had this file: it was changed after the server wrote it."
-            " On this alone neither a player nor the server can be blamed."
-        )
-    return (
-        "A person who had this file before you, or the people who run the server: nothing here"
-        " shows which. If the server itself gives out the same record, the fault is the server's:"
-        f" {account.by_server}."
-    )
-
-
-def _proof(account: Account, authorship: Authorship) -> str:
-    if account.seq in authorship.signed:
-        if account.by_seat is None:
-            return "Nothing more is needed: the server's signature covers the event."
-        return f"A signature by the key of seat {account.by_seat} shows whether it asked for this."
-    if authorship.denied is not None:
-        return (
-            "The file of the same game from another player or from the server."
-            " The command `shithead verify` finds nothing wrong with the true one."
-        )
-    return (
-        f"{_RECEIPT} Ask the players for one from event {account.seq} or later."
-        " The server's public key is at its address /v1/keys."
-        " With both, the command `shithead verify` shows whether the server recorded this event."
-    )

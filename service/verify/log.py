@@ -250,6 +250,7 @@ class Authorship:
 
     signed: frozenset[int] = frozenset()  # the events that the server's signature covers
     denied: str | None = None  # why the rest of the file is not what the server recorded
+    contradicted: bool = False  # whether a signature of the server's for another history is why
 
     @property
     def stretches(self) -> str:
@@ -288,7 +289,11 @@ def authorship_of(
             if not linked(log, seq):
                 break
             seq -= 1
-    return Authorship(signed=frozenset(covered), denied=contradicted or _damage(findings))
+    return Authorship(
+        signed=frozenset(covered),
+        denied=contradicted or _damage(findings),
+        contradicted=contradicted is not None,
+    )
 
 
 def linked(log: Log, seq: int) -> bool:

@@ -126,9 +126,15 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"cards_played where the rules give (?:blind|stock)", "By the rules this card does not fit."),
     (r"(?:blind|stock)_failed where the rules give cards_played", "By the rules this card fits."),
     (r"\w+ where the rules give (\w+)", "By the rules {event} instead."),
-    (r"(\w+) is missing after it", "By the rules {event} after this, which is left out."),
+    (
+        r"(\w+) is missing after it",
+        "By the rules {event} after this, and the record leaves it out.",
+    ),
     (r"\w+ does not follow from the move", "By the rules nothing of this kind happens here."),
-    (r"a seat has not thrown", "By the rules a seat throws cards first, which is left out."),
+    (
+        r"a seat has not thrown",
+        "By the rules a seat throws cards first, and the record leaves it out.",
+    ),
     (r"timed out after (\d+\.\d).* s of (\d+)", "Only {a} of {b} seconds had passed."),
     (r"it is not the turn of seat (\d+)", "It was not the turn of {0}."),
     (r"a time-out at a table without", "This table has no time limit."),
@@ -152,21 +158,77 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"more cards are dealt than", "More cards were dealt than the deck has."),
     (r"the pile has (\d+) cards?, not (\d+)", "The pile had {a} cards, not {b}."),
     (r"seat (\d+) goes out with cards", "{0} still had cards."),
-    (r"(\w{2}) does not lie face up before seat (\d+)", "{card} did not lie face up before {1}."),
+    (r"(\S+) does not lie face up before seat (\d+)", "{card} did not lie face up before {1}."),
+    (r"the cards of all zones together", "Cards are missing from the game, or are there twice."),
+    (r"not as many cards lie open", "The deal does not show all the face-up cards."),
+    (r"a card dealt face up is not shown", "The deal does not show all the face-up cards."),
+    (r"the card that was opened is not", "Another card was shown than the one that was played."),
+    (r"position \d+ of the deck is not (\S+)", "By the shuffle it was not {card}."),
     (r"the commitment to position", "The deck is not in the order into which it was shuffled."),
     (r"(\d+) cards, not (\d+)", "The deck has {b} cards, not {a}."),
     (r"seat (\d+) deals, not seat (\d+)", "By the draw {1} is the dealer, not {0}."),
     (r"the published deck is not", "The deck published is not the one that was shuffled."),
     (r"a deck is published that was never", "A deck was published that was never fixed before."),
     (r"ruleset_hash is not", "The rules named here are not those that were fixed for the game."),
-    (r"seat (\d+) revealed another value", "{0} showed another number than the one it had fixed."),
-    (r"the seed is another", "The server showed another number than the one it had fixed."),
-    (r"the opening of position \d+ as (\w+) is not", "It was not {card}."),
+    (
+        r"seat (\d+) revealed another value",
+        "{0} showed another secret number for the shuffle than the one it had fixed.",
+    ),
+    (
+        r"the seed is another",
+        "The server showed another secret number for the shuffle than the one it had fixed.",
+    ),
+    (
+        r"the opening of position \d+ as (\S+) is not",
+        "Another card than {card} was fixed in this place before the deal.",
+    ),
     (r"the number of refused attempts", "The number of refused moves does not fit their list."),
     (r"earlier than the event before", "Its time is before that of the event before it."),
-    (r"another time than seq (\d+)", "Its time is not that of event {a}, which is the same move."),
+    (
+        r"another time than seq (\d+)",
+        "Its time differs from that of event {a}, although both belong to one move.",
+    ),
     (r"an event of another game", "This entry comes from another game and was put in here."),
-    (r"prev is not ", "This event, or the one after it, was changed after it was written."),
+    (r"prev is not that of the first", "The record does not begin as that of this game."),
+    (r"prev is not ", "This event, or it and the one before it, was changed after it was written."),
+    (
+        r"not the event that seq (\d+) names as the one before it: seq \d+ was",
+        "This event was changed after event {a} was written, or event {a} is of another game.",
+    ),
+    (
+        r"not the event that seq (\d+) names",
+        "This event or event {a} was changed after it was written.",
+    ),
+    (
+        r"the manifest is of a log that ends",
+        "The file's cover sheet names another end of the game.",
+    ),
+    (
+        r"the manifest is of ",
+        "The file's cover sheet names another game, or a seat that is not there.",
+    ),
+    (
+        r"seat (\d+) does not hold (\S+): seat (\d+) does",
+        "Seat {a} did not hold {card}: seat {c} held it.",
+    ),
+    (
+        r"seat (\d+) does not hold (\S+): it lies among the burned",
+        "Seat {a} did not hold {card}: it lay among the burned cards.",
+    ),
+    (
+        r"seat (\d+) does not hold (\S+): it lies ([a-z ]+(?:seat \d+)?)",
+        "Seat {a} did not hold {card}: it lay {c}.",
+    ),
+    (r"seat (\d+) does not hold (\S+?)(?:;|$)", "Seat {a} did not hold {card} at this moment."),
+    (r"(\S+) is not the card at position", "Another card than {card} lay there."),
+    (r"(\S+) lies elsewhere", "That card lay elsewhere: {card}."),
+    (r"(\S+) was kept hidden, but would", "This card was kept hidden and fitted: {card}."),
+    (r"(\S+) was turned, and another card", "Another card was turned: {card}."),
+    (r"there is no (\S+) in this game", "This deck does not have the card {card}."),
+    (r"seat (\d+) plays from the table", "{0} still had cards in its hand."),
+    (r"seat (\d+) turns a card while", "{0} still had face-up cards."),
+    (r"slot \d+ of seat (\d+) holds no card", "{0} had no card in that place."),
+    (r"seat (\d+) may not act now", "It was not the turn of {0}."),
     (r"seq is (\d+), not (\d+)", "Its number is {a}, and {b} comes next."),
     (r"(?:game_aborted|\w+) after the seal", "The record was closed before."),
     (r"game_ended without", "The record is not closed after it."),
@@ -187,12 +249,88 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r".*fields missing: \[(.+?)\]", "A part named `{a}` is missing from it."),
     (r"unknown_version", "There is no such version of this event."),
+    (
+        r"the key of seat (\d+) is of small order",
+        "The key of {0} is one for which anybody can sign.",
+    ),
+    (
+        r"the key of seat (\d+) is not the one given",
+        "The key of {0} in this record is not the key that you gave for it.",
+    ),
+    (r"the key of seat (\d+): ", "The key of {0} is no key with which anybody can sign."),
+    (
+        r"a move of seat (\d+), which has a key, is not",
+        "{0} signs its moves, and this move is not signed.",
+    ),
+    (
+        r"a signature where none belongs",
+        "It carries a signature that nobody at the table could give.",
+    ),
+    (
+        r"its nonce was used before",
+        "The player's signature is that of an earlier move, used again.",
+    ),
+    (
+        r"the intent is of another game",
+        "The player's signature was given for another game, or by another seat.",
+    ),
+    (
+        r"the event is not the move that",
+        "The player signed another move than the one that stands here.",
+    ),
+    (
+        r"the head that was seen is not",
+        "When the player signed this move, something else stood before it in the record.",
+    ),
+    (
+        r"the seat had not seen seq (\d+)",
+        "The player signed this move before event {a}, which the record puts before it.",
+    ),
+    (
+        r"the signature is not that of seat (\d+)",
+        "The signature on this move was not made with the key of {0}.",
+    ),
+    (
+        r".+ names seq (\d+), and the log ends before it",
+        "The server signed a receipt for event {a}, and this record ends before that event.",
+    ),
+    (
+        r".+ names another history than this one; they agree up to seq (\d+)",
+        "A receipt agrees up to event {a}, and a later one is of another course of the game.",
+    ),
+    (
+        r".+ names another history than this one; something up to seq (\d+)",
+        "A receipt for event {a} is of another course of the game.",
+    ),
+    (r".+ is of another game, ", "One of the receipts belongs to another game."),
+    (r".+ does not hold: ", "One of the receipts is damaged, or not signed with the server's key."),
+    (r"a log proof that does not hold", "The file with the proof from the public log is damaged."),
+    (
+        r"the public log has another game",
+        "The server published another game, or another course of this one.",
+    ),
+    (
+        r"the public log names seq (\d+)",
+        "The server published this game up to event {a}, and this record ends before it.",
+    ),
+    (
+        r"the log proof does not lead",
+        "The proof from the public log does not belong to this record.",
+    ),
+    (
+        r"a checkpoint that does not hold",
+        "The public log in the proof is not signed with the server's key that you gave.",
+    ),
+    (
+        r"a cosignature that does not hold",
+        "The signature of a witness on the public log is false.",
+    ),
 )
 """
 Patterns of technical reasons, and the sentence for each.
 
-`{0}` and `{1}` are seats, `{a}` to `{c}` values of the reason, `{event}` an event in words, and
-`{card}` a card.
+`{0}` and `{1}` are seats, `{a}` to `{c}` values of the reason, `{event}` an event in words,
+and `{card}` the first value that is a card.
 """
 
 _CARD: Final = r"[2-9TJQKA][cdhs](?:/\d)?|X\d+"
@@ -251,12 +389,14 @@ def in_words(reason: str) -> str | None:
     >>> in_words("turn is 1, the rules give 2 [L3]")
     'The next turn is given to seat 1. By the rules it belongs to seat 2.'
     >>> in_words("pile_burned is missing after it")
-    'By the rules the pile burns after this, which is left out.'
-    >>> in_words("not allowed: K does not fit on the pile; seat 0 could have played 4c")
-    'The rule: a king does not fit on the pile. Seat 0 could have played the 4 of clubs.'
+    'By the rules the pile burns after this, and the record leaves it out.'
+    >>> in_words("not allowed: K does not fit on the pile [P7]")
+    'The rules forbid this: a king does not fit on the pile (rule P7).'
     """
-    if reason.startswith(NOT_ALLOWED):
+    forbidden = reason.startswith(NOT_ALLOWED)
+    if forbidden and not reason.endswith("may not act now"):
         return _forbidden(reason.removeprefix(NOT_ALLOWED))
+    reason = reason.removeprefix(NOT_ALLOWED)
     for pattern, sentence in _REASONS:
         match = re.match(pattern, reason)
         if match is None:
@@ -265,7 +405,8 @@ def in_words(reason: str) -> str | None:
         named = dict(zip("abc", values, strict=False))
         first = values[0] if values else ""
         event = _EVENTS.get(first, "something else happens")
-        card = spelled(Card(first)) if re.fullmatch(_CARD, first) else first
+        codes = [value for value in values if re.fullmatch(_CARD, value)]
+        card = spelled(Card(codes[0])) if codes else "the card"
         seats = [f"seat {value}" for value in values]
         said = sentence.format(*seats, event=event, card=card, **named)
         return said[0].upper() + said[1:]
@@ -275,15 +416,16 @@ def in_words(reason: str) -> str | None:
 def _forbidden(refusal: str) -> str:
     """Return the rule behind a refusal, and what the seat could have played if that is known."""
     ranked = re.match(r"(\w) does not fit", refusal)
-    rule = shortened(refusal)
+    rule = re.sub(r" \[([\w-]+)\]$", r" (rule \1)", shortened(refusal))
+    rule = rule.replace("slot", "place")
     if ranked is not None:
         rule = f"{_RANKS.get(ranked[1], f'a {ranked[1]}')}{rule[1:]}"
     instead = re.search(r"; seat (\d+) could have played ([^;\[]+)", refusal)
     if instead is None:
-        return f"The rule: {rule}."
+        return f"The rules forbid this: {rule}."
     *cards, last = (spelled(Card(code)) for code in instead[2].split() if code != "or")
     either = f"{', '.join(cards)} or {last}" if cards else last
-    return f"The rule: {rule}. Seat {instead[1]} could have played {either}."
+    return f"The rules forbid this: {rule}. Seat {instead[1]} could have played {either}."
 
 
 def sentences(text: str) -> str:

@@ -14,16 +14,15 @@ from service.verify.claims import (
     Account,
     Basis,
     Standing,
-    Summary,
     claims_against,
     standings,
-    summary_of,
 )
 from service.verify.finding import ASKS, Check, Finding, Result
 from service.verify.log import Authorship
 from service.verify.plain import sentences
 from service.verify.shuffle import entropy_lines
 from service.verify.substitution import CardNotHeld
+from service.verify.summary import FILE, Summary, summary_of
 
 SEQ: Final = "seq is the number of an event, from 0"
 
@@ -35,7 +34,8 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     If a check fails, the first three lines say what was changed, who can have done it and
     what would prove more. The last line is the result.
     """
-    head = [printable(line) for line in report.summary.lines] if report.summary else []
+    summary = report.summary.lines(name or FILE) if report.summary else ()
+    head = [printable(line) for line in summary]
     head += [name] if name else []
     sealed = "sealed" if report.sealed else "not sealed"
     head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed} ({SEQ})")
@@ -47,7 +47,7 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     lines.append(f"from outside: {printable(sentences(outside))}")
     lines += [f"for more: {said}" for said in report.missing]
     lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.said))}" for one in report.claims]
-    lines += _accounts(report, name or "FILE")
+    lines += _accounts(report, name or FILE)
     return "\n".join([*head, *lines, printable(report.last_line)]) + "\n"
 
 
@@ -144,7 +144,7 @@ class Report:
     @property
     def summary(self) -> Summary | None:
         """Return what was changed, who can have done it and what would prove more, if known."""
-        return summary_of(self.findings, self.accounts, self.authorship, self.unheld)
+        return summary_of(self.game, self.findings, self.accounts, self.authorship)
 
     @property
     def remarks(self) -> tuple[str, ...]:

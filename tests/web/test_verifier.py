@@ -16,12 +16,15 @@ import pytest
 
 from service.api.assets import loaded, strings
 from service.shx.bundle import OPENINGS, PROOF, REFUSALS, read_bundle, read_log, write_bundle
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt
 from service.shx.strict_zip import NotABundle
 from service.verify.evidence import OutsideEvidence
 from tests.acceptance.test_mutations import patterns
 from tests.attacks.catalogue import ATTACKS
 from tests.tamper import LOGS, Forgery, sample_bundle, sample_lines
 from tests.unit.verify.test_anchoring import (
+    GAME,
     LAST,
     LINES,
     SERVER,
@@ -275,6 +278,31 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
     assert run_cli(tmp_path / "no-such-file").returncode == 3
     assert run_cli().returncode == 64
     assert run_cli(good, "--no-such-option").returncode == 64
+
+
+def test_a_failed_file_says_who_can_have_done_it_and_what_would_prove_more(tmp_path: Path) -> None:
+    """As the first lines of `shithead verify`: by the checks that fail, and the receipts given."""
+    forgery = Forgery(LINES)
+    seq = forgery.find("pile_picked_up")
+    forgery.data(seq)["count"] += 1
+    forged, log = forgery.lines(), tmp_path / "events.jsonl"
+    keys, note = tmp_path / "keys", tmp_path / "mine.note"
+    keys.write_text(f"{SERVER.verifier}\n")
+    words = strings()
+    signed = issue_receipt(SERVER, game=GAME, seq=LAST, head=head(forged[LAST]))
+    for lines, given, author in (
+        ((*LINES[:30], *LINES[31:]), None, "damaged"),
+        (forged, None, "open"),
+        (forged, signed, "operator"),
+        (forged, receipt(LAST), "other"),
+    ):
+        log.write_bytes(b"".join(line + b"\n" for line in lines))
+        note.write_bytes(given or b"")
+        more = () if given is None else ("--receipt", note, "--server-key", keys)
+        done = run_cli(log, *more)
+        assert done.returncode == 1, done.stderr
+        for part in ("who", "more"):
+            assert words[f"verdict.{part}.{author}"] in done.stdout.splitlines()
 
 
 def test_the_scripts_as_they_are_served_do_the_same(tmp_path: Path) -> None:

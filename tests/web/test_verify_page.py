@@ -107,6 +107,9 @@ def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) 
         "changed afterwards, or all that follows belongs to another history."
     )
     expect(chain.locator("pre").first).to_contain_text('"direction": -1')
+    verdict = page.locator("#verdict")
+    expect(verdict).to_contain_text("a person who had this file and changed it after the server")
+    expect(verdict).to_contain_text("ask another player, or the server, for their file")
 
 
 def test_a_card_not_held_is_named_though_all_hashes_were_made_again(visits: Visits) -> None:

@@ -69,7 +69,8 @@ def test_the_page_and_text_on_an_invalid_log_begin_with_what_was_changed(
     titles = ["What was changed", "Who can have done it", "What would prove more"]
     assert [title for title, _, _ in first] == titles
     page = Reader(path.read_text("utf-8"))
-    assert all(title in page.words and text in page.words for title, _, text in first)
+    assert all(title in page.words for title in titles)
+    assert all(text.replace(str(log), log.name) in page.words for _, _, text in first)
     assert "b" not in page.tags
     assert shithead("audit", log, "--move", seq, "--html", tmp_path / "no" / "where")[0] == 3
 

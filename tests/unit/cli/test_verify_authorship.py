@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
@@ -31,7 +32,7 @@ TRUE = sample_lines("shithead")
 GAME = UUID(json.loads(TRUE[0])["game"])
 PRODUCER = "the party that produced this file wrote it"
 BLAME = (
-    "the server accepted it",
+    "let it pass",
     "the server, which judges",
     "no player can do this",
     "the house made",
@@ -145,7 +146,8 @@ def test_where_nothing_shows_who_wrote_a_log_its_producer_comes_first(
     file = bundle(tmp_path, forged)
     for words in ((), note(tmp_path, receipt(forged, seq - 1))):
         out = shithead("verify", file, *words)[1]
-        reading = f"{PRODUCER}, or, if this is the server's log, the server accepted it. "
+        reading = f"{PRODUCER}, or, if this is the server's log, "
+        reading += "the server, which checks every move, let it pass. "
         assert reading[1:] in happened(out, "actions")
         audit = shithead("audit", file, "--move", seq, *words)[1]
         first, _, second = audit.partition("If this is the server's log:")
@@ -168,7 +170,10 @@ def test_what_a_signature_of_the_server_covers_the_server_answers_for(
     ):
         out = shithead("verify", file, *words)[1]
         said = happened(out, "actions")
-        assert f"seq {seq}: seat " in said and ". The server accepted it. " in said
+        assert (
+            f"seq {seq}: seat " in said
+            and ". The server, which checks every move, let it pass. " in said
+        )
         assert "produced this file" not in said and "this log says" not in said
         audit = shithead("audit", file, "--move", seq, *words)[1]
         assert "made this move, and the server, which judges every move, accepted it." in audit
@@ -244,3 +249,29 @@ def test_evidence_that_lacks_its_other_half_is_named_as_that(
     if "receipt" in given:
         assert "for more: the server's key, for the receipts given" in out
         assert "receipts     missing  the server's key" in out
+
+
+def test_the_command_in_the_first_lines_settles_who_it_was(shithead: Run, tmp_path: Path) -> None:
+    """With receipts it names the operator, or says that the file is not what the server signed."""
+    lines, seq = illegal()
+    file = bundle(tmp_path, lines)
+    _, who, more = shithead("verify", file)[1].splitlines()[:3]
+    assert "Two are possible: a person who had this file before you, or the operator" in who
+    [command] = re.findall(r"`shithead ([^`]+)`", more)
+    words = command.split()
+    assert words == ["verify", str(file), "--receipt", "FOLDER", "--server-key", "keys.json"]
+    (tmp_path / "keys.json").write_text(str(SERVER.verifier), "utf-8")
+    for signed in (lines, TRUE):
+        folder = tmp_path / str(signed is lines)
+        folder.mkdir()
+        note(folder, receipt(signed, seq))
+        given = {"FOLDER": folder, "keys.json": tmp_path / "keys.json"}
+        status, out, _ = shithead(*(given.get(word, word) for word in words))
+        assert status == 1
+        who = out.splitlines()[1]
+        if signed is lines:
+            assert who.startswith("Who can have done it: The operator, who runs the server: ")
+            assert "Two are possible" not in who
+        else:
+            assert re.search(r"^receipts +fail", out, re.MULTILINE)
+            assert who.startswith("Who can have done it: A person who had this file and changed it")

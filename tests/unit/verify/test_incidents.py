@@ -44,11 +44,13 @@ def test_what_the_server_works_out_is_laid_to_no_player() -> None:
     assert ", the server decides this, no player does; cause is set" in account.said
 
 
-def test_what_a_player_did_the_server_accepted() -> None:
+def test_what_a_player_did_the_server_let_pass() -> None:
     forgery, _ = with_a_wrong_turn()
     said = accounts(report_on(forgery.lines()))[Claim.ACTIONS]
     assert " took the pile of " in said
-    assert ", if this is the server's log, the server accepted it; turn is " in said
+    assert (
+        ", if this is the server's log, the server, which checks every move, let it pass; " in said
+    )
 
 
 def test_the_text_points_to_the_command_that_shows_the_move() -> None:

@@ -3,7 +3,7 @@
 import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
 import { readKeys } from "../verifier/notes.js";
-import { LEFT_OUT, NAMES, resultOf, verify } from "../verifier/verify.js";
+import { LEFT_OUT, NAMES, authorOf, resultOf, verify } from "../verifier/verify.js";
 import { identity } from "./api.js";
 import { find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
@@ -39,7 +39,7 @@ async function check(file, name) {
     if (mine !== run) return;
     for (const finding of findings) if (finding.result === "fail") showEvent(shown.get(finding.check), finding, log);
     if (refused) return refuse(refused);
-    verdict(resultOf(findings, outside), findings);
+    verdict(resultOf(findings, outside), findings, authorOf(findings, outside));
   } catch (error) {
     if (mine !== run) return;
     if (!(error instanceof NotABundle)) throw error;
@@ -159,13 +159,14 @@ function pretty(line) {
   }
 }
 
-/** @param {0 | 1 | 2} status @param {Finding[]} findings */
-function verdict(status, findings) {
+/** @param {0 | 1 | 2} status @param {Finding[]} findings @param {string} author who can have changed it */
+function verdict(status, findings, author) {
   const failed = findings.filter((finding) => finding.result === "fail");
   showVerdict(
     `status-${status}`,
     h("h2", null, [t(`verdict.${status}`)]),
     h("p", null, [t(`verdict.${status}.why`, { n: failed.length, of: findings.length })]),
+    ...(failed.length ? ["who", "more"].map((part) => h("p", null, [t(`verdict.${part}.${author}`)])) : []),
     failed.length ? h("p", null, [h("a", { href: `#check-${failed[0].check}` }, [t("page.first")])]) : null,
     h("p", { class: "quiet" }, [t("left_out"), " ", t("verdict.never")]),
   );

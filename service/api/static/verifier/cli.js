@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 
 import { NotABundle, readFile } from "./bundle.js";
 import { readKeys } from "./notes.js";
-import { resultOf, verify } from "./verify.js";
+import { authorOf, resultOf, verify } from "./verify.js";
 
 const USAGE = [
   "usage: node cli.js FILE… [options]",
@@ -79,6 +79,8 @@ async function report(file, outside, json) {
     const said = [...(reason ? [reason] : []), ...remarks].map(({ code, values }) => say(code, values));
     console.log(`${check.padEnd(12)} ${result.padEnd(8)} ${place}${said.join(" ")}`.trimEnd());
   }
+  const author = status === 1 ? [authorOf(findings, outside)] : [];
+  for (const who of author) console.log(`${say(`verdict.who.${who}`)}\n${say(`verdict.more.${who}`)}`);
   console.log(`${say("left_out")}\n${file}: ${say(`verdict.${status}`)}`);
   return status;
 }

@@ -113,6 +113,26 @@ async function finish(check, run) {
 }
 
 /**
+ * Return who can have changed a log that fails, as far as the checks show: `operator` if the server
+ * signed the log with the failing entry, `other` if it signed another log, `damaged` if the log was
+ * changed after it was written, else `open`.
+ *
+ * @param {Finding[]} findings
+ * @param {Outside} [outside]
+ * @returns {"operator" | "other" | "damaged" | "open"}
+ */
+export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
+  const failed = findings.filter(({ result }) => result === "fail");
+  const codes = new Set(failed.map(({ reason }) => reason?.code));
+  const signedOther = codes.has("receipts.head") || codes.has("receipts.beyond");
+  if (signedOther && outside.serverKeys.length) return "other";
+  if (failed.some(({ check }) => check === "bytes" || check === "chain")) return "damaged";
+  const receipts = findings.find(({ check, result }) => check === "receipts" && result === "pass");
+  const reach = receipts?.remarks.map(({ code, values }) => (code === "receipts.whole" ? Infinity : Number(values?.seq)))[0] ?? -1;
+  return Math.min(...failed.map(({ seq }) => seq ?? Infinity)) <= reach ? "operator" : "open";
+}
+
+/**
  * Return the result of all checks together, as an exit status of SHX/1 (section 8).
  *
  * @param {Finding[]} findings

@@ -1,0 +1,241 @@
+"""The first lines of a failed report: what was changed, who can have done it, what proves more."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from service.replay.history import ACTIONS, EXCHANGE
+from service.verify.claims import Account, Claim
+from service.verify.finding import Check, EvidenceWeight, Finding, Result
+from service.verify.log import Authorship
+from service.verify.plain import FAILS, MOST_WORDS, in_words, sentences
+
+FILE: Final = "FILE"
+"""Stands in commands for the file, where its name is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """
+    The answer to a log that fails: the change, its possible authors, and useful evidence.
+
+    It is written for readers who do not know the format: no sentence has more than 30 words.
+    """
+
+    changed: str
+    author: str
+    proof: str  # with FILE for the file
+
+    def lines(self, name: str = FILE) -> tuple[str, str, str]:
+        """Return the three lines that a report on the file `name` begins with."""
+        return (
+            f"What was changed: {self.changed}",
+            f"Who can have done it: {self.author}",
+            f"What would prove more: {self.proof.replace(FILE, shlex.quote(name))}",
+        )
+
+
+def summary_of(
+    game: str | None,
+    findings: Sequence[Finding],
+    accounts: Sequence[Account],
+    authorship: Authorship,
+) -> Summary | None:
+    """Return the summary of a log that fails a check, None if it fails none."""
+    failed = [finding for finding in findings if finding.result is Result.FAIL]
+    if not failed:
+        return None
+    if not accounts:
+        return _without_event(game, failed)
+    account = min(accounts, key=lambda one: one.seq)
+    return Summary(
+        changed=_changed(account),
+        author=_author(account, authorship),
+        proof=_proof(game, account, authorship),
+    )
+
+
+def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
+    """Return the summary of failures that name no event, or prove nothing by themselves."""
+    first = failed[0]
+    detail = in_words(first.reason or "")
+    said = " ".join(filter(None, (FAILS[first.check], detail)))
+    objections = [one for finding in failed for one in finding.objections]
+    if all(one.weight is EvidenceWeight.NOTHING for one in objections):
+        return Summary(
+            changed=f"Nothing in the record itself is shown to be changed. {detail or said}",
+            author="Nobody can be blamed for this alone: any holder of that file can damage it.",
+            proof=(
+                "Ask the player who gave you that file for it again, or leave it out."
+                f" Run `shithead verify {FILE}` once more."
+                " If nothing fails then, only that file was at fault."
+            ),
+        )
+    if all(one.weight is not EvidenceWeight.AGAINST for one in objections):
+        return Summary(
+            changed=f"{said} It is not shown that the server signed it.",
+            author="A person who had this file, or the author of what was given beside it.",
+            proof=(
+                f"{_KEY} Run the command again with `--server-key keys.json`."
+                " If the same check fails then, this file is not the record that the server signed."
+            ),
+        )
+    return Summary(
+        changed=f"{said} Which event was changed is not shown.",
+        author=f"{_TWO} This file does not show which.",
+        proof=_from_others(game),
+    )
+
+
+def _changed(account: Account) -> str:
+    seq = account.seq
+    place = f"Event {seq}, which is line {seq + 1} of the record."
+    if account.turn is not None:
+        place = f"Event {seq}, in turn {account.turn} of the hand."
+    stated = [] if account.happened is None else [f"It says: {_in_short(account.happened)}."]
+    detail = _detail(account)
+    general = "" if detail and account.check in _SAID_BY_DETAIL else FAILS[account.check]
+    return " ".join([place, *stated, *filter(None, (general, detail)), _COUNTED])
+
+
+_COUNTED: Final = "Events and seats are counted from 0."
+
+_SAID_BY_DETAIL: Final = (
+    Check.LEGALITY,
+    Check.SHUFFLE,
+    Check.CHAIN,
+    Check.COMMITMENTS,
+    Check.OPENINGS,
+    Check.DEAL,
+    Check.CUSTODY,
+    Check.SIGNATURES,
+    Check.RECEIPTS,
+    Check.ANCHOR,
+)
+"""Checks of which the sentence for a reason says everything: the general one is left out."""
+
+
+def _detail(account: Account) -> str | None:
+    """Return why the event cannot be as it stands there, with the turn that it disregards."""
+    late = re.search(r"seat (\d+) may not act now", account.reason)
+    if late is None:
+        return in_words(account.reason)
+    seat = int(late[1])
+    if account.kind in EXCHANGE:
+        return f"Seat {seat} could not exchange cards any more: it had said that it was ready."
+    if account.due not in (None, seat):
+        return f"It was the turn of seat {account.due}, not of seat {seat}."
+    return f"It was not the turn of seat {seat}."
+
+
+def _in_short(stated: str) -> str:
+    """Return what an event states, divided at its verbs if it is too long for one sentence."""
+    if len(stated.split()) <= MOST_WORDS - 2:
+        return sentences(stated)
+    return re.sub(r"(?:,| and) (took|put|turned|left|drew) ", r". It \1 ", sentences(stated))
+
+
+_TWO: Final = (
+    "Two are possible: a person who had this file before you, or the operator, who runs the server."
+)
+
+
+def _author(account: Account, authorship: Authorship) -> str:
+    if account.seq in authorship.signed:
+        return (
+            "The operator, who runs the server: the server signed the record with this event in"
+            f" it. A player cannot make that signature. {_server_s_part(account)}"
+        )
+    if authorship.contradicted:
+        return (
+            "A person who had this file and changed it: the server signed another course of the"
+            " game. Or the operator, if the server itself gives out this file: then it made two"
+            " records."
+        )
+    if authorship.denied is not None:
+        why = _DAMAGED.get(account.check, "the parts of the file do not fit together any more")
+        return (
+            f"A person who had this file and changed it after the server wrote it: {why}."
+            " On this file alone neither a player nor the operator can be blamed."
+        )
+    return f"{_TWO} This file does not show which. {_server_s_part(account)}"
+
+
+_DAMAGED: Final = {Check.BYTES: "the server never writes such a line"}
+
+
+def _server_s_part(account: Account) -> str:
+    """Return why a player alone cannot be the author of an event that the server wrote."""
+    why = "the server alone writes the record"
+    if account.claim is Claim.DECK:
+        why = "the server shuffles and deals"
+        if account.kind.startswith("entropy_"):
+            why = "the server checks what players add to the shuffle before it writes it down"
+    elif account.claim is Claim.ACTIONS and account.kind in ACTIONS:
+        why = "the server checks every move before it writes it down"
+    elif account.claim is Claim.ACTIONS:
+        why = "the server works this out and writes it down"
+    bot = ""
+    if account.by_bot and account.claim is Claim.ACTIONS:
+        bot = f" Seat {account.by_seat} is a bot, which the server moves."
+    return f"At the table no player can do this alone: {why}.{bot}"
+
+
+_RECEIPTS: Final = (
+    "Ask the players for their receipts of this game: short files with the server's signature,"
+    " which their program or browser saved at the moves."
+)
+_KEY: Final = (
+    "The server's key is a short public text that checks this signature. Ask a player for it, or"
+    " save the server's page /v1/keys as keys.json."
+)
+
+
+def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
+    if account.seq in authorship.signed:
+        return f"To blame the operator, nothing more is needed. {_asked_for_it(account)}"
+    if authorship.contradicted:
+        return (
+            "Ask the player whose receipt it is for the events that their program saved"
+            " (events.jsonl). Put the receipts into a folder and run"
+            " `shithead verify events.jsonl --receipt FOLDER --server-key keys.json`."
+            " If `receipts` passes, theirs is the record that the server signed."
+            " If it fails, theirs was changed too."
+        )
+    if authorship.denied is not None:
+        return _from_others(game)
+    return (
+        f"{_RECEIPTS} {_KEY}"
+        " Put the receipts into a folder and run"
+        f" `shithead verify {FILE} --receipt FOLDER --server-key keys.json`."
+        " If the report then names the operator alone, the server itself recorded this"
+        " event. If `receipts` fails, this file is not the record that the server signed."
+    )
+
+
+def _asked_for_it(account: Account) -> str:
+    """Return how to see a move, and whether its player asked for it."""
+    if account.by_seat is None:
+        return f"Run `shithead replay {FILE} --at {account.seq + 1}` to see the moment."
+    said = f"Run `shithead audit {FILE} --move {account.seq}` to see the move."
+    if account.by_bot:
+        return said
+    return (
+        f"{said} Whether the player of seat {account.by_seat} asked for it cannot be shown:"
+        " this move has no signature of a player."
+    )
+
+
+def _from_others(game: str | None) -> str:
+    """Return how to compare the file with another copy of the same game."""
+    where = f"/v1/games/{game}/evidence" if game is not None else "/v1/games/ID/evidence"
+    return (
+        "Ask another player, or the server, for their file of this game."
+        f" The server has it at {where}. Run `shithead verify OTHER.shx` with that file."
+        " If nothing fails, theirs is whole and this one was changed."
+        " If the same event fails, the server's own record is at fault."
+    )
