@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items[:] = [item for item in items if item not in left_out]
     processes = int(getattr(config, "workerinput", {}).get("workercount", 1))
     items[:] = heavy_first(items, processes)
+
+
+def pytest_collection_finish() -> None:
+    """Exclude modules and tests from garbage collection: each full one would visit them all."""
+    gc.collect()
+    gc.freeze()
 
 
 def heavy_first(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
