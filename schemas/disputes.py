@@ -33,6 +33,7 @@ from service.domain.dispute import (
     FindingsMade,
     Party,
     Periods,
+    ReceiptGiven,
     RefereeRefused,
     RefereeReplaced,
     RefereeSeated,
@@ -46,10 +47,12 @@ from service.domain.dispute import (
     VoteRevealed,
     VotingOpened,
 )
-from service.domain.dispute_rules import MOST_REFEREES
+from service.domain.dispute_rules import MOST_REFEREES, Act
 from service.shx.validators import MAX_SEATS
 
 LONGEST_STATEMENT = 4000
+LONGEST_RECEIPT = 4000
+"""In characters; a receipt has about 300."""
 CHARGES = tuple(charge.value for charge in Charge)
 VOTES = tuple(vote.value for vote in Vote)
 
@@ -88,6 +91,16 @@ class DisputeWordsSchema(Closed):
     """A statement of the accuser or the accused."""
 
     text = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the statement"))
+
+
+class ReceiptRequestSchema(Closed):
+    """A receipt of the disputed game, as the answer to a move or the game's receipt has it."""
+
+    receipt = Text(
+        shortest=1,
+        longest=LONGEST_RECEIPT,
+        **described("the signed note, as the server sent it"),
+    )
 
 
 class RefereeRequestSchema(Closed):
@@ -210,6 +223,15 @@ class DisputeStatementSchema(Closed):
     )
 
 
+class DisputeReceiptSchema(Closed):
+    """A receipt that a side handed in; a key of the server signed it for the disputed game."""
+
+    by = Chosen(*(side.value for side in Party), **described("the side that handed it in"))
+    at = time_field(**described("the time at which it was handed in"))
+    seq = Integer(**described("the event whose head the server confirmed with it"))
+    note = fields.String(**described("the receipt, a signed note"))
+
+
 class RefereeSchema(Closed):
     """
     A referee; `referee` is the number in the commitment of a vote.
@@ -257,6 +279,59 @@ class RulingSchema(Closed):
     )
 
 
+class StandingRulingSchema(Closed):
+    """A ruling and its state; before the dispute is final it calls no player a cad."""
+
+    at = time_field(**described("the time of the ruling"))
+    referees = fields.List(
+        Integer(high=MOST_REFEREES), **described("the numbers of the referees who ruled")
+    )
+    against = Boolean(
+        **described("whether it is against the accused: all of these referees voted `cheated`")
+    )
+    state = Chosen(
+        "appealable",
+        "appealed",
+        "superseded",
+        "final",
+        **described(
+            "`appealable` until the deadline; `appealed` while other referees judge; `superseded` "
+            "by their ruling; `final`"
+        ),
+    )
+
+
+class PeriodsSchema(Closed):
+    """The conditions and periods of a dispute: the settings at the time of its opening."""
+
+    referee_hands = Integer(**described("finished hands that a referee needs"))
+    referee_account_seconds = Integer(**described("the age of the account that a referee needs"))
+    referee_seated_seconds = Integer(**described("how long a new referee can be refused"))
+    vote_seconds = Integer(**described("time to vote, and again to reveal the vote"))
+    appeal_seconds = Integer(**described("time to appeal after a ruling"))
+    dispute_seconds = Integer(**described("time to complete a panel, from the seal"))
+
+
+class CallerSchema(Closed):
+    """The caller's place in a dispute, and the calls that its rules allow the caller now."""
+
+    side = Chosen(
+        *(side.value for side in Party), allow_none=True, **described("the caller's side, or null")
+    )
+    referee = Integer(
+        allow_none=True,
+        high=MOST_REFEREES,
+        **described("the caller's number as a referee, also after a refusal, or null"),
+    )
+    may = fields.List(
+        Chosen(*(act.value for act in Act)),
+        **described(
+            "what the caller can do now. `judge` and `refuse` are POST …/referees, `vote` and "
+            "`reveal` POST …/votes; `judge` also needs the hands and account of `periods`"
+        ),
+    )
+
+
 class DisputeSchema(Closed):
     """
     A dispute with its findings, statements, referees, votes and ruling.
@@ -286,7 +361,12 @@ class DisputeSchema(Closed):
         allow_none=True, **described("when the present state ends by itself, or null")
     )
     bundle_sha256 = hex_digits(
-        64, **described("SHA-256 of the evidence, frozen when the dispute was opened")
+        64,
+        **described(
+            "SHA-256 of the evidence, frozen when the dispute was opened: of the file "
+            "`dispute/<id>.shx` in the evidence of the game, not of that evidence itself, which "
+            "grows with the game and its disputes"
+        ),
     )
     findings = fields.List(
         fields.Nested(FindingSchema), **described("the findings of the verifier")
@@ -295,6 +375,10 @@ class DisputeSchema(Closed):
         fields.Nested(DisputeStatementSchema),
         **described("the statements of both sides, oldest first"),
     )
+    receipts = fields.List(
+        fields.Nested(DisputeReceiptSchema),
+        **described("the receipts that the sides handed in, oldest first"),
+    )
     referees = fields.List(
         fields.Nested(RefereeSchema), **described("the referees, in order of their numbers")
     )
@@ -302,6 +386,16 @@ class DisputeSchema(Closed):
         fields.Nested(VoteSchema), **described("the votes; empty until all are revealed")
     )
     ruling = fields.Nested(RulingSchema, allow_none=True, **described("the ruling, or null"))
+    rulings = fields.List(
+        fields.Nested(StandingRulingSchema),
+        **described("all rulings with their states, oldest first"),
+    )
+    periods = fields.Nested(
+        PeriodsSchema, **described("the periods in seconds, as of the opening of the dispute")
+    )
+    you = fields.Nested(
+        CallerSchema, allow_none=True, **described("the caller's place; null without a token")
+    )
 
 
 DisputePageSchema: type[Schema] = page_of(DisputeSchema)
@@ -311,6 +405,7 @@ _TYPES: Mapping[type[DisputeEvent], str] = {
     DisputeOpened: "dispute_opened",
     FindingsMade: "findings_made",
     StatementMade: "statement_made",
+    ReceiptGiven: "receipt_given",
     RefereeSeated: "referee_seated",
     RefereeRefused: "referee_refused",
     RefereeReplaced: "referee_replaced",
@@ -348,6 +443,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], DisputeEvent]] = {
     "dispute_opened": _opened,
     "findings_made": lambda data: FindingsMade(**data),
     "statement_made": lambda data: StatementMade(**_sided(data)),
+    "receipt_given": lambda data: ReceiptGiven(**_sided(data)),
     "referee_seated": lambda data: RefereeSeated(**data),
     "referee_refused": lambda data: RefereeRefused(**_sided(data)),
     "referee_replaced": lambda data: RefereeReplaced(**data),

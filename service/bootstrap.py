@@ -190,6 +190,7 @@ def compose(
         keyring=keyring,
         game_cache=game_cache,
         refusals=refusals,
+        log=log,
         world=world,
     )
     commands = DisputeCommands(
@@ -207,6 +208,8 @@ def compose(
         files=files,
         keyring=keyring,
         rulebook=rulebook,
+        server_keys=lambda: verifiers_of(keyring.present, origin),
+        witnesses=tuple(witness.verifier for witness in witnesses),
         world=world,
     )
     opening = DisputeOpening(
@@ -297,6 +300,7 @@ def compose(
             readings=readings,
             world=world,
             ask=ask_findings,
+            server_keys=lambda: verifiers_of(keyring.present, origin),
         ),
         rooms=Rooms(commands=commands, games=games, leads=leads),
         statistics=Statistics(

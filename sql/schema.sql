@@ -1573,7 +1573,9 @@ BEGIN
     IF given -> 'findings' IS NOT NULL THEN
         INSERT INTO dispute_findings (dispute_id, found_at, key_id, sealed)
         SELECT its_dispute, f.found_at, f.key_id, f.sealed
-        FROM jsonb_populate_record(NULL::dispute_findings, given -> 'findings') f;
+        FROM jsonb_populate_record(NULL::dispute_findings, given -> 'findings') f
+        ON CONFLICT (dispute_id, found_at) DO UPDATE
+        SET key_id = excluded.key_id, sealed = excluded.sealed;
     END IF;
 
     IF given -> 'votes' IS NOT NULL THEN

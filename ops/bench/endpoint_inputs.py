@@ -217,6 +217,9 @@ def _on_disputes(scene: Scene, rule: str) -> Iterator[Input]:
     match rule.rpartition("/")[2]:
         case "statements":
             yield _json("the 39th statement", running, {"text": TEXT}, caller="Bob")
+        case "receipts":
+            body = {"receipt": scene.receipt}
+            yield _json("of 19,000 actions, 38 statements", running, body, caller="Bob")
         case "referees":
             yield _json("the 250th referee", running, {}, caller="Judge 1")
             yield _json("one refused of 249", running, {"refuse": 7}, caller="Bob")

@@ -27,6 +27,8 @@ from service.domain.dispute import (
     Vote,
 )
 from service.job_queue import QueuedTrials
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner
 
 WIDE: Mapping[str, object] = {
     "deck": {"count": "fixed", "decks": 12, "partial": [], "jokers": 0},
@@ -71,6 +73,7 @@ class Scene:
     crowd_game: str  # its hand
     old: str  # a table with many hands
     running_dispute: str  # about the running hand of 19,000 actions
+    receipt: str  # of the running hand of 19,000 actions
     voting_dispute: str
     ruled_dispute: str
     wide_ruleset: str
@@ -113,6 +116,7 @@ def make_scene(services: Services) -> Scene:
         crowd_game=str(crowded[1]),
         old=str(_old_table(services, (ada, bob))),
         running_dispute=str(_dispute(services, bob, long, 1000, referees)),
+        receipt=_receipt(services, long),
         voting_dispute=str(voting),
         ruled_dispute=str(_ruled(services, bob, accused, judges)),
         wide_ruleset=wide_ruleset,
@@ -131,6 +135,13 @@ def _entry(services: Services, game: UUID) -> GameEntry:
     if entry is None:
         raise ValueError(f"game {game} is missing")
     return entry
+
+
+def _receipt(services: Services, game: UUID) -> str:
+    """Return the receipt of the newest event of a game."""
+    record = _entry(services, game).record
+    signer = NoteSigner(name=services.origin, key=services.keyring.present.signing_key)
+    return issue_receipt(signer, game=game, seq=record.version - 1, head=record.head).decode()
 
 
 def _rulesets(services: Services, people: Mapping[str, Player]) -> str:

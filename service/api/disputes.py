@@ -13,6 +13,7 @@ from schemas.disputes import (
     DisputesQuery,
     DisputeWordsSchema,
     LeadSchema,
+    ReceiptRequestSchema,
     RefereeRequestSchema,
     RoomQuery,
     RoomSchema,
@@ -137,6 +138,33 @@ def say(call: Call, dispute_id: UUID) -> Response:
     """Make a statement as accuser or accused, until the dispute is final."""
     return change_response(
         services().disputes.say(call.caller, call.by, dispute_id, call.body["text"], call.repeat)
+    )
+
+
+@operation(
+    disputes,
+    "POST",
+    f"{DISPUTE}/receipts",
+    body=ReceiptRequestSchema,
+    answer=DisputeSchema,
+    status=201,
+    token=Token.NEEDED,
+    repeats=Repeats.ANSWERED,
+    refuses=("not-found", "forbidden"),
+    headers=(InviteHeaders,),
+)
+def hand_in(call: Call, dispute_id: UUID) -> Response:
+    """
+    Hand in a receipt of the disputed game as accuser or accused, until the dispute is final.
+
+    A key of this server has to have signed it: otherwise 422 `invalid-body` at `/receipt`, as for
+    a receipt of another game or one handed in before. A side hands in at most ten. The findings
+    are made again with it: a receipt that contradicts the log is a failed check `receipts`.
+    """
+    return change_response(
+        services().disputes.hand_in(
+            call.caller, call.by, dispute_id, call.body["receipt"], call.repeat
+        )
     )
 
 

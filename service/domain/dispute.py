@@ -85,6 +85,7 @@ class FindingsMade:
 
     version: int
     digest: str
+    anchored: bool = False  # whether the public log had a proof of this version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +94,14 @@ class StatementMade:
 
     side: Party
     commit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptGiven:
+    """A side handed in a receipt of the game, which a key of the server signed."""
+
+    side: Party
+    receipt: str  # the signed note, without signatures of other keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +175,7 @@ DisputeEvent = (
     DisputeOpened
     | FindingsMade
     | StatementMade
+    | ReceiptGiven
     | RefereeSeated
     | RefereeRefused
     | RefereeReplaced
@@ -252,6 +262,15 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenReceipt:
+    """A receipt that a side handed in, as a signed note."""
+
+    side: Party
+    at: Moment
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
     """The verdict of a panel; it never changes, but a later one may supersede it."""
 
@@ -269,8 +288,11 @@ class Dispute:
     at: Moment  # of the last event
     version: int = 1
     statements: tuple[Statement, ...] = ()
+    receipts: tuple[GivenReceipt, ...] = ()
     referees: tuple[Referee, ...] = ()
     found_at: int = 0  # the version of the game that the findings judge; 0: none yet
+    found_with: int = 0  # the number of receipts that the findings judge
+    anchored: bool = False  # whether the findings used a proof of the public log
     panel: int = 0
     judges: tuple[int, ...] = ()  # the referees who may vote, as of the last opening of the vote
     voting_from: Moment | None = None
@@ -352,11 +374,15 @@ def _changed(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
     match event:
         case DisputeOpened():
             raise ValueError("a dispute is opened once")
-        case FindingsMade(version=version):
-            return replace(dispute, found_at=version)
+        case FindingsMade(version=version, anchored=anchored):
+            judged = len(dispute.receipts)
+            return replace(dispute, found_at=version, found_with=judged, anchored=anchored)
         case StatementMade(side=side, commit=commit):
             statement = Statement(side=side, seq=dispute.version, at=at, commit=commit)
             return replace(dispute, statements=(*dispute.statements, statement))
+        case ReceiptGiven(side=side, receipt=note):
+            given = GivenReceipt(side=side, at=at, note=note)
+            return replace(dispute, receipts=(*dispute.receipts, given))
         case Ruled(verdict=verdict, referees=referees):
             ruling = Ruling(verdict=verdict, at=at, referees=referees)
             return replace(dispute, rulings=(*dispute.rulings, ruling), settled=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
 from service.domain.dispute import (
     FEWEST_REFEREES,
@@ -14,6 +16,7 @@ from service.domain.dispute import (
     DisputeState,
     Moment,
     Party,
+    ReceiptGiven,
     Referee,
     RefereeRefused,
     RefereeReplaced,
@@ -34,6 +37,9 @@ SECOND = 1_000_000
 MOST_STATEMENTS = 20
 """Most statements of one side."""
 
+MOST_RECEIPTS = 10
+"""Most receipts that one side hands in: each makes the verifier judge the game again."""
+
 MOST_JUDGES = 9
 """Most referees of one panel."""
 
@@ -42,6 +48,18 @@ MOST_REFEREES = 250
 
 _WAITING = (DisputeState.OPEN, DisputeState.APPEALED)
 """The states in which a panel is not complete."""
+
+_FINAL = "the dispute is final"
+
+_STATES: Final[Mapping[DisputeState, str]] = {
+    DisputeState.OPEN: "the dispute is open and waits for its referees",
+    DisputeState.VOTING: "the referees of the dispute are voting",
+    DisputeState.REVEALING: "all referees of the dispute have voted and reveal their votes",
+    DisputeState.RULED: "the dispute is ruled",
+    DisputeState.APPEALED: "the dispute is appealed and waits for other referees",
+    DisputeState.FINAL: _FINAL,
+}
+"""The beginning of a refusal: the state that the dispute is in."""
 
 Timed = tuple[DisputeEvent, Moment]
 """An event and when it happens."""
@@ -90,10 +108,25 @@ def make_statement(dispute: Dispute, side: Party, commit: str) -> tuple[DisputeE
     Raises DisputeRefused.
     """
     if dispute.state is DisputeState.FINAL:
-        raise DisputeRefused("the dispute is final")
+        raise DisputeRefused(_FINAL)
     if sum(one.side is side for one in dispute.statements) >= MOST_STATEMENTS:
         raise DisputeRefused(f"a side makes at most {MOST_STATEMENTS} statements")
     return (StatementMade(side=side, commit=commit),)
+
+
+def give_receipt(dispute: Dispute, side: Party, note: str) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event of a receipt, which a side may hand in until the dispute is final.
+
+    The caller has checked that a key of the server signed the receipt for this game.
+
+    Raises DisputeRefused.
+    """
+    if dispute.state is DisputeState.FINAL:
+        raise DisputeRefused(_FINAL)
+    if sum(one.side is side for one in dispute.receipts) >= MOST_RECEIPTS:
+        raise DisputeRefused(f"a side hands in at most {MOST_RECEIPTS} receipts")
+    return (ReceiptGiven(side=side, receipt=note),)
 
 
 def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
@@ -107,10 +140,11 @@ def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     """
     if dispute.side_of(player) is not None or player in dispute.opened.barred:
         raise DisputeRefused("a player or host of the table cannot be a referee")
-    if any(referee.player == player for referee in dispute.referees):
-        raise DisputeRefused("you were already a referee of this dispute")
+    earlier = _last_place(dispute, player)
+    if earlier is not None:
+        raise DisputeRefused(f"{_place_of(earlier)}: a player judges a dispute only once")
     if dispute.state not in _WAITING:
-        raise DisputeRefused(f"the dispute is {dispute.state}; it takes no referees now")
+        raise DisputeRefused(f"{_STATES[dispute.state]}: it takes no more referees now")
     if len(dispute.referees) >= MOST_REFEREES:
         raise DisputeRefused(f"a dispute has at most {MOST_REFEREES} referees")
     return (RefereeSeated(player=player),)
@@ -120,16 +154,18 @@ def refuse(dispute: Dispute, player: str, number: int) -> tuple[DisputeEvent, ..
     """
     Return the event by which a side refuses any referee, until the voting opens.
 
-    There is no limit: a side that refuses all referees only delays the end of the dispute.
+    There is no limit: a side that refuses all referees only delays the end of the dispute. Each
+    referee can be refused once, by either side, and cannot offer again.
     A referee who voted on a panel that became too small stays, because the vote stands.
 
     Raises DisputeRefused.
     """
     side = side_of(dispute, player)
     if dispute.state not in _WAITING:
-        raise DisputeRefused("a referee can be refused only before the voting opens")
+        state = _STATES[dispute.state]
+        raise DisputeRefused(f"{state}: a referee can be refused only before the voting opens")
     if number not in dispute.seated:
-        raise DisputeRefused(f"this panel has no referee {number}")
+        raise DisputeRefused(_no_such_referee(dispute, number))
     if dispute.referees[number].commit is not None:
         raise DisputeRefused("this referee has voted, and a committed vote stands")
     return (RefereeRefused(referee=number, side=side),)
@@ -145,9 +181,9 @@ def commit_vote(
     """
     number, referee = _judge(dispute, player)
     if referee.commit is not None:
-        raise DisputeRefused("you have already voted")
+        raise DisputeRefused("you have already voted, and a vote cannot be changed")
     if dispute.state is not DisputeState.VOTING:
-        raise DisputeRefused("the voting is not open")
+        raise DisputeRefused(f"{_STATES[dispute.state]}: it takes no votes now")
     return (VoteCommitted(referee=number, commit=commit, by_server=by_server),)
 
 
@@ -160,10 +196,14 @@ def reveal_vote(dispute: Dispute, player: str, vote: Vote, salt: str) -> tuple[D
     Raises DisputeRefused.
     """
     number, referee = _judge(dispute, player)
-    if dispute.state is not DisputeState.REVEALING:
-        raise DisputeRefused("votes are revealed when all referees have committed")
     if referee.vote is not None:
         raise DisputeRefused("your vote is already revealed")
+    if dispute.state is not DisputeState.REVEALING:
+        waiting = sum(judge.commit is None for judge in dispute.active.values())
+        raise DisputeRefused(
+            f"{_STATES[dispute.state]}: votes are revealed when all referees have voted, and "
+            f"{waiting} of {len(dispute.active)} have not"
+        )
     return (VoteRevealed(referee=number, vote=vote, salt=salt),)
 
 
@@ -176,11 +216,55 @@ def appeal(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     side = side_of(dispute, player)
     ruling = dispute.ruling
     if dispute.state is not DisputeState.RULED or ruling is None:
-        raise DisputeRefused("one appeal is possible, after a ruling and in its period")
+        state = _STATES[dispute.state]
+        raise DisputeRefused(f"{state}: one appeal is possible, after the first ruling")
     lost = Party.ACCUSER if ruling.verdict is Verdict.CLEARED else Party.ACCUSED
     if side is not lost:
         raise DisputeRefused("only the side that lost may appeal")
     return (Appealed(side=side),)
+
+
+class Act(StrEnum):
+    """The commands of a player on a dispute."""
+
+    STATEMENT = "statement"
+    RECEIPT = "receipt"
+    JUDGE = "judge"
+    REFUSE = "refuse"
+    VOTE = "vote"
+    REVEAL = "reveal"
+    APPEAL = "appeal"
+
+
+def acts_of(dispute: Dispute, player: str) -> tuple[Act, ...]:
+    """
+    Return what the rules above allow a player now.
+
+    They do not contain the hands and the age of the account that a referee needs.
+    """
+
+    def stated() -> object:
+        return make_statement(dispute, side_of(dispute, player), "")
+
+    def handed_in() -> object:
+        return give_receipt(dispute, side_of(dispute, player), "")
+
+    def revealed() -> object:
+        number, referee = _judge(dispute, player)
+        if referee.by_server:
+            raise DisputeRefused(f"the server reveals the vote of referee {number}")
+        return reveal_vote(dispute, player, Vote.NOT_PROVEN, "")
+
+    asked: Mapping[Act, Callable[[], object]] = {
+        Act.STATEMENT: stated,
+        Act.RECEIPT: handed_in,
+        Act.JUDGE: lambda: join_panel(dispute, player),
+        Act.REFUSE: lambda: refuse(dispute, player, _refusable(dispute)),
+        Act.VOTE: lambda: commit_vote(dispute, player, ""),
+        Act.REVEAL: revealed,
+        Act.APPEAL: lambda: appeal(dispute, player),
+    }
+    return tuple(act for act, ask in asked.items() if _is_allowed(ask))
 
 
 def due_events(dispute: Dispute, now: Moment, outside: OutsideFacts = RUNNING) -> tuple[Timed, ...]:
@@ -280,7 +364,60 @@ def _panel(dispute: Dispute, at: Moment) -> tuple[int, ...]:
 
 
 def _judge(dispute: Dispute, player: str) -> tuple[int, Referee]:
+    """Return the number and place of a player who votes on the present panel."""
     number = dispute.referee_of(player)
-    if number is None:
-        raise DisputeRefused("you are not a referee of this panel, or the voting is not open")
-    return number, dispute.referees[number]
+    if number is not None:
+        return number, dispute.referees[number]
+    place = _last_place(dispute, player)
+    if place is None:
+        raise DisputeRefused("you are not a referee of this dispute")
+    if place.recused:
+        raise DisputeRefused(_place_of(place))
+    if place.panel < dispute.panel:
+        raise DisputeRefused("your panel has ruled: other referees judge the appeal")
+    if dispute.state in _WAITING:
+        raise DisputeRefused(
+            f"{_STATES[dispute.state]}: the voting opens once the game is sealed and "
+            f"{FEWEST_REFEREES} referees or more have been seated for the period in which they "
+            "can be refused"
+        )
+    raise DisputeRefused(f"{_STATES[dispute.state]}: its panel was complete without you")
+
+
+def _last_place(dispute: Dispute, player: str) -> Referee | None:
+    """Return the newest place of a player among all referees, None if there is none."""
+    return next((one for one in reversed(dispute.referees) if one.player == player), None)
+
+
+def _place_of(referee: Referee) -> str:
+    """Return in words what became of a referee."""
+    if referee.refused_by is not None:
+        return f"the {referee.refused_by} refused you as a referee"
+    if referee.recused:
+        return "you did not vote, or not reveal your vote, in time, and left the panel"
+    return "you were already a referee of this dispute"
+
+
+def _refusable(dispute: Dispute) -> int:
+    """Return the number of a referee whom a side may refuse, 0 if there is none."""
+    return next((n for n, referee in dispute.seated.items() if referee.commit is None), 0)
+
+
+def _no_such_referee(dispute: Dispute, number: int) -> str:
+    """Return why no referee of the present panel has a number."""
+    if number >= len(dispute.referees):
+        return f"this dispute has no referee {number}"
+    referee = dispute.referees[number]
+    if referee.refused_by is not None:
+        return f"the {referee.refused_by} refused referee {number} already; that is possible once"
+    if referee.recused:
+        return f"referee {number} did not vote in time and has left the panel"
+    return f"referee {number} judged before the appeal"
+
+
+def _is_allowed(ask: Callable[[], object]) -> bool:
+    try:
+        ask()
+    except DisputeRefused:
+        return False
+    return True

@@ -57,6 +57,18 @@ def counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
+def lasting(seconds: int) -> str:
+    """
+    Return a length of time, cut to whole units of the largest one that fits.
+
+    >>> lasting(259_200), lasting(86_400), lasting(5_000), lasting(1)
+    ('3 days', '1 day', '1 hour', '1 second')
+    """
+    units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+    size, unit = next(((size, unit) for size, unit in units if seconds >= size), (1, "second"))
+    return counted(seconds // size, unit)
+
+
 def pile_of(count: int) -> str:
     """Return the pile with its size."""
     return f"the pile of {counted(count, 'card')}"

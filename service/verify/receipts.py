@@ -8,7 +8,7 @@ from typing import Final
 
 from service.shx.canonical import RecordError, parse_time
 from service.shx.keys import ListedKey
-from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
+from service.shx.receipts import Receipt, check_receipt, claimed_receipt
 from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
 from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
 from service.verify.log import Log
@@ -138,7 +138,7 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
 def receipt_game(note: bytes) -> str | None:
     """Return the game that a receipt says it is of, None where it cannot be read."""
     try:
-        return str(parse_receipt_body(parse_note(note).text).game)
+        return str(claimed_receipt(note).game)
     except RecordError:
         return None
 
@@ -170,7 +170,7 @@ def _readable(
 
 def _read(name: str, note: bytes, keys: Sequence[NoteVerifier]) -> _Held:
     if not keys:
-        receipt = parse_receipt_body(parse_note(note).text)
+        receipt = claimed_receipt(note)
         return _Held(name=name, receipt=receipt, signers=())
     receipt = check_receipt(note, keys)
     return _Held(name=name, receipt=receipt, signers=tuple(open_note(note, keys)[1]))

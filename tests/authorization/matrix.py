@@ -90,6 +90,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/games/{game_id}/disputes": ACCUSATION,
     "POST /v1/verify": b"\n".join(sample_lines("shithead-aborted")),
     "POST /v1/disputes/{dispute_id}/statements": {"text": "So it was."},
+    "POST /v1/disputes/{dispute_id}/receipts": {"receipt": "no receipt"},
     "POST /v1/disputes/{dispute_id}/referees": {},
     "POST /v1/disputes/{dispute_id}/votes": {"commit": "00" * 32},
     "POST /v1/disputes/{dispute_id}/appeal": {},

@@ -406,6 +406,8 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     recorder.services.attendance.attend(UUID(dispute["id"]))
     recorder.done("POST", f"{path}/statements", {"text": "It was another card."}, by=bob)
     recorder.refused("forbidden", "POST", f"{path}/referees", {}, by=bob)
+    note = recorder.call("GET", f"{game}/receipt", by=ada, keep=False).text
+    recorder.done("POST", f"{path}/receipts", {"receipt": note}, by=ada)
     judges = [people[name] for name in ("Cleo", "Dan", "Eve")]
     for judge in judges:
         recorder.done("POST", f"{path}/referees", {}, by=judge["token"])

@@ -51,6 +51,7 @@ _MORE: dict[str, tuple[Any, ...]] = {
         {"entropy": "none", "key": "A" * 43 + "=", "sig": ""},
     ),
     "POST /v1/games/{game_id}/entropy": ({"commit": "00" * 32},),
+    "POST /v1/disputes/{dispute_id}/receipts": ({"receipt": "origin/g/x\n1\nA=\n\n— o A=\n"},),
     "POST /v1/disputes/{dispute_id}/referees": ({"refuse": 0},),
     "POST /v1/disputes/{dispute_id}/votes": (
         {"vote": "cheated", "salt": "00" * 32},

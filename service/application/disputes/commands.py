@@ -159,7 +159,9 @@ class DisputeCommands:
         if is_insider(record.dispute, player) or player == OPERATOR:
             kept = self._directory.dispute_texts(record.identity)
             words = {**kept, **{seq: Words(text=text, salt=None) for seq, text in new.items()}}
-        return dispute_json(record, findings=self._files.findings(record.identity), words=words)
+        findings = self._files.findings(record.identity)
+        caller = None if player == OPERATOR else player
+        return dispute_json(record, findings=findings, words=words, player=caller)
 
     def advanced(self, record: DisputeRecord) -> tuple[DisputeRecord, tuple[bytes, ...]]:
         """Return a new dispute with the facts outside its stream and all immediate events."""

@@ -22,15 +22,20 @@ from service.domain.dispute_rules import (
     KeptVote,
     appeal,
     commit_vote,
+    give_receipt,
     join_panel,
     make_statement,
     refuse,
     reveal_vote,
     side_of,
 )
-from service.shx.receipts import vote_commitment
+from service.replay.captions import counted, lasting
+from service.shx.canonical import RecordError
+from service.shx.receipts import check_receipt, vote_commitment
+from service.shx.tlog.notes import NoteVerifier, only_signed_by
 from service.store.directory import Directory
 from service.store.events import EventStore
+from service.verify.evidence import with_line_feeds
 
 A_DISPUTE: Final = 10
 """Events that count for each dispute of a list, beside its own: its rows are read one by one."""
@@ -54,6 +59,7 @@ class Disputes:
         readings: AccessLog,
         world: World,
         ask: Callable[[UUID], None],
+        server_keys: Callable[[], Sequence[NoteVerifier]],
     ) -> None:
         self._store = store
         self._directory = directory
@@ -64,6 +70,7 @@ class Disputes:
         self._readings = readings
         self._world = world
         self._ask = ask  # enqueues a job for findings, best effort
+        self._server_keys = server_keys
 
     def open(
         self,
@@ -137,6 +144,47 @@ class Disputes:
             return make_statement(record.dispute, side, commit), {"texts": [said]}
 
         return self._commands.change(caller, player, identity, step, request)
+
+    def hand_in(
+        self,
+        caller: Caller,
+        player: Player,
+        identity: UUID,
+        receipt: str,
+        request: Idempotency | None = None,
+    ) -> Answered:
+        """
+        Add a receipt as evidence of the caller's side, and enqueue the job for findings.
+
+        A receipt is stored only if a key of this server signed it for the disputed game.
+        Signatures of other keys are left out, because they are text that was not checked.
+        """
+
+        def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
+            dispute = record.dispute
+            side = side_of(dispute, str(player.id))
+            give_receipt(dispute, side, "")  # may this side: before the receipt is looked at
+            note = self._signed_receipt(receipt, record)
+            if any(one.note == note for one in dispute.receipts):
+                raise invalid("/receipt", "this receipt was handed in before")
+            return give_receipt(dispute, side, note), {}
+
+        answer = self._commands.change(caller, player, identity, step, request)
+        self._ask(identity)
+        return answer
+
+    def _signed_receipt(self, text: str, record: DisputeRecord) -> str:
+        """Return a receipt of the disputed game, with the signatures of this server alone."""
+        keys = tuple(self._server_keys())
+        try:
+            note = only_signed_by(with_line_feeds(f"{text.rstrip()}\n".encode()), keys)
+            receipt = check_receipt(note, keys)
+        except RecordError as error:
+            said = "this is no receipt that this server signed"
+            raise invalid("/receipt", f"{said}: {error.detail}") from None
+        if receipt.game != record.game:
+            raise invalid("/receipt", f"this is a receipt of another game, {receipt.game}")
+        return note.decode()
 
     def answer(self, identity: UUID, text: str) -> None:
         """Add the operator's statement to a dispute against the server."""
@@ -261,8 +309,9 @@ class Disputes:
         age = 0 if row is None else int((self._world.now() - row.created_at).total_seconds())
         hands = self._directory.standing(player.id).games
         if hands < periods.referee_hands or age < periods.referee_account_seconds:
+            needed = counted(periods.referee_hands, "finished hand")
             raise DisputeRefused(
-                f"a referee needs {periods.referee_hands} finished hands and an account of "
-                f"{periods.referee_account_seconds} seconds; you have {hands} finished hands "
-                f"and an account of {max(0, age)} seconds"
+                f"a referee needs {needed} and an account of at least "
+                f"{lasting(periods.referee_account_seconds)}; you have "
+                f"{counted(hands, 'finished hand')} and an account of {lasting(max(0, age))}"
             )

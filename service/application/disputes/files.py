@@ -17,7 +17,8 @@ from service.application.quotas import work
 from service.domain.dispute import Dispute, Vote
 from service.domain.dispute_rules import KeptVote, OutsideFacts
 from service.keys.keyring import KeyringError, Keys
-from service.shx.bundle import write_bundle
+from service.public_log.log import PublicLog
+from service.shx.bundle import PROOF, write_bundle
 from service.shx.canonical import canonical, format_time, parse
 from service.store.directory import Directory
 from service.store.events import EventStore, StreamKind
@@ -42,6 +43,7 @@ class DisputeFiles:
         keyring: Keys,
         game_cache: GameCache,
         refusals: Refusals,
+        log: PublicLog,
         world: World,
     ) -> None:
         self._store = store
@@ -49,6 +51,7 @@ class DisputeFiles:
         self._keyring = keyring
         self._game_cache = game_cache
         self._refusals = refusals
+        self._log = log
         self._world = world
 
     def record(self, identity: UUID) -> DisputeRecord | None:
@@ -83,15 +86,22 @@ class DisputeFiles:
             for finding in parse(opened, limit=MOST_FINDINGS_BYTES)
         ]
 
-    def refused(self, entry: GameEntry) -> Mapping[str, bytes]:
-        """Return the file of the refused attempts of a sealed game, nothing before the seal."""
-        return self._refusals.file(entry.record)
+    def beside(self, entry: GameEntry, version: int) -> Mapping[str, bytes]:
+        """
+        Return the files of a game's public bundle beside its log of `version` events.
+
+        These are the proof of the public log, once it has one of this version, and after the
+        seal the refused attempts.
+        """
+        proof = self._log.proof(entry.record.identity, version=version)
+        proved = {} if proof is None else {PROOF: proof}
+        return {**proved, **self._refusals.file(entry.record)}
 
     def frozen(self, entry: GameEntry) -> bytes:
-        """Return the public bundle of a game at its present version."""
+        """Return the public bundle of a game at its present version, without other disputes."""
         record = entry.record
         lines = self._game_cache.lines(record.identity, limit=record.version)
-        return write_bundle(lines, files=self._refusals.file(record))
+        return write_bundle(lines, files=self.beside(entry, record.version))
 
     def of_game(self, game: UUID) -> Mapping[str, bytes]:
         """

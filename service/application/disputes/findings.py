@@ -19,7 +19,7 @@ from service.application.disputes.record import (
     wake_at,
 )
 from service.application.errors import Refusal, not_found
-from service.application.games.cache import GameCache
+from service.application.games.cache import GameCache, GameEntry
 from service.application.games.record import load, with_cites
 from service.application.handler import Accepted, Handler
 from service.application.ports import World
@@ -36,7 +36,7 @@ from service.domain.commands import (
     Swap,
     TryStock,
 )
-from service.domain.dispute import Charge, DisputeEvent, FindingsMade
+from service.domain.dispute import Charge, Dispute, DisputeEvent, FindingsMade
 from service.domain.events import BlindFailed, Zone
 from service.domain.evolve import evolve
 from service.domain.game import Game
@@ -51,11 +51,15 @@ from service.replay.history import (
     move_behind,
 )
 from service.rulesets.citations import Rules, cited, rules_allowing, rules_behind
-from service.shx.bundle import Bundle
+from service.shx.bundle import PROOF, Bundle
 from service.shx.canonical import canonical, format_time
 from service.shx.hashing import sha256
+from service.shx.receipts import claimed_receipt
+from service.shx.tlog.cosignature import CosignatureVerifier
+from service.shx.tlog.notes import NoteVerifier
 from service.store.disputes import DisputeRepository
 from service.store.events import Commit, StoreUnavailable
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Finding, Result
 from service.verify.plain import ON_THE_MOVE
 from service.verify.report import Report
@@ -81,6 +85,9 @@ _ASKS: Final[Mapping[Check, str]] = {
 }
 
 
+_NOTHING: Final = OutsideEvidence()
+
+
 def findings_on(
     game: UUID,
     lines: Sequence[bytes],
@@ -89,16 +96,20 @@ def findings_on(
     *,
     cites: Mapping[str, str],
     files: Mapping[str, bytes] = MappingProxyType({}),
+    outside: OutsideEvidence = _NOTHING,
 ) -> list[dict[str, Any]]:
     """
     Return the findings of the checks on a log, and on the move at `seq`.
 
-    The input is the log and the file of refused attempts (`files`). Before the seal both are
-    public: if a move depends on hidden cards, or the ruleset leaves the seat a choice, there is
-    no finding on the move.
+    The input is the log, the proof of the public log and the refused attempts (`files`), and
+    from outside the keys of the server and the receipts that were handed in. Before the seal all
+    are public: if a move depends on hidden cards, or the ruleset leaves the seat a choice, there
+    is no finding on the move.
     """
-    report = verify_bundle(Bundle(lines=tuple(lines), files=files))
+    report = verify_bundle(Bundle(lines=tuple(lines), files=files), outside)
     found = [_finding(finding) for finding in report.findings]
+    if PROOF not in files:
+        found = [_unproved(one, sealed=report.sealed) for one in found]
     if charge is Charge.COLLUSION:
         said = "a record cannot show whether players spoke to one another"
         missing = Result.MISSING.value
@@ -120,6 +131,24 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "text": text,
         "rule": finding.rule,
     }
+
+
+_NO_PROOF_YET: Final = (
+    "the public log had no proof of this game yet when this was checked; it is checked again, and "
+    "the evidence of the game contains the proof, as soon as there is one"
+)
+_PROOF_AFTER_SEAL: Final = (
+    "the public log confirms a game within seconds after it is sealed, and this is checked again "
+    "then"
+)
+
+
+def _unproved(finding: dict[str, Any], *, sealed: bool) -> dict[str, Any]:
+    """Return a finding with the reason why the public log could not be asked, if it is about it."""
+    about = finding["check"] in (Check.ANCHOR.value, Check.WITNESS.value)
+    if not about or finding["result"] != Result.MISSING.value:
+        return finding
+    return {**finding, "text": _NO_PROOF_YET if sealed else _PROOF_AFTER_SEAL}
 
 
 def _on_move(
@@ -229,6 +258,8 @@ class Attendance:
         files: DisputeFiles,
         keyring: Keys,
         rulebook: Rulebook,
+        server_keys: Callable[[], Sequence[NoteVerifier]],
+        witnesses: Sequence[CosignatureVerifier],
         world: World,
     ) -> None:
         self._handler = handler
@@ -237,6 +268,8 @@ class Attendance:
         self._files = files
         self._keyring = keyring
         self._rulebook = rulebook
+        self._server_keys = server_keys
+        self._witnesses = tuple(witnesses)
         self._world = world
 
     def due(self, *, limit: int) -> Sequence[UUID]:
@@ -294,37 +327,82 @@ class Attendance:
         done, found = DISPUTES.write(done, events, at=now)
         if not ended and not found:
             # A row that an older release wrote, or from before the seal, is due too early.
-            return Accepted(answer=Answered(body=b"nothing"), effect=partial(self._put_off, record))
+            return Accepted(
+                answer=Answered(body=b"nothing"), effect=partial(self._put_off, record, now)
+            )
         append = dispute_append(done, (*ended, *found), expected=record.version, beside=beside)
         return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)))
 
-    def _put_off(self, record: DisputeRecord) -> None:
+    def _put_off(self, record: DisputeRecord, now: str) -> None:
         self._directory.put_off_dispute(
-            record.identity, version=record.version, wake_at=wake_at(record)
+            record.identity, version=record.version, wake_at=wake_at(record, now=now)
         )
 
     def _looked_into(
         self, record: DisputeRecord
     ) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-        """Return new findings: on the frozen log first, on the whole one after the seal."""
+        """
+        Return new findings: on the frozen log first, on the whole one after the seal.
+
+        They are made again with a further receipt, and once the public log proves a sealed game.
+        """
         dispute, opened = record.dispute, record.dispute.opened
         entry = self._game_cache.fresh(record.game)
         if entry is None:
             return (), {}
-        version = opened.version
-        if entry.record.sealed:
-            version = entry.record.version
-        if dispute.found_at >= version:
+        version = _judged_version(dispute, entry)
+        files = self._files.beside(entry, version)
+        anchored = PROOF in files
+        proved = anchored and not dispute.anchored and entry.record.sealed
+        more = len(dispute.receipts) > dispute.found_with
+        if dispute.found_at >= version and not proved and not more:
             return (), {}
         pinned = entry.record.created["ruleset"]
         definition = self._rulebook.find(pinned["id"])
         lines = self._game_cache.lines(record.game, limit=version)
         cites = definition.cites_of(pinned["options"]) if definition else {}
-        files = self._files.refused(entry)
-        made = canonical(
-            findings_on(record.game, lines, opened.seq, opened.charge, cites=cites, files=files)
+        found = findings_on(
+            record.game,
+            lines,
+            opened.seq,
+            opened.charge,
+            cites=cites,
+            files=files,
+            outside=self._outside(dispute),
         )
+        made = canonical(found)
         key_id, sealed = self._keyring.seal(made, findings_key(record.identity))
         findings = {"found_at": version, "key_id": key_id, "sealed": sealed}
-        event = FindingsMade(version=version, digest=sha256(made).hex())
+        event = FindingsMade(version=version, digest=sha256(made).hex(), anchored=anchored)
         return (event,), {"findings": findings}
+
+    def _outside(self, dispute: Dispute) -> OutsideEvidence:
+        """Return the keys of the server and its witnesses, and the receipts handed in."""
+        notes = [given.note.encode() for given in dispute.receipts]
+        names = receipt_names(dispute)
+        return OutsideEvidence(
+            receipts=tuple(notes),
+            files=dict(zip(notes, names, strict=True)),
+            server_keys=tuple(self._server_keys()),
+            witness_keys=self._witnesses,
+        )
+
+
+def receipt_names(dispute: Dispute) -> tuple[str, ...]:
+    """Return the names of the receipts in findings: their number, and the side."""
+    given = enumerate(dispute.receipts, start=1)
+    return tuple(f"receipt {number} of the {one.side}" for number, one in given)
+
+
+def _judged_version(dispute: Dispute, entry: GameEntry) -> int:
+    """
+    Return the version of the game that findings are about.
+
+    It is that of the seal; before, that of the frozen evidence, or the later one that the newest
+    receipt names, because a log that ends before a receipt seems to be cut short.
+    """
+    reached = entry.record.version
+    if entry.record.sealed:
+        return reached
+    named = [claimed_receipt(given.note.encode()).seq + 1 for given in dispute.receipts]
+    return min(reached, max((dispute.opened.version, *named)))

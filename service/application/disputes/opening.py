@@ -27,7 +27,9 @@ from service.domain.dispute import (
     Periods,
     StatementMade,
 )
-from service.replay.history import RecordedMove, move_around
+from service.domain.events import BlindFailed, PilePickedUp, StockFailed
+from service.replay.history import RecordedEvent, RecordedMove, decode_line, move_around
+from service.rulesets.citations import cited
 from service.shx.hashing import sha256
 from service.store.disputes import DisputeRepository
 from service.store.events import EventStore, QuotaKind
@@ -146,6 +148,8 @@ class DisputeOpening:
         if accused is not None and move.seat != accused:
             made = "the server" if move.seat is None else f"seat {move.seat}"
             raise invalid("/seq", f"this event belongs to a move of {made}, not of seat {accused}")
+        if accusation.charge is Charge.FALSE_PICK_UP:
+            _refuse_unless_pick_up(entry, decode_line(lines[move.action]))
         self._room_for_dispute(player)
         return move
 
@@ -172,6 +176,18 @@ class DisputeOpening:
             raise quotas.quota_refused(QuotaKind.NEW_DISPUTES)
         if record.running >= quotas.MOST_DISPUTES:
             raise quotas.quota_refused(QuotaKind.DISPUTES)
+
+
+def _refuse_unless_pick_up(entry: GameEntry, action: RecordedEvent) -> None:
+    """Raise Refusal for an action by which no seat takes the pile."""
+    if isinstance(action.event, (PilePickedUp, BlindFailed, StockFailed)):
+        return
+    [rule] = cited(entry.record.game.ruleset, ("turn.obligation",))
+    raise invalid(
+        "/seq",
+        f"the move at event {action.seq} does not take the pile, and `false_pick_up` is about "
+        f"taking it ({rule} of the rules); name a move that does, or charge `illegal_move`",
+    )
 
 
 def no_referees(store: EventStore, entry: GameEntry) -> tuple[str, ...]:

@@ -14,18 +14,22 @@ from service.application.streams import Envelope, Stream
 from service.domain.dispute import (
     Dispute,
     DisputeEvent,
+    DisputeState,
     Moment,
     Verdict,
     evolve_dispute,
     fold_dispute,
 )
-from service.domain.dispute_rules import RUNNING, OutsideFacts, due_at, due_events
+from service.domain.dispute_rules import RUNNING, SECOND, OutsideFacts, due_at, due_events
 from service.shx.canonical import format_time, parse_time
 from service.store.events import StreamAppend, StreamKind
 from service.store.summaries import DisputeSummary
 
 _BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+SOONEST: Final = 2 * SECOND
+"""Time between two looks at the public log for the proof of a game, at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +78,34 @@ def dispute_append(
     return DISPUTES.append(record, lines, expected=expected, summary=summary)
 
 
-def wake_at(record: DisputeRecord) -> datetime | None:
-    """Return the end of the current period; None if no period is running."""
-    due = due_at(record.dispute, record.outside.sealed_at)
+def wake_at(record: DisputeRecord, *, now: str | None = None) -> datetime | None:
+    """
+    Return the end of the current period, or when findings are to be made again if that is sooner.
+
+    Returns None if there is neither. `now` is the time of the last event if it is omitted.
+    """
+    present = moment_of(record.at if now is None else now)
+    times = (due_at(record.dispute, record.outside.sealed_at), _findings_at(record, present))
+    due = min((time for time in times if time is not None), default=None)
     return None if due is None else time_of(due)
+
+
+def _findings_at(record: DisputeRecord, now: Moment) -> Moment | None:
+    """
+    Return when to look whether findings have to be made again, None if they are complete.
+
+    A further receipt is judged at once. Until the public log proves a sealed game it is asked
+    again and again, each time after half of the time that it has been waited for.
+    """
+    dispute, sealed_at = record.dispute, record.outside.sealed_at
+    if not dispute.found_at or dispute.state is DisputeState.FINAL:
+        return None
+    if len(dispute.receipts) > dispute.found_with:
+        return now
+    if sealed_at is None or dispute.anchored:
+        return None
+    waited = now - max(sealed_at, dispute.opened_at)
+    return now + max(SOONEST, waited // 2)
 
 
 def moment_of(text: str) -> Moment:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from schemas.strict_fields import plain_data
 from service.application.disputes.record import DisputeRecord, text_of
 from service.domain.dispute import Dispute, DisputeState, Moment, Ruling, Verdict
-from service.domain.dispute_rules import deadline, voting_opens_at
+from service.domain.dispute_rules import acts_of, deadline, voting_opens_at
+from service.shx.receipts import claimed_receipt
 from service.store.disputes import Words
 
 
@@ -17,11 +19,13 @@ def dispute_json(
     *,
     findings: Sequence[Mapping[str, Any]],
     words: Mapping[int, Words] | None,
+    player: UUID | None = None,
 ) -> dict[str, Any]:
     """
     Return a dispute; `words` are the statements, None for callers who may not read them.
 
-    Without `words` the ids of the referees are omitted as well.
+    Without `words` the ids of the referees are omitted as well. `player` is the caller, whose
+    place in the dispute is shown; None for a file.
     """
     dispute, opened = record.dispute, record.dispute.opened
     opens = voting_opens_at(dispute, record.outside.sealed_at)
@@ -39,9 +43,13 @@ def dispute_json(
         "bundle_sha256": opened.bundle,
         "findings": [dict(finding) for finding in findings],
         "statements": _statements(dispute, words),
+        "receipts": _receipts(dispute),
         "referees": _referees(dispute, named=words is not None),
         "votes": _votes(dispute),
         "ruling": _ruling(shown_rulings(dispute)),
+        "rulings": _rulings(dispute),
+        "periods": plain_data(opened.periods),
+        "you": None if player is None else _place_of(dispute, str(player)),
     }
 
 
@@ -55,6 +63,32 @@ def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
     if not final and any(ruling.verdict is Verdict.CAD for ruling in dispute.rulings):
         return ()
     return dispute.rulings
+
+
+def _rulings(dispute: Dispute) -> list[dict[str, Any]]:
+    """Return all rulings, oldest first, with their states; only `ruling` calls a seat a cad."""
+    states = {DisputeState.FINAL: "final", DisputeState.RULED: "appealable"}
+    last = len(dispute.rulings) - 1
+    return [
+        {
+            "at": text_of(ruling.at),
+            "referees": list(ruling.referees),
+            "against": ruling.verdict is not Verdict.CLEARED,
+            "state": states.get(dispute.state, "appealed") if number == last else "superseded",
+        }
+        for number, ruling in enumerate(dispute.rulings)
+    ]
+
+
+def _place_of(dispute: Dispute, player: str) -> dict[str, Any]:
+    """Return the caller's side or number as a referee, and what the caller may do now."""
+    side = dispute.side_of(player)
+    numbers = [n for n, referee in enumerate(dispute.referees) if referee.player == player]
+    return {
+        "side": None if side is None else side.value,
+        "referee": numbers[-1] if numbers else None,
+        "may": [act.value for act in acts_of(dispute, player)],
+    }
 
 
 def is_insider(dispute: Dispute, player: UUID | None) -> bool:
@@ -95,6 +129,18 @@ def _statements(dispute: Dispute, words: Mapping[int, Words] | None) -> list[dic
             "text": words[said.seq].text if words and said.seq in words else None,
         }
         for said in dispute.statements
+    ]
+
+
+def _receipts(dispute: Dispute) -> list[dict[str, Any]]:
+    return [
+        {
+            "by": given.side.value,
+            "at": text_of(given.at),
+            "seq": claimed_receipt(given.note.encode()).seq,
+            "note": given.note,
+        }
+        for given in dispute.receipts
     ]
 
 

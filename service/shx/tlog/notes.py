@@ -192,6 +192,22 @@ def open_note(data: bytes, verifiers: Iterable[NoteVerifier]) -> tuple[Note, lis
     return note, signed
 
 
+def only_signed_by(data: bytes, verifiers: Iterable[NoteVerifier]) -> bytes:
+    """
+    Return a note without the signature lines of unknown keys, which are unchecked text.
+
+    Raises RecordError as `open_note` does.
+    """
+    note, signed = open_note(data, verifiers)
+    known = {(key.name, key.key_id) for key in signed}
+    lines = {
+        signature_line(line.name, line.key_id, line.signature): None
+        for line in note.signatures
+        if (line.name, line.key_id) in known
+    }
+    return f"{note.text}\n{''.join(lines)}".encode()
+
+
 def check_name(name: str) -> None:
     """Raise RecordError unless `name` can be the name of a key."""
     if not name or "+" in name or _CONTROL.search(name) or any(map(str.isspace, name)):

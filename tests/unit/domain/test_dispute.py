@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -37,6 +39,7 @@ from service.domain.dispute_rules import (
     DisputeRefused,
     KeptVote,
     OutsideFacts,
+    acts_of,
     appeal,
     commit_vote,
     deadline,
@@ -490,3 +493,85 @@ def test_a_dispute_is_opened_once() -> None:
         evolve_dispute(Court().dispute, OPENED, 0)
     with pytest.raises(ValueError, match="begins"):
         fold_dispute([(FindingsMade(version=1, digest=""), 0)])
+
+
+def may(court: Court, player: str) -> list[str]:
+    return [act.value for act in acts_of(court.dispute, player)]
+
+
+def test_each_act_is_offered_to_those_whom_the_rules_allow_it() -> None:
+    """A refused referee, a stranger, a side and a voter, from the opening to the end."""
+    court = Court()
+    assert may(court, "ada") == ["statement", "receipt"], "there is no referee to refuse"
+    assert may(court, "cleo") == [], "she sat at the table"
+    assert may(court, "a") == ["judge"]
+    court.seat("x", *THREE)
+    assert may(court, "bob") == ["statement", "receipt", "refuse"]
+    court.refused("bob", 0)
+    assert may(court, "x") == [], "refused, so she is not asked again"
+    assert may(court, "a") == []
+    court.wait(DAY)
+    assert may(court, "a") == ["vote"]
+    assert may(court, "d") == [], "the panel is complete"
+    court.commit(*THREE)
+    assert may(court, "a") == ["reveal"]
+    court.reveal(CHEATED, *THREE)
+    assert may(court, "bob") == ["statement", "receipt", "appeal"], "he lost"
+    assert may(court, "ada") == ["statement", "receipt"]
+    court.then(appeal(court.dispute, "bob"))
+    assert may(court, "a") == [], "she has judged"
+    assert may(court, "d") == ["judge"]
+    assert may(court.wait(31 * DAY), "ada") == []
+
+
+def test_a_vote_that_the_server_sealed_is_revealed_by_the_server() -> None:
+    court = Court().panel(*THREE)
+    for judge in THREE:
+        court.then(commit_vote(court.dispute, judge, "aa" * 32, by_server=True))
+    assert court.is_in(DisputeState.REVEALING)
+    assert may(court, "a") == []
+
+
+@pytest.mark.parametrize(
+    ("until", "player", "said"),
+    [
+        ("open", "stranger", "you are not a referee of this dispute"),
+        ("open", "a", "waits for its referees: the voting opens once the game is sealed"),
+        ("open", "x", "the accused refused you as a referee"),
+        ("voting", "late", "its panel was complete without you"),
+        ("voted", "a", "already voted, and a vote cannot be changed"),
+        ("revealing", "a", "already voted"),
+        ("ruled", "late", "the dispute is ruled: its panel was complete without you"),
+        ("appealed", "a", "your panel has ruled: other referees judge the appeal"),
+    ],
+)
+def test_a_refused_vote_names_the_state_of_the_dispute(until: str, player: str, said: str) -> None:
+    court = Court().seat("x", *THREE).refused("bob", 0)
+    steps: dict[str, Callable[[], object]] = {
+        "open": lambda: None,
+        "voting": lambda: court.wait(DAY - 1).seat("late").wait(1),
+        "voted": lambda: court.commit("a"),
+        "revealing": lambda: court.commit("b", "c"),
+        "ruled": lambda: court.reveal(CHEATED, *THREE),
+        "appealed": lambda: court.then(appeal(court.dispute, "bob")),
+    }
+    for step in list(steps)[: list(steps).index(until) + 1]:
+        steps[step]()
+    with pytest.raises(DisputeRefused, match=re.escape(said)):
+        court.commit(player)
+
+
+def test_a_reveal_before_all_have_voted_says_how_many_are_missing() -> None:
+    court = Court().panel(*THREE).commit("a")
+    with pytest.raises(DisputeRefused, match="2 of 3 have not"):
+        court.reveal(CHEATED, "a")
+
+
+def test_a_referee_is_refused_once() -> None:
+    court = Court().seat(*THREE).refused("bob", 1)
+    with pytest.raises(DisputeRefused, match="the accused refused referee 1 already"):
+        court.refused("ada", 1)
+    with pytest.raises(DisputeRefused, match="this dispute has no referee 7"):
+        court.refused("ada", 7)
+    with pytest.raises(DisputeRefused, match="the accused refused you as a referee: a player"):
+        court.seat("b")
