@@ -253,6 +253,15 @@ class RefereeSchema(Closed):
         allow_none=True,
         **described("which party drew the salt of the vote; null before the vote"),
     )
+    voted_at = time_field(
+        allow_none=True, **described("when the referee voted, still sealed, or null")
+    )
+    revealed_at = time_field(allow_none=True, **described("when the vote was revealed, or null"))
+    refused_by = Chosen(
+        *(side.value for side in Party),
+        allow_none=True,
+        **described("the side that refused the referee, or null"),
+    )
 
 
 class VoteSchema(Closed):

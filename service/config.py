@@ -263,7 +263,7 @@ keep_wake_ups_hours | | hours | Notifications that no relay has sent
 keep_refusals_days | | days; 0: forever | Refused moves, counted from the seal of the game
 keep_unused_players_days | | days; 0: forever | Players who never did anything
 record_version | | version | Log format of new games; 1 until every process runs this release
-= Disputes
+= Disputes: each one keeps the values with which it was opened
 referee_hands | | hands | Finished hands required of a referee
 referee_account_seconds | | seconds | Required age of a referee's account
 referee_seated_seconds | | seconds | Period in which a new referee can be refused

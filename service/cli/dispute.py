@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import secrets
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,13 +16,16 @@ from uuid import UUID
 import click
 
 from service.cli.connection import NoService, answered, known_player, place_of, player_options
-from service.cli.dispute_text import ACCUSABLE, CHARGES, Case, case_text, event_sentence, when
+from service.cli.dispute_text import CHARGES, STATES, Case, case_text, event_sentence, fits, when
 from service.cli.narration import Event, People
 from service.cli.screen import printable
 from service.client.api import Refused
 from service.client.player import Player
 from service.client.player_files import write_private
-from service.shx.receipts import vote_commitment
+from service.client.signing import head
+from service.replay.captions import counted, lasting
+from service.shx.canonical import RecordError
+from service.shx.receipts import claimed_receipt, vote_commitment
 
 VOTES: Final = {"cheated": "cheated", "not-proven": "not_proven"}
 OF_THE_SERVER: Final = ("wrong-deal", "altered-log")
@@ -35,15 +41,18 @@ def dispute() -> None:
     A dispute, step by step:
       1  a player accuses a seat, or the server     shithead dispute open GAME
       2  both sides make statements                 shithead dispute statement DISPUTE TEXT
+         and hand in receipts of the game           shithead dispute receipt DISPUTE [FILE]
       3  three or more others offer to judge        shithead dispute judge DISPUTE
-         a side can refuse a referee                shithead dispute refuse DISPUTE NUMBER
+         a side can refuse each of them once        shithead dispute refuse DISPUTE NUMBER
          all can look at the evidence               shithead dispute evidence DISPUTE
       4  the referees vote, each sealed             shithead dispute vote DISPUTE cheated
          and reveal their votes                     shithead dispute vote DISPUTE
       5  the side that lost can appeal once         shithead dispute appeal DISPUTE
 
-    `shithead dispute show` reports what the machine found, where the dispute stands and
-    what you can do next. GAME and DISPUTE are addresses, or ids at --url.
+    A ruling against the accused needs all referees of the panel: if one of them votes
+    `not-proven`, the accused is cleared. `shithead dispute show` reports what the machine found,
+    where the dispute stands and what you can do next. GAME and DISPUTE are addresses, or ids
+    at --url.
 
     Exit status: 0 done, 2 refused or no answer from the service, 64 invalid command line.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
@@ -152,8 +161,9 @@ def open_(
       collusion      players helped one another
       other          anything else
 
-    Without --charge, --seq and --statement you are asked for them; the moves are listed with
-    their numbers. The evidence is frozen, and the machine's findings follow within seconds.
+    Without --charge, --seq and --statement you are asked for them; the moves that fit the
+    charge are listed with their numbers. The evidence is frozen, and the machine's findings
+    follow within seconds.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     with answered():
         court, game = _court(where, **who)
@@ -184,10 +194,14 @@ def _asked_seq(events: list[Event], people: People, charge: str) -> int:
     if charge in OF_THE_SERVER:
         dealt = (event["seq"] for event in events if event["type"] == "cards_dealt")
         return next(dealt, 0) if charge == "wrong-deal" else 0
-    for event in events:
-        if event["type"] in ACCUSABLE and event["data"]["seat"] != people.me:
-            click.echo(f"{event['seq']:>5}  {printable(event_sentence(event, people))}")
-    return int(click.prompt("Number of the move", type=click.IntRange(0, len(events) - 1)))
+    listed = [e for e in events if fits(e, charge) and e["data"]["seat"] != people.me]
+    if not listed:
+        what = "has taken the pile" if charge == "false-pick-up" else "has moved"
+        raise NoService(f"no other seat {what} in this game: there is nothing to accuse of")
+    for event in listed:
+        click.echo(f"{event['seq']:>5}  {printable(event_sentence(event, people))}")
+    numbers = [str(event["seq"]) for event in listed]
+    return int(click.prompt("Number of the move", type=click.Choice(numbers), show_choices=False))
 
 
 def _accused(
@@ -247,24 +261,117 @@ def evidence(where: str, *, file: Path | None, **who: Any) -> None:
     """
     Save the public evidence of the disputed game, for the commands verify, audit and replay.
 
-    FILE is the game's id with the ending .shx if it is not named. The commands that make pages
-    of it are printed.
+    FILE is the game's id with the ending .shx if it is not named. It contains the copy that was
+    frozen when the dispute was opened. Receipts that the sides handed in and the server's keys
+    are saved beside it. The commands that make pages of them are printed.
     """
     with answered():
         court, identity = _court(where, **who)
         found = court.get(identity)
         path = file or Path(f"{found['game']}.shx")
         data = court.player.api.data(f"/games/{found['game']}/evidence?profile=public")
+        keys = court.player.api.data("/keys")
+    notes = path.with_name(f"{path.stem}-receipts")
+    key_file = path.with_name(f"{path.stem}-keys.json")
+    more = ""
     try:
         path.write_bytes(data)
+        if found["receipts"]:
+            key_file.write_bytes(keys)
+            notes.mkdir(exist_ok=True)
+            for number, one in enumerate(found["receipts"], start=1):
+                (notes / f"{number}-{one['by']}.note").write_text(one["note"], "utf-8")
+            more = f" --receipt {notes} --server-key {key_file}"
     except OSError as error:
         raise NoService(printable(f"{path}: {error.strerror}")) from None
     click.echo(f"saved: {path}")
-    click.echo(f"is it complete and true?   shithead verify {path} --html verify.html")
+    click.echo(f"  SHA-256 of this file: {hashlib.sha256(data).hexdigest()}")
+    click.echo("  It changes when the game or a dispute about it goes on; the copy in it does not:")
+    for line in _frozen_lines(data, found):
+        click.echo(f"  {line}")
+    if more:
+        click.echo(f"saved: {notes} (the receipts), {key_file} (the server's keys)")
+    click.echo(f"is it complete and true?   shithead verify {path}{more} --html verify.html")
     click.echo(
         f"what did the seat know?    shithead audit {path} --move {found['seq']} --html move.html"
     )
     click.echo(f"go through the game:       shithead replay {path}")
+
+
+def _frozen_lines(data: bytes, found: Dispute) -> Iterator[str]:
+    """Yield what is known of the frozen copy in the evidence of a game."""
+    name, recorded = f"dispute/{found['id']}.shx", found["bundle_sha256"]
+    yield f"frozen copy, SHA-256 in the dispute: {recorded}"
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as whole:
+            frozen = whole.read(name) if name in whole.namelist() else None
+            proved = "log/proof.tlog-proof"
+            if frozen is not None:
+                with zipfile.ZipFile(io.BytesIO(frozen)) as copy:
+                    without = proved in whole.namelist() and proved not in copy.namelist()
+    except zipfile.BadZipFile:
+        raise NoService("the evidence of the service is no ZIP archive") from None
+    if frozen is None:
+        yield "The copy is not in the file: it has no room for the copies of all disputes."
+    elif hashlib.sha256(frozen).hexdigest() != recorded:
+        yield f"FAULT: {name} in the file has another SHA-256 than the dispute records."
+    else:
+        yield f"{name} in the file has this SHA-256."
+        if without:
+            yield "The copy is from before the public log had a proof; the file has the proof."
+
+
+@dispute.command(short_help="Hand in receipts of the game as evidence.")
+@_of_dispute
+@click.argument(
+    "files",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="[FILE]...",
+    nargs=-1,
+)
+def receipt(where: str, *, files: tuple[Path, ...], **who: Any) -> None:
+    """
+    Hand in receipts of the disputed game as accuser or accused.
+
+    A receipt is a file that the server signed during the game. It shows which history the
+    server confirmed, and is the strongest evidence if the record shows another one. Without
+    FILE those that `shithead play` stored are compared with the record: the ones that
+    contradict it are handed in, or else the newest. A side can hand in ten.
+    """
+    with answered():
+        court, identity = _court(where, **who)
+        found = court.get(identity)
+        if "receipt" not in (found["you"] or {"may": ()})["may"]:
+            state = "the dispute is closed" if found["state"] == "final" else "you are not a side"
+            raise NoService(f"{state}: the two sides hand in receipts until it is closed")
+        for file in files or _stored_receipts(court, UUID(found["game"])):
+            try:
+                note = file.read_text("utf-8")
+            except (OSError, UnicodeDecodeError):
+                raise NoService(printable(f"{file}: not the text of a receipt")) from None
+            found = court.post(identity, "receipts", {"receipt": note})
+            given = found["receipts"][-1]
+            click.echo(f"{printable(str(file))}: handed in, up to event {given['seq']}.")
+        click.echo("The findings are made again with it, within seconds. To see them:")
+        click.echo(f"  {court.command('show', identity)}")
+
+
+def _stored_receipts(court: _Court, game: UUID) -> list[Path]:
+    """Return the player's stored receipts that contradict a game's log, else the newest one."""
+    folder = court.player.kept.folder / "games" / str(game) / "receipts"
+    stored = sorted(folder.glob("*.note"))
+    if not stored:
+        raise NoService(printable(f"there is no receipt of this game in {folder}; name a FILE"))
+    heads = [head(line) for line in court.player.api.lines(f"/games/{game}/events")]
+
+    def contradicts(file: Path) -> bool:
+        try:
+            content = claimed_receipt(file.read_bytes())
+        except (OSError, RecordError):
+            return False
+        return content.seq >= len(heads) or heads[content.seq] != content.head
+
+    return [file for file in stored if contradicts(file)] or stored[-1:]
 
 
 @dispute.command(short_help="Make a statement as one of the two sides.")
@@ -290,7 +397,8 @@ def judge(where: str, **who: Any) -> None:
     Offer to judge a dispute.
 
     A referee neither sat at the table nor hosts it, has played some hands, and has an account
-    of some age; the service names both numbers if it refuses.
+    of some age; `show` names both numbers. You vote once three referees or more are seated and
+    the game is over. A ruling against the accused needs the votes of all of them.
     """
     with answered():
         court, identity = _court(where, **who)
@@ -301,7 +409,11 @@ def judge(where: str, **who: Any) -> None:
 @_of_dispute
 @click.argument("referee", type=click.IntRange(0), metavar="NUMBER")
 def refuse(where: str, *, referee: int, **who: Any) -> None:
-    """Refuse the referee with this NUMBER, before the voting opens."""
+    """
+    Refuse the referee with this NUMBER, before the voting opens.
+
+    Each referee can be refused once, by either side, and cannot offer to judge again.
+    """
     with answered():
         court, identity = _court(where, **who)
         court.show(court.post(identity, "referees", {"refuse": referee}))
@@ -321,14 +433,18 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **who: Any) -> 
 
     A sealed vote cannot be read or changed until all referees have voted. This program seals
     it and writes a file in the folder of --home, which is needed to reveal the vote: keep it.
+
+    Only if all referees of the panel vote `cheated`, the ruling is against the accused; one
+    `not-proven` is enough to clear.
     """
     with answered():
         court, identity = _court(where, **who)
         found = court.get(identity)
-        number = _number(court, found)
+        if why := _no_vote(court, found, opinion):
+            raise NoService(printable(why))
+        number = found["you"]["referee"]
         file = court.player.kept.folder / "votes" / f"{identity}-{number}.json"
-        state = found["referees"][number]["state"]
-        if opinion is None or (state == "committed" and file.exists()):
+        if opinion is None or "reveal" in found["you"]["may"]:
             _reveal(court, found, file, opinion)
         elif server_seals:
             changed = court.post(identity, "votes", {"vote": VOTES[opinion]})
@@ -338,14 +454,45 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **who: Any) -> 
             _seal(court, found, number, VOTES[opinion], file)
 
 
-def _number(court: _Court, found: Dispute) -> int:
-    """Return the number of the player as a referee."""
-    me = court.me()
-    own = [r["referee"] for r in found["referees"] if r["player"] == me and r["state"] != "recused"]
-    if me is None or not own:
-        offer = court.command("judge", found["id"])
-        raise NoService(f"you are not a referee of this dispute; to offer yourself: {offer}")
-    return int(own[-1])
+def _no_vote(court: _Court, found: Dispute, opinion: str | None) -> str | None:
+    """Return why the player cannot vote, or not reveal a vote, and what to do; None if possible."""
+    you, state = found["you"], found["state"]
+    if you is None:
+        return "you have no account here: `shithead play` registers you, or name --token"
+    if "reveal" in you["may"]:
+        return None
+    if "vote" in you["may"]:
+        command = court.command("vote", found["id"])
+        ask = f"you have not voted yet; to vote: {command} cheated, or {command} not-proven"
+        return None if opinion is not None else ask
+    if you["referee"] is None:
+        offer = f"; to offer yourself: {court.command('judge', found['id'])}"
+        return f"you are not a referee of this dispute{offer if 'judge' in you['may'] else ''}"
+    return _no_vote_of(found["referees"][you["referee"]], found, state)
+
+
+def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
+    """Return why a referee cannot vote, or not reveal a vote, now."""
+    ends = f" It ends on {when(found['deadline'])}." if found["deadline"] else ""
+    if own["state"] == "recused":
+        refused = f"the {own['refused_by']} refused you as a referee"
+        return refused if own["refused_by"] else "you did not vote in time and left the panel"
+    if own["state"] == "revealed":
+        return f"you have voted, and your vote is revealed. The dispute: {STATES[state]}."
+    if own["state"] == "committed":
+        waiting = sum(one["state"] == "seated" for one in found["referees"])
+        reveals = "the server reveals it" if own["sealed_by"] == "server" else "you reveal it"
+        return (
+            "your vote is sealed and cannot be changed; when all referees have voted, "
+            f"{reveals}. {counted(waiting, 'referee')} to vote.{ends}"
+        )
+    if state in ("open", "appealed"):
+        opens = "once the game is over and three referees or more have been seated for "
+        opens += lasting(found["periods"]["referee_seated_seconds"])
+        if found["voting_from"]:
+            opens = f"on {when(found['voting_from'])}"
+        return f"the voting has not begun: it opens {opens}"
+    return f"you are not on the panel that judges. The dispute: {STATES[state]}.{ends}"
 
 
 def _seal(court: _Court, found: Dispute, number: int, opinion: str, file: Path) -> None:
@@ -356,10 +503,11 @@ def _seal(court: _Court, found: Dispute, number: int, opinion: str, file: Path) 
     commit = vote_commitment(identity, number, opinion, salt).hex()
     changed = court.post(identity, "votes", {"commit": commit})
     click.echo("Your vote is sealed: until you reveal it, no person can read or change it.")
-    click.echo(f"Keep the file {file}: without it your vote cannot be revealed.")
     if changed["state"] == "revealing":
+        click.echo("All other referees have voted, so your vote is revealed at once.")
         _reveal(court, changed, file, None)
         return
+    click.echo(f"Keep the file {file}: without it your vote cannot be revealed.")
     click.echo("When all referees have voted, reveal it with")
     click.echo(f"  {court.command('vote', identity)}")
     if changed["deadline"]:
@@ -370,7 +518,8 @@ def _reveal(court: _Court, found: Dispute, file: Path, opinion: str | None) -> N
     """Reveal the vote whose salt is in a file, once all referees have committed."""
     if not file.exists():
         raise NoService(
-            f"there is no sealed vote of yours in {file}; to vote, add `cheated` or `not-proven`"
+            printable(f"your vote cannot be revealed without the file {file}")
+            + ": use the folder (--home) or browser in which you voted"
         )
     try:
         kept = json.loads(file.read_text("utf-8"))
@@ -379,8 +528,6 @@ def _reveal(court: _Court, found: Dispute, file: Path, opinion: str | None) -> N
         raise NoService(f"{file} is not the file of a sealed vote") from None
     if opinion is not None and VOTES[opinion] != body["vote"]:
         raise NoService("your vote is sealed and cannot be changed")
-    if found["state"] == "voting":
-        raise NoService("your vote is sealed; it can be revealed when all referees have voted")
     changed = court.post(UUID(found["id"]), "votes", body)
     click.echo("Your vote is revealed.")
     court.show(changed)

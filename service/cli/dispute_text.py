@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.cli.narration import Event, People, narrated
-from service.replay.captions import counted
+from service.replay.captions import counted, lasting
 from service.verify.claims import describe
 from service.verify.plain import ON_THE_MOVE, finding_in_words
 
@@ -22,29 +22,20 @@ CHARGES: Final[Mapping[str, str]] = {
 }
 """The charges as they are typed, and in words."""
 
-ACCUSABLE: Final = frozenset(
-    {
-        *("cards_swapped", "table_laid", "seat_ready", "cards_played", "pile_picked_up"),
-        *("blind_failed", "stock_failed", "turn_passed"),
-    }
-)
-"""The events that begin a move of a seat."""
+_TAKES_THE_PILE: Final = frozenset({"pile_picked_up", "blind_failed", "stock_failed"})
+_MOVES: Final = _TAKES_THE_PILE | {
+    *("cards_swapped", "table_laid", "seat_ready", "cards_played", "turn_passed")
+}
 
-_STATES: Final = {
+STATES: Final = {
     "open": "waiting for referees",
     "voting": "the referees are voting",
-    "revealing": "the referees are revealing their votes",
-    "ruled": "there is a ruling",
-    "appealed": "there is an appeal: other referees are to judge",
+    "revealing": "all referees have voted and reveal their votes",
+    "ruled": "there is a ruling, which can be appealed",
+    "appealed": "appealed: waiting for other referees",
     "final": "closed",
 }
 _RESULTS: Final = {"fail": "FAULT", "missing": "open", "pass": "ok", "n/a": "-"}
-_REFEREES: Final = {
-    "seated": "has not voted",
-    "committed": "has voted, sealed",
-    "revealed": "has voted",
-    "recused": "no longer a referee",
-}
 _SERVER: Final = "the server"
 FEWEST: Final = 3
 """Referees of a panel, at least."""
@@ -68,25 +59,25 @@ class Case:
         return _SERVER if seat is None else self.people(seat)
 
     @property
-    def referee(self) -> Mapping[str, Any] | None:
-        """Return the reader's own place among the referees, None if there is none."""
-        own = (r for r in self.dispute["referees"] if self.me and r["player"] == self.me)
-        return next((r for r in own if r["state"] != "recused"), None)
-
-    @property
     def panel(self) -> list[Mapping[str, Any]]:
         """Return the referees that judge or are to judge; after an appeal the new ones."""
-        voted = {one["referee"] for one in self.dispute["votes"]}
+        ruled = {number for one in self.dispute["rulings"] for number in one["referees"]}
         every = self.dispute["referees"]
-        return [r for r in every if r["state"] != "recused" and r["referee"] not in voted]
+        return [r for r in every if r["state"] != "recused" and r["referee"] not in ruled]
 
     @property
-    def side(self) -> str | None:
-        """Return `accuser` or `accused` if the reader is one of them."""
-        if self.people.me is None:
-            return None
-        sides = {self.dispute["by"]: "accuser", self.dispute["accused"]: "accused"}
-        return sides.get(self.people.me)
+    def may(self) -> frozenset[str]:
+        """Return what the service allows the reader now."""
+        return frozenset((self.dispute["you"] or {"may": ()})["may"])
+
+    def side(self, name: str) -> str:
+        """Return `accuser` or `accused` with the name behind it."""
+        return f"{name} ({self.people(self.dispute['by']) if name == 'accuser' else self.accused})"
+
+
+def fits(event: Event, charge: str) -> bool:
+    """Return whether an event begins a move that a charge, as it is typed, can be about."""
+    return event["type"] in (_TAKES_THE_PILE if charge == "false-pick-up" else _MOVES)
 
 
 def event_sentence(event: Event, people: People) -> str:
@@ -109,11 +100,13 @@ def _lines(case: Case) -> Iterator[str]:
     yield f"Dispute {dispute['id']}"
     yield f"  {case.people.does(dispute['by'], 'accuses', 'accuse')} {case.accused} of {charge}."
     yield f"  Event {dispute['seq']}: {event_sentence(case.event, case.people)}"
-    yield f"  State: {_STATES[dispute['state']]}{_until(dispute)}."
+    yield f"  State: {STATES[dispute['state']]}{_until(dispute)}."
     yield from _findings(dispute)
     yield from _statements(case)
+    yield from _receipts(case)
     yield from _panel(case)
     yield from _ruling(case)
+    yield from _periods(dispute)
     steps = list(_next_steps(case))
     if steps:
         yield from ("", "What you can do now", *(f"  {step}" for step in steps))
@@ -130,9 +123,31 @@ def when(time: str) -> str:
 
 
 def _until(dispute: Mapping[str, Any]) -> str:
-    if dispute["state"] in ("open", "appealed") and dispute["voting_from"]:
-        return f"; the voting opens on {when(dispute['voting_from'])}"
-    return f", until {when(dispute['deadline'])}" if dispute["deadline"] else ""
+    """Return the dates that end a state."""
+    opens, ends = dispute["voting_from"], dispute["deadline"]
+    if dispute["state"] not in ("open", "appealed"):
+        return f", until {when(ends)}" if ends else ""
+    voting = f"; the voting opens on {when(opens)}" if opens else ""
+    if opens or not ends:
+        return voting or "; the voting opens after the end of the game"
+    outcome = "the ruling is final" if dispute["rulings"] else "the dispute is closed"
+    return f"; if they are not complete by {when(ends)}, {outcome}"
+
+
+def _periods(dispute: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the conditions and periods, which are those of the opening."""
+    periods = dispute["periods"]
+    hands = counted(periods["referee_hands"], "finished hand")
+    age, refusal, vote, appeal, end = (
+        lasting(periods[f"{name}_seconds"])
+        for name in ("referee_account", "referee_seated", "vote", "appeal", "dispute")
+    )
+    yield from ("", f"Periods, fixed when the dispute was opened on {when(dispute['opened_at'])}")
+    yield f"  A referee needs {hands} and an account of {age}."
+    yield f"  A new referee can be refused for {refusal}; then the voting opens."
+    yield f"  The referees vote within {vote}, and reveal their votes within {vote} more."
+    yield f"  The side that lost can appeal once, within {appeal}."
+    yield f"  Without a panel the dispute is closed {end} after the end of the game."
 
 
 _ORDER: Final = ("fail", "missing", "pass")
@@ -176,7 +191,16 @@ def _statements(case: Case) -> Iterator[str]:
     yield from ("", "Statements")
     for one in case.dispute["statements"]:
         text = one["text"] or "(not shown: only the two sides and the referees can read it)"
-        yield f"  {one['by']}, {when(one['at'])}: {' '.join(text.split())}"
+        yield f"  {case.side(one['by'])}, {when(one['at'])}: {' '.join(text.split())}"
+
+
+def _receipts(case: Case) -> Iterator[str]:
+    if not case.dispute["receipts"]:
+        return
+    yield from ("", "Receipts: what the server confirmed during the game")
+    for number, one in enumerate(case.dispute["receipts"], start=1):
+        given = f"handed in by the {case.side(one['by'])} on {when(one['at'])}"
+        yield f"  {number}  up to event {one['seq']}, {given}"
 
 
 def _panel(case: Case) -> Iterator[str]:
@@ -185,52 +209,81 @@ def _panel(case: Case) -> Iterator[str]:
     votes = {one["referee"]: one["vote"].replace("_", " ") for one in dispute["votes"]}
     for one in dispute["referees"]:
         number = one["referee"]
-        state = f"voted: {votes[number]}" if number in votes else _REFEREES[one["state"]]
-        sealed = " by the server" if one["sealed_by"] == "server" else ""
         name = f"{case.referees[number]}: " if number in case.referees else ""
-        yield f"  {number}  {name}{state}{sealed if state.endswith('sealed') else ''}"
+        yield f"  {number}  {name}{_referee(case, one, votes.get(number))}"
     lacking = FEWEST - len(case.panel)
     if lacking > 0 and dispute["state"] in ("open", "appealed"):
         yield f"  {counted(lacking, 'more referee')} needed"
+    if dispute["state"] in ("voting", "revealing"):
+        yield "  Votes are sealed first, so that no referee knows another vote, and then revealed."
+    if dispute["state"] not in ("ruled", "final"):
+        yield f"  Only if all of them vote `cheated`, the ruling is against {case.accused}."
+
+
+def _referee(case: Case, one: Mapping[str, Any], vote: str | None) -> str:
+    """Return what a referee has done, and when."""
+    sealed = f"on {when(one['voted_at'])}" if one["voted_at"] else ""
+    if vote is not None:
+        return f"voted: {vote}, sealed {sealed}, revealed on {when(one['revealed_at'])}"
+    by = " by the server" if one["sealed_by"] == "server" else ""
+    match one["state"]:
+        case "committed":
+            return f"has voted, sealed{by} {sealed}; the vote is not revealed yet"
+        case "revealed":
+            return f"has voted and revealed the vote on {when(one['revealed_at'])}"
+        case "recused" if one["refused_by"]:
+            return f"refused by the {case.side(one['refused_by'])}"
+        case "recused":
+            return "left the panel: did not vote, or not reveal the vote, in time"
+        case _:
+            voting = case.dispute["state"] in ("voting", "revealing")
+            return "has not voted yet" if voting else "is seated"
+
+
+_RULINGS: Final = {
+    "appealable": "It is not final: the side that lost can appeal",
+    "appealed": "It was appealed: other referees judge now",
+    "superseded": "It was appealed, and the next ruling replaces it",
+    "final": "It is final",
+}
 
 
 def _ruling(case: Case) -> Iterator[str]:
-    """Yield the rulings; before the end a ruling against a player stands in the votes alone."""
-    ruling = case.dispute["ruling"]
-    if ruling is None:
-        if case.dispute["state"] == "ruled":
-            yield from ("", f"Ruling: against {case.accused}; it is not final.")
-        elif case.dispute["state"] == "final":
-            yield from ("", "Ruling: none; no panel was complete in time.")
-        return
-    title = "Ruling"
-    while ruling is not None:
-        verdict = {
-            "cad": f"against {case.accused}: all referees voted `cheated`",
-            "proven": f"against {case.accused}: all referees voted `cheated`",
-            "cleared": f"not against {case.accused}: the referees did not all vote `cheated`",
-        }[ruling["verdict"]]
-        yield from ("", f"{title}, {when(ruling['at'])}: {verdict}.")
-        ruling, title = ruling["superseded_by"], "Ruling after the appeal"
+    """Yield the rulings with their states, the first of which an appeal can replace."""
+    dispute = case.dispute
+    if dispute["state"] == "final" and not dispute["rulings"]:
+        yield from ("", "Ruling: none; no panel was complete in time.")
+    for number, ruling in enumerate(dispute["rulings"]):
+        title = "Ruling after the appeal" if number else "Ruling"
+        outcome = f"not against {case.accused}: the referees did not all vote `cheated`"
+        if ruling["against"]:
+            outcome = f"against {case.accused}: all referees voted `cheated`"
+        appealable = ruling["state"] == "appealable"
+        until = f" until {when(dispute['deadline'])}" if appealable else ""
+        yield from ("", f"{title}, {when(ruling['at'])}: {outcome}.")
+        yield f"  {_RULINGS[ruling['state']]}{until}."
 
 
 def _next_steps(case: Case) -> Iterator[str]:
     """Yield the commands that the reader can use in this state."""
-    dispute, side, referee = case.dispute, case.side, case.referee
-    state, identity = dispute["state"], dispute["id"]
-    if state == "final":
+    dispute, may = case.dispute, case.may
+    identity = dispute["id"]
+    if dispute["state"] == "final":
         return
     yield f"look at the evidence:  {case.command('evidence', identity)}"
-    if side is not None:
-        yield f"make a statement:  {case.command('statement', identity)} TEXT"
-    if side is not None and state in ("open", "appealed") and case.panel:
-        yield f"refuse a referee:  {case.command('refuse', identity)} NUMBER"
-    if side is not None and state == "ruled":
-        yield f"appeal, if you lost:  {case.command('appeal', identity)}"
-    if referee is not None and referee["state"] == "seated" and state == "voting":
+    steps = {
+        "statement": ("make a statement", "statement", " TEXT"),
+        "receipt": ("hand in a receipt", "receipt", ""),
+        "refuse": ("refuse a referee, once each", "refuse", " NUMBER"),
+        "judge": ("offer to judge", "judge", ""),
+        "appeal": ("appeal: the ruling is against your side", "appeal", ""),
+        "reveal": ("reveal your vote", "vote", ""),
+    }
+    for act, (words, command, argument) in steps.items():
+        if act in may:
+            yield f"{words}:  {case.command(command, identity)}{argument}"
+    if "vote" in may:
         yield f"vote:  {case.command('vote', identity)} cheated"
         yield f"   or  {case.command('vote', identity)} not-proven"
-    if referee is not None and referee["state"] == "committed" and state == "revealing":
-        yield f"reveal your vote:  {case.command('vote', identity)}"
-    if side is None and referee is None and state in ("open", "appealed"):
-        yield f"offer to judge:  {case.command('judge', identity)}"
+    if case.me is None:
+        yield "take part: you have no account here; `shithead play` registers you, or name --token"

@@ -230,7 +230,9 @@ class Referee:
     seated_at: Moment
     commit: str | None = None
     by_server: bool = False
+    voted_at: Moment | None = None  # when the vote was committed
     vote: Vote | None = None
+    revealed_at: Moment | None = None
     refused_by: Party | None = None
     recused: bool = False
 
@@ -419,9 +421,9 @@ def _referees_changed(
         case VotingOpened(referees=referees):
             return replace(dispute, judges=referees, voting_from=at)
         case VoteCommitted(referee=number, commit=commit, by_server=by_server):
-            return _with(dispute, number, commit=commit, by_server=by_server)
+            return _with(dispute, number, commit=commit, by_server=by_server, voted_at=at)
         case VoteRevealed(referee=number, vote=vote):
-            return _with(dispute, number, vote=vote)
+            return _with(dispute, number, vote=vote, revealed_at=at)
         case _:
             assert_never(event)
 

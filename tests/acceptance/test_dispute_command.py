@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.heavy
 
 AT_ONCE = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
 MOST_WORDS = 30
+TIME = r"2\d{3}-\d\d-\d\d \d\d:\d\d UTC"
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +88,7 @@ def judged_by(terminal: Terminal, dispute: str, names: list[str], *votes: str) -
         terminal.types(name, "judge", dispute)
     for name, vote in zip(names, votes, strict=True):
         printed = terminal.types(name, "vote", dispute, vote)
-        assert "Keep the file" in printed
+        assert ("Keep the file" in printed) is (name != names[-1]), "the last is revealed at once"
     assert "Your vote is revealed." in printed
     for name in names[:-1]:
         printed = terminal.types(name, "vote", dispute)
@@ -116,15 +119,23 @@ def test_a_dispute_is_opened_judged_and_appealed(terminal: Terminal) -> None:
 
     first = ["Cleo", "Dora", "Emil"]
     ruled = judged_by(terminal, dispute, first, "cheated", "cheated", "cheated")
-    assert "Ruling: against Bob; it is not final." in ruled
-    assert "2  Emil: voted: cheated" in ruled
+    against = f"{TIME}: against Bob: all referees voted `cheated`."
+    assert re.search(f"Ruling, {against}\n  It is not final: the side that lost can appeal", ruled)
+    assert re.search(f"2  Emil: voted: cheated, sealed on {TIME}, revealed on {TIME}", ruled)
     assert "only the side that lost" in terminal.types("Ada", "appeal", dispute, status=2)
+    assert "dispute appeal" not in terminal.types("Ada", "show", dispute)
     assert f"shithead dispute appeal {terminal.url}" in terminal.types("Bob", "show", dispute)
-    assert "3 more referees needed" in terminal.types("Bob", "appeal", dispute)
+    assert "your vote is revealed" in terminal.types("Cleo", "vote", dispute, status=2)
+    appealed = terminal.types("Bob", "appeal", dispute)
+    assert "3 more referees needed" in appealed
+    standing = terminal.types("Ada", "show", dispute)
+    assert re.search(f"Ruling, {against}\n  It was appealed: other referees judge now", standing)
+    assert "dispute appeal" not in appealed
 
     others = ["Fay", "Gil", "Hana"]
     final = judged_by(terminal, dispute, others, "cheated", "not-proven", "cheated")
     assert "State: closed." in final
+    assert re.search(f"Ruling, {against}\n  It was appealed, and the next ruling", final)
     assert "Ruling after the appeal" in final
     assert "not against Bob" in final
     assert shown(terminal, dispute)["state"] == "final"
@@ -169,7 +180,12 @@ def test_a_vote_is_sealed_by_the_client_or_by_the_server(terminal: Terminal) -> 
     assert str(file) in sealed
     assert file.stat().st_mode & 0o777 == 0o600
     assert "cannot be changed" in terminal.types("Cleo", "vote", dispute, "not-proven", status=2)
-    assert "when all referees have voted" in terminal.types("Cleo", "vote", dispute, status=2)
+    waiting = terminal.types("Cleo", "vote", dispute, status=2)
+    assert re.search(f"when all referees have voted.* 2 referees to vote.* ends on {TIME}", waiting)
+    shown = terminal.types("Dora", "show", dispute)
+    assert re.search(f"Cleo: has voted, sealed on {TIME}; the vote is not revealed yet", shown)
+    assert "Dora: has not voted yet" in shown
+    assert "to vote: shithead dispute vote" in terminal.types("Dora", "vote", dispute, status=2)
     kept = file.read_bytes()
     for name in ("Dora", "Emil"):
         terminal.types(name, "vote", dispute, "not-proven", "--server-seals")
@@ -177,3 +193,80 @@ def test_a_vote_is_sealed_by_the_client_or_by_the_server(terminal: Terminal) -> 
     assert "refused" in terminal.types("Cleo", "vote", dispute, status=2), "another vote"
     file.write_bytes(kept)
     assert "not against the server" in terminal.types("Cleo", "vote", dispute)
+
+
+def test_a_refused_referee_and_a_reader_without_a_token_are_not_asked_to_judge(
+    terminal: Terminal,
+) -> None:
+    game = finished_game(terminal)
+    opened = terminal.types("Ada", "open", game, "--charge", "altered-log", "--statement", "No.")
+    dispute = re.findall(r"Dispute (\S+)", opened)[0]
+    assert "A referee needs 0 finished hands" in opened
+    assert "The side that lost can appeal once, within 7 days." in opened
+    assert re.search(f"fixed when the dispute was opened on {TIME}", opened)
+    assert "if they are not complete by" in opened
+    assert "Only if all of them vote `cheated`, the ruling is against the server." in opened
+    for name in ("Cleo", "Dora"):
+        terminal.person(name)
+    assert "offer to judge:" in terminal.types("Cleo", "show", dispute)
+    assert "refuse a referee" not in opened
+    terminal.types("Cleo", "judge", dispute)
+    assert "refuse a referee, once each:" in terminal.types("Ada", "show", dispute)
+    waits = terminal.types("Cleo", "vote", dispute, "cheated", status=2)
+    assert "the voting has not begun: it opens once the game is over and three" in waits
+    assert "0  Cleo: refused by the accuser (you)" in terminal.types("Ada", "refuse", dispute, 0)
+    assert "refused referee 0 already" in terminal.types("Ada", "refuse", dispute, 0, status=2)
+    assert "offer to judge:" not in terminal.types("Cleo", "show", dispute)
+    assert "refused you" in terminal.types("Cleo", "judge", dispute, status=2)
+    assert "refused you" in terminal.types("Cleo", "vote", dispute, "cheated", status=2)
+    assert "offer to judge:" in terminal.types("Dora", "show", dispute)
+    stranger = terminal.types("nobody", "show", dispute)
+    assert "offer to judge:" not in stranger
+    assert "take part: you have no account here" in stranger
+
+
+def test_receipts_are_handed_in_and_saved_with_the_evidence(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The stored receipt is found by itself; what is saved is verified with it."""
+    game = finished_game(terminal)
+    opened = terminal.types("Ada", "open", game, "--charge", "altered-log", "--statement", "No.")
+    dispute = re.findall(r"Dispute (\S+)", opened)[0]
+    assert "hand in a receipt:" in opened
+    assert "there is no receipt of this game" in terminal.types("Ada", "receipt", dispute, status=2)
+    kept = PlayerFolder.at(terminal.folder / "Ada", terminal.url).game(UUID(game)) / "receipts"
+    note = kept / "000009.note"
+    note.write_bytes(Api(url=terminal.url).data(f"/games/{game}/receipt"))
+    assert f"{note}: handed in, up to event" in terminal.types("Ada", "receipt", dispute)
+    assert "handed in before" in terminal.types("Ada", "receipt", dispute, note, status=2)
+    assert "you are not a side" in terminal.types("Bob", "receipt", dispute, note, status=2)
+
+    def confirmed() -> bool:
+        return "The receipts from the server confirm this" in terminal.types("Ada", "show", dispute)
+
+    wait_for(confirmed, seconds=60)
+    found = shown(terminal, dispute)
+    [given] = found["receipts"]
+    assert f"1  up to event {given['seq']}, handed in by the accuser (Ada)" in terminal.types(
+        "Bob", "show", dispute
+    )
+    file = terminal.folder / "game.shx"
+    printed = terminal.types("Bob", "evidence", dispute, file)
+    assert f"SHA-256 of this file: {hashlib.sha256(file.read_bytes()).hexdigest()}" in printed
+    assert f"frozen copy, SHA-256 in the dispute: {found['bundle_sha256']}" in printed
+    assert f"dispute/{dispute}.shx in the file has this SHA-256." in printed
+    [command] = re.findall(r"shithead (verify .+) --html verify.html", printed)
+    assert run([*command.split(), "--level", "L2"]) == 0
+    assert "no evidence of tampering, level L2" in capsys.readouterr().out
+
+
+def test_the_moves_that_are_offered_fit_the_charge(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = finished_game(terminal)
+    ask = ("open", game, "--statement", "No.", "--charge")
+    monkeypatch.setattr("sys.stdin", io.StringIO("99\n3\n"))
+    asked = terminal.types("Ada", *ask, "time")
+    assert "Bob is ready." in asked
+    nothing = terminal.types("Ada", *ask, "false-pick-up", status=2)
+    assert "no other seat has taken the pile in this game" in nothing

@@ -36,7 +36,7 @@ def judged(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
     if not acted:
         return
     event = acted[-1]
-    for number, charge in enumerate((Charge.ILLEGAL_MOVE, Charge.FALSE_PICK_UP)):
+    for number, charge in enumerate((Charge.ILLEGAL_MOVE, Charge.TIME)):
         accuser = (event["by"] + 1 + number) % service.people
         if accuser == event["by"]:
             continue

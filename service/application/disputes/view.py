@@ -116,6 +116,9 @@ def _referees(dispute: Dispute, *, named: bool) -> list[dict[str, Any]]:
             "player": referee.player if named else None,
             "state": referee.state.value,
             "sealed_by": referee.sealed_by.value if referee.sealed_by else None,
+            "voted_at": _time(referee.voted_at),
+            "revealed_at": _time(referee.revealed_at),
+            "refused_by": None if referee.refused_by is None else referee.refused_by.value,
         }
         for number, referee in enumerate(dispute.referees)
     ]

@@ -80,7 +80,7 @@ def is_due(world: World, dispute: dict[str, Any], after: timedelta = timedelta()
 
 
 def receipt_of(who: Person, game: str) -> str:
-    return who.get(f"{game}/receipt").data.decode()
+    return bytes(who.get(f"{game}/receipt").data).decode()
 
 
 def forged(world: World, game: str, seq: int, key: Ed25519PrivateKey | None = None) -> str:
