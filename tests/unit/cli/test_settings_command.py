@@ -76,3 +76,8 @@ def test_the_command_prints_them_all(shithead: Callable[..., RecordedAnswer]) ->
         )
     assert shithead("settings", "--markdown") == (0, markdown(), "")
     assert max(map(len, out.splitlines())) <= 100
+
+
+def test_the_page_says_that_a_dispute_keeps_its_settings() -> None:
+    [disputes] = [one for one in settings_page() if "SHITHEAD_VOTE_SECONDS" in str(one.rows)]
+    assert "keeps the values with which it was opened" in disputes.title
