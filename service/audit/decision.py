@@ -11,9 +11,10 @@ from schemas.events import type_of
 from schemas.moves import move_json
 from schemas.views import Facts, Json, view_json
 from service.domain.cards import HIDDEN, Card, in_code_order
-from service.domain.commands import Lay, Move, Play, Seat, Swap
+from service.domain.commands import Lay, Move, Pass, PickUp, Play, Seat, Swap
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused, RuleRefused
+from service.domain.events import CardsPlayed, Event
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
 from service.domain.plays import check_play, source_cards
@@ -22,6 +23,7 @@ from service.domain.view import ALL, Viewer, seen_by
 from service.replay.captions import EXPLAINING, caption
 from service.replay.history import History, Known, RecordedMove, move_behind
 from service.rulesets.citations import cited, rules_allowing, rules_behind
+from service.rulesets.statements import SHARED
 from service.shx.canonical import parse_time
 
 
@@ -321,7 +323,10 @@ def effects(history: History, move: RecordedMove) -> list[Json]:
         # A consequence is judged by the game that its action met; the action by the one before it.
         seq = max(min(record.seq, action.seq) - 1, 0)
         before, known = history.games[seq], history.known[seq]
-        rules = () if known is Known.NOTHING else rules_behind(before, record.event, action.event)
+        rules: tuple[str, ...] = ()
+        if known is not Known.NOTHING:
+            made = move.command if record is action else None
+            rules = _decided_by(before, record.event, action.event, made)
         found.append(
             {
                 "seq": record.seq,
@@ -331,3 +336,19 @@ def effects(history: History, move: RecordedMove) -> list[Json]:
             }
         )
     return found
+
+
+def _decided_by(game: Game, event: Event, action: Event, made: Move | None) -> tuple[str, ...]:
+    """
+    Return the statements behind an event, the ruleset's own before those of the model.
+
+    `made` is the move if `event` is its action: what allows the move is cited as well. For
+    a pick-up that is the deciding statement, for a play it is unless the cards have an effect.
+    """
+    cited_by = [rules_behind(game, event, action)]
+    if made is not None:
+        cited_by.insert(0 if isinstance(made, PickUp | Pass) else 1, rules_allowing(game, made))
+    if made is not None and isinstance(event, CardsPlayed) and not isinstance(made, Play):
+        cited_by.append(rules_allowing(game, Play(seat=event.seat, cards=event.cards)))
+    every = dict.fromkeys(rule for rules in cited_by for rule in rules)
+    return tuple(sorted(every, key=lambda rule: rule.startswith(SHARED)))

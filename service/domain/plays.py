@@ -12,6 +12,7 @@ from service.domain.cards import (
     Card,
     Rank,
     in_code_order,
+    named,
     nearest_code,
     ordered_deck,
     rank_of,
@@ -280,7 +281,7 @@ def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
     for rank in ranks:
         if rank in ruleset.accompanied:
             settings: tuple[str, ...] = (f"ranks.{rank}.plays", "model.normal_play")
-            return Refusal(f"{rank} goes together with cards of one higher rank", settings)
+            return Refusal(f"{named(rank)} goes together with cards of one higher rank", settings)
     settings = ("model.jokers",) if JOKER in ranks else ()
     if ruleset.turn.runs:
         settings += ("turn.runs", "model.normal_play")
@@ -296,9 +297,11 @@ def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
         # Companions need not fit themselves (L18).
         return None if first == last or accompanied else _run_breaks(game, laid)
     if accompanied:
-        detail = f"{first} is played only together with a higher rank"
+        detail = f"{named(first)} is played only together with a higher rank"
         return Refusal(detail, (f"ranks.{first}.plays",))
-    return Refusal(f"{first} does not fit on the pile", _forbids(game, first, _demand_now(game)))
+    return Refusal(
+        f"{named(first)} does not fit on the pile", _forbids(game, first, _demand_now(game))
+    )
 
 
 def _may_begin(
@@ -317,7 +320,7 @@ def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
         pile = (*pile, card)
         fitting = fits(ruleset, rank_of(following), demand_of(ruleset, pile))
         if burn_cause(ruleset, pile) is not None or not fitting:
-            return Refusal(f"the run cannot go on after {card}", ("turn.runs",))
+            return Refusal(f"the run cannot go on after {named(rank_of(card))}", ("turn.runs",))
     return None
 
 

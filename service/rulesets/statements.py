@@ -27,6 +27,8 @@ _SECTIONS_OF: Final = {
 }
 MODEL: Final = "model"
 """The file of the statements that all rulesets share."""
+SHARED: Final = "1-"
+"""The beginning of the ids of these statements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

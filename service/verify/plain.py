@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from service.domain.cards import Card
+from service.domain.cards import Card, Rank, named
 from service.replay.captions import spelled
 from service.verify.finding import BUDGET, Check
 
@@ -94,16 +94,6 @@ _EVENTS: Final[Mapping[str, str]] = {
     "turn_timed_out": "the time of a seat is up",
 }
 """What an event states, for sentences on what should have happened."""
-
-_RANKS: Final[Mapping[str, str]] = {
-    "A": "an ace",
-    "K": "a king",
-    "Q": "a queen",
-    "J": "a jack",
-    "T": "a 10",
-    "8": "an 8",
-    "X": "a joker",
-}
 
 _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (
@@ -390,7 +380,7 @@ def in_words(reason: str) -> str | None:
     'The next turn is given to seat 1. By the rules it belongs to seat 2.'
     >>> in_words("pile_burned is missing after it")
     'By the rules the pile burns after this, and the record leaves it out.'
-    >>> in_words("not allowed: K does not fit on the pile [P7]")
+    >>> in_words("not allowed: a king does not fit on the pile [P7]")
     'The rules forbid this: a king does not fit on the pile (rule P7).'
     """
     forbidden = reason.startswith(NOT_ALLOWED)
@@ -419,7 +409,7 @@ def _forbidden(refusal: str) -> str:
     rule = re.sub(r" \[([\w-]+)\]$", r" (rule \1)", shortened(refusal))
     rule = rule.replace("slot", "place")
     if ranked is not None:
-        rule = f"{_RANKS.get(ranked[1], f'a {ranked[1]}')}{rule[1:]}"
+        rule = f"{named(Rank(ranked[1]))}{rule[1:]}"
     instead = re.search(r"; seat (\d+) could have played ([^;\[]+)", refusal)
     if instead is None:
         return f"The rules forbid this: {rule}."

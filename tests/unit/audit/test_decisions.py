@@ -15,6 +15,7 @@ from service.domain.plays import source_cards
 from service.domain.ruleset import Layout, Ruleset
 from service.replay.history import History
 from service.rulesets.catalogue import Definition, catalogue, definition
+from service.rulesets.statements import SHARED
 from tests.changed import replace
 from tests.examples import stride
 from tests.unit.audit.histories import NAMES, history_of, sample
@@ -37,6 +38,11 @@ def check(history: History, found: Json) -> None:
     for line in (*found["effects"], *(found["legal"] or ()), *(found["not_legal"] or ())):
         assert line["rules"], line
         assert all(known.text_of(rule) for rule in line["rules"]), line
+    for effect in found["effects"]:
+        shared = [rule.startswith(SHARED) for rule in effect["rules"]]
+        assert shared == sorted(shared), effect
+        if effect["type"] in ("cards_played", "pile_picked_up"):
+            assert not shared[0], effect
     if found["did"] is not None:
         check_choice(history, found)
 
