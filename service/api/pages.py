@@ -217,7 +217,8 @@ def how_to_verify() -> Response:
 @pages.get("/verify")
 def verify_page() -> Response:
     """Verify a game in the browser; the page itself works without this server."""
-    return html_page("verify.html", policy=SCRIPT_POLICY, modules=VERIFIER_MODULES)
+    modules = ("app/record.js", "app/captions.js", "app/cards.js", *VERIFIER_MODULES)
+    return html_page("verify.html", policy=SCRIPT_POLICY, modules=modules)
 
 
 @pages.get("/verify/worker.js")

@@ -237,6 +237,64 @@ def test_archives_are_refused_as_in_python() -> None:
     assert read_bundle(next(archives())[1]).lines == LINES
 
 
+def by_check(findings: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {one["check"]: one for one in findings}
+
+
+def codes_of(finding: dict[str, Any]) -> list[str]:
+    return [finding["code"], *(remark["code"] for remark in finding["remarks"])]
+
+
+def test_a_changed_bundle_says_what_it_has_and_how_far_each_check_counts() -> None:
+    """What lies beside the log is in the file, but is no evidence for a changed log."""
+    seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
+    entry = LINES[seq]
+    good = write_bundle(LINES, files={PROOF: proof()})
+    at = good.index(entry) + entry.index(b'"direction":1') + len(b'"direction":')
+    last_receipt = OutsideEvidence(receipts=(receipt(LAST),), server_keys=(SERVER.verifier,))
+    unknown, unread, beside = (
+        Case(name=name, bundle=good[:where] + byte + good[where + 1 :], given=last_receipt)
+        for name, where, byte in (
+            ("another field", at - len('n":'), b"m"),
+            ("an event unreadable", at, b"x"),
+            ("the proof", good.index(b"c2sp.org/tlog-proof"), b"C"),
+        )
+    )
+    changed = Case(
+        name="a log of its own",
+        lines=(*LINES[:seq], entry.replace(b'"direction":1', b'"direction":-1'), *LINES[seq + 1 :]),
+        given=last_receipt,
+    )
+    sealed = sample_bundle("shithead-v2")
+    archive = write_bundle(sealed.lines, files=sealed.files)
+    turn = archive.index(b'"turn":', archive.index(b'"type":"deck_committed"')) + len(b'"turn":')
+    other = archive[:turn] + bytes([archive[turn] ^ 1]) + archive[turn + 1 :]
+    told = in_node([unknown, unread, beside, changed, Case(name="a turn", bundle=other)])
+    assert {one.get("refused") for one in (*told[:3], told[4])} == {"file.changed"}
+    seal = by_check(told[4]["rest"])["seal"]
+    assert codes_of(seal) == [None, "seal.unused", "part.chain"]
+    assert seal["part"]["to"] == by_check(told[4]["rest"])["chain"]["seq"] - 1
+    for found in (by_check(told[0]["rest"]), by_check(told[1]["rest"])):
+        assert (found["bytes"]["result"], found["bytes"]["seq"]) == ("fail", seq)
+        assert codes_of(found["anchor"]) == ["open.proof_changed"]
+        assert found["anchor"]["values"] == {"seq": seq}
+        assert found["seal"]["code"] == "open.unread"
+        assert found["order"]["part"] == {"from": 0, "to": seq - 1}
+        assert codes_of(found["order"]) == [None, "part.unread"]
+        assert found["bytes"]["advice"] == "next.damaged"
+        assert found["receipts"]["part"] == {"from": LAST, "to": LAST}
+    whole = by_check(told[2]["rest"])
+    assert whole["anchor"]["code"] == "open.proof_unused"
+    assert {one["part"] and one["check"] for one in told[2]["rest"]} == {None}
+    broken = by_check(told[3]["findings"])
+    assert (broken["chain"]["result"], broken["chain"]["seq"]) == ("fail", seq)
+    assert broken["bytes"]["part"] is None
+    assert broken["shuffle"]["part"] == {"from": 0, "to": seq - 1}
+    assert broken["receipts"]["part"] == {"from": seq + 1, "to": LAST}
+    assert codes_of(broken["receipts"]) == [None, "receipts.part"]
+    assert broken["anchor"]["code"] == "open.not_anchored"
+
+
 def test_a_failure_is_one_sentence_without_the_words_of_programmers() -> None:
     """The words a juror would have to look up stand nowhere; every code has its sentence."""
     sources = "".join(path.read_text() for path in VERIFIER.glob("*.js"))

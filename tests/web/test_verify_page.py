@@ -90,8 +90,16 @@ def test_one_changed_byte_of_a_bundle_is_found_and_its_entry_shown(visits: Visit
     give(page, "game.shx", bundle[:at] + b"2" + bundle[at + 1 :])
     expect(page.locator("#verdict h2")).to_have_text("This file was changed")
     expect(page.locator("#verdict")).to_contain_text("The file events.jsonl in the bundle")
-    expect(page.locator("#check-bytes .reason")).to_contain_text(f"Entry {seq}.")
-    expect(page.locator("#check-bytes pre").first).to_contain_text('"direction": 2')
+    failed = page.locator("#check-bytes")
+    expect(failed.locator(".reason")).to_contain_text(f"Event {seq}.")
+    expect(failed.locator(".next")).to_contain_text("get the record from its server again")
+    expect(failed.locator("pre").first).to_contain_text('"direction": 2')
+    link = failed.get_by_role("link", name=f"Show event {seq} in this server’s replay")
+    expect(link).to_have_attribute("href", f"/replay/{GAME}?event={seq}")
+    expect(page.locator("#verdict a")).to_have_attribute("href", "#check-bytes")
+    order = page.locator("#check-order")
+    expect(order).to_have_class("part")
+    expect(order.locator(".tag")).to_have_text(f"counts before event {seq} only")
 
 
 def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) -> None:
@@ -103,8 +111,8 @@ def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) 
     chain = page.locator("#check-chain")
     expect(chain).to_have_class("fail")
     expect(chain.locator(".reason")).to_have_text(
-        f"Entry {seq}. Entry {seq + 1} carries another fingerprint of this entry: this one was "
-        "changed afterwards, or all that follows belongs to another history."
+        f"Event {seq}. This event is not the one that stood here when event {seq + 1} was "
+        f"written: it was changed, or the events from {seq + 1} on come from another record."
     )
     expect(chain.locator("pre").first).to_contain_text('"direction": -1')
     verdict = page.locator("#verdict")
@@ -121,7 +129,14 @@ def test_a_card_not_held_is_named_though_all_hashes_were_made_again(visits: Visi
     page = visits.open("/verify")
     give(page, "events.jsonl", log_of(forgery.lines()))
     reason = page.locator("#check-custody .reason")
-    expect(reason).to_contain_text(f"played {other}, and did not hold it at that moment")
+    rank = {"2c": "two", "3c": "three", "4c": "four"}[other]
+    seat = 1 + json.loads(LINES[seq])["data"]["seat"]
+    expect(reason).to_contain_text(
+        f"Seat {seat} played the {rank} of clubs, and did not hold it at that moment"
+    )
+    expect(page.locator("#check-custody h4")).to_have_text(
+        f"Event {seq}: Seat {seat} played {rank} of clubs"
+    )
     expect(page.locator("#check-chain")).to_have_class("pass")
 
 
@@ -217,8 +232,8 @@ def test_axe_finds_nothing(visits: Visits, scheme: Any) -> None:
 @pytest.mark.parametrize(
     ("locale", "title", "failure"),
     [
-        ("sv-SE", "Kontrollera ett spel", "Posten har nummer 31"),
-        ("ja-JP", "ゲームを検証する", "この項目の番号は 31 です"),
+        ("sv-SE", "Kontrollera ett spel", "Händelsen har nummer 31"),
+        ("ja-JP", "ゲームを検証する", "この出来事の番号は 31 です"),
     ],
 )
 def test_the_page_speaks_the_language_of_its_reader(

@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { unbase64 } from "../../service/api/static/verifier/bytes.js";
 import { NotABundle, readFile } from "../../service/api/static/verifier/bundle.js";
 import { readKeys } from "../../service/api/static/verifier/notes.js";
-import { verify } from "../../service/api/static/verifier/verify.js";
+import { adviceOf, authorOf, verify } from "../../service/api/static/verifier/verify.js";
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
 
@@ -22,27 +22,37 @@ const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
 const bytes = (digits) => unbase64(digits) ?? new Uint8Array();
 
 /**
+ * @param {import("../../service/api/static/verifier/bundle.js").Bundle} bundle
+ * @param {import("../../service/api/static/verifier/outside.js").Outside} outside
+ */
+async function findingsOf(bundle, outside) {
+  const { findings } = await verify(bundle, outside);
+  return findings.map((finding) => {
+    const { check, result, seq, reason, remarks, part } = finding;
+    const advice = result === "fail" ? adviceOf(finding, authorOf(findings, outside)) : null;
+    const said = [...(reason ? [reason] : []), ...remarks, ...(advice ? [{ code: advice }] : [])];
+    const unknown = said.filter(({ code }) => !(code in words));
+    if (unknown.length) throw new Error(`no sentence ${unknown[0].code}`);
+    return { check, result, seq, code: reason?.code ?? null, values: reason?.values, remarks, part, advice };
+  });
+}
+
+/**
  * @param {{file: string, receipts: string[], server_keys: string, witness_keys: string, quorum: number}} one
- * @returns {Promise<object>}
+ * @returns {Promise<object>} of a refused bundle `rest` are the findings on its log alone
  */
 async function answer({ file, receipts, server_keys, witness_keys, quorum }) {
+  const outside = {
+    receipts: receipts.map(bytes),
+    serverKeys: await readKeys(server_keys),
+    witnessKeys: await readKeys(witness_keys, true),
+    quorum,
+  };
   try {
-    const { findings } = await verify(await readFile(bytes(file)), {
-      receipts: receipts.map(bytes),
-      serverKeys: await readKeys(server_keys),
-      witnessKeys: await readKeys(witness_keys, true),
-      quorum,
-    });
-    return {
-      findings: findings.map(({ check, result, seq, reason, remarks }) => {
-        const unknown = [...(reason ? [reason] : []), ...remarks].filter(({ code }) => !(code in words));
-        if (unknown.length) throw new Error(`no sentence ${unknown[0].code}`);
-        return { check, result, seq, code: reason?.code ?? null };
-      }),
-    };
+    return { findings: await findingsOf(await readFile(bytes(file)), outside) };
   } catch (error) {
-    if (error instanceof NotABundle) return { refused: error.code };
-    throw error;
+    if (!(error instanceof NotABundle)) throw error;
+    return { refused: error.code, rest: error.rest && (await findingsOf(error.rest, outside)) };
   }
 }
 

@@ -3,20 +3,41 @@
 import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
 import { readKeys } from "../verifier/notes.js";
-import { LEFT_OUT, NAMES, authorOf, resultOf, verify } from "../verifier/verify.js";
+import { LEFT_OUT, NAMES, adviceOf, authorOf, resultOf, verify } from "../verifier/verify.js";
 import { identity } from "./api.js";
+import { caption, seatName } from "./captions.js";
+import { spelled } from "./cards.js";
 import { find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
 import { receiptsOf, storedKeys } from "./record.js";
 
 /** @typedef {import("../verifier/verify.js").Finding} Finding */
+/** @typedef {import("../verifier/verify.js").Author} Author */
 /** @typedef {import("../verifier/log.js").Log} Log */
 
-const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–" };
+const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–", part: "◐" };
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
 const STORE = "shithead.verify"; // of the service worker
 
 let run = 0; // an earlier verification that is still going on shows nothing any more
+/** The seats of the games that were fetched here, with names, which no file has. @type {Map<string, any[]>} */
+const seated = new Map();
+let game = ""; // of the file that is checked
+
+/** @param {number} seat @returns {string} its name, or its number at the table */
+function who(seat) {
+  const found = seated.get(game)?.[seat];
+  return found ? seatName(found) : t("seat.number", { n: seat + 1 });
+}
+
+/** @param {{code: string, values?: Record<string, any>}} sentence @returns {string} with the names of seats and cards in it */
+function inWords({ code, values = {} }) {
+  const named = { ...values };
+  for (const key of ["seat", "dealer"]) if (Number.isInteger(values[key])) named[key] = who(values[key]);
+  if (values.card) named.card = spelled(values.card);
+  const made = t(code, named);
+  return made[0].toLocaleUpperCase() + made.slice(1);
+}
 
 /** @param {Blob & {name?: string}} file @param {string} name */
 async function check(file, name) {
@@ -24,7 +45,8 @@ async function check(file, name) {
   reset(name);
   try {
     const { refused, bundle } = await readOrRefuse(await bytesOf(file));
-    const outside = await fromOutside(bundle);
+    game = /(?<="game":")[0-9a-f-]{36}/.exec(looseText(bundle.lines[0] ?? new Uint8Array()))?.[0] ?? "";
+    const outside = await fromOutside();
     const shown = new Map();
     const { log, findings } = await verify(bundle, outside, {
       progress: (fraction) => {
@@ -37,9 +59,10 @@ async function check(file, name) {
       },
     });
     if (mine !== run) return;
-    for (const finding of findings) if (finding.result === "fail") showEvent(shown.get(finding.check), finding, log);
-    if (refused) return refuse(refused);
-    verdict(resultOf(findings, outside), findings, authorOf(findings, outside));
+    const author = refused ? "damaged" : authorOf(findings, outside);
+    for (const finding of findings) if (finding.result === "fail") explain(shown.get(finding.check), finding, author, log);
+    if (refused) return refuse(refused, findings);
+    verdict(resultOf(findings, outside), findings, author);
   } catch (error) {
     if (mine !== run) return;
     if (!(error instanceof NotABundle)) throw error;
@@ -59,8 +82,8 @@ async function readOrRefuse(data) {
   try {
     return { refused: null, bundle: await readFile(data) };
   } catch (error) {
-    if (!(error instanceof NotABundle && error.lines)) throw error;
-    return { refused: error, bundle: { lines: error.lines, files: new Map(), manifest: null } };
+    if (!(error instanceof NotABundle && error.rest)) throw error;
+    return { refused: error, bundle: error.rest };
   }
 }
 
@@ -71,11 +94,9 @@ const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done
  * Return what the person stored, from the fields of the page, and what this browser stored during
  * the game: its receipts and, if no key is given, the keys of the server.
  *
- * @param {import("../verifier/bundle.js").Bundle} bundle
  * @returns {Promise<import("../verifier/outside.js").Outside>}
  */
-async function fromOutside(bundle) {
-  const [game] = /(?<="game":")[0-9a-f-]{36}/.exec(looseText(bundle.lines[0] ?? new Uint8Array())) ?? [];
+async function fromOutside() {
   const stored = game ? receiptsOf(game) : [];
   const receipts = [...stored.map(utf8), ...(await Promise.all([...find("#receipts").files].map(bytesOf)))];
   const keys = async (/** @type {"server" | "witness"} */ id, /** @type {boolean} */ witness) => {
@@ -114,11 +135,10 @@ function reset(name) {
   find("#result").scrollIntoView({ block: "start" });
 }
 
-/** @param {string} check @param {string} result @param {string} sign @param {any[]} [more] */
-function row(check, result, sign, more = []) {
-  const word = result === "waiting" ? "…" : t(`result.${result}`);
-  return h("li", { id: `check-${check}`, class: result === "n/a" ? "na" : result }, [
-    h("span", { class: "sign", "aria-hidden": "true" }, [sign]),
+/** @param {string} check @param {string} state a key of SIGNS, or waiting @param {string} word @param {any[]} [more] */
+function row(check, state, word, more = []) {
+  return h("li", { id: `check-${check}`, class: state === "n/a" ? "na" : state }, [
+    h("span", { class: "sign", "aria-hidden": "true" }, [SIGNS[state] ?? "…"]),
     h("div", null, [
       h("h3", null, [t(`check.${check}`), " ", h("span", { class: "tag" }, [word])]),
       h("p", { class: "quiet" }, [t(`asks.${check}`)]),
@@ -127,26 +147,57 @@ function row(check, result, sign, more = []) {
   ]);
 }
 
+/** @param {import("../verifier/outside.js").Range} part @returns {string} for which events a check counts */
+function counting({ from, to }) {
+  if (to < from) return t("part.none");
+  if (!from) return t("part.before", { seq: to + 1 });
+  return t(from === to ? "part.one" : "part.range", { from, to });
+}
+
 /** @param {Finding} finding @returns {Element} */
-function show({ check, result, seq, reason, remarks }) {
+function show({ check, result, seq, reason, remarks, part }) {
   const place = result === "fail" && seq !== null ? t("page.entry", { seq }) : "";
   const sentences = [...(reason ? [reason] : []), ...remarks];
-  const made = row(check, result, SIGNS[result], sentences.map(({ code, values }) =>
-    h("p", { class: "reason" }, [place, t(code, values)]),
+  const partly = part && result === "pass";
+  const made = row(check, partly ? "part" : result, partly ? counting(part) : t(`result.${result}`), sentences.map((one) =>
+    h("p", { class: "reason" }, [place, inWords(one)]),
   ));
   find(`#check-${check}`).replaceWith(made);
   return made;
 }
 
-/** @param {Element} made @param {Finding} finding @param {Log} log */
-function showEvent(made, { seq, reason }, log) {
+/**
+ * Add to a failed check who can have caused it, what to do next, and the events that it is about.
+ *
+ * @param {Element} made
+ * @param {Finding} finding
+ * @param {Author} author
+ * @param {Log} log
+ */
+function explain(made, finding, author, log) {
+  const { seq, reason } = finding;
+  const place = /** @type {Element} */ (made.querySelector("div"));
+  const advice = adviceOf(finding, author);
+  if (advice) place.append(h("p", { class: "next" }, [t(advice)]));
   if (seq === null || !log.lines[seq]) return;
   const next = reason?.values.next;
-  const shown = [seq, ...(typeof next === "number" ? [next] : [])];
-  made.querySelector("div")?.append(...shown.map((at) => h("div", null, [
-    h("h4", null, [t("page.shown", { seq: at })]),
-    h("pre", { tabindex: 0 }, [pretty(log.lines[at])]),
-  ])));
+  for (const at of [seq, ...(typeof next === "number" ? [next] : [])]) {
+    place.append(
+      h("h4", null, [t("page.shown", { seq: at, what: happened(log, at) })]),
+      h("details", null, [
+        h("summary", null, [t("page.raw")]),
+        at === seq && reason?.values.where ? h("p", null, [t("bytes.where", reason.values)]) : "",
+        h("pre", { tabindex: 0 }, [pretty(log.lines[at])]),
+      ]),
+    );
+  }
+  if (game) place.append(h("p", null, [h("a", { href: `/replay/${game}?event=${seq}` }, [t("page.replay", { seq })])]));
+}
+
+/** @param {Log} log @param {number} at @returns {string} the event as a sentence */
+function happened(log, at) {
+  const event = log.events[at];
+  return event ? caption(event, { who, aloud: true }) : t("page.unreadable");
 }
 
 /** @param {Uint8Array} line */
@@ -166,36 +217,49 @@ function verdict(status, findings, author) {
     `status-${status}`,
     h("h2", null, [t(`verdict.${status}`)]),
     h("p", null, [t(`verdict.${status}.why`, { n: failed.length, of: findings.length })]),
-    ...(failed.length ? ["who", "more"].map((part) => h("p", null, [t(`verdict.${part}.${author}`)])) : []),
-    failed.length ? h("p", null, [h("a", { href: `#check-${failed[0].check}` }, [t("page.first")])]) : null,
+    failed.length ? whoAndMore(author) : null,
+    firstOf(findings),
     h("p", { class: "quiet" }, [t("left_out"), " ", t("verdict.never")]),
   );
 }
 
-/** @param {{code: string, values?: Record<string, any>}} reason a sentence */
-function refuse({ code, values }) {
+/** @param {Author} author @returns {Element[]} who can have done it, and what would prove more */
+const whoAndMore = (author) => ["who", "more"].map((part) => h("p", null, [t(`verdict.${part}.${author}`)]));
+
+/** @param {Finding[]} findings @returns {Element | null} a link to the first that failed */
+function firstOf(findings) {
+  const first = findings.find((finding) => finding.result === "fail");
+  return first ? h("p", null, [h("a", { href: `#check-${first.check}` }, [t("page.first")])]) : null;
+}
+
+/** @param {{code: string, values?: Record<string, any>}} reason a sentence @param {Finding[]} [findings] made all the same */
+function refuse({ code, values }, findings = []) {
   find("#progress").value = 1;
   const heading = code === "file.changed" ? "page.changed" : "page.refused";
-  showVerdict("status-3", h("h2", null, [t(heading)]), h("p", null, [t(code, values)]));
+  showVerdict("status-3", h("h2", null, [t(heading)]), h("p", null, [t(code, values)]),
+    code === "file.changed" ? whoAndMore("damaged") : null, firstOf(findings));
 }
 
 /** Fetch the evidence of a game of this server, as the player of this browser if there is one. @param {string} given */
 async function fetchGame(given) {
-  const game = UUID.exec(given)?.[0].toLowerCase();
-  if (!game) return refuse({ code: "page.no_id" });
+  const id = UUID.exec(given)?.[0].toLowerCase();
+  if (!id) return refuse({ code: "page.no_id" });
   const token = identity()?.token;
+  const headers = token ? { Authorization: `Bearer ${token}` } : undefined;
   let answer;
   try {
-    answer = await fetch(`/v1/games/${game}/evidence`, { credentials: "omit", headers: token ? { Authorization: `Bearer ${token}` } : {} });
+    answer = await fetch(`/v1/games/${id}/evidence`, { credentials: "omit", headers });
   } catch {
     return refuse({ code: "page.no_server" });
   }
   if (!answer.ok) return refuse({ code: answer.status === 404 ? "page.no_game" : "page.no_evidence", values: { status: answer.status } });
   const file = await answer.blob();
-  await check(file, `${game}.shx`);
+  const view = await fetch(`/v1/games/${id}`, { credentials: "omit", headers }).catch(() => null);
+  if (view?.ok) seated.set(id, (await view.json()).seats);
+  await check(file, `${id}.shx`);
   const save = find("#save");
   URL.revokeObjectURL(save.href);
-  Object.assign(save, { href: URL.createObjectURL(file), download: `${game}.shx`, hidden: false });
+  Object.assign(save, { href: URL.createObjectURL(file), download: `${id}.shx`, hidden: false });
 }
 
 /** Check the file that was given last again, with new receipts or keys. @type {(() => void) | null} */
@@ -246,9 +310,9 @@ const words = await start("verify");
 find("#left-out").textContent = LEFT_OUT.map((check) => t(`check.${check}`)).join(" · ");
 listen();
 find("#app").hidden = false;
-const game = new URLSearchParams(location.search).get("game");
-if (game) {
-  find("#game").value = game;
+const wanted = new URLSearchParams(location.search).get("game");
+if (wanted) {
+  find("#game").value = wanted;
   find("#by-id").requestSubmit();
 }
 await store(words);

@@ -5,16 +5,16 @@ import { NotCanonical, parseCanonical } from "./canonical.js";
 import { HASH, integer, record, TIME, UUID, wrongPlace, MOST_EVENTS } from "./shapes.js";
 
 /**
- * The file is no bundle and no log; `code` names a sentence of the page. Of a bundle whose log was
- * changed, `lines` are those of the changed log, which show the place.
+ * The file is no bundle and no log; `code` names a sentence of the page. Of a bundle with a changed
+ * file, `rest` is its log, which can show the place, without the files beside it.
  */
 export class NotABundle extends Error {
-  /** @param {string} code @param {Record<string, string | number>} [values] @param {Uint8Array[] | null} [lines] */
-  constructor(code, values = {}, lines = null) {
+  /** @param {string} code @param {Record<string, string | number>} [values] @param {Bundle | null} [rest] */
+  constructor(code, values = {}, rest = null) {
     super(code);
     this.code = `file.${code}`;
     this.values = values;
-    this.lines = lines;
+    this.rest = rest;
   }
 }
 
@@ -25,6 +25,7 @@ export class NotABundle extends Error {
  * @property {Uint8Array[]} lines
  * @property {Map<string, Uint8Array>} files
  * @property {{game: string, profile: string, made_at: string} | null} manifest
+ * @property {string[]} unused files of a changed bundle that are not taken as evidence, by name
  */
 
 const MOST_BYTES = 128 * 2 ** 20;
@@ -68,12 +69,13 @@ export async function readFile(data) {
   const bytes = new TextDecoder("latin1");
   const names = (/** @type {Uint8Array} */ line) => new Set(bytes.decode(line).match(/"(?:prev|seq|type)"/g));
   if (!lines.some((line) => names(line).size === 3)) throw new NotABundle("neither"); // other JSON
-  return { lines, files: new Map(), manifest: null };
+  return { lines, files: new Map(), manifest: null, unused: [] };
 }
 
 /** @param {Uint8Array} data @returns {Promise<Bundle>} */
 async function readBundle(data) {
-  const files = readZip(data);
+  const { files, damaged } = readZip(data);
+  if (damaged.includes("manifest.json")) throw new NotABundle("changed", { name: "manifest.json" });
   const manifest = readManifest(files.get("manifest.json"));
   files.delete("manifest.json");
   const listed = Object.keys(manifest.files);
@@ -81,16 +83,16 @@ async function readBundle(data) {
   for (const [name, content] of files) {
     const entry = Object.hasOwn(manifest.files, name) ? manifest.files[name] : null;
     if (!entry || (name !== "events.jsonl" && !BESIDE.test(name))) throw new NotABundle("extra", { name });
-    if (entry.size !== content.length || entry.sha256 !== hex(await sha256(content))) throw changed(name, content);
+    if (entry.size !== content.length || entry.sha256 !== hex(await sha256(content))) damaged.push(name);
   }
   const events = files.get("events.jsonl");
   if (!events) throw new NotABundle("no_events");
   files.delete("events.jsonl");
-  return { lines: linesOf(events), files, manifest };
+  const lines = linesOf(events);
+  if (!damaged.length) return { lines, files, manifest, unused: [] };
+  const name = damaged.includes("events.jsonl") ? "events.jsonl" : damaged[0];
+  throw new NotABundle("changed", { name }, { lines, files: new Map(), manifest: null, unused: [...files.keys()] });
 }
-
-/** @param {string} name @param {Uint8Array} content */
-const changed = (name, content) => new NotABundle("changed", { name }, name === "events.jsonl" ? linesOf(content) : null);
 
 /** @param {Uint8Array | undefined} data */
 function readManifest(data) {
@@ -117,14 +119,14 @@ function linesOf(data) {
 }
 
 /**
- * Return the files of an archive.
+ * Return the files of an archive, and the names of those that do not have their checksum.
  *
  * Two readers must never see different files in one archive. So entries are stored, not compressed;
  * they lie one after another up to the directory; each header agrees with the directory; and nothing
  * follows the end.
  *
  * @param {Uint8Array} data
- * @returns {Map<string, Uint8Array>}
+ * @returns {{files: Map<string, Uint8Array>, damaged: string[]}}
  */
 function readZip(data) {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
@@ -156,6 +158,8 @@ function readZip(data) {
 /** @param {Uint8Array} data @param {DataView} view @param {{central: number, offset: number, name: Uint8Array}[]} entries @param {number} directory */
 function contents(data, view, entries, directory) {
   const files = new Map();
+  /** @type {string[]} */
+  const damaged = [];
   const bad = () => new NotABundle("zip");
   let expected = 0;
   for (const { central, offset, name } of entries) {
@@ -172,12 +176,12 @@ function contents(data, view, entries, directory) {
     const shown = String.fromCharCode(...name);
     if (shown.length > 200 || !NAME.test(shown) || files.has(shown)) throw bad();
     const content = data.subarray(start, start + size);
-    if (crc32(content) !== crc) throw changed(shown, content);
+    if (crc32(content) !== crc) damaged.push(shown);
     files.set(shown, content);
     expected = start + size;
   }
   if (expected !== directory) throw bad();
-  return files;
+  return { files, damaged };
 }
 
 /** Refuse extra fields that give some readers another size or name. @param {DataView} view @param {number} at @param {number} length */

@@ -34,7 +34,9 @@ class WrongUse extends Error {}
 
 /** @param {string} code @param {import("./log.js").Values} [values] */
 function say(code, values = {}) {
-  return words[code].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
+  const named = (/** @type {string} */ name) => (/^(?:seat|dealer)$/.test(name) ? `seat ${values[name]}` : String(values[name] ?? "–"));
+  const said = words[code].replace(/\{(\w+)\}/g, (_, name) => named(name));
+  return said[0].toUpperCase() + said.slice(1);
 }
 
 /** @param {string} given @param {boolean} witness */

@@ -75,7 +75,7 @@ export async function checkShuffle(log) {
   const dealt = log.first("cards_dealt");
   const dealer = data.dealer ?? (await made?.dealer(data.seats.length));
   if (dealt && dealer !== undefined && dealt.data.dealer !== dealer) {
-    throw new Failure(dealt.seq, "shuffle.dealer", { found: dealt.data.dealer, expected: dealer });
+    throw new Failure(dealt.seq, "shuffle.dealer", { dealer: dealt.data.dealer, seat: dealer });
   }
   if (!made || !log.seal) throw new Unanswered("missing", "unsealed");
   if (!committed && log.seal.data.deck) throw new Failure(log.seal.seq, "shuffle.no_deck");

@@ -108,7 +108,7 @@ class Course {
     const acts = EXCHANGES.has(event.type) || PLAYS.has(event.type);
     if (acts && before?.type === "turn_timed_out") this.fail("timed_out", { seat: before.data.seat });
     if (this.seq && this.isUnfinished(this.seq - 1)) throw new Failure(this.seq - 1, "order.incomplete");
-    if (FOLLOWING.has(event.type) && !isForfeit(event)) this.fail("begins_none", { type: event.type });
+    if (FOLLOWING.has(event.type) && !isForfeit(event)) this.fail("begins_none");
   }
 
   /** @param {Event} event */
@@ -117,7 +117,7 @@ class Course {
     const nobody = BY_NOBODY.has(event.type) || start.type === "turn_timed_out" || isForfeit(start);
     const acting = start.data.seat ?? null;
     const expected = nobody ? null : EXCHANGES.has(start.type) || PLAYS.has(start.type) ? acting : event.data.seat;
-    if (event.by !== expected) this.fail("by", { found: event.by, expected });
+    if (event.by !== expected) this.fail("by");
   }
 
   /** @param {Event} event */
@@ -137,7 +137,7 @@ class Course {
 
   /** @param {string[]} phases */
   expect(phases) {
-    if (!phases.includes(this.phase)) this.fail("phase", { type: this.log.events[this.seq].type });
+    if (!phases.includes(this.phase)) this.fail("phase");
   }
 
   /** @param {string} kind @returns {number[]} the seats with an entropy of this kind */

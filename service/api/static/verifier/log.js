@@ -103,6 +103,8 @@ export class Log {
     this.events = [];
     /** @type {Failure | null} what is wrong with the first line that is no event */
     this.broken = null;
+    /** @type {number | null} the first event that a check of the lines or of the chain found changed */
+    this.doubt = null;
     for (const [seq, line] of lines.entries()) {
       const found = seq < MOST_EVENTS ? read(line) : { code: "bytes.many", where: "" };
       if ("code" in found) {
@@ -142,6 +144,13 @@ export class Log {
   /** @param {string} type @returns {Event | undefined} the first event of a type */
   first(type) {
     return this.events.find((event) => event.type === type);
+  }
+
+  /** @param {number} seq @returns {number} the first event from which the chain leads to this one without a break */
+  linkedFrom(seq) {
+    let first = seq;
+    while (first > 0 && this.events[first]?.prev === this.headHex(first - 1)) first -= 1;
+    return first;
   }
 
   /** @param {number} seq */

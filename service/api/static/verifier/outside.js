@@ -20,6 +20,8 @@ import { includes, keySigned, parseNote, parseProof, parseReceipt, receiptBody }
 
 /** @typedef {(code: string, values?: import("./log.js").Values) => void} Remark */
 
+/** @typedef {{from: number, to: number}} Range the events for which a check counts, if not for all */
+
 /** @param {Log} log @param {Bundle} bundle @param {Outside} outside @param {Remark} remark */
 export async function checkReceipts(log, bundle, outside, remark) {
   const inside = [...bundle.files].filter(([name]) => name.startsWith("receipts/")).map(([, bytes]) => bytes);
@@ -35,8 +37,16 @@ export async function checkReceipts(log, bundle, outside, remark) {
   if (first) throw first;
   if (!outside.receipts.length) throw new Unanswered("missing", "no_receipt");
   if (!outside.serverKeys.length) throw new Unanswered("missing", "no_server_key");
-  if (reach === log.events.length - 1) remark("receipts.whole");
+  const from = log.linkedFrom(reach);
+  if (from) return confirmed("receipts", from, reach, remark);
+  if (reach === log.lines.length - 1) remark("receipts.whole");
   else remark("receipts.up_to", { seq: reach });
+}
+
+/** @param {string} what @param {number} from @param {number} to @param {Remark} remark @returns {Range} */
+function confirmed(what, from, to, remark) {
+  remark(`${what}.part`, { from, to });
+  return { from, to };
 }
 
 /** @param {Log} log @param {Uint8Array} bytes @param {NoteKey[]} keys @returns {Promise<Failure | number>} the event that it names */
@@ -56,13 +66,22 @@ async function judgeReceipt(log, bytes, keys) {
   return receipt.seq;
 }
 
+const PROOF = "log/proof.tlog-proof";
+const REFUSALS = "refusals.jsonl";
+
 /** @param {Bundle} bundle */
-const proofIn = (bundle) => bundle.files.get("log/proof.tlog-proof");
+const proofIn = (bundle) => bundle.files.get(PROOF);
+
+/** @param {Bundle} bundle @param {Log} log @returns {Unanswered} why there is no proof to check */
+function withoutProof({ unused }, log) {
+  if (!unused.includes(PROOF)) return new Unanswered("missing", "not_anchored");
+  return log.doubt === null ? new Unanswered("missing", "proof_unused") : new Unanswered("missing", "proof_changed", { seq: log.doubt });
+}
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} outside @param {Remark} remark */
 export async function checkAnchor(log, bundle, outside, remark) {
   const bytes = proofIn(bundle);
-  if (!bytes) throw new Unanswered("missing", "not_anchored");
+  if (!bytes) throw withoutProof(bundle, log);
   const proof = parseProof(bytes);
   if (!proof) throw new Failure(null, "anchor.malformed");
   const last = log.events.length - 1;
@@ -75,14 +94,16 @@ export async function checkAnchor(log, bundle, outside, remark) {
   if (!outside.serverKeys.length) throw new Unanswered("missing", "no_server_key");
   const signed = await Promise.all(outside.serverKeys.map((key) => keySigned(proof.checkpoint, key)));
   if (!signed.includes(true)) throw new Failure(named.seq, "anchor.signature");
+  const from = log.linkedFrom(named.seq);
+  if (from) return confirmed("anchor", from, named.seq, remark);
   if (named.seq < last) remark("anchor.up_to", { seq: named.seq });
 }
 
-/** @param {Log} _log @param {Bundle} bundle @param {Outside} outside */
-export async function checkWitness(_log, bundle, { witnessKeys, quorum }) {
+/** @param {Log} log @param {Bundle} bundle @param {Outside} outside */
+export async function checkWitness(log, bundle, { witnessKeys, quorum }) {
   if (!witnessKeys.length) throw new Unanswered("n/a", "no_witness_asked");
   const proof = parseProof(proofIn(bundle) ?? new Uint8Array());
-  if (!proof) throw new Unanswered("missing", "not_anchored");
+  if (!proof) throw withoutProof(bundle, log);
   const signed = await Promise.all(witnessKeys.map((key) => keySigned(proof.checkpoint, key)));
   const count = signed.filter((one) => one === true).length;
   if (signed.includes(false)) throw new Failure(null, "witness.signature");
@@ -93,7 +114,7 @@ export async function checkWitness(_log, bundle, { witnessKeys, quorum }) {
 export async function checkSeal(log, bundle, _outside, remark) {
   if (!log.created) throw new Failure(0, "order.created");
   if (!log.seal) throw new Unanswered("missing", "unfinished");
-  const file = bundle.files.get("refusals.jsonl");
+  const file = bundle.files.get(REFUSALS);
   if (log.seal.v === 1) {
     if (file) remark("seal.unproven");
     return;
@@ -101,7 +122,7 @@ export async function checkSeal(log, bundle, _outside, remark) {
   const { count, sha256: sealed } = log.seal.data.refusals;
   const empty = hex(await sha256(new Uint8Array()));
   if ((count === 0) !== (sealed === empty)) throw new Failure(log.seal.seq, "seal.count");
-  if (!file && count) remark("seal.missing", { count });
+  if (!file && count) remark(bundle.unused.includes(REFUSALS) ? "seal.unused" : "seal.missing", { count });
   if (!file) return;
   if (file.filter((byte) => byte === 10).length !== count || hex(await sha256(file)) !== sealed) {
     throw new Failure(log.seal.seq, "seal.refusals", { count });

@@ -11,6 +11,7 @@ import { checkSignatures } from "./signatures.js";
 /** @typedef {import("./bundle.js").Bundle} Bundle */
 /** @typedef {import("./outside.js").Outside} Outside */
 /** @typedef {{code: string, values: import("./log.js").Values}} Sentence */
+/** @typedef {"operator" | "other" | "damaged" | "open"} Author */
 
 /**
  * The answer of one check. A fail names the first event that fails, if it is one event.
@@ -21,6 +22,7 @@ import { checkSignatures } from "./signatures.js";
  * @property {number | null} seq
  * @property {Sentence | null} reason
  * @property {Sentence[]} remarks what breaks nothing, and a reader should weigh
+ * @property {import("./outside.js").Range | null} part the events for which a pass counts, null if for all
  */
 
 /** @type {[string, (log: Log, bundle: Bundle, outside: Outside, remark: import("./outside.js").Remark) => unknown][]} */
@@ -72,14 +74,32 @@ export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress 
       if (!log.events.length && check !== "bytes") throw new Unanswered("missing", "nothing_read");
       return run(log, bundle, outside, remark);
     });
-    if (log.broken && OF_THE_LOG.has(check) && finding.result !== "fail") {
-      finding.remarks.push({ code: "up_to_broken", values: { seq: log.broken.seq } });
-    }
+    limit(finding, log);
     findings.push(finding);
     await found(finding);
   }
   progress(1);
   return { log, findings };
+}
+
+/**
+ * Say of a finding that it counts only for the events before the first one that is in doubt: one
+ * that cannot be read, or one at which the chain breaks.
+ *
+ * @param {Finding} finding
+ * @param {Log} log
+ */
+function limit(finding, log) {
+  const { check, result, seq } = finding;
+  if (check === "bytes") log.doubt = log.broken?.seq ?? null;
+  if (check === "chain" && result === "fail" && seq !== null) log.doubt = Math.min(seq, log.doubt ?? seq);
+  if (log.doubt === null || !OF_THE_LOG.has(check)) return;
+  if (result === "pass") {
+    finding.part = { from: 0, to: log.doubt - 1 };
+    finding.remarks.push({ code: log.broken ? "part.unread" : "part.chain", values: { seq: log.doubt } });
+  } else if (result === "missing" && log.broken) {
+    finding.reason = { code: "open.unread", values: { seq: log.doubt } };
+  }
 }
 
 /**
@@ -89,9 +109,10 @@ export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress 
  */
 async function finish(check, run) {
   /** @type {Finding} */
-  const finding = { check, result: "pass", seq: null, reason: null, remarks: [] };
+  const finding = { check, result: "pass", seq: null, reason: null, remarks: [], part: null };
   try {
-    await run((code, values = {}) => finding.remarks.push({ code, values }));
+    const part = await run((code, values = {}) => finding.remarks.push({ code, values }));
+    finding.part = /** @type {Finding["part"]} */ (part ?? null);
   } catch (error) {
     if (error instanceof Failure) {
       finding.result = "fail";
@@ -119,7 +140,7 @@ async function finish(check, run) {
  *
  * @param {Finding[]} findings
  * @param {Outside} [outside]
- * @returns {"operator" | "other" | "damaged" | "open"}
+ * @returns {Author}
  */
 export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const failed = findings.filter(({ result }) => result === "fail");
@@ -146,4 +167,23 @@ export function resultOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   if (outside.receipts.length) asked.push("receipts");
   if (outside.witnessKeys.length) asked.push("anchor", "witness");
   return asked.some((check) => results.get(check) === "missing") ? 2 : 0;
+}
+
+/** Failures of evidence beside the log, behind which can be a mistake of the person who chose it. */
+const MIXED_UP = /^(?:receipts\.(?:malformed|signature|game)|anchor\.(?:malformed|other|proof|signature)|witness\.signature)$/;
+
+/**
+ * Return the name of the sentence that says of one failure who can have caused it, and what to do next.
+ *
+ * @param {Finding} finding that failed
+ * @param {Author} author of the changes, as far as all checks show
+ * @returns {string | null}
+ */
+export function adviceOf({ check, reason }, author) {
+  const code = reason?.code ?? "";
+  if (code === "stopped") return null;
+  if (MIXED_UP.test(code)) return "next.evidence";
+  if (check === "anchor") return "next.anchor";
+  const unsigned = check === "signatures" && code !== "signatures.weak" && author === "open";
+  return unsigned ? "next.signatures" : `next.${author}`;
 }
