@@ -10,5 +10,6 @@ spectator = Spectator.at(address, UUID(game))
 for event in spectator.events():
     print(event["seq"], event["type"], flush=True)
 for seat in spectator.view()["seats"]:
-    print(seat["name"] or seat["bot"], "has place", seat["out"])
+    place = "still had cards" if seat["out"] is None else f"has place {seat['out']}"
+    print(seat["name"] or seat["bot"], place)
 print(spectator.verified().conclusion)

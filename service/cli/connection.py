@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import click
+from click.core import ParameterSource
 
 from service.cli.screen import printable
 from service.client.api import Api, NotAnswered, Refused
@@ -22,8 +24,10 @@ DEFAULT_URL: Final = "http://127.0.0.1:8080"
 PROBE_SECONDS: Final = 5.0
 
 _WHERE: Final = re.compile(
-    r"(?P<url>https?://.+?)/v1/(?P<kind>tables|games|disputes)/(?P<id>[0-9a-fA-F-]{36})/?"
+    r"(?P<url>https?://.+?)/(?:v1/(?P<kind>tables|games|disputes)|(?:play|replay))"
+    r"/(?P<id>[0-9a-fA-F-]{36})/?(?:[?#].*)?"
 )
+"""An address of the interface, or of the page of a game."""
 
 
 class NoService(click.ClickException):
@@ -56,7 +60,12 @@ def player_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Folder of tokens, keys, receipts and logs, in a subfolder for each service.",
     )
     token = click.option(
-        "--token", "token_file", type=click.Path(path_type=Path), help="Another token file."
+        "--token",
+        "token_file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="File with your token: one line, as the service sent it when you registered, and "
+        "readable by you alone (mode 0600).  [default: `token` in the subfolder of --home]",
     )
     return url_option(home(token(command)))
 
@@ -65,14 +74,14 @@ def place_of(where: str, url: str) -> tuple[str, str, UUID]:
     """
     Return the address of the service, `tables`, `games`, `disputes` or '', and the id.
 
-    `where` is an address such as http://127.0.0.1:8080/v1/tables/ID, or an id at `url`. Raises
-    click.UsageError for any other text.
+    `where` is an address such as http://127.0.0.1:8080/v1/tables/ID, the address of a game's page,
+    or an id at `url`. Raises click.UsageError for any other text.
     """
     match = _WHERE.fullmatch(where)
     try:
         if match is None:
             return url.rstrip("/"), "", UUID(where)
-        return match["url"], match["kind"], UUID(match["id"])
+        return match["url"], match["kind"] or "games", UUID(match["id"])
     except ValueError:
         raise click.UsageError(f"{where!r} is neither an address nor an id") from None
 
@@ -93,22 +102,71 @@ def api_of(url: str, *, invite: str | None = None) -> Api:
     except (NotAnswered, ValueError) as error:
         raise NoService(printable(str(error))) from None
     except OSError:
-        raise NoService(
-            f"no service answers at {printable(url)}: start one with `shithead up`, or name "
-            "another with --url"
-        ) from None
+        raise NoService(no_answer(url)) from None
     return api
+
+
+def no_answer(url: str) -> str:
+    """Return what to do if no service answers at an address."""
+    return (
+        f"no service answers at {printable(url)}: start one with `shithead up`, or name another"
+        " with --url"
+    )
+
+
+def game_of(api: Api, kind: str, identity: UUID) -> UUID:
+    """
+    Return the game that an id stands for: itself, or the present or last hand of a table.
+
+    `kind` is that of `place_of`. Raises NoService if there is none, Refused or NotAnswered.
+    """
+    if kind != "tables":
+        try:
+            api.get(f"/games/{identity}?as=public")
+        except Refused as refused:
+            if kind == "games" or refused.kind != "not-found":
+                raise
+        else:
+            return identity
+    try:
+        table = api.get(f"/tables/{identity}")
+    except Refused as refused:
+        if kind == "tables" or refused.kind != "not-found":
+            raise
+        raise NoService(f"there is no game or table {identity} at {printable(api.url)}") from None
+    if table["game"] is not None:
+        return UUID(table["game"])
+    if not table["games"]:
+        raise NoService("no hand has been played at this table yet")
+    return UUID(table["games"][0]["id"])
+
+
+def same_player() -> str:
+    """
+    Return the options --home and --token as given on the command line, for a command to copy.
+
+    An address in the command names the service, and a variable of the environment stays set.
+    """
+    context = click.get_current_context()
+    given = (("home", "--home"), ("token_file", "--token"))
+    return "".join(
+        f" {option} {shlex.quote(str(context.params[name]))}"
+        for name, option in given
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    )
 
 
 def known_player(url: str, home: Path, token_file: Path | None) -> Player:
     """
     Return the player registered in a folder, or one without a token if there is none.
 
-    Raises BadFile if the token cannot be read.
+    Raises BadFile if the token cannot be read, or is not in the file that was named for it.
     """
     kept = PlayerFolder.at(home.expanduser(), url)
     player = Player(api=api_of(url), kept=kept)
     path = token_file or kept.folder / "token"
+    if token_file is not None and not path.exists():
+        raise BadFile(f"--token: there is no file {token_file}")
     if path.exists():
         player.register(path, "")
     return player
@@ -122,7 +180,42 @@ def answered() -> Iterator[None]:
     except BadFile as error:
         raise click.UsageError(str(error)) from None
     except Refused as refused:
-        account = "; `shithead play` registers you" if refused.kind == "unauthorized" else ""
-        raise NoService(printable(f"refused: {refused.text}{account}")) from None
+        raise NoService(printable(_in_options(refused))) from None
     except NotAnswered as error:
         raise NoService(printable(str(error))) from None
+
+
+_OPTIONS: Final = (
+    (r"^/ruleset: ", "--ruleset: "),
+    (r"^/seats/\d+/bot: ", "--with: "),
+    (r"^/name: ", "--name "),
+    (r"GET /v1/rulesets lists them", "`shithead rulesets` lists them"),
+    (r"GET /v1/bots lists them", "`shithead bots` lists them"),
+)
+"""Parts of refusals in words of the interface, and the same in words of the command line."""
+
+
+def _in_options(refused: Refused) -> str:
+    """Return a refusal in words of the command line: options and commands, not calls."""
+    text = refused.text
+    if refused.kind == "not-found" and text.startswith("nothing exists at this address"):
+        return "there is no Shithead service at this address: check --url"
+    if refused.kind == "unauthorized":
+        return f"refused: {_without_account()}"
+    for pattern, words in _OPTIONS:
+        text = re.sub(pattern, words, text)
+    return f"refused: {text}"
+
+
+def _without_account() -> str:
+    """Return what to do if the service does not know the player."""
+    context = click.get_current_context(silent=True)
+    given = {} if context is None else context.params
+    if given.get("token_file") is not None:
+        return f"the service does not know the token in {given['token_file']}; name another file"
+    if context is not None and context.info_name == "play":
+        return (
+            "the service does not know the token in your folder: delete the file `token` there to"
+            " register anew, or name another folder with --home"
+        )
+    return "you are not registered here, or your token has expired; `shithead play` registers you"

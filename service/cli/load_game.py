@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from schemas.views import Json
+from service.client.api import why_silent
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import Seat
 from service.domain.view import ALL, Viewer
@@ -239,9 +240,9 @@ def fetch_log(address: str, game: UUID) -> bytes:
         with _opener(address).open(request, timeout=TIMEOUT) as answer:
             data: bytes = answer.read(MAX_LOG + 1)
     except urllib.error.HTTPError as error:
-        raise NotFetched(f"{address} answers {error.code}: {_detail(error)}") from None
+        raise NotFetched(f"{address} does not give out the game: {_detail(error)}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise NotFetched(f"{address} does not answer: {error}") from None
+        raise NotFetched(f"no service answers at {address}: {why_silent(error)}") from None
     if len(data) > MAX_LOG:
         raise NotFetched(f"{address} sends more than {MAX_LOG} bytes")
     return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,14 @@ from uuid import UUID
 import click
 from rich.console import Console
 
-from service.cli.connection import NoService, answered, api_of, place_of, player_options
+from service.cli.connection import (
+    NoService,
+    answered,
+    api_of,
+    place_of,
+    player_options,
+    same_player,
+)
 from service.cli.evidence_options import seat_keys_of
 from service.cli.play_screen import (
     Automatic,
@@ -23,7 +31,7 @@ from service.cli.play_screen import (
 )
 from service.cli.screen import printable
 from service.client.answers import GameView, Table
-from service.client.api import NotAnswered, Refused
+from service.client.api import Api, NotAnswered, Refused
 from service.client.hand import OVER, Hand, NotSeated
 from service.client.local_log import Contradicted
 from service.client.player import Player
@@ -137,8 +145,10 @@ def play(where: str | None, url: str, **given: Any) -> int:
     Exit status:
       0   played to the end, and the record is valid
       1   the server contradicts itself, or a check fails: the evidence is saved
-      2   not played to the end: quit, no connection, or no seat in the game
+      2   not played to the end: quit, end of the input, no connection, or no seat in the
+          game; the command to come back is printed
       64  invalid command line
+      130 interrupted with Ctrl-C; as after 2 you can come back
 
     \b
     Examples:
@@ -148,32 +158,78 @@ def play(where: str | None, url: str, **given: Any) -> int:
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     try:
         with answered():
-            kind, identity = "", None
+            place: Place | None = None
             if where is not None:
                 url, kind, identity = place_of(where, url)
-            return _play(_player(url, given), kind, identity, given)
+                place = kind, identity
+            player = _player(url, place, given)
+            return _play(player, place, given)
     except Left:
         return UNFINISHED
-    except NotSeated as error:
-        raise NoService(printable(str(error))) from None
 
 
-def _player(url: str, given: dict[str, Any]) -> Player:
-    """Return the registered player with these files."""
+Place = tuple[str, UUID]
+"""`tables`, `games` or '' for either, and the id."""
+
+
+def _player(url: str, place: Place | None, given: dict[str, Any]) -> Player:
+    """
+    Return the player with these files, registered if there is no token.
+
+    Raises NoService for a new player at a place where no seat is free.
+    """
     kept = PlayerFolder.at(given["home"].expanduser(), url)
     player = Player(api=api_of(url, invite=given["invite"]), kept=kept)
+    token_file = given["token_file"] or kept.folder / "token"
+    if place is not None and not token_file.exists():
+        _refuse_stranger(player.api, place, token_file)
     player.entropy = given["entropy"] or ("commit" if given["keyed"] else "none")
     if given["keyed"]:
         player.key = read_seat_key(given["key_file"] or kept.folder / "seat.key")
         click.echo(f"your key: {player.public}", err=True)
-    token_file = given["token_file"] or kept.folder / "token"
     if player.register(token_file, given["name"]):
         click.echo(f"registered as {given['name']}; the token is in {token_file}", err=True)
     return player
 
 
-def _play(player: Player, kind: str, identity: UUID | None, given: dict[str, Any]) -> int:
+def _refuse_stranger(api: Api, place: Place, token_file: Path) -> None:
+    """Raise NoService if a player without a token cannot have, or take, a seat at a place."""
+    kind, identity = place
+    if kind != "games":
+        try:
+            if api.get(f"/tables/{identity}")["status"] == "open":
+                return
+            kind = "tables"
+        except Refused:
+            if kind == "tables":
+                raise
+            kind = "games"
+    raise NoService(
+        f"there is no token in {token_file}, so no seat here is yours."
+        f"{_seats_in(api, (kind, identity))}\n{_OTHER_FOLDER}\n"
+        f"To look on: shithead watch {api.url}/v1/{kind}/{identity}"
+    )
+
+
+_OTHER_FOLDER: Final = (
+    "If you took a seat with other files, name them: --home FOLDER or --token FILE."
+)
+
+
+def _seats_in(api: Api, place: Place) -> str:
+    """Return who sits in a game, as a sentence; "" if that is not public."""
+    kind, identity = place
+    try:
+        found = api.get(f"/tables/{identity}" if kind == "tables" else f"/games/{identity}")
+    except Refused:
+        return ""
+    names = (f"{s['bot']} (bot)" if s["bot"] else s["name"] or "?" for s in found["seats"])
+    return f" Its seats: {printable(', '.join(names))}."
+
+
+def _play(player: Player, place: Place | None, given: dict[str, Any]) -> int:
     """Play the requested number of hands; return the worst status."""
+    kind, identity = place or ("tables", None)
     if kind == "" and identity is not None:
         try:
             player.table(identity)
@@ -223,16 +279,27 @@ def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
         try:
             play_hand(hand, _chooser(given["auto"], hand))
         except (Left, KeyboardInterrupt):
-            keyed = " --keyed" if player.key is not None else ""
-            address = f"{player.api.url}/v1/games/{game}"
-            click.echo(f"\nthe game continues; to come back: shithead play {address}{keyed}")
+            click.echo(f"\nthe game continues; to come back: {_again(player, game, given)}")
             raise
         return VALID if print_report(hand, hand.verified(given["seat_keys"])) else CONTRADICTED
+    except NotSeated:
+        name = printable(player.api.get("/players/me")["name"])
+        raise NoService(
+            f"{name}, whose token you use, has no seat in this game."
+            f"{_seats_in(player.api, ('games', game))}\n{_OTHER_FOLDER}"
+        ) from None
     except Contradicted as error:
         click.echo(printable(f"THE SERVER CONTRADICTS ITSELF: {error}"))
         if hand is not None:
             _save_contradiction(hand)
         return CONTRADICTED
+
+
+def _again(player: Player, game: UUID, given: dict[str, Any]) -> str:
+    """Return the command that goes on with a game as the same player."""
+    keyed = " --keyed" if player.key is not None else ""
+    key = f" --key {shlex.quote(str(given['key_file']))}" if given["key_file"] else ""
+    return f"shithead play {player.api.url}/v1/games/{game}{keyed}{key}{same_player()}"
 
 
 def _save_contradiction(hand: Hand) -> None:

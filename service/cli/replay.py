@@ -6,12 +6,12 @@ import sys
 from functools import cache
 from pathlib import Path
 from typing import Final
-from uuid import UUID
 
 import click
 from rich.console import Console
 from rich.live import Live
 
+from service.cli.connection import answered, api_of, game_of, place_of, url_option
 from service.cli.evidence_options import evidence_options
 from service.cli.load_game import (
     NotFetched,
@@ -66,14 +66,7 @@ class NotALog(click.ClickException):
 @click.option(
     "--at", type=click.IntRange(1), default=1, metavar="VERSION", help="The version to start at."
 )
-@click.option(
-    "--url",
-    envvar="SHITHEAD_URL",
-    show_envvar=True,
-    default="http://127.0.0.1:8080",
-    show_default=True,
-    help="The server to fetch the game from if GAME is an id.",
-)
+@url_option
 @click.option("--text", is_flag=True, help="Print a transcript instead.")
 @evidence_options
 def replay(
@@ -82,9 +75,10 @@ def replay(
     """
     Go through a recorded game, turn by turn.
 
-    GAME is an evidence bundle (.shx), a log (events.jsonl), or the id of a game, whose
-    public log is fetched from the server. To replay a private game, download its bundle
-    with your token and replay the file.
+    GAME is an evidence bundle (.shx), a log (events.jsonl), or the address or id of a game,
+    whose public log is fetched from the service; of a table, its present or last hand. An id
+    is looked up at --url. To replay a private game, download its bundle with your token and
+    replay the file.
 
     \b
     Keys:
@@ -132,9 +126,13 @@ def _data(game: str, url: str) -> bytes:
     if path.exists():
         return contents(path)
     try:
-        identity = UUID(game)
-    except ValueError:
-        raise NotALog(printable(f"{game} is neither a file nor the id of a game")) from None
+        url, kind, identity = place_of(game, url)
+    except click.UsageError:
+        said = f"{game} is neither a file nor the address or id of a game"
+        raise NotALog(printable(said)) from None
+    if kind == "tables":
+        with answered():
+            identity = game_of(api_of(url), kind, identity)
     return fetch_log(url, identity)
 
 

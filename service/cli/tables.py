@@ -16,18 +16,19 @@ from rich.table import Table
 from rich.text import Text
 
 from service.cli.connection import (
-    NoService,
     answered,
     api_of,
+    game_of,
     known_player,
     place_of,
     player_options,
+    same_player,
     url_option,
 )
 from service.cli.narration import Event
 from service.cli.play_screen import Pane, Story
 from service.cli.screen import View, printable
-from service.client.api import WAIT, Api, NotAnswered, Refused
+from service.client.api import WAIT, Api, NotAnswered
 from service.client.hand import OVER
 
 STATUSES: Final = ("open", "between", "playing", "closed")
@@ -70,16 +71,16 @@ def tables(
         page = player.api.get("/tables?" + "&".join(query))
     found = [one for one in page["items"] if status or one["status"] != "closed"]
     if not found:
-        click.echo("no tables; `shithead play` opens one")
+        click.echo(f"no tables; `shithead play --url {url}{same_player()}` opens one")
         return
     console = Console(soft_wrap=True, highlight=False)
     for one in found:
-        console.print(_listed(one, url))
+        console.print(_listed(one, url, same_player()))
     if page["next"]:
         click.echo(f"and older ones than the newest {MOST_TABLES}")
 
 
-def _listed(table: Mapping[str, Any], url: str) -> Text:
+def _listed(table: Mapping[str, Any], url: str, player: str) -> Text:
     """Return a table in two lines: its state and seats, and the command to go there."""
     seats = ", ".join(_sitter(seat, table["as"]) for seat in table["seats"])
     hand = f", hand {table['hand']}" if table["hand"] else ""
@@ -88,19 +89,20 @@ def _listed(table: Mapping[str, Any], url: str) -> Text:
     return Text.assemble(
         head,
         printable(f"   {table['ruleset']['id']}   {seats}"),
-        (f"\n  {_command(table, url)}", "dim"),
+        (f"\n  {_command(table, url, player)}", "dim"),
     )
 
 
-def _command(table: Mapping[str, Any], url: str) -> str:
+def _command(table: Mapping[str, Any], url: str, player: str) -> str:
+    """Return the command that leads to a table; `player` are its options for the same player."""
     address = f"{url.rstrip('/')}/v1/tables/{table['id']}"
     if (table["as"] is not None and table["status"] != "closed") or table["status"] == "open":
-        return f"shithead play {address}"
+        return f"shithead play {address}{player}"
     if table["game"] is not None:
-        return f"shithead watch {address}"
+        return f"shithead watch {address}{player}"
     if not table["games"]:
         return address
-    return f"shithead replay {table['games'][0]['id']} --url {url}"
+    return f"shithead replay {url.rstrip('/')}/v1/games/{table['games'][0]['id']}"
 
 
 def _sitter(seat: Mapping[str, Any], me: int | None) -> str:
@@ -150,27 +152,9 @@ def watch(game: str, url: str, home: Path, token_file: Path | None, invite: str 
     with answered():
         player = known_player(where, home, token_file)
         player.api.invite = invite
-        identity = _game_of(player.api, kind, identity)
+        identity = game_of(player.api, kind, identity)
         _follow(player.api, identity)
-    click.echo(f"to go through it again: shithead replay {identity} --url {where}")
-
-
-def _game_of(api: Api, kind: str, identity: UUID) -> UUID:
-    """Return the game that an id stands for: itself, or the hand that its table plays."""
-    if kind != "tables":
-        try:
-            api.get(f"/games/{identity}?as=public")
-        except Refused as refused:
-            if kind == "games" or refused.kind != "not-found":
-                raise
-        else:
-            return identity
-    table = api.get(f"/tables/{identity}")
-    if table["game"] is not None:
-        return UUID(table["game"])
-    if not table["games"]:
-        raise NoService("no hand has been played at this table yet")
-    return UUID(table["games"][0]["id"])
+    click.echo(f"to go through it again: shithead replay {where}/v1/games/{identity}")
 
 
 def _follow(api: Api, game: UUID) -> None:

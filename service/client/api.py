@@ -133,7 +133,7 @@ class Api:
                         yield data
                 fault = _Fault(NotAnswered(f"{self.url} ends the stream of {path}"))
             except (OSError, http.client.HTTPException) as error:
-                fault = _Fault(NotAnswered(f"{self.url} does not answer: {error}"))
+                fault = _Fault(NotAnswered(f"{self.url} does not answer: {why_silent(error)}"))
             except _Fault as error:
                 fault = error
             failed = 1 if time.monotonic() - began > STEADY else failed + 1
@@ -175,7 +175,7 @@ class Api:
                 with self._opened(request) as answer:
                     data = bytes(answer.read(MAX_RESPONSE + 1))
             except (OSError, http.client.HTTPException) as error:
-                fault = _Fault(NotAnswered(f"{self.url} does not answer: {error}"))
+                fault = _Fault(NotAnswered(f"{self.url} does not answer: {why_silent(error)}"))
             except _Fault as error:
                 fault = error
             else:
@@ -236,7 +236,20 @@ def _refused(error: urllib.error.HTTPError) -> Exception:
         problem = json.loads(error.read(1 << 20))
         return Refused({"detail": problem["title"], **problem})
     except (ValueError, KeyError, TypeError, OSError):
-        return NotAnswered(f"{error.url} answers {error.code}")
+        return NotAnswered(
+            f"{error.url} answers with the error {error.code}, but not as a Shithead service does"
+        )
+
+
+def why_silent(error: Exception) -> str:
+    """
+    Return why an address does not answer, in the words of the operating system.
+
+    >>> why_silent(urllib.error.URLError(ConnectionRefusedError(111, "Connection refused")))
+    'Connection refused'
+    """
+    reason = getattr(error, "reason", error)
+    return str(getattr(reason, "strerror", None) or reason or type(error).__name__)
 
 
 def _pause(error: urllib.error.HTTPError) -> float:

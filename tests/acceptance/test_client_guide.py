@@ -167,6 +167,8 @@ def test_the_example_bot_and_spectator_survive_a_killed_api(
     events = [line.split() for line in watched if line[0].isdigit()]
     assert [int(seq) for seq, _ in events] == list(range(len(events)))
     assert events[-1][1] == "game_sealed"
+    assert sum(line.endswith(" still had cards") for line in watched) == 1
+    assert not any("None" in line for line in watched)
     (own,) = homes[0].glob(f".shithead/*/games/{game}/events.jsonl")
     (seen,) = homes[1].glob(f".shithead/*/watched/{game}/events.jsonl")
     assert own.read_bytes() == seen.read_bytes()

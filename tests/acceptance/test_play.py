@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -327,3 +328,79 @@ def test_a_key_that_the_server_left_out_is_still_a_contradiction(
     answer = play(service, tmp_path, *words, "--auto", "lowest", where, typed="y\n")
     assert answer.returncode == 1, (answer.stdout, answer.stderr)
     assert "THE SERVER CONTRADICTS ITSELF" in answer.stdout
+
+
+def test_a_game_of_another_folder_registers_nobody_and_names_its_seats(
+    service: Running, tmp_path: Path
+) -> None:
+    """A player who names a game and the wrong folder has a seat there, and not a new account."""
+    ada = player(service, tmp_path / "ada", keyed=False)
+    table = ada.open_table("shithead", [BOT])
+    game, home = ada.next_game(table), tmp_path / "wrong"
+    for place in (f"v1/games/{game}", f"v1/tables/{table['id']}", f"play/{game}"):
+        answer = play(service, home, f"{address(service)}/{place}")
+        assert answer.returncode == 2
+        assert f"there is no token in {home}" in answer.stderr
+        assert "Its seats: Ada, lowest (bot).\n" in answer.stderr
+        assert "--home FOLDER" in answer.stderr and "shithead watch " in answer.stderr
+    assert not home.exists()
+    player(service, tmp_path / "bob", keyed=False)
+    answer = play(service, tmp_path / "bob", str(game))
+    assert answer.returncode == 2
+    assert "Ada, whose token you use, has no seat in this game" in answer.stderr
+
+
+def test_printed_commands_name_the_same_player_and_can_be_copied(
+    service: Running, tmp_path: Path
+) -> None:
+    """The end of the input leaves the hand as `quit` does; the next command goes on with it."""
+    home, token = tmp_path / "my home", tmp_path / "my.token"
+    words = ("--home", str(home), "--token", str(token))
+    left = play(service, tmp_path / "unused", *words, "--with", "lowest")
+    assert left.returncode == 2, left.stderr
+    again = shlex.split(left.stdout.splitlines()[-1].partition("come back: shithead ")[2])
+    assert again[-4:] == list(words)
+    listed = command(service, tmp_path / "unused", "tables", *words, "--mine").stdout
+    assert shlex.split(listed.splitlines()[1])[-4:] == list(words)
+    assert not (tmp_path / "unused").exists()
+    ended = command(service, tmp_path / "unused", *again, "--auto", "greedy")
+    assert ended.returncode == 0, ended.stderr
+    game = again[1]
+    watched = command(service, tmp_path, "watch", game)
+    replayed = shlex.split(watched.stdout.splitlines()[-1].partition("again: shithead ")[2])
+    assert replayed == ["replay", game]
+    transcript = command(service, tmp_path, *replayed, "--text")
+    assert transcript.returncode == 0, transcript.stderr
+    page = command(service, tmp_path, "replay", game.replace("/v1/games/", "/replay/"), "--text")
+    assert page.stdout == transcript.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("play", "--ruleset", "none"), "--ruleset: there is no ruleset of this name: `shithead"),
+        (("play", "--with", "none"), "--with: there is no bot of this name: `shithead bots`"),
+        (("tables", "--token", "none"), "--token: there is no file none"),
+        (("watch", "01234567-0000-7000-8000-000000000000"), "there is no game or table 0123"),
+        (("replay", "01234567-0000-7000-8000-000000000000"), "there is no such game"),
+        (("replay", "--url", "http://127.0.0.1:1", str(UUID(int=0))), "no service answers at"),
+        (("replay", "none"), "none is neither a file nor the address or id of a game"),
+        (("tables", "--url", "http://nothing.invalid"), "does not answer: "),
+    ],
+)
+def test_errors_are_in_words_of_the_command_line(
+    service: Running, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    answer = command(service, tmp_path, *words)
+    assert answer.returncode in (1, 2, 3, 64)
+    assert said in answer.stderr
+    assert not re.search(r"urlopen|Errno|\b4\d\d\b|GET |/v1/rulesets|/seats/", answer.stderr)
+
+
+def test_a_token_of_another_service_names_its_file(service: Running, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("nonsense\n", "utf-8")
+    token.chmod(0o600)
+    answer = play(service, tmp_path, "--token", str(token))
+    assert answer.returncode == 2
+    assert f"the service does not know the token in {token}" in answer.stderr
