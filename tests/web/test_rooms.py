@@ -351,7 +351,8 @@ def test_the_statistics_are_plots_with_their_text(
     expect(plot.locator(".dot.out")).to_have_count(1)
     page.get_by_text("The numbers").click()
     expect(page.locator("tbody tr")).to_have_count(2)
-    expect(page.locator("#choices")).to_contain_text("blind choices the value is")
+    expect(page.locator("#choices")).to_contain_text("No choice has counted yet.")
+    expect(page.locator("#choices")).to_contain_text("some would fit and some not")
     expect(page.locator("#hands")).to_contain_text("Shithead in")
     expect(page.locator("#hands .rows a").first).to_have_attribute("href", f"/replay/{game}")
     assert faults_of(page) == []

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
 from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_of
+from tests.web.node import node
 
 pytestmark = pytest.mark.heavy
 
@@ -65,9 +68,50 @@ def take_turn(page: Page) -> bool:
             page.locator("#cards button.fits:not(.chosen)").first.click(position=STRIP)
         page.locator(CHOSEN).click()
     else:
-        page.locator(PICK_UP).click()
+        page.locator(f"{PICK_UP}.main").click()
     expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
     return True
+
+
+def in_node(**cases: object) -> Any:
+    """Return what functions of the page modules answer, without a browser."""
+    script = Path(__file__).with_name("page_modules.js")
+    done = subprocess.run(
+        [node(), script], input=json.dumps(cases), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_companion_is_lit_only_beside_its_five() -> None:
+    """L17: a five goes only together with a higher card, which alone may be too low."""
+    hand = {"count": 4, "cards": ["4s", "5c", "6d", "9h"], "known": []}
+    plays = [["9h"], ["5c", "6d"], ["5c", "9h"]]
+    view = {
+        "as": 0,
+        "seats": [{"seat": 0, "hand": hand, "up": [], "down": []}],
+        "moves": [{"type": "play", "cards": cards} for cards in plays] + [{"type": "pick_up"}],
+    }
+    answer = in_node(view=view, choices=[["5c"], ["6d"], ["5c", "6d"], ["4s"]], rows=[])
+    assert answer["leading"] == ["5c", "9h"]
+    five, six, both, four = answer["choices"]
+    assert five == {"listed": False, "part": True, "beside": ["5c", "6d", "9h"]}
+    assert six == {"listed": False, "part": True, "beside": ["5c", "6d"]}
+    assert both["listed"]
+    assert not four["listed"] and not four["part"]
+
+
+def test_the_rows_of_a_hand_are_about_as_long() -> None:
+    """Thirteen cards where twelve fit are seven and six, not twelve and a single one."""
+    wide, narrow, single = in_node(
+        view={"as": "public", "seats": [], "moves": []},
+        choices=[],
+        rows=[[13, 360, 60], [6, 900, 90], [1, 300, 60]],
+    )["rows"]
+    assert wide["row"] <= 360 < wide["row"] + wide["step"], "the eighth card begins a row"
+    assert (wide["row"] - 60) / wide["step"] == pytest.approx(6)
+    assert narrow["row"] == 90 + 5 * 96, "cards that have room do not overlap"
+    assert single["row"] == 60
 
 
 def test_a_player_has_a_name_before_there_is_a_player(visits: Visits) -> None:
@@ -119,6 +163,24 @@ def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visi
     expect(second.get_by_role("button", name="You: Ada")).to_be_visible()
     assert made["token"] not in second.evaluate("JSON.stringify(localStorage)")
     assert made["id"] in second.evaluate("localStorage.getItem('shithead.player')")
+
+
+def test_a_browser_says_that_its_player_went_to_another_and_returns(visits: Visits) -> None:
+    """The recovery code ends the token of the first browser, which would only be a spectator."""
+    visits.expect("401")
+    page = play_now(visits)
+    code = page.evaluate("JSON.parse(localStorage.getItem('shithead.player')).recovery")
+    call(page, "POST", "/v1/players/recover", {"recovery": code})
+    page.get_by_role("button", name="Ready").click()
+    notice = page.locator(".notice.lost")
+    expect(notice).to_contain_text("Guest is played in another browser now")
+    page.reload()
+    expect(notice).to_be_visible()
+    assert faults_of(page) == []
+    notice.get_by_role("button", name="Play as Guest here again").click()
+    page.get_by_role("button", name="Ready").click()
+    page.locator(TURN).first.wait_for()
+    expect(notice).to_have_count(0)
 
 
 def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
@@ -180,6 +242,15 @@ def test_a_private_table_is_joined_with_its_address_only(visits: Visits) -> None
     ada.get_by_role("button", name="Start", exact=True).click()
     address = ada.get_by_label("Share this address").last.input_value()
     assert "#invite=" in address
+    ada.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    ada.get_by_role("button", name="Copy the address").click()
+    expect(ada.get_by_text("Copied.", exact=True).first).to_be_visible()
+    assert ada.evaluate("navigator.clipboard.readText()") == address
+    ada.get_by_role("button", name="Leave the table").click()
+    ada.get_by_role("button", name="Play a hand now").wait_for()
+    ada.goto(address)
+    ada.get_by_role("button", name="Sit down").click()
+    ada.get_by_role("button", name="Leave the table").wait_for()
     bob = visits.open(address.removeprefix(visits.address))
     bob.get_by_role("button", name="Sit down").click()
     for page in (ada, bob):
@@ -215,10 +286,15 @@ def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
     page.get_by_role("button", name="Ready").click()
     page.locator("#own.turn[aria-busy=false]").wait_for()
     page.locator("#slots button").first.click(position=STRIP)
+    expect(page.locator(CHOSEN)).to_contain_text("Why not")
     page.locator(CHOSEN).click()
     rule = page.locator(".refusal a")
     expect(rule).to_have_attribute("href", re.compile(r"/rules/leeds#L\d+"))
     expect(page.locator(".refusal")).to_have_attribute("data-key", "refusal")
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        cut = "document.querySelector('.refusal')"
+        assert page.evaluate(f"{cut}.scrollHeight <= {cut}.clientHeight"), "all of it is seen"
     said = page.locator(".refusal strong").inner_text()
     expect(page.locator("#alert-region")).to_contain_text(said)
     assert faults_of(page) == []
@@ -242,6 +318,12 @@ def test_a_hand_is_played_with_the_keyboard_alone(visits: Visits) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Ready").wait_for()
     exchange_with_keys(page)
+    reach(page, "[data-key=more]")
+    page.keyboard.press("Enter")
+    expect(page.locator(".more .menu")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".more .menu")).to_be_hidden()
+    expect(page.locator("[data-key=more]")).to_be_focused()
     reach(page, "[data-key=ready]")
     page.keyboard.press("Enter")
     for _ in range(2):

@@ -21,7 +21,7 @@ import { has, listed, t } from "./i18n.js";
 export function seatName(seat) {
   if (seat.name) return seat.name;
   if (seat.bot) return `${seat.bot[0].toUpperCase()}${seat.bot.slice(1)} ${seat.seat + 1}`;
-  return t(seat.kind === "open" ? "seat.open" : "seat.number", { n: seat.seat + 1 });
+  return t(seat.kind === "open" ? "seat.open" : seat.kind === "bot" ? "seat.bot.number" : "seat.number", { n: seat.seat + 1 });
 }
 
 /**

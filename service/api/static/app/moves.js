@@ -7,6 +7,8 @@
 
 import { rankOf } from "./cards.js";
 
+const STRIP = 27; // pixels of a card that stay visible under the next one
+
 /** @param {string[]} one @param {string[]} other */
 const same = (one, other) => one.length === other.length && one.every((card) => other.includes(card));
 const ranksOf = (/** @type {string[]} */ cards) => cards.map(rankOf).sort().join("");
@@ -40,7 +42,21 @@ export const listedMoves = (view, type) => /** @type {any[]} */ (view.moves.filt
 export function playable(view, chosen) {
   const fitting = plays(view).filter((cards) => chosen.every((card) => cards.includes(card)));
   const listed = fitting.length || !chosen.length ? fitting : plays(view).filter((c) => ranksOf(c).includes(ranksOf(chosen)));
-  const found = new Set(listed.flat());
+  return withMany(view, new Set(listed.flat()));
+}
+
+/**
+ * Return the cards with which a listed play begins: not those that may only go along with them,
+ * such as the companion of a five. The server lists the main card of a play first.
+ *
+ * @param {Api["GameView"]} view
+ * @returns {Set<string>}
+ */
+export const leading = (view) =>
+  withMany(view, new Set(plays(view).flatMap((cards) => cards.filter((card) => rankOf(card) === rankOf(cards[0])))));
+
+/** Add the cards for which others of their rank stand. @param {Api["GameView"]} view @param {Set<string>} found */
+function withMany(view, found) {
   const ranks = new Set([...found].map(rankOf));
   const own = ownSeat(view);
   const held = [...(own?.hand.cards ?? []), ...(own?.up.flat() ?? [])];
@@ -95,6 +111,24 @@ export const isListed = (view, chosen) =>
   (chosen.length > 0 &&
     plays(view).some((cards) => ranksOf(cards) === ranksOf(chosen)) &&
     chosen.every((card) => playable(view, []).has(card)));
+
+/** @param {Api["GameView"]} view @param {string[]} chosen @returns {boolean} whether more cards make it a play that the server lists */
+export const isPart = (view, chosen) => plays(view).some((cards) => chosen.every((card) => cards.includes(card)));
+
+/**
+ * Return how the cards of a hand lie: in as few rows as they fit in, each about as long.
+ *
+ * @param {number} count of cards
+ * @param {number} width of the place, and `card` of a card, in pixels
+ * @param {number} card
+ * @returns {{step: number, row: number}} from one card to the next, and the length of the longest row
+ */
+export function rowsOf(count, width, card) {
+  const room = Math.max(1, Math.floor((width - card) / STRIP) + 1);
+  const each = Math.ceil(count / Math.ceil(count / room));
+  const step = each > 1 ? Math.min(card + 6, (width - card) / (each - 1)) : card;
+  return { step, row: card + (each - 1) * step };
+}
 
 /**
  * Return the slots after a card was put on one; a layout is complete once each has a card.

@@ -3,13 +3,12 @@
  */
 
 import { asked, moveInWords, seatName } from "./captions.js";
-import { button, picture, rankOf, sorted, spelled } from "./cards.js";
+import { brief, button, picture, rankOf, sorted, spelled } from "./cards.js";
 import { find, h } from "./dom.js";
 import { listed, t } from "./i18n.js";
-import { chosenAfter, isListed, listedMoves, ownSeat, playOf, playable, stagedAfter } from "./moves.js";
+import { chosenAfter, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
 
 const DRAG = 8; // pixels before a press becomes a drag
-const STRIP = 27; // pixels of a card that stay visible under the next one
 
 /**
  * @typedef {Object} Choice what the reader has chosen and not posted yet
@@ -107,19 +106,23 @@ export function actions(game, act) {
   const { view } = game;
   const chosen = chosenMove(game);
   const found = [];
-  const made = (/** @type {Api["Move"]} */ move, options = {}) =>
-    h("button", { disabled: game.busy, onclick: () => act(move), ...options }, [moveInWords(move, view)]);
+  /** @param {Api["Move"]} move @param {object} [options] @param {string | null} [words] */
+  const made = (move, options, words) =>
+    h("button", { disabled: game.busy, onclick: () => act(move), ...options }, [words ?? moveInWords(move, view)]);
   if (chosen) {
     const whole = game.choice.staged.every((cards, at) => cards.length || mine(view).up[at]?.length);
     const main = (chosen.type === "lay" && whole) || chosen.type === "pick_up" || chosen.type === "play_blind" || isListed(view, game.choice.cards);
-    found.push(made(chosen, { class: main ? "main" : "", "data-key": "chosen" }));
+    // A play that is not legal can be posted: the server answers with the rule that forbids it.
+    const words = main || chosen.type !== "play" ? null : t(isPart(view, chosen.cards) ? "act.why.alone" : "act.why", { cards: chosen.cards.map(brief).join(" ") });
+    found.push(made(chosen, { class: main ? "main" : "", "data-key": "chosen" }, words));
   }
   const pickUps = listedMoves(view, "pick_up");
+  const only = view.moves.every((move) => move.type === "pick_up") ? "main" : "";
   if (pickUps.length > 1) {
-    found.push(h("button", { "data-key": "pick_up", disabled: game.busy, onclick: () => which(pickUps, view, act) }, [
+    found.push(h("button", { class: only, "data-key": "pick_up", disabled: game.busy, onclick: () => which(pickUps, view, act) }, [
       t("act.pick_up.which", { n: view.pile.length }),
     ]));
-  } else found.push(...pickUps.map((move) => made(move, { "data-key": "pick_up" })));
+  } else found.push(...pickUps.map((move) => made(move, { class: only, "data-key": "pick_up" })));
   for (const type of /** @type {const} */ (["ready", "try_stock", "pass"])) {
     found.push(...listedMoves(view, type).map((move) => made(move, { class: type === "ready" && !chosen ? "main" : "", "data-key": type })));
   }
@@ -148,7 +151,7 @@ function which(moves, view, act) {
 export function slots(game, handlers) {
   const { view, choice } = game;
   const own = mine(view);
-  const open = playable(view, choice.cards);
+  const open = choice.cards.length ? playable(view, choice.cards) : leading(view);
   const blind = new Set(listedMoves(view, "play_blind").map((move) => move.slot));
   return own.down.map((down, at) => {
     const stack = own.up[at] ?? [];
@@ -185,14 +188,14 @@ export function hand(game, handlers) {
   const own = mine(view);
   const staged = choice.staged.flat();
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
-  const all = view.status === "swapping" && !own.ready ? new Set(cards) : playable(view, []);
+  const all = view.status === "swapping" && !own.ready ? new Set(cards) : leading(view);
   const beside = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
   const fits = beside.size ? beside : all; // a choice that fits nowhere leaves the legal cards lit
   return cards.map((card, at) => {
     const chosen = choice.cards.includes(card);
     const made = button(card, {
       key: `card ${card}`,
-      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${all.has(card) ? "" : " dull"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
+      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${fits.has(card) || chosen ? "" : " dull"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
       label: fits.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
       pressed: chosen,
       onclick: () => handlers.press([card]),
@@ -202,18 +205,25 @@ export function hand(game, handlers) {
   });
 }
 
-/** Choose the overlap of the hand, so that it is as few rows as possible. */
+/** Choose the overlap of the hand and the margin of its rows. */
 export function fitHand() {
   const element = find("#hand");
+  const slots = find("#slots");
   const cards = element.querySelectorAll(".card");
   element.classList.toggle("wide", cards.length > 14);
-  const width = element.clientWidth - 12;
-  const card = cards[0]?.getBoundingClientRect().width ?? 60;
-  const room = Math.max(1, Math.floor((width - card) / STRIP) + 1);
-  const rows = Math.max(1, Math.ceil(cards.length / room));
-  const each = Math.ceil(cards.length / rows);
-  const step = each > 1 ? Math.min(card + 6, (width - card) / (each - 1)) : card;
+  for (const name of ["--left", "--right"]) element.style.removeProperty(name);
+  slots.style.removeProperty("--shift");
+  if (!cards.length) return;
+  const width = element.clientWidth;
+  const card = cards[0].getBoundingClientRect().width;
+  const { step, row } = rowsOf(cards.length, width - 12, card);
   element.style.setProperty("--overlap", `${step - card}px`);
+  const around = Math.max(6, (width - row) / 2 - 1);
+  const beside = slots.offsetWidth > 0 && element.offsetLeft >= slots.offsetLeft + slots.offsetWidth;
+  // Slots and hand stand in the middle together, or one above the other.
+  if (beside) slots.style.setProperty("--shift", `${around - 6}px`);
+  element.style.setProperty("--left", `${beside ? 6 : around}px`);
+  element.style.setProperty("--right", `${around}px`);
 }
 
 /** Let the arrow keys move among the own cards, Enter play, and the pointer drag. @param {HTMLElement} area @param {Game} game @param {Handlers} handlers */

@@ -9,7 +9,10 @@ import { t } from "./i18n.js";
 
 const ME = "/v1/players/me";
 const NAME = "shithead.name";
-/** A player that the server no longer knows: kept, because the recovery code may still be of use. */
+/**
+ * The player whom this browser had before, because the recovery code may still be of use; `lost` if
+ * the player's token ended, for example by a recovery in another browser.
+ */
 const FORMER = "shithead.former";
 
 /** @returns {string} the name under which this browser's player is, or will be, registered */
@@ -29,19 +32,50 @@ export async function ensurePlayer() {
   return made;
 }
 
-/** Forget the player if the server no longer knows the token, so that the pages go on working. */
+/** Forget the player if the server no longer knows the token, so that the pages go on working, and say so. */
 export async function checkPlayer() {
   const known = identity();
-  if (!known) return;
+  if (!known) {
+    const former = JSON.parse(localStorage.getItem(FORMER) ?? "null");
+    if (former?.lost) showLost(former);
+    return;
+  }
   try {
     const { id, name } = await get(ME);
     if (name !== known.name) setIdentity({ ...known, id, name: name ?? known.name });
   } catch (problem) {
     if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
-    localStorage.setItem(FORMER, JSON.stringify(known));
+    localStorage.setItem(FORMER, JSON.stringify({ ...known, lost: true }));
     setIdentity(null);
     showAccount();
+    showLost(known);
   }
+}
+
+/** Say why this browser has its player no longer, and how to play on. @param {import("./api.js").Identity} former */
+function showLost({ name, recovery: code }) {
+  const fault = h("p", { class: "fault", role: "alert", lang: "en" });
+  const close = () => {
+    localStorage.setItem(FORMER, JSON.stringify({ name, recovery: code }));
+    notice.remove();
+  };
+  const notice = h("div", { class: "notice lost", role: "status" }, [
+    h("p", null, [t("account.lost", { name })]),
+    fault,
+    h("p", { class: "buttons" }, [
+      h("button", { class: "main", onclick: () => (code ? attempt(fault, () => recover(code)) : openDialog()) }, [t(code ? "account.lost.back" : "account.recover", { name })]),
+      h("button", { onclick: close }, [t("account.lost.close")]),
+    ]),
+  ]);
+  find("main").prepend(notice);
+}
+
+/** Play on as the player of a recovery code: its former token ends. @param {string} code */
+async function recover(code) {
+  const { token } = await post("/v1/players/recover", { recovery: code }, { once: true });
+  setIdentity({ id: "", name: "", token, recovery: code });
+  await checkPlayer();
+  location.reload();
 }
 
 /** Show the player's name in the bar; a click opens the dialog. */
@@ -145,12 +179,6 @@ function leave() {
 /** @param {HTMLElement} fault */
 function recovery(fault) {
   const code = field(t("account.recovery"), { autocomplete: "off", spellcheck: "false" });
-  const recover = async () => {
-    const value = code.querySelector("input")?.value.trim() ?? "";
-    const { token } = await post("/v1/players/recover", { recovery: value }, { once: true });
-    setIdentity({ id: "", name: "", token, recovery: value });
-    await checkPlayer();
-    location.reload();
-  };
-  return [code, h("p", null, [h("button", { onclick: () => attempt(fault, recover) }, [t("account.recover.do")])])];
+  const value = () => code.querySelector("input")?.value.trim() ?? "";
+  return [code, h("p", null, [h("button", { onclick: () => attempt(fault, () => recover(value())) }, [t("account.recover.do")])])];
 }

@@ -56,13 +56,16 @@ async function shuffles() {
 }
 
 async function choices() {
-  if (!identity()) return [quiet(t("choices.nobody"))];
+  const counts = h("p", null, [t("choices.counts")]);
+  if (!identity()) return [quiet(t("choices.nobody")), counts];
   const found = await get(`/v1/statistics/blind-choices?player=${player}`);
   const key = found.e_value >= found.threshold ? "choices.over" : "choices.under";
+  if (!found.n) return [h("p", null, [h("strong", null, [t("choices.none")])]), counts];
   const words = t(key, { n: found.n, value: number(found.e_value, 3), limit: number(found.threshold) });
   return [
     powers(found.e_value, found.threshold, words),
-    h("p", null, [words]),
+    h("p", null, [h("strong", null, [words])]),
+    counts,
     h("p", null, [t("choices.meaning", { alarm: number(1 / found.false_alarm, 0) })]),
     quiet(found.cannot_tell, { lang: "en" }),
   ];

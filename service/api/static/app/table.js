@@ -174,6 +174,7 @@ async function act(move) {
 /** @param {unknown} problem */
 function refused(problem) {
   if (!(problem instanceof Problem)) throw problem;
+  if (problem.status === 401 && identity()) return location.reload(); // this browser's player is played in another one
   game.refusal = problem;
   announce([problem.message, problem.body.rule_text].filter(Boolean).join(" "), { urgent: true });
   if (problem.status === 0 || problem.status === 412 || problem.status === 409) refresh();
@@ -328,7 +329,7 @@ function say() {
   const text = over() ? "" : situation(game);
   return [
     h("p", { class: "now" }, [
-      own ? h("strong", { class: "name" }, [seatName(own), text ? ": " : ""]) : null,
+      own ? h("strong", { class: "name" }, [seatName(own), text ? " · " : ""]) : null,
       text ? h("span", null, [text]) : null,
       h("span", { class: "clock", "data-clock": own && view.turn === view.as ? "" : null }),
     ]),
@@ -355,7 +356,7 @@ function more() {
   const { view } = game;
   const button = (/** @type {string} */ key, /** @type {() => void} */ onclick) => h("button", { class: "plain", onclick }, [t(key)]);
   return h("details", { class: "more" }, [
-    h("summary", null, [t("more")]),
+    h("summary", { "data-key": "more" }, [t("more")]),
     h("div", { class: "menu" }, [
       button("pile.title", () => showCards(t("pile.title"), view.pile)),
       button("burned.title", () => showCards(t("burned.title"), view.burned)),
@@ -455,6 +456,7 @@ function warn({ kind, seq }) {
 /** @param {any} problem */
 function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
+  if (problem?.status === 401 && identity()) return location.reload();
   game.warnings = [problem.message];
   if (document.getElementById("notices")) showNotices();
   else replace(root, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]), h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
@@ -500,7 +502,19 @@ function waitingRoom(signal) {
       if (game.table.game) await openGame(game.table.game);
       else waitingRoom(signal);
     });
+  const leave = () =>
+    attempt(async () => {
+      await post(`/v1/tables/${table.id}/seats/me`, undefined, { method: "DELETE" });
+      location.assign("/");
+    });
   const address = h("input", { readonly: "", value: location.href, "aria-label": t("wait.address"), onfocus: () => address.select() });
+  const copy = async () => {
+    address.select();
+    // Without a secure context there is no clipboard, but the old command.
+    await (navigator.clipboard?.writeText(address.value) ?? document.execCommand("copy"));
+    announce(copied.textContent = t("wait.copied"));
+  };
+  const copied = h("span", { class: "quiet" });
   root.className = "waiting";
   replace(
     root,
@@ -510,14 +524,24 @@ function waitingRoom(signal) {
       h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seatName(seat), seat.seat === table.as ? ` (${t("you")})` : ""]),
     )),
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
+    open ? h("p", { class: "buttons" }, [h("button", { "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,
     game.refusal ? h("p", { class: "fault", role: "alert", lang: "en" }, [game.refusal.message]) : null,
     h("p", { class: "buttons" }, [
       !seated && open ? h("button", { class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,
       seated && !open ? h("button", { class: "main", "data-key": "deal", onclick: deal }, [t("wait.deal")]) : null,
       h("a", { class: "button", href: `/rules/${game.ruleset.id}` }, [t("more.rules")]),
       h("a", { class: "button", href: "/" }, [t("act.lobby")]),
+      seated ? h("button", { class: "plain", "data-key": "leave", onclick: leave }, [t("wait.leave")]) : null,
     ]),
   );
+}
+
+/** Close the menu; the focus returns to its button. @param {Event} event */
+function closeMenu(event) {
+  const menu = document.querySelector(".more[open]");
+  if (!menu || (event instanceof KeyboardEvent ? event.key !== "Escape" : menu.contains(/** @type {Node} */ (event.target)))) return;
+  menu.removeAttribute("open");
+  if (event instanceof KeyboardEvent) menu.querySelector("summary")?.focus();
 }
 
 /** @param {string} id */
@@ -535,6 +559,8 @@ addEventListener("pointerdown", () => (pressing = true), { capture: true });
 addEventListener("pointerup", release, { capture: true });
 addEventListener("click", () => (pressing = false), { capture: true });
 addEventListener("pointercancel", release, { capture: true });
+addEventListener("pointerdown", closeMenu);
+addEventListener("keydown", closeMenu);
 addEventListener("resize", () => game.view && render());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());

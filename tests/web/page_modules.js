@@ -1,0 +1,25 @@
+/**
+ * Functions of the page modules that need no page: cases on the input, one JSON answer on the output.
+ *
+ *     node tests/web/page_modules.js < cases.json
+ *
+ * The modules read the reader's language when they are loaded, so a browser's globals stand in.
+ */
+
+import { readFileSync } from "node:fs";
+
+Object.assign(globalThis, { localStorage: { getItem: () => null }, fetch: () => Promise.reject(new Error("none")) });
+Object.defineProperty(globalThis, "navigator", { value: { languages: ["en"] } });
+const moves = await import(new URL("../../service/api/static/app/moves.js", import.meta.url).href);
+
+const { view, choices, rows } = JSON.parse(readFileSync(0, "utf8"));
+const answer = {
+  leading: [...moves.leading(view)].sort(),
+  choices: choices.map((/** @type {string[]} */ chosen) => ({
+    listed: moves.isListed(view, chosen),
+    part: moves.isPart(view, chosen),
+    beside: [...moves.playable(view, chosen)].sort(),
+  })),
+  rows: rows.map((/** @type {[number, number, number]} */ [count, width, card]) => moves.rowsOf(count, width, card)),
+};
+process.stdout.write(JSON.stringify(answer));
