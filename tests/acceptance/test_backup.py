@@ -22,6 +22,7 @@ from service.shx.tlog.checkpoint import Checkpoint, parse_checkpoint
 from service.shx.tlog.notes import parse_note
 from service.shx.tlog.tiles import Tile, TiledTree
 from tests.client import Client, open_table, play_on, register
+from tests.forked_command import run_command
 
 pytestmark = pytest.mark.heavy
 
@@ -36,13 +37,7 @@ def environment() -> dict[str, str]:
 
 def shithead(*words: object) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "service.cli", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(),
-    )
+    return run_command(words, environment=environment(), folder=ROOT)
 
 
 @contextmanager

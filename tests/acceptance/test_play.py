@@ -8,7 +8,6 @@ import random
 import re
 import shlex
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +29,7 @@ from service.shx.keys import read_key_changes
 from service.verify.evidence import OutsideEvidence
 from service.verify.verify import verify_bundle
 from tests.client import chosen
+from tests.forked_command import run_command
 from tests.running import Running, running, wait_for
 from tests.tamper import Forgery
 
@@ -58,21 +58,8 @@ def play(
 def command(
     service: Running, home: Path, *words: str, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "service.cli", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        input=typed,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "COLUMNS": "80",
-            "SHITHEAD_HOME": str(home),
-            "SHITHEAD_URL": address(service),
-        },
-    )
+    own = {"COLUMNS": "80", "SHITHEAD_HOME": str(home), "SHITHEAD_URL": address(service)}
+    return run_command(words, environment={**os.environ, **own}, folder=ROOT, typed=typed)
 
 
 def address(service: Running) -> str:

@@ -239,6 +239,8 @@ def test_before_bots_have_tried_to_open_nothing_stored_tells_which_of_them_may(
         at_the_opening(service)
         decks = list(twins_of(service, [], None, random.Random(ruleset)))
     for deck in decks:
+        if len(found) == 2:
+            break
         with dealt(ruleset, 2, deck, bots=("lowest",)) as service:
             at_the_opening(service)
             game = service.entry_game()

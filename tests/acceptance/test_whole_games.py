@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.client import Client, open_table, play_on, register
+from tests.forked_command import run_command
 from tests.running import Running, running
 
 pytestmark = pytest.mark.heavy
@@ -69,13 +69,7 @@ def verified(player: Client, game: str, folder: Path) -> None:
     assert answer.status == 200
     bundle = folder / f"{game}.shx"
     bundle.write_bytes(answer.body)
-    checked = subprocess.run(
-        [sys.executable, "-m", "service.cli", "verify", str(bundle)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
+    checked = run_command(["verify", bundle], environment=os.environ, folder=ROOT)
     assert checked.returncode == 0, (checked.stdout, checked.stderr)
     assert "L1" in checked.stdout, checked.stdout
 

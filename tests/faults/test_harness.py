@@ -20,7 +20,7 @@ from tests.worlds.fake_world import legal, lines_of, open_game, post
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("faults", [60, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("faults", [40, pytest.param(400, marks=pytest.mark.long)])
 def test_nothing_is_lost_or_doubled_and_all_games_end_whatever_is_killed(faults: int) -> None:
     """Faults of processes, in the steps of a move, of both servers, the disk and the callers."""
     done = run(Wanted(faults=faults, tables=3, seed=7))

@@ -16,7 +16,7 @@ from service.application.clock_watch import clock_fault
 from service.cli.__main__ import run
 from service.config import Settings
 from service.keys.keyring import Keyring, load_or_create
-from service.local.programs import environment_of
+from service.local.programs import environment_of, program_of
 from service.startup_checks import CannotStart, check_start, redis_fault
 from tests.servers import DatabaseServer
 from tests.worlds.api_world import make_world
@@ -206,19 +206,17 @@ def test_what_is_no_key_file_is_refused_without_showing_it(settings: Settings, t
 
 
 @pytest.mark.parametrize("kind", ["worker", "searches", "trials", "relay", "sweeper", "sequencer"])
-def test_every_process_of_the_workers_refuses_with_one_line(settings: Settings, kind: str) -> None:
+def test_every_process_of_the_workers_refuses_with_one_line(
+    settings: Settings, tmp_path: Path, kind: str
+) -> None:
     assert settings.key_file is not None
     settings.key_file.write_text(Keyring.generate().to_text())
     settings.key_file.chmod(0o644)
-    ended = subprocess.run(
-        [sys.executable, "-m", "workers.main", kind],
-        env=environment_of(settings),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ended.returncode == 1
-    assert "set its mode to 0600" in ended.stderr.strip().splitlines()[-1]
+    log = tmp_path / "log"
+    program = program_of(settings, kind)
+    ended = program.start(log=log, environment=environment_of(settings), folder=tmp_path)
+    assert ended.wait(timeout=60) == 1
+    assert "set its mode to 0600" in log.read_text().strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from service.keys.keyring import load_or_create
 from tests.contract.conftest import address_of_service
+from tests.forked_command import run_command
 from tests.running import free_port
 
 pytestmark = pytest.mark.heavy
@@ -51,10 +53,7 @@ def running(role: str, environment: dict[str, str]) -> Iterator[None]:
 
 def check(role: str, environment: dict[str, str]) -> tuple[int, str]:
     """Return status and output of the health check."""
-    words = [*RUN, role, "--check"]
-    done = subprocess.run(
-        words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = run_command(["run", role, "--check"], environment=environment, folder=ROOT)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -84,9 +83,7 @@ def test_a_relay_without_a_successful_round_is_not_healthy(environment: dict[str
     """The process runs, and its database does not answer."""
     environment["SHITHEAD_DATABASE_URL"] = "postgresql://nobody@127.0.0.1:1/none"
     # Without a database no keys are created: bring some.
-    made = "from pathlib import Path; from service.keys.keyring import load_or_create as made; "
-    made += f"made(Path({environment['SHITHEAD_KEY_FILE']!r}))"
-    subprocess.run([sys.executable, "-c", made], cwd=ROOT, check=True)
+    load_or_create(Path(environment["SHITHEAD_KEY_FILE"]))
     with running("relay", environment):
         end = time.monotonic() + 20
         while "the last round was" not in (text := check("relay", environment)[1]):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from schemas.moves import move_of
 from schemas.views import Facts, GameViewSchema, view_json
 from service.bots.bot import bot_rng
-from service.bots.registry import bots
+from service.bots.registry import bots, quick_bots
 from service.domain.commands import Move, Play, Seat, Swap
 from service.domain.evolve import fold
 from service.domain.game import Game, Status
@@ -44,10 +45,16 @@ def by_bots(*names: str) -> Chooser:
     return choose
 
 
+def hands() -> Iterator[Any]:
+    """Yield each bot with the first and a later hand of each ruleset; slow ones once in CI."""
+    for name, identity, hand in product(NAMES, RULESETS, (1, 2)):
+        same = hand == 2 and rules(identity, 1) == rules(identity, 2)
+        slow = same and name not in quick_bots()
+        yield pytest.param(name, identity, hand, marks=[pytest.mark.long] if slow else [])
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize("hand", [1, 2])
-@pytest.mark.parametrize("identity", RULESETS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "identity", "hand"), hands())
 def test_a_bot_plays_every_ruleset_to_its_end(name: str, identity: str, hand: int) -> None:
     """Every move passes `decide`, which refuses whatever the rules forbid."""
     ruleset = rules(identity, hand)

@@ -12,6 +12,7 @@ from service.cli.__main__ import MISUSED
 from service.shx.bundle import OPENINGS, REFUSALS, write_bundle
 from service.shx.canonical import canonical
 from service.shx.chain import head
+from tests.examples import stride
 from tests.random_games import Plan, made_game
 from tests.tamper import LOGS, sample
 from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
@@ -79,9 +80,11 @@ def test_the_page_and_text_on_an_invalid_log_begin_with_what_was_changed(
 def test_every_event_and_card_of_every_sample_can_be_asked_for(
     shithead: Callable[..., RecordedAnswer],
 ) -> None:
-    for path in LOGS:
+    """CI asks one of three questions about each sample, --long all."""
+    for number, path in enumerate(LOGS):
         last = len(path.read_bytes().splitlines()) - 1
-        for words in (("--move", last // 2), ("--move", last), ("--card", "Th")):
+        questions = (("--move", last // 2), ("--move", last), ("--card", "Th"))
+        for words in questions[number % stride(3) :: stride(3)]:
             status, out, err = shithead("audit", path, *map(str, words))
             assert (status, err) == (0, ""), (path.name, words, err)
             assert out

@@ -30,6 +30,7 @@ from service.replay.history import decode_log, sealed_deck
 from service.replay.openings import seat_openings
 from service.shx.bundle import OPENINGS, write_bundle
 from service.shx.canonical import canonical
+from tests.examples import stride
 from tests.tamper import LOGS
 from tests.unit.cli.conftest import ROOT, SAMPLES, RecordedAnswer
 
@@ -223,7 +224,7 @@ def test_every_sample_can_be_drawn_at_every_version_for_every_viewer() -> None:
         for viewer in recording.viewers()[:3]:
             steps, fault = steps_of(recording, viewer)
             assert (fault, len(steps)) == (None, len(recording.log))
-            for step in steps[:: max(1, len(steps) // 25)]:
+            for step in steps[:: max(1, len(steps) // 25) * stride(2)]:
                 console.print(screen(step, Shown(viewer=viewer, versions=len(steps))))
 
 
