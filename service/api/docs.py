@@ -252,6 +252,12 @@ _TEXTS: Mapping[str, str] = {
         "or offline by `shithead verify game.shx --level L2 --receipt mine.note --server-key "
         "keys.json`."
     ),
+    "again": (
+        "A table plays hand after hand, and any player who sits there deals the next one. In the "
+        "answer to a move or a deal, `game` is the hand as you see it (`GameView`), with its id in "
+        "`game.id`. In a table `game` is the id itself. To play several hands, put the steps from "
+        "the entropy on into a loop."
+    ),
 }
 _CALLS: Mapping[str, tuple[str, ...]] = {
     "call": (),
@@ -263,4 +269,5 @@ _CALLS: Mapping[str, tuple[str, ...]] = {
     "evidence": ("evidence.bundle", "evidence.keys", "events.list_events"),
     "verify": (),
     "receipt": ("events.receipt", "evidence.verify"),
+    "again": ("tables.deal",),
 }

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from service.cli.simulate import bots_named, options_named, seats_allowed
+from service.cli.simulate import seats_allowed, simulated_options
 
 if TYPE_CHECKING:
     from service.simulation.simulate import Plan
@@ -19,26 +19,10 @@ UNREADABLE = 1
 
 @click.command(short_help="Write finished hands as rows for learning programs.")
 @click.argument("logs", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--ruleset", default="shithead", show_default=True, help="The ruleset to play.")
-@click.option("--seats", type=click.IntRange(1, 64), help="Seats.  [default: 4, or the nearest]")
+@simulated_options
 @click.option(
     "--games", type=click.IntRange(1), default=100, show_default=True, help="Hands to play."
 )
-@click.option(
-    "--bots",
-    metavar="NAME,…",
-    callback=bots_named,
-    help="Bots, seated in turn and rotated at each table.  [default: those that do not search]",
-)
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=options_named,
-    help="An option of the ruleset.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random games.")
 @click.option(
     "--output", "-o", type=click.File("w", encoding="utf-8", lazy=True), default="-", help="A file."
 )

@@ -8,10 +8,10 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich import box
@@ -55,14 +55,43 @@ def options_named(
     return options
 
 
-@click.command(short_help="Let bots play, verify every game, count the losers.")
-@click.option("--ruleset", default="shithead", show_default=True, help="The ruleset to play.")
-@click.option("--all", "every", is_flag=True, help="Play every ruleset at every number of seats.")
-@click.option(
-    "--seats",
-    type=click.IntRange(1, 64),
-    help="Seats at each table.  [default: 4, or the nearest allowed]",
+_SIMULATED: Final = (
+    click.option("--ruleset", default="shithead", show_default=True, help="The ruleset to play."),
+    click.option(
+        "--seats",
+        type=click.IntRange(1, 64),
+        help="Seats at each table.  [default: 4, or the nearest allowed]",
+    ),
+    click.option(
+        "--bots",
+        metavar="NAME,…",
+        callback=bots_named,
+        help="Bots, seated in turn and rotated at each table.  [default: those that do not search]",
+    ),
+    click.option(
+        "--option",
+        "options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=options_named,
+        help="An option of the ruleset; `shithead rulesets RULESET` lists them.",
+    ),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Seed of the random games."
+    ),
 )
+
+
+def simulated_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that name simulated hands: ruleset, seats, bots, options and seed."""
+    for option in reversed(_SIMULATED):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Let bots play, verify every game, count the losers.")
+@simulated_options
+@click.option("--all", "every", is_flag=True, help="Play every ruleset at every number of seats.")
 @click.option(
     "--games",
     type=click.IntRange(1),
@@ -71,26 +100,11 @@ def options_named(
     help="Hands to play; with --all, for each ruleset and number of seats.",
 )
 @click.option(
-    "--bots",
-    metavar="NAME,…",
-    callback=bots_named,
-    help="Bots, seated in turn and rotated at each table.  [default: those that do not search]",
-)
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=options_named,
-    help="An option of the ruleset; `shithead rulesets RULESET` lists them.",
-)
-@click.option(
     "--hands", type=click.IntRange(1), default=4, show_default=True, help="Hands at each table."
 )
 @click.option(
     "--turn-limit", type=click.IntRange(1), help="Turns after which a hand is a stalemate."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random games.")
 @click.option(
     "--jobs",
     type=click.IntRange(1, 256),

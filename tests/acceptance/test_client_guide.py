@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -68,8 +69,10 @@ def check(printed: list[str]) -> None:
     assert " game_sealed " in events[-1] + " "
     assert any(line.startswith("result ") for line in printed)
     assert re.fullmatch(
-        r"\d+ events, [1-9]\d* receipts: no evidence of tampering, level L2", printed[-1]
+        r"\d+ events, [1-9]\d* receipts: no evidence of tampering, level L2", printed[-2]
     )
+    second = re.fullmatch(r"hand 2 is ([0-9a-f-]{36})", printed[-1])
+    assert second is not None and second[1] not in printed[1]
 
 
 def check_saved(folder: Path) -> None:
@@ -107,7 +110,7 @@ def test_the_code_on_the_page_is_the_code_that_runs(service: Running, name: str)
     ]
     source = fetched(service, f"/docs/{name}")
     _, *steps = re.split(r"^(?:#|//) == .*\n", source, flags=re.MULTILINE)
-    assert len(steps) == 9
+    assert len(steps) == 10
     assert [step for step in steps if step.strip("\n") not in shown] == []
 
 
@@ -197,6 +200,20 @@ def test_a_bot_that_ended_goes_on_from_its_folder(service: Running, tmp_path: Pa
     assert again.play(choose)["status"] == "ended"
     assert len(again.seen.receipts()) > receipts >= made
     assert again.verified().conclusion == "no evidence of tampering, level L3"
+
+
+def test_the_line_for_the_next_hand_deals_it(service: Running, tmp_path: Path) -> None:
+    page = html.unescape(fetched(service, "/docs/client"))
+    [line] = re.findall(r"<pre><code>(hand = .*)</code></pre>", page)
+    player = Player.at(address(service), home=tmp_path)
+    table = player.open_table("shithead", [{"bot": "lowest"}], turn_limit=20)
+    hand = player.hand(player.next_game(table))
+    first = hand.game
+    assert hand.play(lambda view: view["moves"][0])["hand"] == 1
+    names: dict[str, Any] = {"player": player, "table": table, "hand": hand}
+    exec(line, names)
+    assert names["hand"].game != first
+    assert names["hand"].fetch_view()["hand"] == 2
 
 
 @pytest.mark.parametrize("name", ["bot.py", "spectator.py"])

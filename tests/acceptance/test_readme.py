@@ -87,6 +87,7 @@ def test_the_session_ends_as_it_says(address: str, folder: Path) -> None:
     assert re.fullmatch(r'\["\w\w", "\w\w", "\w\w"\]', lines[0]), "her hand"
     assert lines[1] == "play begins when every seat is ready"
     assert re.match(r" +\d+  The hand (is over|ends)", lines[2])
+    assert [path.name for path in folder.iterdir()] == [".venv"], "it leaves no file behind"
 
 
 def test_the_ruleset_it_shows_is_the_file() -> None:

@@ -34,14 +34,14 @@ const table = await ask("POST", "/v1/tables", {
   entropy: "value", // this client adds to the shuffle
   turn_limit: 200, // a hand of bots could be long
 });
-const GAME = `/v1/games/${table.game}`;
-await ask("POST", `${GAME}/entropy`, { value: randomBytes(32).toString("hex") });
+let GAME_PATH = `/v1/games/${table.game}`;
+await ask("POST", `${GAME_PATH}/entropy`, { value: randomBytes(32).toString("hex") });
 console.log("playing", table.game);
 
 // == stream: Follow the game
 /** Yield each event of the game, as it happens, until the seal. */
 async function* follow(after = 0) {
-  const answer = await call("GET", `${GAME}/stream?after=${after}`, undefined, {
+  const answer = await call("GET", `${GAME_PATH}/stream?after=${after}`, undefined, {
     Accept: "text/event-stream",
   });
   let text = "";
@@ -71,31 +71,31 @@ function choose(moves) {
 const receipts = [];
 for await (const event of follow()) {
   console.log(event.seq, event.type, event.by);
-  const view = await ask("GET", GAME);
+  const view = await ask("GET", GAME_PATH);
   if (event.seq + 1 < view.version || view.moves.length === 0) continue; // past, or not our turn
   try {
     const seen = { "If-Match": `"v${view.version}"` };
-    const done = await ask("POST", `${GAME}/moves`, choose(view.moves), seen);
+    const done = await ask("POST", `${GAME_PATH}/moves`, choose(view.moves), seen);
     receipts.push(done.receipt);
   } catch (error) {
     if (![409, 412].includes(error.problem?.status)) throw error; // the game went on: look again
   }
 }
-receipts.push(await (await call("GET", `${GAME}/receipt`)).text()); // for the whole hand
-console.log("result", (await ask("GET", GAME)).result);
+receipts.push(await (await call("GET", `${GAME_PATH}/receipt`)).text()); // for the whole hand
+console.log("result", (await ask("GET", GAME_PATH)).result);
 
 // == replay: Look at the hand again
-const replay = await ask("GET", `${GAME}/replay?as=all`);
+const replay = await ask("GET", `${GAME_PATH}/replay?as=all`);
 for (const frame of replay.items.slice(-3)) console.log(frame.seq, frame.caption);
 
 // == evidence: Download the evidence
-const bundle = Buffer.from(await (await call("GET", `${GAME}/evidence`)).arrayBuffer());
+const bundle = Buffer.from(await (await call("GET", `${GAME_PATH}/evidence`)).arrayBuffer());
 const keys = await (await call("GET", "/v1/keys")).text();
 writeFileSync("game.shx", bundle);
 writeFileSync("mine.note", receipts.at(-1));
 writeFileSync("keys.json", keys);
 const ndjson = { Accept: "application/x-ndjson" };
-const log = await (await call("GET", `${GAME}/events`, undefined, ndjson)).text();
+const log = await (await call("GET", `${GAME_PATH}/events`, undefined, ndjson)).text();
 if (!bundle.includes(log)) throw new Error("the bundle has another log"); // it is not compressed
 console.log("saved game.shx, mine.note and keys.json");
 
@@ -133,9 +133,9 @@ function must(holds, otherwise) {
 
 const lines = log.trimEnd().split("\n");
 const events = lines.map((line) => JSON.parse(line));
-const game = hex(table.game.replaceAll("-", ""));
+const gameBytes = hex(table.game.replaceAll("-", ""));
 
-const heads = [th("shx/1/genesis", game)]; // the chain: each event names the head before it
+const heads = [th("shx/1/genesis", gameBytes)]; // the chain: each event names the head before it
 for (const [seq, line] of lines.entries()) {
   must(events[seq].prev === heads[seq].toString("hex"), `the chain breaks at ${seq}`);
   heads.push(sha256("\0" + line));
@@ -144,7 +144,7 @@ for (const [seq, line] of lines.entries()) {
 const { data: created } = events[0];
 const { data: seal } = events.at(-1);
 const seed = hex(seal.seed); // the seed is the one that was committed to
-must(th("shx/1/server-seed", game, seed).toString("hex") === created.commit, "another seed");
+must(th("shx/1/server-seed", gameBytes, seed).toString("hex") === created.commit, "another seed");
 
 const entropy = created.seats.map(() => "");
 for (const { type, data } of events) {
@@ -153,7 +153,7 @@ for (const { type, data } of events) {
 const { decks, jokers, partial } = created.deck;
 must(decks === 1 && jokers === 0 && partial.length === 0, "not the deck of `shithead`");
 const deck = [..."cdhs"].flatMap((suit) => [..."23456789TJQKA"].map((rank) => rank + suit));
-const bound = th("shx/1/transcript", game, heads[1], JSON.stringify(deck), ...entropy);
+const bound = th("shx/1/transcript", gameBytes, heads[1], JSON.stringify(deck), ...entropy);
 const stream = words(tm(seed, "shx/1/deck", bound));
 for (let last = deck.length - 1; last > 0; last--) {
   const other = uniform(last + 1, stream);
@@ -165,7 +165,7 @@ const salts = tm(seed, "shx/1/salt", bound);
 const { cards } = events.find((event) => event.type === "deck_committed").data;
 for (const [place, card] of deck.entries()) {
   const salt = tm(salts, "shx/1/card-salt", big(2, place)); // each card was committed to
-  const commitment = th("shx/1/card", game, big(2, place), card, salt);
+  const commitment = th("shx/1/card", gameBytes, big(2, place), card, salt);
   must(commitment.toString("hex") === cards[place], `another card at ${place}`);
 }
 
@@ -194,3 +194,8 @@ for (const [name, content] of Object.entries(parts)) {
 const audit = await (await fetch(`${SERVICE}/v1/verify`, { method: "POST", body: form })).json();
 must(audit.result === "pass" && audit.level === "L2", audit.wording ?? audit.detail);
 console.log(events.length, "events,", receipts.length, "receipts:", audit.wording);
+
+// == again: Deal the next hand
+const { game: view } = await ask("POST", `/v1/tables/${table.id}/games`, {}); // a view, not an id
+GAME_PATH = `/v1/games/${view.id}`; // continue with its entropy, and follow it
+console.log("hand", view.hand, "is", view.id);
