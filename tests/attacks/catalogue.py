@@ -54,14 +54,18 @@ def by_family() -> dict[Family, list[tuple[str, str, str, Needs, str]]]:
 
 
 def table() -> str:
-    """Return the table of all attacks as Markdown, family by family."""
+    """
+    Return the table of all attacks as Markdown, family by family, each sorted by name.
+
+    So it does not depend on the order in which tests import the modules of attacks.
+    """
     found = by_family()
     lines = [f"{sum(map(len, found.values()))} attacks.\n"]
     lines += ["| attack | log | caught by | from outside | test below `tests/` |"]
     lines += ["| --- | --- | --- | --- | --- |"]
     for family in Family:
         lines.append(f"| **{family.value}** | | | | |")
-        for name, log, check, needs, file in found[family]:
+        for name, log, check, needs, file in sorted(found[family]):
             lines.append(f"| {name} | {log} | {check} | {needs.value} | {file} |")
     return _HEAD + "\n".join(lines) + "\n"
 

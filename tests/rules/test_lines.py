@@ -11,6 +11,7 @@ from tests.rules.lines import GOLDEN, every_ruleset, lines_of
 EVERY = every_ruleset()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", sorted(EVERY))
 def test_the_numbers_of_legal_lines_have_not_changed(name: str) -> None:
     """After an intended change of a rule run `python -m tests.rules.lines`, and review the diff."""

@@ -153,6 +153,7 @@ def accepted(move: Move, game: Game) -> bool:
         return False
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("times", often(25, 3000))
 def test_every_fold_agrees_on_what_is_public(times: int) -> None:
     """Folding with the whole deck, with nothing of it, and with what one seat knows."""

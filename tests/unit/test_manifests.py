@@ -53,6 +53,7 @@ def pods() -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("version", [KUBERNETES, kubernetes_validate.latest_version()])
 @pytest.mark.parametrize(
     "one", [*documents()], ids=lambda d: f"{d['kind']}/{d['metadata']['name']}"

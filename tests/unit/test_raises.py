@@ -138,6 +138,7 @@ def exceptions() -> set[str]:
     return known
 
 
+@pytest.mark.heavy
 def test_the_search_finds_what_is_raised_and_not_caught() -> None:
     tree = ast.parse(EXAMPLE)
     assert undocumented(tree) == {"read": ["KeyError"]}

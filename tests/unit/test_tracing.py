@@ -78,6 +78,7 @@ def test_without_the_extra_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) 
     assert not tracing.is_on()
 
 
+@pytest.mark.heavy
 def test_without_the_variables_nothing_is_loaded() -> None:
     """All programs are imported and a step is taken: no exporter, no thread."""
     code = (

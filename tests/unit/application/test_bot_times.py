@@ -141,6 +141,7 @@ def waiting_for(services: Services, game: UUID) -> DueGame | None:
     return next((row for row in due if row.id == game), None)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
 @pytest.mark.parametrize("clock", [None, Clock(turn_seconds=60, swap_seconds=60)])
 def test_the_row_of_a_first_come_opening_does_not_say_whether_a_bot_may_open(

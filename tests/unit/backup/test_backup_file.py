@@ -40,6 +40,7 @@ def test_a_backup_holds_what_was_put_into_it(whole: Path) -> None:
         assert backup.manifest.tables["players"].rows == 200
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("change", [0x01, 0x80, 0xFF])
 def test_wherever_a_byte_is_another_it_is_the_same_backup_or_refused(
     whole: Path, change: int

@@ -54,7 +54,7 @@ def hands() -> Iterator[Any]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("name", "identity", "hand"), hands())
+@pytest.mark.parametrize(("name", "identity", "hand"), [*hands()])
 def test_a_bot_plays_every_ruleset_to_its_end(name: str, identity: str, hand: int) -> None:
     """Every move passes `decide`, which refuses whatever the rules forbid."""
     ruleset = rules(identity, hand)
@@ -63,6 +63,7 @@ def test_a_bot_plays_every_ruleset_to_its_end(name: str, identity: str, hand: in
     assert game.status is Status.ENDED
 
 
+@pytest.mark.heavy
 @examples(25)
 @given(
     identity=st.sampled_from(RULESETS),
@@ -78,6 +79,7 @@ def test_bots_of_every_kind_can_sit_at_one_table(
     assert game.result is not None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("identity", RULESETS)
 def test_a_bot_left_alone_with_the_exchange_gets_ready(identity: str, name: str) -> None:
@@ -149,6 +151,7 @@ def test_every_bot_says_what_it_is() -> None:
         assert 1 <= bot.strength <= 5
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bot_plays_a_ruleset_that_the_catalogue_does_not_know(name: str) -> None:
     for identity in ("leeds", "guarducci", "karma-radford", "reverse"):

@@ -145,6 +145,7 @@ def test_the_opinion_of_a_move_finds_the_one_that_wins() -> None:
     assert [one.move["cards"] for one in formed.moves if one.made] == [["9h"]], "an equal nine"
 
 
+@pytest.mark.heavy
 def test_there_is_no_opinion_of_the_exchange_and_every_move_of_play_has_one() -> None:
     compared = 0
     for game, _ in steps_of(rules("covered-queen"), 4, 6, turn_limit=12):
@@ -198,6 +199,7 @@ def test_moves_that_differ_in_suits_alone_are_one_choice() -> None:
     assert rules_of(view).id == "shithead"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", SEARCHING)
 def test_custom_rulesets_are_played_to_their_end(name: str) -> None:
     """With valid settings of any kind: the search meets no position that it cannot play."""

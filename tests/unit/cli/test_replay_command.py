@@ -238,6 +238,7 @@ def test_nothing_in_a_log_steers_the_terminal() -> None:
     assert "\x1b[2J" not in console.export_text(styles=True)
 
 
+@pytest.mark.heavy
 def test_on_a_terminal_keys_step_and_q_gives_the_terminal_back() -> None:
     """The whole of it, on a terminal of 100 columns, as a person has it."""
     master, slave = pty.openpty()

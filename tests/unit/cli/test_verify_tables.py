@@ -130,6 +130,7 @@ def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: P
     assert f"is drawn, not seat {due}" in fails(shithead, tmp_path, lines, first)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -109,6 +109,7 @@ def _start(path: Path, gate: Any, results: Any) -> None:
     results.put(keyring.load_or_create(path).to_text())
 
 
+@pytest.mark.heavy
 def test_processes_that_start_at_once_end_up_with_the_same_keys(path: Path) -> None:
     context = multiprocessing.get_context("fork")
     for attempt in range(5):

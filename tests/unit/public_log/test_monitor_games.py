@@ -59,6 +59,7 @@ def test_hands_that_follow_one_another_are_right() -> None:
     assert kinds(seen(aborted, Plan(name="again", hand=1, prev_game=ID))) == set()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "plans",
     [

@@ -49,11 +49,13 @@ def episode(env: Any, seed: int) -> Iterator[tuple[str, dict[str, Any]]]:
         env.step(rng.choice([int(a) for a in np.flatnonzero(seen["action_mask"])]))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
 def test_pettingzoo_finds_its_interface(identity: str) -> None:
     tests_of_pettingzoo.api_test(made(identity, turn_limit=60), num_cycles=200)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", ["shithead", "covered-queen", "karma-radford", "threes"])
 def test_equal_seeds_give_equal_episodes(identity: str) -> None:
     tests_of_pettingzoo.seed_test(lambda: made(identity), num_cycles=100)
@@ -64,6 +66,7 @@ def test_pettingzoo_finds_its_pictures(capsys: pytest.CaptureFixture[str]) -> No
     assert "stock" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
 def test_every_legal_action_is_a_legal_move_and_there_is_always_one(identity: str) -> None:
     env = made(identity, turn_limit=80)
@@ -164,6 +167,7 @@ def test_options_and_second_hands_change_the_rules() -> None:
     assert first != second
 
 
+@pytest.mark.heavy
 def test_the_example_trains() -> None:
     before, after, episodes = trained("shithead", 1.0, 4)
     assert 0 <= before <= 1

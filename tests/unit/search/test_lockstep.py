@@ -59,6 +59,7 @@ def custom(rng: random.Random) -> tuple[Ruleset, int]:
             return ruleset, seats
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
 def test_the_model_plays_the_catalogue_in_step_with_the_engine(identity: str) -> None:
     for number, (ruleset, seats) in enumerate(tables(identity)[:: stride(4)]):
@@ -66,6 +67,7 @@ def test_the_model_plays_the_catalogue_in_step_with_the_engine(identity: str) ->
         play_in_step(ruleset, seats, number, turn_limit=60)
 
 
+@pytest.mark.heavy
 def test_the_model_plays_custom_rulesets_in_step_with_the_engine() -> None:
     rng = random.Random("custom")
     for number in range(60):

@@ -96,12 +96,14 @@ def play_in_step(ruleset: Ruleset, seats: int, seed: int) -> int:
     return moves
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
 def test_a_playout_of_the_catalogue_is_a_hand_of_legal_moves(identity: str) -> None:
     for number, (ruleset, seats) in enumerate(tables(identity)[::3]):
         assert play_in_step(ruleset, seats, number) > 0
 
 
+@pytest.mark.heavy
 def test_a_playout_of_a_custom_ruleset_is_a_hand_of_legal_moves() -> None:
     rng = random.Random("playouts")
     for number in range(60):

@@ -125,6 +125,7 @@ SIZES = st.one_of(
 )
 
 
+@pytest.mark.heavy
 @examples(25)
 @given(SIZES, st.data())
 def test_a_tree_read_from_tiles_is_the_tree_over_its_leaves(size: int, data: st.DataObject) -> None:
