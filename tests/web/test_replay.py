@@ -66,22 +66,47 @@ def cards_shown(page: Page, seat: int) -> list[str]:
     return sorted(found.evaluate_all("(all) => all.map((one) => one.dataset.card)"))
 
 
+STEPPED = """({ steps, hidden }) => {
+    const text = (selector) => document.querySelector(selector)?.textContent;
+    const cards = (seat) => Array.from(seat.querySelectorAll(".shown [data-card]"), (one) => one.dataset.card);
+    const seats = () => Array.from(document.querySelectorAll("#felt [data-seat]"));
+    document.documentElement.hidden = hidden;
+    const shown = [];
+    for (let step = 0; step < steps; step += 1) {
+        shown.push({
+            position: text("#position"), pile: text(".pile > b"), stock: text(".stock > b"),
+            hands: Object.fromEntries(seats().map((seat) => [seat.dataset.seat, cards(seat)])),
+        });
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+    }
+    document.getElementById("sky")?.remove();
+    document.documentElement.hidden = false;
+    return shown;
+}"""
+"""
+A script that presses the right arrow key after each version, and returns what was drawn of each.
+
+A hidden page runs the same code and computes no layout, which takes most of the time otherwise.
+"""
+
+
 def test_a_whole_hand_is_stepped_through_from_one_request(visits: Visits, service: Running) -> None:
     asked: list[str] = []
     context = visits.visitor()
     context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
     page.goto(f"/replay/{LEEDS.game}?version=1")
+    page.locator("#position:not(:empty)").wait_for()
+    shown = page.evaluate(STEPPED, {"steps": len(LEEDS.lines), "hidden": False})
     frames = api(service, f"/v1/games/{LEEDS.game}/replay?as=all")["items"]
-    for frame in frames:
-        at(page, frame["version"])
+    for frame, drawn in zip(frames, shown, strict=True):
         view = frame["view"]
+        assert drawn["position"] == f"{frame['version']} / {len(LEEDS.lines)}"
         if view["status"] == "playing":
-            expect(page.locator(".pile > b")).to_have_text(str(len(view["pile"])))
-            expect(page.locator(".stock > b")).to_have_text(str(view["stock"]))
+            assert drawn["pile"] == str(len(view["pile"])), drawn
+            assert drawn["stock"] == str(view["stock"]), drawn
             for seat in view["seats"]:
-                assert cards_shown(page, seat["seat"]) == sorted(seat["hand"]["cards"])
-        page.keyboard.press("ArrowRight")
+                assert sorted(drawn["hands"][str(seat["seat"])]) == sorted(seat["hand"]["cards"])
     at(page, len(LEEDS.lines))
     expect(page.locator(".result .places li")).to_have_count(3)
     assert len([url for url in asked if "/replay?as=" in url]) == 1
@@ -333,11 +358,7 @@ def test_every_ruleset_can_be_replayed(visits: Visits, each: Sample) -> None:
     """The longest sample of each: all views, captions and plots, and a rule at the end."""
     page = opened(visits, each.game, "?version=1", size="phone")
     expect(page.locator("#rows li")).to_have_count(len(each.lines))
-    page.evaluate(
-        """(steps) => { for (let at = 0; at < steps; at += 1) document.body.dispatchEvent(
-            new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })); }""",
-        len(each.lines),
-    )
+    page.evaluate(STEPPED, {"steps": len(each.lines), "hidden": True})
     at(page, len(each.lines))
     page.keyboard.press("ArrowLeft")
     page.locator("#now .statement").first.wait_for()
