@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS, Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
+
+from tests.examples import stride
 
 PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -46,10 +48,43 @@ if (real) SubtleCrypto.prototype.importKey = function (format, data, algorithm, 
 """A script with which a page runs as in a browser that cannot check Ed25519 signatures."""
 
 
-def faults_of(page: Page) -> list[str]:
-    """Return what axe finds on a page."""
-    found = Axe().run(page).response["violations"]
+COLOURS: Final = {"resultTypes": ["violations"], "runOnly": ["cat.color"]}
+"""Options with which axe tries its rules about colours only."""
+
+
+def faults_of(page: Page, options: dict[str, list[str]] = DEFAULT_OPTIONS) -> list[str]:
+    """Return what axe finds on a page; `options` are those of `axe.run`."""
+    found = Axe().run(page, options=options).response["violations"]
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+def faults_in_both_schemes(page: Page) -> list[str]:
+    """
+    Return what axe finds on a page in a light and in a dark scheme.
+
+    A scheme changes colours and nothing else: in the dark one axe tries its rules about these.
+    """
+    faults = faults_of(page)
+    page.emulate_media(color_scheme="dark")
+    faults += [f"dark: {fault}" for fault in faults_of(page, COLOURS)]
+    page.emulate_media(color_scheme="light")
+    return faults
+
+
+def faults_in_every_size(page: Page) -> list[str]:
+    """
+    Return what axe finds on a page in any size, and the sizes in which the page is too wide.
+
+    The dark scheme is tried in the smallest and the largest size, in a long run in all.
+    """
+    faults = []
+    for number, (name, (width, height)) in enumerate(SIZES.items()):
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        found = faults_of if number % stride(3) else faults_in_both_schemes
+        faults += [f"{wider} px too wide at {name}"] if wider > 0 else []
+        faults += [f"{fault} at {name}" for fault in found(page)]
+    return faults
 
 
 def chromium_program() -> str | None:

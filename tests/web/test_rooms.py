@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running
-from tests.web.browsing import SIZES, Visits, faults_of
+from tests.web.browsing import SIZES, Visits, faults_in_every_size, faults_of
 
 pytestmark = pytest.mark.heavy
 
@@ -172,11 +173,23 @@ def test_a_finding_is_a_plain_sentence_with_its_check_below(
     assert faults_of(page) == []
 
 
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """A dispute, and its three referees, who look at the replay together."""
+
+    dispute: str
+    judges: list[Client]
+    address: str  # of the replay
+    visits: Visits
+
+    def pages(self, number: int) -> list[Page]:
+        """Return the replay in the browsers of the first referees."""
+        return [page_of(self.visits, judge, self.address) for judge in self.judges[:number]]
+
+
 @pytest.fixture
-def panel(
-    visits: Visits, service: Running, hand: tuple[list[Client], str]
-) -> tuple[str, list[Page]]:
-    """Return the id of a dispute, and the pages of its three referees in the replay."""
+def panel(visits: Visits, service: Running, hand: tuple[list[Client], str]) -> Panel:
+    """Return a new dispute with three referees."""
     (ada, _), game = hand
     moves = [
         one["seq"]
@@ -191,7 +204,7 @@ def panel(
     for judge in judges:
         judge.post(f"/v1/disputes/{file['id']}/referees", {})
     address = f"/replay/{game}?version=5&dispute={file['id']}"
-    return file["id"], [page_of(visits, judge, address) for judge in judges]
+    return Panel(dispute=file["id"], judges=judges, address=address, visits=visits)
 
 
 def stands_at(page: Page, version: int) -> None:
@@ -200,9 +213,9 @@ def stands_at(page: Page, version: int) -> None:
 
 
 def test_referees_follow_one_leader_through_the_replay(
-    visits: Visits, panel: tuple[str, list[Page]], redis_server: str
+    visits: Visits, panel: Panel, redis_server: str
 ) -> None:
-    dispute, (leader, follower, third) = panel
+    dispute, (leader, follower, third) = panel.dispute, panel.pages(3)
     room = leader.locator("#room")
     expect(room).to_contain_text("No referee leads.")
     leader.get_by_role("button", name="Lead").click()
@@ -248,16 +261,16 @@ def _text(answer: Any) -> str:
     return str(answer.text()) if "/room?" in answer.url else ""
 
 
-def test_a_leader_who_leaves_the_page_leads_no_longer(panel: tuple[str, list[Page]]) -> None:
-    _, (leader, follower, _) = panel
+def test_a_leader_who_leaves_the_page_leads_no_longer(panel: Panel) -> None:
+    leader, follower = panel.pages(2)
     leader.get_by_role("button", name="Lead").click()
     expect(follower.locator("#room")).to_contain_text("Referee 1 leads.")
     leader.goto("/rules")
     expect(follower.locator("#room")).to_contain_text("No referee leads.", timeout=10_000)
 
 
-def test_a_room_is_used_with_the_keyboard_alone(panel: tuple[str, list[Page]]) -> None:
-    _, (leader, follower, _) = panel
+def test_a_room_is_used_with_the_keyboard_alone(panel: Panel) -> None:
+    leader, follower = panel.pages(2)
     for page in (leader, follower):
         page.locator("#room button").first.wait_for()
     reach(leader, "[data-key=lead]")
@@ -275,10 +288,10 @@ def test_a_room_is_used_with_the_keyboard_alone(panel: tuple[str, list[Page]]) -
 
 
 def test_the_dispute_leads_its_referees_to_the_room_and_nobody_else(
-    visits: Visits, panel: tuple[str, list[Page]], hand: tuple[list[Client], str]
+    visits: Visits, panel: Panel, hand: tuple[list[Client], str]
 ) -> None:
     (ada, _), _ = hand
-    dispute, (judge, _, _) = panel
+    dispute, (judge,) = panel.dispute, panel.pages(1)
     judge.locator("#room").get_by_role("link", name="The dispute").click()
     judge.get_by_role("link", name="Look at it together").click()
     expect(judge.locator("#room")).to_contain_text("No referee leads.")
@@ -358,40 +371,29 @@ def test_the_statistics_are_plots_with_their_text(
     assert faults_of(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/statistics", "/disputes", "/disputes/new?game={game}"])
 def test_the_rooms_fit_every_size(
-    visits: Visits, hand: tuple[list[Client], str], path: str, scheme: Any
+    visits: Visits, hand: tuple[list[Client], str], path: str
 ) -> None:
     (ada, _), game = hand
-    page = page_of(visits, ada, path.format(game=game), color_scheme=scheme)
+    page = page_of(visits, ada, path.format(game=game))
     page.wait_for_load_state("networkidle")
-    for width, height in SIZES.values():
-        page.set_viewport_size({"width": width, "height": height})
-        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert wider <= 0, (path, width)
-        assert faults_of(page) == [], (path, width)
+    assert faults_in_every_size(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_replay_with_a_room_fits_every_size(
-    visits: Visits, panel: tuple[str, list[Page]], scheme: Any
-) -> None:
+def test_the_replay_with_a_room_fits_every_size(panel: Panel) -> None:
     """The room takes a line of its own, and leaves the list of events its place."""
-    _, (leader, page, _) = panel
+    leader, page = panel.pages(2)
     leader.get_by_role("button", name="Lead").click()
     expect(page.locator("#room")).to_contain_text("Referee 1 leads.")
-    page.emulate_media(color_scheme=scheme)
+    assert faults_in_every_size(page) == []
     for width, height in SIZES.values():
         page.set_viewport_size({"width": width, "height": height})
-        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert wider <= 0, width
         room, felt = page.locator("#room").bounding_box(), page.locator("#felt").bounding_box()
         assert room is not None
         assert felt is not None
         assert room["width"] == width
         assert felt["y"] - (room["y"] + room["height"]) < 1, width
-        assert faults_of(page) == [], width
 
 
 @pytest.mark.parametrize(("locale", "title"), [("sv-SE", "Statistik"), ("ja-JP", "統計")])

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
-from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_of
+from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_every_size, faults_of
 from tests.web.node import node
 
 pytestmark = pytest.mark.heavy
@@ -185,7 +185,7 @@ def test_a_browser_says_that_its_player_went_to_another_and_returns(visits: Visi
 
 def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
     """Two clicks from the lobby to the first turn, then only cards and buttons."""
-    page = play_now(visits)
+    page = play_now(visits, reduced_motion="reduce")
     assert faults_of(page) == []
     page.get_by_role("button", name="Ready").click()
     while take_turn(page):
@@ -228,7 +228,8 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
         page.locator(".middle .demand").wait_for()
     first, second = (ada, bob) if ada.locator("#own.turn").count() else (bob, ada)
     take_turn(first)
-    second.locator(TURN).wait_for()
+    while first.locator("#own.turn").count():  # the play burned the pile, or skipped the other
+        take_turn(first)
     take_turn(second)
 
 
@@ -423,9 +424,8 @@ def test_a_browser_without_ed25519_reports_the_check_that_it_cannot_make(visits:
     expect(page.locator(".notice.warning")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits, scheme: Any) -> None:
-    page = visits.open("/", color_scheme=scheme)
+def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits) -> None:
+    page = visits.open("/")
     page.get_by_role("button", name="Start", exact=True).wait_for()
     made = call(page, "POST", "/v1/players", {"name": "Ada"})
     page.evaluate("(one) => localStorage.setItem('shithead.player', one)", json.dumps(made))
@@ -434,8 +434,4 @@ def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits, scheme: 
     for path in ("/", f"/play/{table['game']}"):
         page.goto(path)
         page.locator("#recent li, #hand button").first.wait_for()
-        for width, height in SIZES.values():
-            page.set_viewport_size({"width": width, "height": height})
-            wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-            assert wider <= 0, (path, width)
-            assert faults_of(page) == [], (path, width)
+        assert faults_in_every_size(page) == [], path

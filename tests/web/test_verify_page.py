@@ -6,7 +6,6 @@ import json
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
@@ -16,7 +15,7 @@ from tests.client import open_table, register
 from tests.running import Running, wait_for
 from tests.tamper import Forgery
 from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
-from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_of
+from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_both_schemes
 
 pytestmark = pytest.mark.heavy
 
@@ -216,17 +215,16 @@ def test_signatures_are_not_passed_where_the_browser_cannot_check_them(visits: V
     expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering so far")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(visits: Visits, scheme: Any) -> None:
-    page = visits.open("/verify", color_scheme=scheme)
+def test_axe_finds_nothing(visits: Visits) -> None:
+    page = visits.open("/verify")
     page.locator("#offline:not(:empty)").wait_for()
-    assert faults_of(page) == []
+    assert faults_in_both_schemes(page) == []
     give(page, "game.shx", write_bundle(LINES))
     page.locator("summary").click()
-    assert faults_of(page) == []
+    assert faults_in_both_schemes(page) == []
     give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
     assert page.locator("#checks li.fail").count() > 0
-    assert faults_of(page) == []
+    assert faults_in_both_schemes(page) == []
 
 
 @pytest.mark.parametrize(
@@ -282,10 +280,11 @@ def test_the_keyboard_is_enough(visits: Visits) -> None:
     assert page.evaluate("document.activeElement.id") == "game"
 
 
-@pytest.mark.parametrize("size", list(SIZES))
-def test_a_failure_fits_every_size(visits: Visits, size: str) -> None:
-    page = visits.open("/verify", size=size)
+def test_a_failure_fits_every_size(visits: Visits) -> None:
+    page = visits.open("/verify")
     give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
     assert page.locator("#checks li.fail").count() > 0
-    wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    assert wider <= 0
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, width
