@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS, Axe
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
 
 from tests.examples import stride
@@ -48,30 +48,36 @@ if (real) SubtleCrypto.prototype.importKey = function (format, data, algorithm, 
 """A script with which a page runs as in a browser that cannot check Ed25519 signatures."""
 
 
-COLOURS: Final = {"resultTypes": ["violations"], "runOnly": ["cat.color"]}
-"""Options with which axe tries its rules about colours only."""
+COLOURS: Final = ("color-contrast", "link-in-text-block")
+"""The rules of axe about colours."""
 
 
-def faults_of(page: Page, options: dict[str, list[str]] = DEFAULT_OPTIONS) -> list[str]:
-    """Return what axe finds on a page; `options` are those of `axe.run`."""
-    found = Axe().run(page, options=options).response["violations"]
+def faults_of(page: Page, *, rules: Sequence[str] = (), besides: Sequence[str] = ()) -> list[str]:
+    """
+    Return what axe finds on a page, by all its rules unless `rules` names some.
+
+    `besides` are selectors of elements that are left out: copies of elements that are looked at.
+    """
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    context = {"exclude": [[selector] for selector in besides]} if besides else None
+    found = Axe().run(page, context=context, options=options).response["violations"]
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
-def faults_in_both_schemes(page: Page) -> list[str]:
+def faults_in_both_schemes(page: Page, *, besides: Sequence[str] = ()) -> list[str]:
     """
     Return what axe finds on a page in a light and in a dark scheme.
 
     A scheme changes colours and nothing else: in the dark one axe tries its rules about these.
     """
-    faults = faults_of(page)
+    faults = faults_of(page, besides=besides)
     page.emulate_media(color_scheme="dark")
-    faults += [f"dark: {fault}" for fault in faults_of(page, COLOURS)]
+    faults += [f"dark: {one}" for one in faults_of(page, rules=COLOURS, besides=besides)]
     page.emulate_media(color_scheme="light")
     return faults
 
 
-def faults_in_every_size(page: Page) -> list[str]:
+def faults_in_every_size(page: Page, *, besides: Sequence[str] = ()) -> list[str]:
     """
     Return what axe finds on a page in any size, and the sizes in which the page is too wide.
 
@@ -83,7 +89,7 @@ def faults_in_every_size(page: Page) -> list[str]:
         wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         found = faults_of if number % stride(3) else faults_in_both_schemes
         faults += [f"{wider} px too wide at {name}"] if wider > 0 else []
-        faults += [f"{fault} at {name}" for fault in found(page)]
+        faults += [f"{fault} at {name}" for fault in found(page, besides=besides)]
     return faults
 
 

