@@ -41,12 +41,13 @@ def opened(visits: Visits, game: UUID | str, query: str = "", **more: Any) -> Pa
 
 
 def position(page: Page) -> int:
-    return int(page.locator("#position").inner_text().split(" / ")[0])
+    """Return the version that is shown: the one after the event that the page names."""
+    return int(page.locator("#position").inner_text().split(" / ")[0]) + 1
 
 
 def at(page: Page, version: int) -> None:
-    """Wait until a version is shown."""
-    expect(page.locator("#position")).to_have_text(re.compile(rf"^{version} / "))
+    """Wait until a version is shown, which is the one after event `version - 1`."""
+    expect(page.locator("#position")).to_have_text(re.compile(rf"^{version - 1} / "))
 
 
 def api(service: Running, path: str) -> Any:
@@ -108,15 +109,15 @@ def test_a_whole_hand_is_stepped_through_from_one_request(visits: Visits, servic
 
 
 def test_the_address_names_the_moment_and_the_viewer(visits: Visits) -> None:
-    page = opened(visits, LEEDS.game, "?version=60&as=1")
+    page = opened(visits, LEEDS.game, "?event=59&as=1")
     at(page, 60)
     expect(page.locator("#as")).to_have_value("1")
     page.keyboard.press("ArrowRight")
-    page.wait_for_url(re.compile(r"\?version=61&as=1$"))
+    page.wait_for_url(re.compile(r"\?event=60&as=1$"))
     page.reload()
     at(page, 61)
     page.locator("#as").select_option("public")
-    page.wait_for_url(re.compile(r"\?version=61&as=public$"))
+    page.wait_for_url(re.compile(r"\?event=60&as=public$"))
 
 
 @pytest.mark.parametrize("viewer", ["0", "1", "public", "all"])
@@ -138,8 +139,10 @@ def test_an_event_is_shown_with_its_rule(visits: Visits, service: Running) -> No
     text = next(one["text"] for one in ruleset["statements"] if one["id"] == rule)
     expect(page.locator("#now .by")).to_contain_text(text)
     expect(page.locator("#now .by p").first).to_have_attribute("lang", "en")
-    row = page.locator('#rows li[value="60"]')
-    expect(row.locator(".rule").first).to_have_attribute("href", f"/rules/leeds#{rule}")
+    row = page.locator('#rows li[value="59"]')
+    expect(row.locator(".n")).to_have_text("59")
+    expect(row.locator(".rule")).to_have_attribute("href", f"/rules/leeds#{rule}")
+    assert not rule.startswith("1-")  # the statement that decided, not one of all rulesets
 
 
 def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -> None:
@@ -175,6 +178,22 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     expect(page.locator("#as")).to_have_value(str(move["seat"]))
 
 
+@pytest.mark.parametrize("size", ["phone", "phone on its side"])
+def test_on_a_phone_a_decision_is_a_sheet_in_sight(visits: Visits, size: str) -> None:
+    """The page itself does not scroll; Escape closes the sheet and leads back to the button."""
+    page = opened(visits, LEEDS.game, "?event=40", size=size)
+    page.locator("#ask").click()
+    why = page.locator("#why")
+    expect(why.locator(".could li").first).to_be_visible()
+    expect(why.locator("h2")).to_be_in_viewport()
+    expect(why.locator(".could li").first).to_be_in_viewport()
+    expect(why.get_by_role("button", name="Close")).to_be_focused()
+    assert faults_of(page) == []
+    page.keyboard.press("Escape")
+    expect(why).to_be_hidden()
+    expect(page.locator("#ask")).to_be_focused()
+
+
 def test_what_a_seat_could_know_is_shown_beside_its_decision(
     visits: Visits, service: Running
 ) -> None:
@@ -191,7 +210,7 @@ def test_what_a_seat_could_know_is_shown_beside_its_decision(
     expect(cards).to_have_count(len(known["cards"]) + len(known["unseen"]))
     one = next(card for card in known["cards"] if card["by"] == "pile")
     shown = page.locator(f'#knowledge [data-card="{one["card"]}"]')
-    expect(shown).to_have_attribute("title", f"since event {one['since_seq'] + 1}: was played")
+    expect(shown).to_have_attribute("title", f"since event {one['since_seq']}: was played")
     expect(page.locator("#knowledge")).to_contain_text(f"{len(known['unseen'])} cards")
     assert faults_of(page) == []
     page.locator("#forward").click()
@@ -242,7 +261,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     page.evaluate("(one) => localStorage.setItem('shithead.player', one)", json.dumps(player))
     page.goto(f"/replay/{game}?as=all")
     expect(page.locator("#complaint")).to_contain_text("after the end of this hand")
-    before = position(page)
+    before = position(page) - 1
     options = page.locator("#as option").evaluate_all("(all) => all.map((one) => one.value)")
     own = host.get(f"/v1/games/{game}")["as"]
     assert options == ["public", str(own)]
@@ -254,7 +273,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     page.locator("#as").select_option("all")
     page.locator("#first").click()
     dispute = page.get_by_role("link", name="Dispute this move")
-    expect(dispute).to_have_attribute("href", f"/disputes/new?game={game}&version=1")
+    expect(dispute).to_have_attribute("href", f"/disputes/new?game={game}&event=0")
     stranger = visits.visitor().new_page()
     visits.expect("404")
     stranger.goto(f"/replay/{game}")
@@ -376,7 +395,7 @@ def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> 
     expect(place.locator("progress")).to_have_count(0, timeout=120_000)
     expect(place).to_contain_text("not evidence")
     mistake = place.locator("li button").first
-    version = int(mistake.inner_text())
+    version = int(mistake.inner_text()) + 1
     mistake.click()
     at(page, version)
     assert faults_of(page) == []

@@ -207,9 +207,9 @@ def panel(visits: Visits, service: Running, hand: tuple[list[Client], str]) -> P
     return Panel(dispute=file["id"], judges=judges, address=address, visits=visits)
 
 
-def stands_at(page: Page, version: int) -> None:
-    """Wait until a page shows a version of the hand."""
-    expect(page.locator("#position")).to_have_text(re.compile(f"^{version} / "))
+def stands_at(page: Page, event: int) -> None:
+    """Wait until a page shows an event of the hand."""
+    expect(page.locator("#position")).to_have_text(re.compile(f"^{event} / "))
 
 
 def test_referees_follow_one_leader_through_the_replay(
@@ -229,13 +229,13 @@ def test_referees_follow_one_leader_through_the_replay(
     expect(follower.locator("#as")).to_have_value("0")
     leader.locator("#ask").click()
     expect(follower.locator("#why")).to_be_visible()
-    expect(follower).to_have_url(re.compile(f"version=9&as=0&dispute={dispute}$"))
+    expect(follower).to_have_url(re.compile(f"event=9&as=0&dispute={dispute}$"))
     assert faults_of(leader) == faults_of(follower) == []
 
     follower.get_by_role("button", name="Stop following").click()
     third.locator("#forward").click()
     expect(third.get_by_role("button", name="Follow", exact=True)).to_be_visible()
-    with follower.expect_response(lambda answer: '"version":12' in _text(answer)):
+    with follower.expect_response(lambda answer: '"version":13' in _text(answer)):
         leader.locator("#scrub").fill("12")
     stands_at(leader, 12)
     stands_at(follower, 9)
@@ -279,7 +279,7 @@ def test_a_room_is_used_with_the_keyboard_alone(panel: Panel) -> None:
     assert leader.evaluate("document.activeElement.dataset.key") == "lead", "the focus stays"
     reach(leader, "#scrub")
     leader.keyboard.press("ArrowRight")
-    stands_at(follower, 6)
+    stands_at(follower, 5)
     reach(follower, "[data-key=follow]")
     follower.keyboard.press("Space")
     expect(follower.get_by_role("button", name="Follow", exact=True)).to_be_focused()

@@ -35,8 +35,8 @@ def tool(name: str) -> str:
     stamp = TOOLS / "installed.json"
     if not stamp.exists() or stamp.read_bytes() != lock:
         TOOLS.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(WEB / name, TOOLS)
+        for file in ("package.json", "package-lock.json"):
+            shutil.copy(WEB / file, TOOLS)
         command = ["npm", "ci", "--no-audit", "--no-fund", "--fetch-retries=1"]
         done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, check=False)
         if done.returncode != 0:

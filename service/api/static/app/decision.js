@@ -64,7 +64,7 @@ export function decisionPanel(decision, room) {
   const { first, last, seat, saw, did, legal, refused } = decision;
   const who = seat === null ? "" : room.who(seat);
   const facts = [
-    t("replay.events.of", { first: first + 1, last: last + 1, n: last - first + 1 }),
+    t("replay.events.of", { first, last, n: last - first + 1 }),
     decision.milliseconds !== null && seat !== null ? t("replay.took", { time: lasting(decision.milliseconds) }) : "",
     decision.timed_out ? t("replay.late") : "",
   ];
@@ -83,7 +83,7 @@ export function decisionPanel(decision, room) {
           h("li", null, [card(one.card, room), h("span", { lang: "en" }, [one.text, " ", links(one.rules, room)])]),
         ))
       : h("p", { class: "quiet" }, [t("replay.not.none")])) : null,
-    section(t("replay.followed"), h("ol", { class: "effects", start: first + 1 }, decision.effects.map((one) =>
+    section(t("replay.followed"), h("ol", { class: "effects", start: first }, decision.effects.map((one) =>
       h("li", null, [caption(room.frames[one.seq].event, { who: room.who }), ...statements(one.rules, room)]),
     ))),
   ];
@@ -113,7 +113,7 @@ function seen(saw, first, seat, room, who) {
       " ",
       saw.status === "playing" ? t("pile.asks", { demand: asked(saw.demand) }) : "",
     ]),
-    room.may(String(seat)) ? h("p", null, [h("button", { type: "button", "data-key": "look", onclick: look }, [t("replay.look", { who })])]) : null,
+    room.may(String(seat)) ? h("p", null, [h("button", { type: "button", class: "plain", "data-key": "look", onclick: look }, [t("replay.look", { who })])]) : null,
     h("details", { id: "knowledge", open: room.knows || null, ontoggle: (/** @type {any} */ event) => room.know(event.target.open) }, [
       h("summary", { "data-key": "knowledge" }, [t("know.title", { who })]),
       room.knows ? known(room.knowledge(first, seat), room, who) : null,
@@ -128,7 +128,7 @@ function known(found, room, who) {
   return [
     ...places.map((place) => {
       const some = found.cards.filter((one) => placeOf(one) === place);
-      const how = new Map(some.map((one) => [one.card, t("know.since", { n: one.since_seq + 1, how: t(`by.${one.by}`) })]));
+      const how = new Map(some.map((one) => [one.card, t("know.since", { n: one.since_seq, how: t(`by.${one.by}`) })]));
       const { zone, seat } = some[0];
       return [
         h("h4", null, [t(`zone.${zone}`, { who: seat === null ? "" : room.who(seat) })]),
@@ -159,10 +159,10 @@ export function cardPanel({ path }, version, room) {
     h("ol", { class: "stretches" }, path.map((one) => {
       const now = one.from_seq < version && version <= one.to_seq + 1;
       const place = t(`zone.${one.zone}`, { who: one.seat === null ? "" : room.who(one.seat) });
-      const until = one.to_seq >= last ? "" : ` – ${one.to_seq + 1}`;
+      const until = one.to_seq >= last ? "" : ` – ${one.to_seq}`;
       return h("li", { class: now ? "now" : "", "aria-current": now ? "step" : null }, [
         h("span", { class: `swatch zone-${one.zone}`, "aria-hidden": "true" }),
-        h("button", { type: "button", class: "plain", "data-key": `stretch ${one.from_seq}`, onclick: () => room.go(one.from_seq + 1) }, [`${one.from_seq + 1}${until}`]),
+        h("button", { type: "button", class: "plain", "data-key": `stretch ${one.from_seq}`, onclick: () => room.go(one.from_seq + 1) }, [`${one.from_seq}${until}`]),
         h("span", null, [place, h("span", { class: "quiet" }, [` · ${sight(one.seen_by, room)}`])]),
       ]);
     })),

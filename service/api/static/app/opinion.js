@@ -54,7 +54,7 @@ function drawn(found, length, room) {
     ]),
     h("ol", { class: "quiet" }, worst.map((one) =>
       h("li", null, [
-        h("button", { type: "button", class: "plain", "data-key": `mistake ${one.first}`, onclick: () => room.go(one.first + 1) }, [String(one.first + 1)]),
+        h("button", { type: "button", class: "plain", "data-key": `mistake ${one.first}`, onclick: () => room.go(one.first + 1) }, [String(one.first)]),
         ` ${room.who(one.seat)}: ${moveInWords(one.made.move, one.saw)} ${percent(one.made.chance)} · ${moveInWords(one.best.move, one.saw)} ${percent(one.best.chance)}`,
       ]),
     )),

@@ -9,17 +9,15 @@ import { Problem, get, live } from "./api.js";
 import { crowd, middle, outcome, plaque, sides } from "./board.js";
 import { caption, deeds, ended, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
-import { cardPanel, decisionPanel, ruleLink, statements } from "./decision.js";
-import { announce, find, h, replace, svg } from "./dom.js";
+import { cardPanel, decisionPanel, statements } from "./decision.js";
+import { announce, find, h, replace } from "./dom.js";
+import { eventList } from "./events.js";
 import { start, t } from "./i18n.js";
 import { flightsOf, fly, places } from "./motion.js";
+import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { figuresOf, inWords, lanes, legend } from "./timeline.js";
 
-/** @type {Record<string, number>} */
-const SPEEDS = { "0.5": 2000, 1: 1000, 2: 500, 4: 250, 8: 125, real: 0 }; // milliseconds an event
-const PAUSES = [150, 5000]; // the shortest and the longest at the speed of the play itself
-const FLYING = 500; // milliseconds between events from which on cards are seen to move
 const QUIET = 250; // milliseconds of rest before the address changes and rules are fetched
 
 const root = find("#replay");
@@ -35,8 +33,6 @@ const room = {
   /** @type {Api["Frame"][]} */ frames: [],
   as: "public",
   version: 1,
-  playing: false,
-  speed: "1",
   /** @type {string | null} */ card: null,
   /** @type {Api["Custody"] | null} */ custody: null,
   /** Whether the decision is shown. */ why: false,
@@ -46,8 +42,6 @@ const room = {
 };
 /** Frames by viewer, once the hand is over. @type {Map<string, Api["Frame"][]>} */
 const kept = new Map();
-/** Decisions by seq. @type {Map<number, Api["Decision"]>} */
-const decisions = new Map();
 const leaving = new AbortController();
 
 const last = () => room.frames.length;
@@ -63,6 +57,22 @@ function viewers() {
   if (over()) return ["all", "public", ...seats];
   return ["public", ...seats.filter((seat) => Number(seat) === own())];
 }
+
+const tape = playback({
+  version: () => room.version,
+  last,
+  time: (version) => Date.parse(frameAt(version).at),
+  go,
+});
+
+const list = eventList({
+  game: id,
+  who: name,
+  room: () => forPanels(),
+  pick,
+  sighted: () => rest(),
+  explained: (seq) => seq === room.version - 1 && now(),
+});
 
 /** What the panels need of this page. @returns {import("./decision.js").Room} */
 const forPanels = () => ({
@@ -100,7 +110,9 @@ async function open() {
   room.as = asked && viewers().includes(asked) ? asked : over() || own() === null ? viewers()[0] : String(own());
   await load();
   const begin = room.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
-  room.version = within(Number(wanted.get("version")) || (over() ? begin : last()));
+  const event = wanted.get("event");
+  const version = event ? Number(event) + 1 : Number(wanted.get("version")); // of an earlier release
+  room.version = within(version || (over() ? begin : last()));
   frame();
   if (asked && asked !== room.as) complain(t("replay.sealed"));
   show();
@@ -119,7 +131,7 @@ const here = () => ({ version: room.version, as: room.as, selected: room.why ? r
 
 /** Show the leader's position, with this reader's own rights. @param {Api["Position"]} position */
 async function led({ version, as, selected = null }) {
-  if (room.playing) play(false);
+  tape.stop();
   room.why = selected !== null;
   if (as !== room.as && viewers().includes(as)) await view(as, version);
   else go(version, true);
@@ -131,7 +143,7 @@ function ruled(ruleset) {
   const title = t("replay.title", { ruleset: ruleset.name, n: room.game.hand });
   document.title = title;
   find("#title").textContent = title;
-  for (const seq of decisions.keys()) showRules(seq);
+  list.cite();
   now();
   panels();
 }
@@ -181,30 +193,9 @@ async function following() {
   }
   if (signal.aborted) return;
   room.game = await get(`/v1/games/${id}`);
-  decisions.clear();
+  list.forget();
   offerViewers();
   show();
-}
-
-/** @type {Map<number, Promise<Api["Decision"]>>} */
-const inFlight = new Map();
-
-/** @param {number} seq @returns {Promise<Api["Decision"]>} the decision that an event belongs to */
-function decisionOf(seq) {
-  const known = decisions.get(seq);
-  if (known) return Promise.resolve(known);
-  let made = inFlight.get(seq);
-  if (!made) {
-    made = get(`/v1/games/${id}/audit/moves/${seq}`).then((found) => {
-      for (let at = found.first; at <= found.last; at += 1) {
-        decisions.set(at, found);
-        showRules(at);
-      }
-      return found;
-    }).finally(() => inFlight.delete(seq));
-    inFlight.set(seq, made);
-  }
-  return made;
 }
 
 /** What seats could know, by version and seat; null while it is on its way. @type {Map<string, Api["Knowledge"] | null>} */
@@ -254,75 +245,14 @@ function go(version, moving = false) {
   show();
   if (moving && step) fly(flightsOf(frameAt(room.version).event, null), before);
   // The scrubber reads its value itself; nobody can follow words at a high speed.
-  if (document.activeElement !== find("#scrub") && (moving || !room.playing)) announce(caption(frameAt(room.version).event, voice(true)));
-}
-
-let timer = 0;
-
-function play(on = !room.playing) {
-  clearTimeout(timer);
-  room.playing = on;
-  if (on && room.version === last()) go(1);
-  if (on) later();
-  const button = find("#play");
-  button.setAttribute("aria-label", t(on ? "replay.pause" : "replay.play"));
-  replace(button, icon(on ? "pause" : "play"));
-}
-
-function later() {
-  const gap = Date.parse(frameAt(within(room.version + 1)).at) - Date.parse(frameAt(room.version).at);
-  const pause = SPEEDS[room.speed] || Math.min(PAUSES[1], Math.max(PAUSES[0], gap));
-  timer = setTimeout(() => {
-    if (room.version === last()) return play(false);
-    go(room.version + 1, pause >= FLYING);
-    later();
-  }, pause);
-}
-
-/** A step by hand ends the playing. @param {number} version */
-function step(version) {
-  if (room.playing) play(false);
-  go(version, true);
-}
-
-/** @param {KeyboardEvent} event */
-function keys(event) {
-  const target = /** @type {HTMLElement} */ (event.target);
-  if (event.altKey || event.ctrlKey || event.metaKey || target.closest("select, textarea, dialog, input:not([type=range])")) return;
-  const range = target.id === "scrub";
-  /** @type {Record<string, number>} */
-  const moves = { ArrowRight: room.version + 1, ArrowLeft: room.version - 1, Home: 1, End: last() };
-  if (target.closest("#rows")) Object.assign(moves, { ArrowDown: room.version + 1, ArrowUp: room.version - 1 });
-  if (event.key in moves && !range) {
-    event.preventDefault();
-    step(moves[event.key]);
-    if (target.closest("#rows")) find("#rows [aria-current]").focus({ preventScroll: true });
-  } else if (event.key === " " && !target.closest("button, a, summary")) {
-    event.preventDefault();
-    play();
-  }
+  if (document.activeElement !== find("#scrub") && (moving || !tape.isPlaying())) announce(caption(frameAt(room.version).event, voice(true)));
 }
 
 // ---- what the page shows
 
-const ICONS = {
-  first: "M5 5v14M19 5v14L8 12z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z", pause: "M7 5v14M17 5v14",
-  forward: "M8 5v14l10-7z", last: "M19 5v14M5 5v14l11-7z",
-}; // prettier-ignore
-
-const icon = (/** @type {keyof ICONS} */ key) =>
-  svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: ICONS[key] })]);
-
-/** @param {keyof ICONS} key @param {() => void} onclick */
-const control = (key, onclick) =>
-  h("button", { type: "button", id: key, "aria-label": t(`replay.${key}`), title: t(`replay.${key}`), onclick }, [icon(key)]);
-
 /** The parts of the page, once. */
 function frame() {
-  const speed = h("select", { id: "speed", "aria-label": t("replay.speed"), onchange: () => (room.speed = speed.value) }, [
-    ...Object.keys(SPEEDS).map((key) => h("option", { value: key, selected: key === room.speed || null }, [key === "real" ? t("replay.speed.real") : `${key}×`])),
-  ]);
-  const scrub = h("input", { type: "range", id: "scrub", min: 1, max: last(), "aria-label": t("replay.position"), oninput: () => step(Number(scrub.value)) });
+  const scrub = h("input", { type: "range", id: "scrub", min: 0, max: last() - 1, "aria-label": t("replay.position"), oninput: () => tape.step(Number(scrub.value) + 1) });
   replace(
     root,
     h("header", { id: "top" }, [
@@ -346,16 +276,7 @@ function frame() {
       h("div", { id: "own" }),
     ]),
     h("div", { id: "now" }),
-    h("div", { id: "controls", role: "group", "aria-label": t("replay.controls"), "aria-describedby": "keys" }, [
-      control("first", () => step(1)),
-      control("back", () => step(room.version - 1)),
-      control("play", () => play()),
-      control("forward", () => step(room.version + 1)),
-      control("last", () => step(last())),
-      speed,
-      h("output", { id: "position" }),
-      h("span", { id: "keys", class: "quiet" }, [t("replay.keys")]),
-    ]),
+    tape.controls(),
     h("section", { id: "plot", "aria-label": t("replay.plot") }, [
       h("div", { class: "lanes" }, [h("div", { id: "lanes" }), scrub]),
       h("div", { id: "legend" }),
@@ -392,8 +313,16 @@ function toggle(on) {
   room.why = on;
   panels();
   now();
-  current();
-  find("#ask").focus({ preventScroll: true });
+  list.mark(room.version - 1);
+  // On a small screen the decision is a sheet over the page, which is closed before going on.
+  find(on && !wide.matches ? "#why .head button" : "#ask").focus({ preventScroll: true });
+}
+
+/** Close the panel that was opened last. @param {KeyboardEvent} event */
+function close({ key }) {
+  if (key !== "Escape") return;
+  if (room.card) follow("");
+  else if (room.why) toggle(false);
 }
 
 function offerViewers() {
@@ -414,42 +343,17 @@ function offerCards() {
   find("#follow").value = room.card ?? "";
 }
 
-/** Fetch the rules of the rows in sight, once the reader rests. */
-const sight = new Set();
-const watch = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    const seq = Number(target.getAttribute("value")) - 1;
-    if (isIntersecting) sight.add(seq);
-    else sight.delete(seq);
-  }
-  rest();
-}, { rootMargin: "80px" });
-
 /** The list of events, and the plot: all that changes with the frames only. */
 function rows() {
-  watch.disconnect();
-  sight.clear();
-  const made = room.frames.map(({ version, at, event }, index) => {
-    const same = room.frames[index - 1]?.at === at;
-    return h("li", { value: version, class: same ? "same" : "" }, [
-      h("button", { type: "button", class: "event", tabindex: -1, "data-key": `row ${version}`, onclick: () => pick(version) }, [
-        h("span", { class: "n" }, [version]),
-        h("span", null, [caption(event, voice())]),
-      ]),
-      h("span", { class: "rules", lang: "en" }),
-    ]);
-  });
-  replace(find("#rows"), made);
-  made.forEach((row) => watch.observe(row));
-  for (const seq of decisions.keys()) showRules(seq);
-  find("#scrub").max = String(last());
+  list.fill(room.frames);
+  find("#scrub").max = String(last() - 1);
   offerCards();
   plot();
 }
 
 /** A click on a row shows its version and the decision behind it. @param {number} version */
 function pick(version) {
-  if (room.playing) play(false);
+  tape.stop();
   room.why = true;
   go(version);
 }
@@ -463,15 +367,6 @@ async function judged({ currentTarget: details }) {
   replace(place, h("progress"));
   const { judge } = await import("./opinion.js");
   await judge(id, room.frames, place, forPanels()).catch(report);
-}
-
-/** @param {number} seq */
-function showRules(seq) {
-  const place = document.querySelector(`#rows li[value="${seq + 1}"] .rules`);
-  const effect = decisions.get(seq)?.effects.find((one) => one.seq === seq);
-  if (!place || !effect) return;
-  replace(place, effect.rules.map((rule) => ruleLink(rule, forPanels())));
-  if (seq === room.version - 1) now();
 }
 
 function plot() {
@@ -492,13 +387,13 @@ function show() {
   board(shown);
   now();
   const scrub = find("#scrub");
-  scrub.value = String(room.version);
-  scrub.setAttribute("aria-valuetext", `${room.version}: ${caption(frameAt(room.version).event, voice(true))}`);
-  find("#position").textContent = `${room.version} / ${last()}`;
+  scrub.value = String(room.version - 1);
+  scrub.setAttribute("aria-valuetext", `${room.version - 1}: ${caption(frameAt(room.version).event, voice(true))}`);
+  find("#position").textContent = `${room.version - 1} / ${last() - 1}`;
   find("#as").value = room.as;
   replace(find("#legend"), legend(shown));
   panels();
-  current();
+  list.mark(room.version - 1);
   rest();
 }
 
@@ -537,37 +432,20 @@ function mark() {
 /** The event in words, with its statements. */
 function now() {
   const { event, at } = frameAt(room.version);
-  const effect = decisions.get(event.seq)?.effects.find((one) => one.seq === event.seq);
   const time = new Date(at).toLocaleTimeString(document.documentElement.lang);
   replace(
     find("#now"),
     h("p", { class: "what" }, [h("strong", null, [caption(event, voice())]), h("span", { class: "quiet" }, [time])]),
-    h("div", { class: "by" }, effect ? statements(effect.rules, forPanels()) : []),
+    h("div", { class: "by" }, statements(list.rulesOf(event.seq).slice(0, 1), forPanels())),
     h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(room.why), "aria-controls": "why", onclick: () => toggle(!room.why) }, [t("replay.why")]),
   );
-}
-
-function current() {
-  /** @type {HTMLElement | null} */
-  const before = find("#rows").querySelector("[aria-current]");
-  const row = /** @type {HTMLElement} */ (find("#rows").children[room.version - 1]);
-  const button = /** @type {HTMLElement} */ (row.firstElementChild);
-  if (before && before !== button) {
-    before.removeAttribute("aria-current");
-    before.tabIndex = -1;
-  }
-  button.setAttribute("aria-current", "step");
-  button.tabIndex = 0;
-  const list = find("#rows");
-  const up = row.offsetTop;
-  if (up < list.scrollTop + 40 || up + row.offsetHeight > list.scrollTop + list.clientHeight - 40) list.scrollTop = up - list.clientHeight / 3;
 }
 
 function panels() {
   find("#why").hidden = !room.why;
   find("#way").hidden = !room.card;
   const seq = room.version - 1;
-  const decision = decisions.get(seq);
+  const decision = list.decision(seq);
   if (room.why && decision) {
     find("#why-title").textContent = decision.seat === null ? t("replay.decision") : t("replay.decision.of", { who: name(decision.seat) });
     replace(find("#why-body"), decisionPanel(decision, forPanels()));
@@ -585,9 +463,10 @@ let resting = 0;
 function rest() {
   clearTimeout(resting);
   resting = setTimeout(() => {
-    const address = `?version=${room.version}&as=${room.as}`;
+    const event = `event=${room.version - 1}`;
+    const address = `?${event}&as=${room.as}`;
     history.replaceState(null, "", `${address}${dispute ? `&dispute=${dispute}` : ""}${location.hash}`);
-    document.getElementById("dispute")?.setAttribute("href", `${root.dataset.dispute}?game=${id}&version=${room.version}`);
+    document.getElementById("dispute")?.setAttribute("href", `${root.dataset.dispute}?game=${id}&${event}`);
     explain().catch(report);
   }, QUIET);
 }
@@ -595,17 +474,12 @@ function rest() {
 /** Fetch the decision that is shown, then the rules of the rows in sight. */
 async function explain() {
   const version = room.version;
-  await decisionOf(version - 1);
+  await list.decisionOf(version - 1);
   if (version !== room.version) return;
   now();
   panels();
-  current();
-  const far = (/** @type {number} */ seq) => Math.abs(seq - version);
-  while (version === room.version) {
-    const next = [...sight].filter((seq) => !decisions.has(seq) && !inFlight.has(seq)).sort((a, b) => far(a) - far(b))[0];
-    if (next === undefined) return;
-    await decisionOf(next);
-  }
+  list.mark(room.version - 1);
+  await list.explain(version - 1, () => version === room.version);
 }
 
 /** @param {string} text */
@@ -623,7 +497,8 @@ function report(problem) {
   else replace(root, text, h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
 }
 
-document.addEventListener("keydown", keys);
+document.addEventListener("keydown", tape.keys);
+document.addEventListener("keydown", close);
 for (const query of [wide, spacious, low]) query.addEventListener("change", () => room.frames.length && show());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());

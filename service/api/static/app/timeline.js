@@ -134,13 +134,13 @@ export function inWords(figures, seats) {
     const wait = longestOf(own(figures.waits));
     return h("tr", null, [
       h("th", { scope: "row" }, [seatName(seat)]),
-      cell(t("replay.at", { count: most, n: figures.hands[seat.seat].indexOf(most) + 1 })),
+      cell(t("replay.at", { count: most, n: figures.hands[seat.seat].indexOf(most) })),
       ...[figures.burns, figures.picks].map((some) => cell(t("replay.times", { n: own(some).length, count: sum(own(some)) }))),
-      cell(wait ? t("replay.at", { count: lasting(wait.ms), n: wait.at + 1 }) : "–"),
+      cell(wait ? t("replay.at", { count: lasting(wait.ms), n: wait.at }) : "–"),
     ]);
   };
   return [
-    h("p", null, [t("replay.pile.most", { count: pile, n: figures.pile.indexOf(pile) + 1 })]),
+    h("p", null, [t("replay.pile.most", { count: pile, n: figures.pile.indexOf(pile) })]),
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("replay.words") }, [
       h("table", null, [
         h("thead", null, [h("tr", null, ["seat", "hand", "burned", "picked", "waited"].map((key) => h("th", { scope: "col" }, [t(`replay.col.${key}`)])))]),

@@ -15,6 +15,7 @@ import { receiptsOf, storedKeys } from "./record.js";
 /** @typedef {import("../verifier/verify.js").Author} Author */
 /** @typedef {import("../verifier/log.js").Log} Log */
 
+/** @type {Record<string, string>} */
 const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–", part: "◐" };
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
 const STORE = "shithead.verify"; // of the service worker
@@ -197,7 +198,7 @@ function explain(made, finding, author, log) {
 /** @param {Log} log @param {number} at @returns {string} the event as a sentence */
 function happened(log, at) {
   const event = log.events[at];
-  return event ? caption(event, { who, aloud: true }) : t("page.unreadable");
+  return event ? caption(/** @type {any} */ (event), { who, aloud: true }) : t("page.unreadable");
 }
 
 /** @param {Uint8Array} line */
@@ -210,7 +211,7 @@ function pretty(line) {
   }
 }
 
-/** @param {0 | 1 | 2} status @param {Finding[]} findings @param {string} author who can have changed it */
+/** @param {0 | 1 | 2} status @param {Finding[]} findings @param {Author} author who can have changed it */
 function verdict(status, findings, author) {
   const failed = findings.filter((finding) => finding.result === "fail");
   showVerdict(

@@ -1,0 +1,117 @@
+/**
+ * The list of events beside the table of a replay, each with the statement that decided it.
+ *
+ * Statements come with the decisions of the audit, which are fetched for the rows in sight. An event
+ * has the number that it has in the record, from 0; it is shown with the version after it.
+ */
+
+import { get } from "./api.js";
+import { caption } from "./captions.js";
+import { ruleLink } from "./decision.js";
+import { find, h, replace } from "./dom.js";
+
+/**
+ * @typedef {Object} Page what the list needs of the page
+ * @property {string} game
+ * @property {(seat: number) => string} who the name of a seat
+ * @property {() => import("./decision.js").Room} room
+ * @property {(version: number) => void} pick a row was clicked
+ * @property {() => void} sighted rows came into sight
+ * @property {(seq: number) => void} explained the decision of an event is there
+ */
+
+/** @param {Page} page */
+export function eventList({ game, who, room, pick, sighted, explained }) {
+  /** Decisions by event. @type {Map<number, Api["Decision"]>} */
+  const decisions = new Map();
+  /** @type {Map<number, Promise<Api["Decision"]>>} */
+  const inFlight = new Map();
+  /** The events in sight. @type {Set<number>} */
+  const sight = new Set();
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const seq = Number(target.getAttribute("value"));
+      if (isIntersecting) sight.add(seq);
+      else sight.delete(seq);
+    }
+    sighted();
+  }, { rootMargin: "80px" });
+
+  /** Show the rows of all events. @param {Api["Frame"][]} frames */
+  function fill(frames) {
+    watch.disconnect();
+    sight.clear();
+    const made = frames.map(({ version, at, event }, index) => {
+      const same = frames[index - 1]?.at === at;
+      return h("li", { value: event.seq, class: same ? "same" : "" }, [
+        h("button", { type: "button", class: "event", tabindex: -1, "data-key": `row ${event.seq}`, onclick: () => pick(version) }, [
+          h("span", { class: "n" }, [event.seq]),
+          h("span", null, [caption(event, { who })]),
+        ]),
+        h("span", { class: "rules", lang: "en" }),
+      ]);
+    });
+    replace(find("#rows"), made);
+    made.forEach((row) => watch.observe(row));
+    cite();
+  }
+
+  /** @param {number} seq @returns {string[]} the statements behind an event, the deciding one first; none while unknown */
+  const rulesOf = (seq) => decisions.get(seq)?.effects.find((one) => one.seq === seq)?.rules ?? [];
+
+  /** Show the deciding statement in the rows of some events. */
+  function cite(seqs = [...decisions.keys()]) {
+    for (const seq of seqs) {
+      const place = document.querySelector(`#rows li[value="${seq}"] .rules`);
+      if (place) replace(place, rulesOf(seq).slice(0, 1).map((rule) => ruleLink(rule, room())));
+    }
+  }
+
+  /** @param {number} seq @returns {Promise<Api["Decision"]>} the decision that an event belongs to */
+  function decisionOf(seq) {
+    const known = decisions.get(seq);
+    if (known) return Promise.resolve(known);
+    let made = inFlight.get(seq);
+    if (!made) {
+      made = get(`/v1/games/${game}/audit/moves/${seq}`).then((found) => {
+        for (let at = found.first; at <= found.last; at += 1) {
+          decisions.set(at, found);
+          cite([at]);
+          explained(at);
+        }
+        return found;
+      }).finally(() => inFlight.delete(seq));
+      inFlight.set(seq, made);
+    }
+    return made;
+  }
+
+  /** Fetch the decisions of the rows in sight, the nearest first, as long as the reader stays. @param {number} seq @param {() => boolean} stays */
+  async function explain(seq, stays) {
+    const far = (/** @type {number} */ one) => Math.abs(one - seq);
+    while (stays()) {
+      const next = [...sight].filter((one) => !decisions.has(one) && !inFlight.has(one)).sort((a, b) => far(a) - far(b))[0];
+      if (next === undefined) return;
+      await decisionOf(next);
+    }
+  }
+
+  /** Mark the row of an event, and have it in sight. @param {number} seq */
+  function mark(seq) {
+    const list = find("#rows");
+    /** @type {HTMLElement | null} */
+    const before = list.querySelector("[aria-current]");
+    const row = /** @type {HTMLElement} */ (list.children[seq]);
+    const button = /** @type {HTMLElement} */ (row.firstElementChild);
+    if (before && before !== button) {
+      before.removeAttribute("aria-current");
+      before.tabIndex = -1;
+    }
+    button.setAttribute("aria-current", "step");
+    button.tabIndex = 0;
+    const up = row.offsetTop;
+    if (up < list.scrollTop + 40 || up + row.offsetHeight > list.scrollTop + list.clientHeight - 40) list.scrollTop = up - list.clientHeight / 3;
+  }
+
+  return { fill, mark, cite, explain, decisionOf, rulesOf, decision: (/** @type {number} */ seq) => decisions.get(seq), forget: () => decisions.clear() };
+}
