@@ -29,7 +29,7 @@ from pathlib import Path
 from ops.bench.outside_bots import OUTSIDE
 from schemas.moves import move_of
 from schemas.views import Facts, view_json
-from service.bots.bot import bot_rng
+from service.bots.bot import Bot, bot_rng
 from service.bots.registry import bots
 from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET
 from service.domain.deal import dealt_hand, whole_deck
@@ -146,23 +146,25 @@ def play(wanted: Sequence[Cell], hands: int, data: Path) -> None:
                 file.flush()
 
 
-def hand(cell: Cell, number: int) -> int | None:
+def hand(cell: Cell, number: int, players: Mapping[str, Bot] | None = None) -> int | None:
     """
     Return 1 if the first bot is the shithead of a hand, 0 if another seat is, None if no seat.
 
-    Hands of the same `number // seats` have the same shuffle and dealer; the first bot
-    changes its seat.
+    `players` has the bots of the cell by name, by default those of this project and of others
+    with the budgets that they have at a table. Hands of the same `number // seats` have the same
+    shuffle and dealer; the first bot changes its seat.
     """
     pair, own = divmod(number, cell.seats)
     rng = random.Random(f"{cell.ruleset} {cell.seats} {pair}")
     game = _dealt(definition(cell.ruleset).ruleset({}), cell.seats, rng)
     secret = rng.randbytes(32)
+    known = {**bots(), **OUTSIDE} if players is None else players
     while not game.over:
         seats = acting_seats(game)
         seat = seats[0] if game.status is Status.SWAPPING else rng.choice(seats)
         moves = legal_moves(game, seat)
         view = view_json(seen_by(game, seat), seat, FACTS, moves)
-        bot = {**bots(), **OUTSIDE}[cell.first if seat == own else cell.second]
+        bot = known[cell.first if seat == own else cell.second]
         chosen = bot.choose(view, view["moves"], bot_rng(secret, str(own), game.version))
         for event in decide(move_of(chosen, seat), game):
             game = evolve(game, event)

@@ -36,7 +36,7 @@ def exchanged(view: View, moves: Sequence[Move], rng: random.Random, samples: in
     layout = _best(worlds, every, slots, rng, samples)
     if lays:
         return _lay(layout, hand, worlds)
-    return _swap(layout, hand, up, worlds) or ready[0]
+    return swap_to(layout, hand, up, worlds) or ready[0]
 
 
 def _best(worlds: Worlds, every: list[int], slots: int, rng: random.Random, samples: int) -> Layout:
@@ -107,7 +107,7 @@ def _lay(layout: Layout, hand: list[str], worlds: Worlds) -> Move:
     return {"type": "lay", "stacks": stacks}
 
 
-def _swap(layout: Layout, hand: list[str], up: list[str], worlds: Worlds) -> Move | None:
+def swap_to(layout: Layout, hand: list[str], up: list[str], worlds: Worlds) -> Move | None:
     """Return the one swap that makes a layout, None if it lies there already."""
     by_name = worlds.rules.by_name
     wanted = Counter(layout)

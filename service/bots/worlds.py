@@ -184,10 +184,10 @@ _COMPILED: dict[tuple[int, int], tuple[Ruleset, Rules, Policy]] = {}
 
 def _compile(ruleset: Ruleset, seats: int) -> tuple[Rules, Policy]:
     rules = Rules(ruleset, seats)
-    return rules, Policy(rules, _spending_order(rules), special=SPARED_FROM)
+    return rules, Policy(rules, spending_order(rules), special=SPARED_FROM)
 
 
-def _spending_order(rules: Rules) -> list[int]:
+def spending_order(rules: Rules) -> list[int]:
     """
     Return the worth of each rank to playouts: twice its height, with the exceptions above.
 
