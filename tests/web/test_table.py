@@ -169,6 +169,7 @@ def test_a_browser_says_that_its_player_went_to_another_and_returns(visits: Visi
     """The recovery code ends the token of the first browser, which would only be a spectator."""
     visits.expect("401")
     page = play_now(visits)
+    expect(page.locator(".seat .badge", has_text="✓")).to_have_count(3)  # no bot moves any more
     code = page.evaluate("JSON.parse(localStorage.getItem('shithead.player')).recovery")
     call(page, "POST", "/v1/players/recover", {"recovery": code})
     page.get_by_role("button", name="Ready").click()
@@ -292,13 +293,36 @@ def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
     rule = page.locator(".refusal a")
     expect(rule).to_have_attribute("href", re.compile(r"/rules/leeds#L\d+"))
     expect(page.locator(".refusal")).to_have_attribute("data-key", "refusal")
+    box = "document.querySelector('.refusal')"
     for width, height in SIZES.values():
         page.set_viewport_size({"width": width, "height": height})
-        cut = "document.querySelector('.refusal')"
-        assert page.evaluate(f"{cut}.scrollHeight <= {cut}.clientHeight"), "all of it is seen"
-    said = page.locator(".refusal strong").inner_text()
+        assert page.evaluate(f"{box}.scrollHeight <= {box}.clientHeight"), "all of it is seen"
+        page.get_by_text("More", exact=True).click()
+        menu = page.locator(".more .menu").bounding_box()
+        assert menu is not None and menu["x"] >= 0 and menu["x"] + menu["width"] <= width
+        assert menu["y"] >= 0 and menu["y"] + menu["height"] <= height
+        page.keyboard.press("Escape")
+    said = page.locator(".refusal strong").text_content() or ""
     expect(page.locator("#alert-region")).to_contain_text(said)
     assert faults_of(page) == []
+
+
+LONG_HAND = """async (count) => {
+    const hand = document.querySelector("#hand");
+    while (hand.children.length < count) hand.append(hand.firstElementChild.cloneNode(true));
+    const { fitHand } = await import(document.querySelector("link[href*='own.js']").href);
+    fitHand();
+    const rows = {};
+    for (const card of hand.children) (rows[card.offsetTop] ??= []).push(card.offsetLeft);
+    return Object.values(rows).map((lefts) => [lefts.length, Math.min(...lefts)]);
+}"""
+
+
+def test_a_long_hand_lies_in_even_rows(visits: Visits) -> None:
+    page = play_now(visits, size="phone")
+    (first, left), (second, below) = page.evaluate(LONG_HAND, 15)
+    assert (first, second) == (8, 7)
+    assert below >= left, "no row reaches over the edge"
 
 
 def test_a_click_counts_if_the_table_changes_under_the_pointer(visits: Visits) -> None:

@@ -216,14 +216,14 @@ export function fitHand() {
   if (!cards.length) return;
   const width = element.clientWidth;
   const card = cards[0].getBoundingClientRect().width;
-  const { step, row } = rowsOf(cards.length, width - 12, card);
+  const { step, row } = rowsOf(cards.length, width - 14, card);
   element.style.setProperty("--overlap", `${step - card}px`);
   const around = Math.max(6, (width - row) / 2 - 1);
   const beside = slots.offsetWidth > 0 && element.offsetLeft >= slots.offsetLeft + slots.offsetWidth;
   // Slots and hand stand in the middle together, or one above the other.
   if (beside) slots.style.setProperty("--shift", `${around - 6}px`);
   element.style.setProperty("--left", `${beside ? 6 : around}px`);
-  element.style.setProperty("--right", `${around}px`);
+  element.style.setProperty("--right", `${around + card - step}px`); // each card has the overlap at its right
 }
 
 /** Let the arrow keys move among the own cards, Enter play, and the pointer drag. @param {HTMLElement} area @param {Game} game @param {Handlers} handlers */

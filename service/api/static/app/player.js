@@ -64,7 +64,7 @@ function showLost({ name, recovery: code }) {
     fault,
     h("p", { class: "buttons" }, [
       h("button", { class: "main", onclick: () => (code ? attempt(fault, () => recover(code)) : openDialog()) }, [t(code ? "account.lost.back" : "account.recover", { name })]),
-      h("button", { onclick: close }, [t("account.lost.close")]),
+      h("button", { onclick: close }, [t("close")]),
     ]),
   ]);
   find("main").prepend(notice);

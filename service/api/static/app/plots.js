@@ -1,6 +1,7 @@
 /** Plots as SVG: values in the range that chance leaves them, one row each, with their text. */
 
 import { h, svg } from "./dom.js";
+import { language } from "./i18n.js";
 
 const ROW = 64;
 const LEFT = 2;
@@ -69,7 +70,7 @@ export function powers(value, limit, words) {
   return svg("svg", { class: "plot", role: "img", "aria-label": words, viewBox: `0 0 ${WIDTH} 64` }, [
     ...marks.flatMap((mark, step) => [
       svg("path", { class: "line", d: `M${place(mark)} 10V38` }),
-      sparse && step % 2 ? null : text(place(mark), 58, String(mark), { "text-anchor": "middle", class: "faint" }),
+      sparse && step % 2 ? null : text(place(mark), 58, mark.toLocaleString(language), { "text-anchor": "middle", class: "faint" }),
     ]),
     svg("path", { class: "line", d: `M20 24H${WIDTH - 40}` }),
     svg("path", { class: "limit", d: `M${place(limit)} 4V44` }),

@@ -41,7 +41,7 @@ async function shuffles() {
   const judged = /** @type {Measured[]} */ (measures.filter((one) => one.p !== null));
   const outside = judged.filter((one) => one.statistic < one.low || one.statistic > one.high).length;
   const words = t("shuffles.words", { n: judged.length, inside: judged.length - outside });
-  const note = (/** @type {Measured} */ one) => t("shuffles.note", { n: number(one.n), p: one.p < 0.001 ? "< 0.001" : `= ${number(one.p, 3)}` });
+  const note = (/** @type {Measured} */ one) => t("shuffles.note", { n: number(one.n), share: one.p < 0.001 ? `< ${number(0.1)}` : number(100 * one.p) });
   return [
     h("p", null, [t("shuffles.count", { n })]),
     judged.length

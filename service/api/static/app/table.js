@@ -248,6 +248,7 @@ const handlers = {
 // ---- what the page shows
 
 const spacious = () => matchMedia("(min-width: 40rem) and (min-height: 34rem)").matches;
+const low = () => matchMedia("(max-height: 33.99rem) and (min-width: 34rem)").matches;
 const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").matches;
 
 /** The parts of the page, once a hand. */
@@ -300,7 +301,7 @@ function render() {
   root.dataset.others = String(others);
   root.className = `${size} ${own ? "seated" : "watching"} ${view.status}`;
   const side = (/** @type {"left" | "top" | "right"} */ name) =>
-    h("ul", { class: `side ${name}` }, found[name].map((seat) => plaque(seat, scene, size === "crowd" || (!spacious() && others > 5))));
+    h("ul", { class: `side ${name}` }, found[name].map((seat) => plaque(seat, scene, size === "crowd" || (!spacious() && others > (low() ? 3 : 5)))));
   replace(find("#others"), side("left"), side("top"), side("right"));
   replace(find("#middle"), over() ? result() : middle(view));
   replace(find("#slots"), own && !over() ? slots(game, handlers) : []);
