@@ -357,8 +357,13 @@ def test_the_statistics_are_plots_with_their_text(
         {**figure, "name": "position of each card", "statistic": 40.0, "p": 0.0001},
     ]
     answer = {"n": 900, "measures": measures, "cannot_tell": "Nothing."}
+    choices = ada.get(f"/v1/statistics/blind-choices?player={ada.get('/v1/players/me')['id']}")
     page = page_of(visits, ada, "/rules")
     page.route("**/v1/statistics/shuffles", lambda route: route.fulfill(json=answer))
+    page.route(
+        "**/v1/statistics/blind-choices?*",
+        lambda route: route.fulfill(json={**choices, "n": 0, "e_value": 1}),
+    )
     page.goto("/statistics")
     plot = page.get_by_role("img", name="1 of 2 figures lie in the range")
     expect(plot.locator(".dot.out")).to_have_count(1)
