@@ -73,9 +73,18 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    database_url: str, redis_url: str, folder: Path, *, workers: int = 1, **more: Any
+    database_url: str,
+    redis_url: str,
+    folder: Path,
+    *,
+    workers: int | None = 1,
+    **more: Any,
 ) -> Iterator[Running]:
-    """Run the service in the role that may only append and read, where it is let in."""
+    """
+    Run the service in the role that may only append and read, where it is let in.
+
+    Without a number of `workers` only the API runs, for tests that no other program takes part in.
+    """
     known: dict[str, Any] = {
         "keys": Keyring.generate().to_text(),
         "origin": "tests.example",
@@ -86,13 +95,14 @@ def running(
     settings = Settings(
         database_url=_narrowest(database_url),
         redis_url=redis_url,
-        workers=workers,
+        workers=workers or 0,
         **known | more,
     )
     service = Running(settings=settings, logs=folder)
     try:
         for program in programs(settings):
-            service.start(program.name)
+            if program.name == "API" or workers is not None:
+                service.start(program.name)
         for port in filter(None, (settings.port, settings.stream_port)):
             wait_for(partial(is_ready, port), seconds=READY_SECONDS)
         yield service

@@ -144,9 +144,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
             up.process.wait()
 
 
-def test_it_gets_ready_stops_on_ctrl_c_within_ten_seconds_and_leaves_nothing(
+def test_it_gets_ready_stops_leaves_nothing_and_goes_on_with_its_data(
     start: Callable[..., Up],
 ) -> None:
+    """It stops on Ctrl-C within ten seconds; the next starts find its keys and games."""
     up = start()
     assert answers(up.ready())
     check_metrics(up)
@@ -161,21 +162,31 @@ def test_it_gets_ready_stops_on_ctrl_c_within_ten_seconds_and_leaves_nothing(
         assert list(remains.iterdir()) == []
         remains.rmdir()
 
+    goes_on_with_the_data(start, up.data)
 
-def test_a_second_start_goes_on_with_the_data_of_the_first(start: Callable[..., Up]) -> None:
-    """Until PostgreSQL refuses the data, which is one message."""
-    first = start()
-    first.ready()
-    keys = (first.data / "keys.json").read_bytes()
-    first.stop(signal.SIGTERM)
-    assert first.process.returncode == 0
-    second = start()
+
+def goes_on_with_the_data(start: Callable[..., Up], data: Path) -> None:
+    """
+    Start again over the data of an earlier start: after a stop, and after a kill.
+
+    Nothing is left running by the kill. If PostgreSQL refuses the data, that is one message.
+    """
+    keys = (data / "keys.json").read_bytes()
+    second = start(data.name)
     second.ready()
-    assert (second.data / "keys.json").read_bytes() == keys
-    second.stop()
-    for cluster in second.data.glob("postgres/cluster/PG_VERSION"):
+    assert (data / "keys.json").read_bytes() == keys
+    children = second.children()
+    second.process.kill()
+    second.process.wait()
+    wait(lambda: alive(children) == [], seconds=10)
+    third = start(data.name)
+    assert answers(third.ready())
+    assert (data / "keys.json").read_bytes() == keys
+    third.stop(signal.SIGTERM)
+    assert third.process.returncode == 0
+    for cluster in data.glob("postgres/cluster/PG_VERSION"):
         cluster.write_text("9\n")
-    assert "was created by PostgreSQL 9" in refused(start())
+    assert "was created by PostgreSQL 9" in refused(start(data.name))
 
 
 def test_two_run_at_once_with_two_folders_but_not_with_one(start: Callable[..., Up]) -> None:
@@ -201,18 +212,6 @@ def test_every_program_is_started_again_after_a_sigkill(start: Callable[..., Up]
         wait(partial(up.runs, words, instead_of=victim), seconds=20)
         wait(lambda: answers(address), seconds=20)
     assert up.stop() < 10
-
-
-def test_nothing_is_left_running_when_it_is_killed_itself(start: Callable[..., Up]) -> None:
-    up = start()
-    up.ready()
-    children = up.children()
-    up.process.kill()
-    up.process.wait()
-    wait(lambda: alive(children) == [], seconds=10)
-    again = start()
-    assert answers(again.ready())
-    again.stop()
 
 
 def refused(up: Up) -> str:

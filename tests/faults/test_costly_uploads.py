@@ -54,10 +54,18 @@ def send(service: Running, log: bytes) -> http.client.HTTPConnection:
     return connection
 
 
+def checked(service: Running, log: bytes) -> dict[str, str]:
+    """Return the result of each check of a log; none if the service gave it up."""
+    answer = send(service, log).getresponse()
+    result = json.loads(answer.read())
+    assert answer.status in (200, 503)
+    return {check["check"]: check["result"] for check in result.get("checks", ())}
+
+
 def test_it_is_given_up_after_the_seconds_of_the_settings(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
-    with running(database_url, redis_url, tmp_path, workers=0, verify_seconds=1) as service:
+    with running(database_url, redis_url, tmp_path, workers=None, verify_seconds=1) as service:
         for _ in range(2):
             began = time.monotonic()
             answer = send(service, costly()).getresponse()
@@ -67,15 +75,14 @@ def test_it_is_given_up_after_the_seconds_of_the_settings(
             assert answer.headers["Retry-After"]
             assert "1 second" in result["detail"]
         wait_for(lambda: not children_of(service), seconds=10)
-        answer = send(service, costly_log(1)).getresponse()
-        found = {check["check"]: check["result"] for check in json.loads(answer.read())["checks"]}
-        assert (answer.status, found["legality"]) == (200, "fail")
+        # On a busy machine even a short log may take longer than its second.
+        wait_for(lambda: checked(service, costly_log(1)).get("legality") == "fail", seconds=60)
 
 
 def test_it_is_given_up_when_the_caller_hangs_up_and_when_the_server_is_killed(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
-    with running(database_url, redis_url, tmp_path, workers=0, verify_seconds=600) as service:
+    with running(database_url, redis_url, tmp_path, workers=None, verify_seconds=600) as service:
         connection = send(service, costly() + costly())
         wait_for(lambda: children_of(service), seconds=30)
         connection.close()

@@ -28,7 +28,7 @@ CALLS = ("POST /v1/players", "POST /v1/verify", "POST /v1/tables/x/seats", "DELE
 @pytest.fixture
 def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
     """Return a running service with the deadline that it has by itself."""
-    with running(database_url, redis_url, tmp_path) as started:
+    with running(database_url, redis_url, tmp_path, workers=None) as started:
         yield started
 
 
@@ -72,7 +72,7 @@ def test_half_sent_bodies_of_one_address_stop_nobody(service: Running) -> None:
 
 def test_a_body_has_a_deadline(database_url: str, redis_url: str, tmp_path: Path) -> None:
     """A client that sends byte by byte is cut off as well."""
-    with running(database_url, redis_url, tmp_path, body_seconds=1) as service:
+    with running(database_url, redis_url, tmp_path, workers=None, body_seconds=1) as service:
         for call in CALLS:
             with half_sent(service.port, 3, call, FRAMINGS[0]) as opened:
                 began = time.monotonic()
@@ -92,7 +92,9 @@ def test_nothing_is_left_of_bodies_that_were_cut_off(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     """Slots and reader threads are free again, however often it happens."""
-    with running(database_url, redis_url, tmp_path, body_seconds=1, api_processes=1) as service:
+    with running(
+        database_url, redis_url, tmp_path, workers=None, body_seconds=1, api_processes=1
+    ) as service:
         for _ in range(3):
             with half_sent(service.port, 12, CALLS[0], "Content-Length: 9") as opened:
                 for client in opened:
@@ -143,7 +145,7 @@ def test_idle_connections_of_one_address_leave_places_for_others(
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
     try:
         with (
-            running(database_url, redis_url, tmp_path, api_processes=1) as service,
+            running(database_url, redis_url, tmp_path, workers=None, api_processes=1) as service,
             contextlib.ExitStack() as stack,
         ):
             for _ in range(CONNECTIONS + 200):

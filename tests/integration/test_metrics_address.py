@@ -44,7 +44,12 @@ def test_one_address_tells_the_sum_of_all_processes_also_after_an_end(
         monkeypatch.setenv(name, folder)
     port = free_port()
     with running(
-        database_url, redis_url, tmp_path, workers=0, metrics_port=port, metrics_host="127.0.0.1"
+        database_url,
+        redis_url,
+        tmp_path,
+        workers=None,
+        metrics_port=port,
+        metrics_host="127.0.0.1",
     ) as service:
         status, result = answer(service.port, "/metrics")
         assert (status, "shithead_http_requests" in result) == (200, False)
