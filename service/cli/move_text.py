@@ -20,7 +20,8 @@ _WORDS: Final[Mapping[str, Move]] = {
 HELP: Final = """\
 number             the move of that number
 7c 7h              play these cards; any that the rules allow, listed or not
-10h, th, 6C        cards may be written like this too: T or 10 for a ten, any case
+10h, th, 6C        cards may be written like this too: T or 10 for a ten, any case; with two
+                   decks 7c is yours of either, 7c/2 that of the second deck
 Kd=4c Ks=5h        before play: Kd and Ks go up, 4c and 5h into the hand for them
 ready              before play: keep the cards as they are
 lay Kd Kh/Ac/Ts    in a layout deal: a stack for each slot
@@ -83,6 +84,28 @@ def typed(text: str, moves: Sequence[Move], *, swapping: bool) -> Move:
         up, hand = [card_of(p[0]) for p in pairs], [card_of(p[2]) for p in pairs]
         return {"type": "swap", "up": up, "hand": hand}
     return {"type": "play", "cards": [card_of(card) for card in (first, *rest)]}
+
+
+def in_own_codes(move: Move, own: Sequence[str]) -> Move:
+    """
+    Return a typed move with the codes of the player's own cards; the deck may be left out.
+
+    >>> in_own_codes({"type": "play", "cards": ["7c", "7c"]}, ["7c/2", "7c", "Kd"])["cards"]
+    ['7c', '7c/2']
+    """
+    left = [*own]
+
+    def code(card: str) -> str:
+        found = card if card in left else next((o for o in left if o.split("/")[0] == card), None)
+        if found is None:
+            return card
+        left.remove(found)
+        return found
+
+    named = ("cards", "with", "up", "hand")
+    cards = {name: [*map(code, move[name])] for name in named if name in move}
+    stacks = [[*map(code, stack)] for stack in move.get("stacks", ())]
+    return {**move, **cards, **({"stacks": stacks} if stacks else {})}
 
 
 def _not_an_exchange(words: Sequence[str]) -> str:

@@ -207,7 +207,11 @@ _SENTENCES: Final[Mapping[str, Callable[[Event, People], str]]] = {
 
 
 def result_of(view: View, people: People) -> str | None:
-    """Return the result of a hand in one sentence, None while it is running."""
+    """
+    Return the result of a hand in sentences, None while it is running.
+
+    The shithead has the last of the `places`, and is not among those who are out.
+    """
     result = view["result"]
     if result is None:
         return None
@@ -215,5 +219,6 @@ def result_of(view: View, people: People) -> str | None:
         over = f"{people.does(result['shithead'], 'is', 'are')} the shithead."
     else:
         over = "The hand ended without a shithead."
-    places = ", ".join(people(seat) for seat in result["places"])
+    out = [seat for seat in result["places"] if seat != result["shithead"]]
+    places = ", ".join(map(people, out))
     return f"{over} Out, in this order: {places}." if places else over

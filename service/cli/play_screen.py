@@ -16,6 +16,7 @@ from service.cli.move_text import (
     AUTOMATIC,
     HELP,
     Unclear,
+    in_own_codes,
     in_rank_order,
     moves_in_order,
     typed,
@@ -115,6 +116,14 @@ def table_of(view: View, order: Sequence[str], new: frozenset[str]) -> Renderabl
     return Group(
         title, *situation(view, new), Text(), seats_table(shown, new, labels=labels), *over
     )
+
+
+def own_cards(view: View) -> list[str]:
+    """Return the cards of the viewer's hand and the face-up ones; none for a spectator."""
+    if not isinstance(view.get("as"), int):
+        return []
+    seat = view["seats"][view["as"]]
+    return [*(seat["hand"]["cards"] or ()), *(card for stack in seat["up"] for card in stack)]
 
 
 def _sorted(hand: View, order: Sequence[str]) -> View:
@@ -287,7 +296,8 @@ class Person:
 
     def _typed(self, text: str, view: View) -> Mapping[str, Any] | None:
         try:
-            return typed(text, self._moves(view), swapping=view["status"] == "swapping")
+            move = typed(text, self._moves(view), swapping=view["status"] == "swapping")
+            return in_own_codes(move, own_cards(view))
         except Unclear as unclear:
             self.pane.console.print(printable(str(unclear)), style="yellow", markup=False)
             return None

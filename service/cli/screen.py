@@ -153,7 +153,7 @@ KEYS: Final = (
     ("q", "quit"),
 )
 DEMANDS: Final = {
-    "anything": "asks nothing",
+    "anything": "any card may be played",
     "at_least": "asks for {rank} or more",
     "at_most": "asks for {rank} or less",
     "below": "asks for less than {rank}",
@@ -163,6 +163,7 @@ SUITS: Final = {"c": "green", "d": "bright_blue", "h": "red", "s": ""}
 JOKERS: Final = "magenta"
 """Colours of the suits and of jokers, where the terminal has colours."""
 MAX_NAME_LENGTH: Final = 20
+MOST_SEATS_NAMED: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,13 +246,19 @@ def situation(view: View, new: frozenset[str]) -> Iterable[RenderableType]:
     """Yield the lines on stock, pile and demand; none before the deal."""
     if view["status"] == "shuffling":
         return
-    way = "rising" if view["direction"] == 1 else "falling"
     burned = len(view["burned"])
-    yield Text(f"stock {view['stock']}   burned {burned}   the turn goes to {way} numbers")
+    yield Text(f"stock {view['stock']}   burned {burned}{_direction(view)}")
     demand = view["demand"]
     playing = view["status"] == "playing"
     asks = DEMANDS[demand["kind"]].format(rank=demand["rank"]) if playing else ""
     yield Text.assemble("pile  ", _cards(view["pile"], new), (f"  {asks}", "dim"))
+
+
+def _direction(view: View) -> str:
+    """Return in which order the seats play; "" for two, who take turns either way."""
+    seats = range(len(view["seats"]))[:: view["direction"]]
+    more = " …" if len(seats) > MOST_SEATS_NAMED else ""
+    return f"   play goes {' → '.join(map(str, seats[:MOST_SEATS_NAMED]))}{more}" * (len(seats) > 2)
 
 
 def seats_table(view: View, new: frozenset[str], *, labels: Sequence[str] | None = None) -> Table:
@@ -329,7 +336,8 @@ def result_lines(view: View) -> Iterable[RenderableType]:
 
 def _ending(result: View) -> str:
     loser = "nobody" if result["shithead"] is None else f"seat {result['shithead']}"
-    places = ", ".join(str(seat) for seat in result["places"])
+    out = [seat for seat in result["places"] if seat != result["shithead"]]
+    places = ", ".join(map(str, out))
     return (
         f"Over ({result['reason']}). Shithead: {loser}. Out, in this order: {places or 'nobody'}."
     )

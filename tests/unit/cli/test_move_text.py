@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from service.cli.move_text import AUTOMATIC, Unclear, moves_in_order, typed, words_of
+from service.cli.move_text import (
+    AUTOMATIC,
+    Unclear,
+    in_own_codes,
+    moves_in_order,
+    typed,
+    words_of,
+)
 from service.shx.move_signing import check_move
 from tests.tamper import SAMPLES
 
@@ -53,6 +60,29 @@ def test_an_exchange_is_typed_in_pairs() -> None:
     assert typed("Kd=4c Ts=5h", [], swapping=True) == swap
     assert typed("kd=4C 10s=5H", [], swapping=True) == swap
     assert typed("ready", [], swapping=True) == {"type": "ready"}
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "cards"),
+    [
+        ("7c", ["7c/2", "Kd"], ["7c/2"]),
+        ("7c 7c", ["7c/2", "7c"], ["7c", "7c/2"]),
+        ("7c/2", ["7c/2", "7c"], ["7c/2"]),
+        ("10c", ["Tc/3", "Tc/2"], ["Tc/3"]),
+        ("9d", ["7c"], ["9d"]),
+    ],
+)
+def test_the_number_of_a_deck_may_be_left_out(text: str, own: list[str], cards: list[str]) -> None:
+    """A card that the player does not hold stays as typed, and the service refuses it."""
+    assert in_own_codes(typed(text, [], swapping=False), own)["cards"] == cards
+
+
+def test_decks_may_be_left_out_of_exchanges_and_stacks() -> None:
+    swap = typed("Kd=4c", [], swapping=True)
+    assert in_own_codes(swap, ["Kd/2", "4c/2"]) == {**swap, "up": ["Kd/2"], "hand": ["4c/2"]}
+    laid = in_own_codes(typed("lay Kd Kd/Ac", [], swapping=False), ["Kd", "Kd/2", "Ac/2"])
+    assert laid == {"type": "lay", "stacks": [["Kd", "Kd/2"], ["Ac/2"]]}
+    assert in_own_codes({"type": "ready"}, ["Kd"]) == {"type": "ready"}
 
 
 def test_cards_typed_before_play_are_answered_with_their_codes() -> None:

@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 
 from service.cli.__main__ import MISUSED
 from service.cli.load_game import read_recording, steps_of
-from service.cli.narration import People, narrated
+from service.cli.narration import People, narrated, result_of
 from service.cli.play_screen import (
     Automatic,
     Pane,
@@ -66,6 +66,28 @@ def test_a_table_fits_in_80_columns_without_colours(name: str) -> None:
         assert "\u202e" not in out
         assert max(map(len, out.splitlines())) <= 80
     assert "Eve" in out
+
+
+def test_an_empty_pile_and_the_direction_are_said_in_words() -> None:
+    """Two players take turns either way, so their direction is left out."""
+    view = next(v for v in views("shithead") if v["status"] == "playing" and not v["pile"])
+    others = {**view, "direction": -1}
+    assert "any card may be played" in printed(table_of(view, ORDER, frozenset()))
+    assert "play goes 0 → 1 → 2" in printed(table_of(view, ORDER, frozenset()))
+    assert "play goes 2 → 1 → 0" in printed(table_of(others, ORDER, frozenset()))
+    seven = views("leeds-seven-seats-two-decks")[-30]
+    assert re.search(
+        r"play goes (0 → 1 → 2 → 3|6 → 5 → 4 → 3) …", printed(table_of(seven, ORDER, frozenset()))
+    )
+    two = {**view, "seats": view["seats"][:2], "turn": 0}
+    assert "play goes" not in printed(table_of(two, ORDER, frozenset()))
+
+
+def test_the_shithead_is_not_among_those_who_are_out() -> None:
+    people = People(names=("Ada", "Bob", "Cy"), me=1)
+    result = {"reason": "shithead", "shithead": 2, "places": [1, 0, 2]}
+    said = result_of({"result": result}, people)
+    assert said == "Cy is the shithead. Out, in this order: you, Ada."
 
 
 def test_moves_are_numbered_down_the_columns_and_no_more_than_can_be_read() -> None:
