@@ -554,9 +554,10 @@ def test_nobody_opens_disputes_without_end(ada: Person, game: str) -> None:
     charges = ("illegal_move", "wrong_deal", "altered_log", "time", "other")
     for charge in (*charges, "collusion"):
         open_at(ada, game, charge=charge)
-    for seq in (0, 1, 2, 4):
+    for seq in (0, 1, 2):
         open_at(ada, game, accused=None, seq=seq, charge="altered_log")
-    body = accusation(game, ada, accused=None, seq=0, charge="wrong_deal")
+    open_at(ada, game, accused=None, seq=0, charge="wrong_deal")
+    body = accusation(game, ada, accused=None, seq=1, charge="wrong_deal")
     answer = ada.post(f"{game}/disputes", body)
     assert problem_of(answer) == "rate-limited"
     assert "Retry-After" in answer.headers
