@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 _STAMP = "shithead-stamp.json"
@@ -45,6 +45,13 @@ def ensure_environment(*, dev: bool) -> Path:
         if not _is_current(folder, dev=dev):
             _set_up(folder, dev=dev)
     return _python(folder)
+
+
+def add_extras(python: Path, *names: str) -> None:
+    """Install extras of the project that `dev` leaves out because they are large."""
+    extras = _project()["optional-dependencies"]
+    requirements = [one for name in names for one in extras[name]]
+    _run([*_pip(python), *requirements], f"cannot install the extras {', '.join(names)}")
 
 
 def fail(message: str) -> NoReturn:
@@ -117,21 +124,29 @@ def _set_up(folder: Path, *, dev: bool) -> None:
     stamp = folder / _STAMP
     stamp.unlink(missing_ok=True)
     _run([sys.executable, "-m", "venv", "--clear", str(folder)], "cannot make an environment")
-    pip = [str(_python(folder)), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    pins = ["--prefer-binary", "--no-input", "-c", str(ROOT / "ops" / "constraints.txt")]
-    _run([*pip, *pins, *_requirements(dev=dev)], "cannot install the dependencies")
+    _run([*_pip(_python(folder)), *_requirements(dev=dev)], "cannot install the dependencies")
     _install_checkout(folder)
     partial = stamp.with_suffix(".partial")
     partial.write_text(json.dumps({"holds": _fingerprint(), "dev": dev}))
     partial.replace(stamp)
 
 
+def _pip(python: Path) -> list[str]:
+    """Return the command that installs requirements at the versions that were tested."""
+    pip = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    return [*pip, "--prefer-binary", "--no-input", "-c", str(ROOT / "ops" / "constraints.txt")]
+
+
 def _requirements(*, dev: bool) -> list[str]:
+    extra = _project()["optional-dependencies"]["dev"] if dev else []
+    return [*_project()["dependencies"], *extra]
+
+
+def _project() -> dict[str, Any]:
     import tomllib
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extra = project["optional-dependencies"]["dev"] if dev else []
-    return [*project["dependencies"], *extra]
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return project
 
 
 def _install_checkout(folder: Path) -> None:

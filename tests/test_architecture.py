@@ -45,6 +45,8 @@ LIBRARIES = {
     "numpy": {"rl"},
     "gymnasium": {"rl"},
     "pettingzoo": {"rl"},
+    "pyspiel": {"rl"},
+    "pyarrow": {"simulation"},
     "opentelemetry": {"tracing"},
 }
 """The parts that may import each library of a server, a database or a terminal."""

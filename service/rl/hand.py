@@ -73,8 +73,9 @@ class Hand:
         self._swaps: dict[Seat, int] = {}
         self._declined = -1  # version at which a follow-up was left
 
-    def copy(self) -> Hand:
-        """Return the same hand, which goes on by itself: all it shares is immutable."""
+    def __deepcopy__(self, memo: dict[int, Any]) -> Hand:
+        """Return a copy that goes on by itself; what both share never changes."""
+        del memo
         same = object.__new__(Hand)
         same.__dict__ = {**self.__dict__, "_swaps": dict(self._swaps), "legal": dict(self.legal)}
         return same
