@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
@@ -64,13 +65,23 @@ class Versioned(Protocol):
 
 _Folded = TypeVar("_Folded", bound=Versioned)
 
+UNUSED = 300.0
+"""Seconds without use after which a stream leaves the cache; folding it takes milliseconds."""
+
 
 class Newest(Generic[_Folded]):
-    """Cache of the newest version of each stream; the least recently used are removed first."""
+    """
+    Cache of the newest version of each stream; the least recently used are removed first.
 
-    def __init__(self, size: int) -> None:
+    They are removed if there are more than `size`, or if they were not used for UNUSED seconds of
+    `clock`: another process may have ended the game.
+    """
+
+    def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._kept: OrderedDict[UUID, _Folded] = OrderedDict()
+        self._used: dict[UUID, float] = {}
         self._size = size
+        self._clock = clock
         self._lock = threading.Lock()
 
     def get(self, stream: UUID) -> _Folded | None:
@@ -78,7 +89,7 @@ class Newest(Generic[_Folded]):
         with self._lock:
             found = self._kept.get(stream)
             if found is not None:
-                self._kept.move_to_end(stream)
+                self._use(stream)
         return found
 
     def keep(self, stream: UUID, folded: _Folded) -> None:
@@ -87,14 +98,22 @@ class Newest(Generic[_Folded]):
             known = self._kept.get(stream)
             if known is None or known.version <= folded.version:
                 self._kept[stream] = folded
-            self._kept.move_to_end(stream)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            self._use(stream)
+            while len(self._kept) > self._size or self._oldest() < self._clock() - UNUSED:
+                del self._used[self._kept.popitem(last=False)[0]]
 
     def forget(self, stream: UUID) -> None:
         """Remove a stream from the cache."""
         with self._lock:
             self._kept.pop(stream, None)
+            self._used.pop(stream, None)
+
+    def _use(self, stream: UUID) -> None:
+        self._kept.move_to_end(stream)
+        self._used[stream] = self._clock()
+
+    def _oldest(self) -> float:
+        return self._used[next(iter(self._kept))]
 
 
 MOST_TABLES = 2000
@@ -103,7 +122,7 @@ MOST_OVER = 200
 """
 The most tables, and the most games that go on and that are over, in the memory of a process.
 
-A game takes 30 to 45 kilobytes. One that goes on is read again at its next move; one that is over,
+A game takes some 20 kilobytes. One that goes on is read again at its next move; one that is over,
 only if somebody looks at it.
 """
 
@@ -111,9 +130,15 @@ only if somebody looks at it.
 class Games:
     """Cache of the newest version of each game; those that are over take less room together."""
 
-    def __init__(self, *, running: int = MOST_RUNNING, over: int = MOST_OVER) -> None:
-        self._running = Newest[GameEntry](running)
-        self._over = Newest[GameEntry](over)
+    def __init__(
+        self,
+        *,
+        running: int = MOST_RUNNING,
+        over: int = MOST_OVER,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._running = Newest[GameEntry](running, clock=clock)
+        self._over = Newest[GameEntry](over, clock=clock)
 
     def get(self, game: UUID) -> GameEntry | None:
         """Return the version last cached, None if there is none."""

@@ -26,7 +26,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
-from service.rulesets.catalogue import read_ruleset
+from service.rulesets.catalogue import read_ruleset, shared
 from service.shx.refusals import SealedRefusals, sealed_refusals
 from service.shx.shuffle import Shuffle, derive
 from service.store.events import StreamKind
@@ -231,7 +231,7 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
         identity=identity,
         game=new_game(event),
         format=envelope["v"],
-        created=envelope["data"],
+        created={**envelope["data"], "ruleset": shared(envelope["data"]["ruleset"])},
         heads=(head,),
         created_at=envelope["at"],
         at=envelope["at"],

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from service.application.callers import Player
-from service.application.games.cache import GameEntry, Games
+from service.application.games.cache import UNUSED, GameEntry, Games
 from service.bootstrap import Services
 from tests.changed import replace
 from tests.worlds.fake_world import entry_of, open_game, play_out
@@ -58,3 +58,25 @@ def test_a_game_that_ended_leaves_the_room_of_those_that_go_on(
     assert games.get(identity) is None
     games.forget(other.record.identity)
     assert games.get(other.record.identity) is None
+
+
+def test_a_game_that_ended_in_another_process_leaves_after_a_time(
+    versions: tuple[GameEntry, GameEntry],
+) -> None:
+    now = 0.0
+    games = Games(clock=lambda: now)
+    left, read, new = copies(versions[0], 3)
+    games.keep(left)
+    games.keep(read)
+    now = UNUSED - 1
+    assert kept(games, [read]) == [True]
+    now = UNUSED + 1
+    games.keep(new)
+    assert kept(games, [left, read, new]) == [False, True, True]
+
+
+def test_games_share_the_ruleset_that_they_pin(services: Services, ada: Player) -> None:
+    bots = ({"bot": "lowest"}, {"bot": "greedy"})
+    first, second = (entry_of(services, open_game(services, ada, bots)) for _ in range(2))
+    assert first.record.created["ruleset"] is second.record.created["ruleset"]
+    assert first.record.created["ruleset"]["settings"]
