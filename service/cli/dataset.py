@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
+from service.atomic_files import PUBLIC, whole_file
 from service.cli.simulate import seats_allowed, simulated_options
 
 if TYPE_CHECKING:
     from service.simulation.simulate import Plan
 
 UNREADABLE = 1
+FORMATS: Final = ("ndjson", "parquet")
+STANDARD_OUTPUT: Final = Path("-")
+
+Json = dict[str, Any]
 
 
 @click.command(short_help="Write finished hands as rows for learning programs.")
@@ -24,7 +31,18 @@ UNREADABLE = 1
     "--games", type=click.IntRange(1), default=100, show_default=True, help="Hands to play."
 )
 @click.option(
-    "--output", "-o", type=click.File("w", encoding="utf-8", lazy=True), default="-", help="A file."
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the rows; Parquet needs the extra `parquet`.  "
+    "[default: by the name of the file, else ndjson]",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    default="-",
+    help="A file, replaced when all rows are written; Parquet cannot go to standard output.",
 )
 @click.option("--columns", "described", is_flag=True, help="Describe the columns, and stop.")
 def dataset(
@@ -35,7 +53,8 @@ def dataset(
     bots: tuple[str, ...],
     options: dict[str, Any],
     seed: int,
-    output: IO[str],
+    form: str | None,
+    output: Path,
     *,
     described: bool,
 ) -> int:
@@ -44,10 +63,12 @@ def dataset(
 
     LOGS are logs or evidence bundles of sealed games, as the service gives them to everybody
     for public games. Without LOGS, bots play hands as in `shithead simulate`; the same options
-    give the same rows, byte for byte. A row is a line of JSON.
+    give the same file, byte for byte. A row is a line of JSON (NDJSON), or a row of a Parquet
+    file with the same columns and types.
 
     \b
       shithead dataset --ruleset leeds --seats 4 --games 1000 --seed 1 -o leeds.ndjson
+      shithead dataset --games 1000 --format parquet -o hands.parquet
       shithead dataset game.shx
 
     Exit status: 0 all rows are written, 1 a log is not a sealed game.
@@ -55,12 +76,14 @@ def dataset(
     from service.shx.bundle import NotABundle
     from service.shx.canonical import RecordError
     from service.simulation.dataset import COLUMNS, Unfinished
+    from service.simulation.dataset import described as type_in_words
     from service.simulation.simulate import Plan
 
     if described:
-        for name, text in COLUMNS.items():
-            click.echo(f"{name:<10} {text}")
+        for name, column in COLUMNS.items():
+            click.echo(f"{name:<10} {type_in_words(column.type)}: {column.text}")
         return 0
+    write = _writer(form or ("parquet" if output.suffix == ".parquet" else "ndjson"), output)
     plan = Plan(
         ruleset=ruleset,
         seats=seats_allowed(ruleset, seats),
@@ -70,12 +93,41 @@ def dataset(
         seed=seed,
     )
     try:
-        for row in _of_files(logs) if logs else _simulated(plan):
-            output.write(json.dumps(row, separators=(",", ":")) + "\n")
+        with _opened(output) as file:
+            write(_of_files(logs) if logs else _simulated(plan), file)
     except (Unfinished, NotABundle, RecordError) as error:
         click.echo(f"not a sealed game: {error}", err=True)
         return UNREADABLE
+    except OSError as error:
+        raise click.FileError(str(output), error.strerror or "") from None
     return 0
+
+
+def _writer(form: str, output: Path) -> Callable[[Iterable[Json], BinaryIO], None]:
+    """Return what writes rows in a form; raises UsageError if that is not possible."""
+    if form == "ndjson":
+        return _write_ndjson
+    if output == STANDARD_OUTPUT:
+        raise click.UsageError("Parquet needs a file: -o hands.parquet")
+    try:
+        from service.simulation.parquet import write_parquet
+    except ImportError:
+        raise click.UsageError(
+            "Parquet needs pyarrow, which is not installed: pip install 'shithead[parquet]'"
+        ) from None
+    return write_parquet
+
+
+def _opened(output: Path) -> AbstractContextManager[BinaryIO]:
+    if output == STANDARD_OUTPUT:
+        return nullcontext(sys.stdout.buffer)
+    if output.exists() and not output.is_file():  # a pipe or a device, which stays what it is
+        return output.open("wb")
+    return whole_file(output, mode=PUBLIC)
+
+
+def _write_ndjson(rows: Iterable[Json], file: BinaryIO) -> None:
+    file.writelines(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
 
 
 def _of_files(logs: Sequence[Path]) -> Iterator[dict[str, Any]]:

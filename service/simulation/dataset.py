@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, TypeAlias, assert_never
 
 from schemas.moves import move_json
 from schemas.views import Facts, view_json
@@ -15,37 +18,105 @@ from service.replay.history import History, RecordedMove, decode_log, sealed_dec
 
 Json = dict[str, Any]
 
-COLUMNS: Final[Mapping[str, str]] = {
-    "game": "id of the hand",
-    "ruleset": "id of its ruleset",
-    "options": "options of the ruleset",
-    "seats": "number of seats",
-    "version": "number of events before the move; with `game` it identifies the row",
-    "seat": "the seat that moved, from 0, clockwise",
-    "player": "name of the bot on the seat, or `person`",
-    "timed_out": "whether the server made the move because the time was up",
-    "phase": "`swapping`: the exchange; `playing`",
-    "dealer": "seat of the dealer",
-    "turn": "seat on turn; null in the exchange and at a first-come opening",
-    "direction": "1: clockwise, -1: against it",
-    "stock": "cards in the stock",
-    "pile": "cards of the pile, the lowest first",
-    "burned": "cards out of play",
-    "demand": "what the pile asks: `kind` and `rank`, and the `ranks` that may be played alone",
-    "hand": "cards in the own hand",
-    "up": "own face-up cards by slot",
-    "down": "number of own face-down cards",
-    "others": (
-        "the other seats, clockwise from the next: number of cards in the `hand`, those `known`"
-        " to all, `up` by slot, number `down`, place if `out`"
+
+class Scalar(StrEnum):
+    """The types that are not made of others; each may be null."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+
+
+Type: TypeAlias = "Scalar | tuple[Type] | dict[str, Type]"
+"""A scalar, a list of a type, or a record of named fields."""
+
+STRING, INTEGER, BOOLEAN = Scalar.STRING, Scalar.INTEGER, Scalar.BOOLEAN
+CARDS: Final[Type] = (STRING,)
+SLOTS: Final[Type] = (CARDS,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """The type and the content of a column."""
+
+    type: Type
+    text: str
+
+
+def _column(type_: Type, text: str) -> Column:
+    return Column(type=type_, text=text)
+
+
+COLUMNS: Final[Mapping[str, Column]] = {
+    "game": _column(STRING, "id of the hand"),
+    "ruleset": _column(STRING, "id of its ruleset"),
+    "options": _column(STRING, "options of the ruleset, a JSON object"),
+    "seats": _column(INTEGER, "number of seats"),
+    "version": _column(
+        INTEGER, "number of events before the move; with `game` it identifies the row"
     ),
-    "legal": "the legal moves as the API lists them, and the move made",
-    "chosen": "index of the move made in `legal`",
-    "reason": "how the hand ended: `shithead`, `winner`, `stalemate`, `forfeit`",
-    "shithead": "1 if the seat became the shithead, else 0; null if no seat did",
-    "place": "place of the seat, from 1; null if it has none",
+    "seat": _column(INTEGER, "the seat that moved, from 0, clockwise"),
+    "player": _column(STRING, "name of the bot on the seat, or `person`"),
+    "timed_out": _column(BOOLEAN, "whether the server made the move because the time was up"),
+    "phase": _column(STRING, "`swapping`: the exchange; `playing`"),
+    "dealer": _column(INTEGER, "seat of the dealer"),
+    "turn": _column(INTEGER, "seat on turn; null in the exchange and at a first-come opening"),
+    "direction": _column(INTEGER, "1: clockwise, -1: against it"),
+    "stock": _column(INTEGER, "cards in the stock"),
+    "pile": _column(CARDS, "cards of the pile, the lowest first"),
+    "burned": _column(CARDS, "cards out of play"),
+    "demand": _column(
+        {"kind": STRING, "rank": STRING, "ranks": (STRING,)},
+        "what the pile asks: `kind` and `rank`, and the `ranks` that may be played alone",
+    ),
+    "hand": _column(CARDS, "cards in the own hand"),
+    "up": _column(SLOTS, "own face-up cards by slot"),
+    "down": _column(INTEGER, "number of own face-down cards"),
+    "others": _column(
+        ({"hand": INTEGER, "known": CARDS, "up": SLOTS, "down": INTEGER, "out": INTEGER},),
+        "the other seats, clockwise from the next: number of cards in the `hand`, those `known`"
+        " to all, `up` by slot, number `down`, place if `out`",
+    ),
+    "legal": _column(
+        (
+            {
+                "type": STRING,
+                "cards": CARDS,
+                "slot": INTEGER,
+                "with": CARDS,
+                "up": CARDS,
+                "hand": CARDS,
+                "stacks": SLOTS,
+            },
+        ),
+        "the legal moves as the API lists them, and the move made; a field that a move does not"
+        " have is absent in NDJSON and null in Parquet",
+    ),
+    "chosen": _column(INTEGER, "index of the move made in `legal`"),
+    "reason": _column(STRING, "how the hand ended: `shithead`, `winner`, `stalemate`, `forfeit`"),
+    "shithead": _column(INTEGER, "1 if the seat became the shithead, else 0; null if no seat did"),
+    "place": _column(INTEGER, "place of the seat, from 1; null if it has none"),
 }
-"""Every column of a row and its content."""
+"""Every column of a row, its type and its content; the same in both formats."""
+
+
+def described(type_: Type) -> str:
+    """
+    Return a type as words.
+
+    >>> described(({"hand": Scalar.INTEGER, "known": (Scalar.STRING,)},))
+    'list of {hand: integer, known: list of string}'
+    """
+    match type_:
+        case Scalar():
+            return type_.value
+        case (element,):
+            return f"list of {described(element)}"
+        case dict():
+            fields = (f"{name}: {described(of)}" for name, of in type_.items())
+            return f"{{{', '.join(fields)}}}"
+        case _:
+            assert_never(type_)
 
 
 class Unfinished(ValueError):
@@ -79,7 +150,7 @@ def rows(lines: Sequence[bytes]) -> Iterator[Json]:
         yield {
             "game": created["game"],
             "ruleset": created["data"]["ruleset"]["id"],
-            "options": created["data"]["ruleset"]["options"],
+            "options": json.dumps(created["data"]["ruleset"]["options"], sort_keys=True),
             "seats": len(before.seats),
             "version": move.first,
             "seat": move.seat,

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import pytest
 
+from service.cli.__main__ import MISUSED
 from service.domain.cards import ordered_deck
-from service.simulation.dataset import COLUMNS
+from service.simulation.dataset import COLUMNS, Scalar, Type, described
 from tests.unit.cli.conftest import RecordedAnswer
 
 DOCUMENT = Path(__file__).parents[3] / "ops/dataset.md"
 WORDS = ("dataset", "--ruleset", "covered-queen", "--seats", "3", "--games", "2", "--seed", "4")
+
+WITHOUT = "the extra parquet is not installed; `ops/test --long` installs it"
+PYTHON_TYPES = {Scalar.STRING: str, Scalar.INTEGER: int, Scalar.BOOLEAN: bool}
 
 Shithead = Callable[..., RecordedAnswer]
 
@@ -70,8 +75,118 @@ def test_a_log_without_a_seal_is_refused(shithead: Shithead, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_the_page_describes_every_column(shithead: Shithead, name: str) -> None:
-    text = COLUMNS[name]
-    assert f"| `{name}` | {text} |" in DOCUMENT.read_text()
+    type_, text = described(COLUMNS[name].type), COLUMNS[name].text
+    assert f"| `{name}` | {type_} | {text} |" in DOCUMENT.read_text()
     assert re.search(
-        rf"^{name} +{re.escape(text)}$", shithead("dataset", "--columns")[1], re.MULTILINE
+        rf"^{name} +{re.escape(f'{type_}: {text}')}$",
+        shithead("dataset", "--columns")[1],
+        re.MULTILINE,
     )
+
+
+def test_the_page_describes_no_other_column() -> None:
+    found = re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE)
+    assert found == list(COLUMNS)
+
+
+@pytest.mark.parametrize("ruleset", ["covered-queen", "shithead-layout", "leeds"])
+def test_every_value_has_the_type_of_its_column(shithead: Shithead, ruleset: str) -> None:
+    words = ("dataset", "--ruleset", ruleset, "--games", "1", "--seats", "3", "--seed", "4")
+    for row in rows(shithead(*words)[1]):
+        for name, value in row.items():
+            assert fits(value, COLUMNS[name].type), (name, value)
+        assert json.loads(row["options"]) == {}
+
+
+def test_a_value_of_another_type_would_be_seen() -> None:
+    for wrong in (7, True, ["a"], {"hand": 1}):
+        assert not fits(wrong, Scalar.STRING)
+    assert not fits(True, Scalar.INTEGER)
+    assert not fits([["a"]], (Scalar.STRING,))
+    assert not fits({"hands": 1}, {"hand": Scalar.INTEGER})
+    assert not fits("a", (Scalar.STRING,))
+
+
+def fits(value: Any, type_: Type) -> bool:
+    """Return whether a value of JSON has the type of a column; scalars may be null."""
+    match type_:
+        case Scalar():
+            return value is None or type(value) is PYTHON_TYPES[type_]
+        case (element,):
+            return isinstance(value, list) and all(fits(one, element) for one in value)
+        case dict():
+            return isinstance(value, dict) and all(
+                name in type_ and fits(one, type_[name]) for name, one in value.items()
+            )
+        case _:
+            assert_never(type_)
+
+
+def test_a_file_is_there_whole_or_not_at_all(shithead: Shithead, tmp_path: Path) -> None:
+    file, log = tmp_path / "rows.ndjson", tmp_path / "game.jsonl"
+    assert shithead(*WORDS, "-o", file)[:2] == (0, "")
+    assert rows(file.read_text()) == rows(shithead(*WORDS)[1])
+    before = file.read_bytes()
+    log.write_text("{}\n")
+    assert shithead("dataset", log, "-o", file)[0] == 1
+    assert file.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == [log, file]
+
+
+def test_a_file_in_a_folder_that_does_not_exist_is_refused(
+    shithead: Shithead, tmp_path: Path
+) -> None:
+    status, _, error = shithead(*WORDS, "-o", tmp_path / "none" / "rows.ndjson")
+    assert (status, "rows.ndjson" in error, "No such file" in error) == (1, True, True)
+
+
+def test_parquet_without_its_library_or_a_file_is_refused_with_the_remedy(
+    shithead: Shithead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, _, error = shithead(*WORDS, "--format", "parquet")
+    assert (status, "-o hands.parquet" in error) == (MISUSED, True)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "service.simulation.parquet", raising=False)
+    file = tmp_path / "rows.parquet"
+    status, _, error = shithead(*WORDS, "-o", file)
+    assert (status, "pip install 'shithead[parquet]'" in error) == (MISUSED, True)
+    assert not file.exists()
+
+
+def without_nulls(move: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in move.items() if value is not None}
+
+
+@pytest.mark.parametrize("ruleset", ["covered-queen", "shithead-layout", "leeds"])
+def test_both_formats_have_the_same_rows(shithead: Shithead, tmp_path: Path, ruleset: str) -> None:
+    """Also across groups of rows; twice the same options give the same bytes."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason=WITHOUT)
+    from service.simulation.parquet import schema
+
+    words = ("dataset", "--ruleset", ruleset, "--games", "2", "--seats", "3", "--seed", "4")
+    files = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    for file in files:
+        assert shithead(*words, "--format", "parquet", "-o", file)[:2] == (0, "")
+    assert files[0].read_bytes() == files[1].read_bytes()
+    table = parquet.read_table(files[0])
+    assert table.schema.equals(schema())
+    found = [
+        {**row, "legal": [without_nulls(move) for move in row["legal"]]}
+        for row in table.to_pylist()
+    ]
+    assert found == rows(shithead(*words)[1])
+
+
+def test_groups_of_rows_do_not_change_the_rows(
+    shithead: Shithead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason=WITHOUT)
+    from service.simulation import parquet as writer
+
+    files = [tmp_path / "one.parquet", tmp_path / "many.parquet"]
+    shithead(*WORDS, "-o", files[0])
+    monkeypatch.setattr(writer, "ROWS_OF_A_GROUP", 7)
+    shithead(*WORDS, "-o", files[1])
+    one, many = (parquet.ParquetFile(file) for file in files)
+    assert (one.num_row_groups, many.num_row_groups > 5) == (1, True)
+    assert one.read().equals(many.read())
