@@ -75,14 +75,11 @@ def dataset(
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     from service.shx.bundle import NotABundle
     from service.shx.canonical import RecordError
-    from service.simulation.dataset import COLUMNS, Unfinished
-    from service.simulation.dataset import described as type_in_words
+    from service.simulation.dataset import Unfinished
     from service.simulation.simulate import Plan
 
     if described:
-        for name, column in COLUMNS.items():
-            click.echo(f"{name:<10} {type_in_words(column.type)}: {column.text}")
-        return 0
+        return _describe()
     write = _writer(form or ("parquet" if output.suffix == ".parquet" else "ndjson"), output)
     plan = Plan(
         ruleset=ruleset,
@@ -100,6 +97,15 @@ def dataset(
         return UNREADABLE
     except OSError as error:
         raise click.FileError(str(output), error.strerror or "") from None
+    return 0
+
+
+def _describe() -> int:
+    """Print a line for each column; return the exit status."""
+    from service.simulation.dataset import COLUMNS, described
+
+    for name, column in COLUMNS.items():
+        click.echo(f"{name:<10} {described(column.type)}: {column.text}")
     return 0
 
 
