@@ -153,7 +153,7 @@ def test_all_disputes_are_listed_by_state_and_page_after_page(
     shown = [link.get_attribute("href") for link in links.all()]
     assert shown == [f"/disputes/{one['id']}" for one in listed]
     choice(page, "State").select_option("final")
-    expect(page.get_by_text("There is none.")).to_be_visible()
+    expect(page.get_by_text("There is no dispute to show.")).to_be_visible()
     expect(links).to_have_count(0)
 
 
@@ -167,7 +167,7 @@ def test_a_finding_is_a_plain_sentence_with_its_check_below(
     page = page_of(visits, ada, f"/disputes/{file['id']}")
     finding = page.locator(".row.pass").first
     expect(finding.locator("strong")).to_have_text("✓ The rules allow this move.", timeout=15_000)
-    expect(finding.locator(".quiet")).to_contain_text(f"event · {seq}")
+    expect(finding.locator(".quiet")).to_contain_text(f"The disputed move · event {seq}")
     page.locator("[data-key=further]").click()
     expect(page.get_by_text("✓ No seat played a card that it did not hold.")).to_be_visible()
     assert faults_of(page) == []

@@ -551,6 +551,7 @@ def test_a_proven_charge_against_the_server_makes_nobody_a_cad(
 
 
 def test_nobody_opens_disputes_without_end(ada: Person, game: str) -> None:
+    assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     charges = ("illegal_move", "wrong_deal", "altered_log", "time", "other")
     for charge in (*charges, "collusion"):
         open_at(ada, game, charge=charge)

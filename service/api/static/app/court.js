@@ -3,10 +3,11 @@
 import { hex, taggedHash, uint, unhex, uuidBytes } from "../verifier/bytes.js";
 import { Problem, get, identity, post, randomHex } from "./api.js";
 import { caption, seatName } from "./captions.js";
+import { brief } from "./cards.js";
 import { announce, find, h, replace } from "./dom.js";
-import { moment, start, t } from "./i18n.js";
-import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
-import { canHash } from "./record.js";
+import { language, moment, start, t } from "./i18n.js";
+import { checkPlayer, showAccount } from "./player.js";
+import { canHash, receiptsOf } from "./record.js";
 
 const VOTE = "shithead.vote."; // of a dispute: a vote with its salt, until it is revealed
 const SHOWN = 20; // disputes of the list at a time
@@ -16,6 +17,7 @@ const EVERY = 10_000; // milliseconds between looks at an open dispute
 /** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
 const OF_THE_SERVER = ["wrong_deal", "altered_log"];
+const TAKES_THE_PILE = ["pile_picked_up", "blind_failed", "stock_failed"];
 const STATES = ["open", "voting", "revealing", "ruled", "appealed", "final"];
 /** @type {Record<string, string>} */
 const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–" };
@@ -28,6 +30,20 @@ const query = new URLSearchParams(location.search);
 const court = /** @type {any} */ ({ file: null, game: null, event: null });
 
 const who = (/** @type {number | null} */ seat) => (seat === null ? t("court.server") : seatName(court.game.seats[seat]));
+const side = (/** @type {"accuser" | "accused"} */ name) => `${t(`side.${name}`)} (${who(name === "accuser" ? court.file.by : court.file.accused)})`;
+const may = (/** @type {NonNullable<Api["Dispute"]["you"]>["may"][number]} */ act) => Boolean(court.file.you?.may.includes(act));
+
+/** Names for the seats, and signs for the cards, of a text of the verifier. @param {string} text */
+const named = (text) => text
+  .replace(/\bseat (\d+)/gi, (found, seat) => (court.game.seats[seat] ? who(Number(seat)) : found))
+  .replace(/\b[2-9TJQKA][cdhs]\b/g, brief);
+
+/** A length of time in whole units of the largest one that fits: "3 days". @param {number} seconds */
+function lasting(seconds) {
+  const size = [86400, 3600, 60].find((one) => seconds >= one) ?? 1;
+  const unit = { 86400: "day", 3600: "hour", 60: "minute" }[size] ?? "second";
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(Math.floor(seconds / size));
+}
 
 /** Do something with the server, and show what it says against it. @param {() => Promise<unknown>} work */
 async function attempt(work) {
@@ -57,7 +73,7 @@ async function list() {
   const option = (/** @type {string} */ value, /** @type {string} */ text) => h("option", { value }, [text]);
   const filter = h("select", { onchange: () => load() }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
   const rows = h("ul", { class: "rows" });
-  const none = h("p", null, [t("court.none")]);
+  const none = h("p", null, [t("court.none"), " ", h("a", { href: "/" }, [t("court.lobby")])]);
   let next = "";
   const more = button("court.more", () => load(next));
   const load = (cursor = "") => attempt(async () => {
@@ -80,7 +96,7 @@ async function list() {
 const listed = (/** @type {Api["Dispute"]} */ file) => h("li", { class: "row" }, [
   h("span", { class: "what" }, [
     h("strong", null, [t(`charge.${file.charge}`)]),
-    h("span", { class: "quiet" }, [`${t(`state.${file.state}`)} · ${moment(file.opened_at)}`]),
+    h("span", { class: "quiet" }, [`${t(`state.${file.state}`)} · ${t("court.opened")}: ${moment(file.opened_at)}`]),
   ]),
   h("a", { class: "button", href: `/disputes/${file.id}` }, [t("court.read")]),
 ]);
@@ -102,7 +118,7 @@ async function accuse(game) {
   const seatOf = (/** @type {Api["Event"]} */ { by, data }) => by ?? ("seat" in data ? data.seat : null);
   const shown = events.find((event) => ![as, null].includes(seatOf(event))) ?? events[0];
   const option = (/** @type {string | number} */ value, /** @type {string} */ text, /** @type {boolean} */ chosen) => h("option", { value, selected: chosen }, [text]);
-  const seq = h("select", null, events.map((event) => option(event.seq, `${event.seq}: ${caption(event, { who })}`, event === shown)));
+  const seq = h("select");
   const accused = h("select", null, [
     ...court.game.seats.filter(({ seat }) => seat !== as).map(({ seat }) => option(seat, who(seat), seat === seatOf(shown))),
     option("", t("court.server"), false),
@@ -110,13 +126,26 @@ async function accuse(game) {
   const charge = h("select", null, CHARGES.map((one) => option(one, t(`charge.${one}`), false)));
   const statement = h("textarea", { rows: 5, maxlength: LONGEST, required: "" });
   const about = h("p", { class: "quiet", role: "status" });
-  const explain = () => (about.textContent = accused.value === "" && !OF_THE_SERVER.includes(charge.value) ? t("court.of_server") : "");
-  seq.addEventListener("change", () => {
-    const seat = seatOf(events[seq.selectedIndex]);
-    if (seat !== null && seat !== as) accused.value = String(seat);
-  });
+  const ofServer = () => OF_THE_SERVER.includes(charge.value);
+  const fits = (/** @type {Api["Event"]} */ event) => ofServer() || (![as, null].includes(seatOf(event)) && (charge.value !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
+  const explain = () => {
+    about.textContent = !seq.value ? t("court.no_move") : accused.value === "" && !ofServer() ? t("court.of_server") : "";
+  };
+  const follow = () => {
+    const seat = seatOf(events.find((event) => event.seq === Number(seq.value)) ?? shown);
+    if (ofServer()) accused.value = "";
+    else if (seat !== null && seat !== as) accused.value = String(seat);
+    explain();
+  };
+  const offer = () => {
+    const chosen = seq.value || String(shown.seq);
+    seq.replaceChildren(...events.filter(fits).map((event) => option(event.seq, `${event.seq}: ${caption(event, { who })}`, String(event.seq) === chosen)));
+    follow();
+  };
+  offer();
+  seq.addEventListener("change", follow);
   accused.addEventListener("change", explain);
-  charge.addEventListener("change", explain);
+  charge.addEventListener("change", offer);
   const open = () => attempt(async () => {
     const file = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
@@ -139,20 +168,16 @@ async function accuse(game) {
 /**
  * Post to the dispute, and show the file with which each of these calls answers.
  *
- * @template {"statements" | "referees" | "votes" | "appeal"} Part
+ * @template {"statements" | "receipts" | "referees" | "votes" | "appeal"} Part
  * @param {Part} part
  * @param {Posted<"POST", `/v1/disputes/{}/${Part}`>} [body]
  */
 const call = (part, body) => attempt(async () => show(/** @type {any} */ (await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body))));
 
-/** What the reader is in this dispute. */
-function roles() {
-  const { file, game } = court;
+/** The reader's own place among the referees, null if there is none. */
+function own() {
   const me = identity()?.id;
-  const as = typeof game.as === "number" ? game.as : null;
-  const side = as !== null && as === file.by ? "accuser" : as !== null && as === file.accused ? "accused" : null;
-  const referee = me ? (file.referees.find((one) => one.player === me && one.state !== "recused") ?? null) : null;
-  return { side, referee, seated: as !== null };
+  return (me && court.file.referees.find((one) => one.player === me && one.state !== "recused")) || null;
 }
 
 async function follow() {
@@ -182,11 +207,12 @@ function show(file) {
     ["court.opened", moment(file.opened_at)],
     ["court.voting", file.voting_from && moment(file.voting_from)],
     ["court.deadline", file.deadline && moment(file.deadline)],
-    ["court.bundle", h("code", { class: "code" }, [file.bundle_sha256])],
+    ["court.periods", periods(file.periods)],
+    ["court.bundle", [h("code", { class: "code" }, [file.bundle_sha256]), h("br"), h("span", { class: "quiet" }, [t("court.bundle.about", { file: `dispute/${file.id}.shx` })]), " ", h("a", { href: `/v1/games/${file.game}/evidence`, download: "" }, [t("court.evidence")])]],
   ];
   replace(root,
     h("dl", { class: "facts-list" }, facts.filter(([, value]) => value).map(([key, value]) => [h("dt", null, [t(String(key))]), h("dd", null, [value])])),
-    ruling(file), findings(file), statements(file), panel(file),
+    ruling(file), findings(file), statements(file), receipts(file), panel(file),
   );
   const field = document.querySelector("textarea");
   if (field) field.value = typed;
@@ -195,19 +221,23 @@ function show(file) {
   if (again instanceof HTMLInputElement) again.checked = true;
 }
 
+/** The conditions and periods of a dispute in words. */
+const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.are", {
+  hands: of.referee_hands,
+  ...Object.fromEntries(["referee_account", "referee_seated", "vote", "appeal", "dispute"].map((one) => [one, lasting(of[`${one}_seconds`])])),
+});
+
 /** @param {Api["Dispute"]} file */
 function ruling(file) {
-  const chain = [];
-  for (let one = file.ruling; one; one = one.superseded_by) chain.push(one);
-  const { side } = roles();
-  const lost = file.ruling?.verdict === "cleared" ? "accuser" : "accused";
+  const standing = ["appealable", "final"];
+  const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : file.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(file.accused) });
   return section("court.ruling",
-    chain.map((one) => h("p", { class: one.superseded_by ? "quiet" : "verdict" }, [
-      t(`verdict.is.${one.verdict}`), ` · ${moment(one.at)}`, one.superseded_by ? ` · ${t("court.superseded")}` : "",
+    file.rulings.map((one) => h("p", { class: standing.includes(one.state) ? "verdict" : "quiet" }, [
+      verdict(one), ` · ${moment(one.at)} · `, t(`ruling.${one.state}`, { until: file.deadline && moment(file.deadline) }),
     ])),
-    chain.length ? null : quiet(t(file.state === "ruled" ? "court.unanimous" : file.state === "final" ? "court.no_ruling" : "court.unruled")),
+    file.rulings.length ? null : quiet(t(file.state === "final" ? "court.no_ruling" : "court.unruled", { who: who(file.accused) })),
     file.votes.length ? h("ul", null, file.votes.map((one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`]))) : null,
-    side === lost && file.state === "ruled" ? h("p", null, [button("court.appeal", () => confirm(t("court.appeal.sure")) && call("appeal"))]) : null,
+    may("appeal") ? h("p", null, [button("court.appeal", () => confirm(t("court.appeal.sure")) && call("appeal"))]) : null,
   );
 }
 
@@ -216,9 +246,9 @@ function findings(file) {
   const rules = `/rules/${court.game.ruleset.id}`;
   const rows = (/** @type {Api["Finding"][]} */ some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what", lang: "en" }, [
-      h("strong", null, [`${SIGNS[one.result]} ${one.plain}`]),
+      h("strong", null, [`${SIGNS[one.result]} ${named(one.plain)}`]),
       h("span", { class: "quiet" }, [
-        one.check, one.seq === null ? "" : ` · ${one.seq}`, one.plain.toLowerCase() === `${one.text}.` ? " " : ` · ${one.text} `,
+        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, one.plain.toLowerCase() === `${one.text}.` ? " " : ` · ${named(one.text)} `,
         one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,
       ]),
     ]),
@@ -234,7 +264,6 @@ function findings(file) {
 
 /** @param {Api["Dispute"]} file */
 function statements(file) {
-  const { side } = roles();
   const text = h("textarea", { rows: 3, maxlength: LONGEST, "data-key": "text" });
   const say = async () => {
     const said = text.value.trim();
@@ -244,16 +273,39 @@ function statements(file) {
   };
   return section("court.statements",
     h("ol", { class: "said" }, file.statements.map((one) => h("li", null, [
-      h("strong", null, [t(`side.${one.by}`)]), ` · ${moment(one.at)}`,
+      h("strong", null, [side(one.by)]), ` · ${moment(one.at)}`,
       h("p", null, [one.text ?? h("em", { class: "quiet" }, [t("court.unread")])]),
     ]))),
-    side && file.state !== "final" ? h("div", { class: "form" }, [field("court.statement", text), h("p", null, [button("court.say", say)])]) : null,
+    may("statement") ? h("div", { class: "form" }, [field("court.statement", text), h("p", null, [button("court.say", say)])]) : null,
   );
+}
+
+/** The receipts that the sides handed in; a side adds one of this browser, or a file. @param {Api["Dispute"]} file */
+function receipts(file) {
+  const kept = receiptsOf(file.game).at(-1);
+  const give = (/** @type {string} */ receipt) => call("receipts", { receipt });
+  const from = h("input", { type: "file", accept: ".note,.txt,text/plain", "data-key": "note", onchange: async () => from.files?.[0] && give(await from.files[0].text()) });
+  return section("court.receipts",
+    file.receipts.length
+      ? h("ol", null, file.receipts.map((one) => h("li", null, [`${t("court.up_to", { n: one.seq })} · ${side(one.by)} · ${moment(one.at)}`])))
+      : quiet(t("court.no_receipts")),
+    may("receipt") ? h("div", { class: "form" }, [
+      kept ? h("p", null, [button("court.receipt.kept", () => give(kept))]) : null,
+      field("court.receipt.file", from), quiet(t("court.receipt.about")),
+    ]) : null,
+  );
+}
+
+/** What a referee has done, and when. @param {Api["Referee"]} one */
+function done(one) {
+  const at = one.revealed_at ?? one.voted_at;
+  const state = one.refused_by ? t("referee.refused", { who: side(one.refused_by) }) : t(`referee.${one.state}`);
+  return [state, one.state !== "recused" && at ? moment(at) : "", one.sealed_by ? t(`sealed.${one.sealed_by}`) : ""].filter(Boolean).join(" · ");
 }
 
 /** @param {Api["Dispute"]} file */
 function panel(file) {
-  const { side, referee, seated } = roles();
+  const referee = own();
   const waiting = ["open", "appealed"].includes(file.state);
   const refuse = (/** @type {number} */ n) => button("court.refuse", () => call("referees", { refuse: n }), { "data-key": `refuse ${n}`, "aria-label": t("court.refuse.whom", { n: n + 1 }) });
   return section("court.panel",
@@ -261,16 +313,17 @@ function panel(file) {
       ? h("ul", { class: "rows" }, file.referees.map((one) => h("li", { class: "row" }, [
           h("span", { class: "what" }, [
             h("strong", null, [t("court.referee", { n: one.referee + 1 }), one === referee ? ` (${t("you")})` : ""]),
-            h("span", { class: "quiet" }, [[t(`referee.${one.state}`), one.sealed_by ? t(`sealed.${one.sealed_by}`) : ""].filter(Boolean).join(" · ")]),
+            h("span", { class: "quiet" }, [done(one)]),
           ]),
-          side && waiting && one.state !== "recused" ? refuse(one.referee) : null,
+          may("refuse") && one.state === "seated" ? refuse(one.referee) : null,
         ])))
       : quiet(t("court.no_referees")),
-    waiting && !side && !referee && !seated ? h("p", null, [button("court.offer", async () => {
-      await ensurePlayer();
-      await call("referees");
-    }), " ", h("span", { class: "quiet" }, [t("court.offer.about")])]) : null,
-    referee && !file.votes.some((one) => one.referee === referee.referee)
+    file.state === "final" ? null : quiet(t("court.unanimous", { who: who(file.accused) })),
+    waiting && (may("judge") || !file.you) ? h("p", null, [
+      file.you ? button("court.offer", () => call("referees")) : null, " ",
+      h("span", { class: "quiet" }, [t("court.offer.about", { n: file.periods.referee_hands, age: lasting(file.periods.referee_account_seconds) })]),
+    ]) : null,
+    file.voting_from && referee && !file.votes.some((one) => one.referee === referee.referee)
       ? h("p", null, [
           h("a", { class: "button", href: `/replay/${file.game}?version=${file.seq + 1}&dispute=${id}` }, [t("court.room")]), " ",
           h("span", { class: "quiet" }, [t("court.room.about")]),
@@ -320,7 +373,7 @@ async function openFile() {
 }
 
 const game = query.get("game");
-await start("court");
+await start("court", "verify");
 await checkPlayer();
 showAccount();
 await attempt(() => (id ? openFile() : game ? accuse(game) : list()));
