@@ -23,7 +23,7 @@ from service.client.api import Refused
 from service.client.player import Player
 from service.client.player_files import write_private
 from service.client.signing import head
-from service.replay.captions import counted, lasting
+from service.replay.captions import lasting
 from service.shx.canonical import RecordError
 from service.shx.receipts import claimed_receipt, vote_commitment
 
@@ -341,9 +341,6 @@ def receipt(where: str, *, files: tuple[Path, ...], **who: Any) -> None:
     with answered():
         court, identity = _court(where, **who)
         found = court.get(identity)
-        if "receipt" not in (found["you"] or {"may": ()})["may"]:
-            state = "the dispute is closed" if found["state"] == "final" else "you are not a side"
-            raise NoService(f"{state}: the two sides hand in receipts until it is closed")
         for file in files or _stored_receipts(court, UUID(found["game"])):
             try:
                 note = file.read_text("utf-8")
@@ -473,18 +470,17 @@ def _no_vote(court: _Court, found: Dispute, opinion: str | None) -> str | None:
 
 def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
     """Return why a referee cannot vote, or not reveal a vote, now."""
-    ends = f" It ends on {when(found['deadline'])}." if found["deadline"] else ""
+    ends = f" The voting ends on {when(found['deadline'])}." if state == "voting" else ""
     if own["state"] == "recused":
         refused = f"the {own['refused_by']} refused you as a referee"
         return refused if own["refused_by"] else "you did not vote in time and left the panel"
     if own["state"] == "revealed":
-        return f"you have voted, and your vote is revealed. The dispute: {STATES[state]}."
+        return f"you have voted, and your vote is revealed. State of the dispute: {STATES[state]}."
     if own["state"] == "committed":
-        waiting = sum(one["state"] == "seated" for one in found["referees"])
         reveals = "the server reveals it" if own["sealed_by"] == "server" else "you reveal it"
         return (
-            "your vote is sealed and cannot be changed; when all referees have voted, "
-            f"{reveals}. {counted(waiting, 'referee')} to vote.{ends}"
+            f"your vote is sealed and cannot be changed; {reveals} when all referees have voted."
+            f"{ends}"
         )
     if state in ("open", "appealed"):
         opens = "once the game is over and three referees or more have been seated for "
@@ -492,7 +488,7 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
         if found["voting_from"]:
             opens = f"on {when(found['voting_from'])}"
         return f"the voting has not begun: it opens {opens}"
-    return f"you are not on the panel that judges. The dispute: {STATES[state]}.{ends}"
+    return f"you are not on the panel that judges. State of the dispute: {STATES[state]}.{ends}"
 
 
 def _seal(court: _Court, found: Dispute, number: int, opinion: str, file: Path) -> None:

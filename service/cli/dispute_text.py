@@ -147,7 +147,7 @@ def _periods(dispute: Mapping[str, Any]) -> Iterator[str]:
     yield f"  A new referee can be refused for {refusal}; then the voting opens."
     yield f"  The referees vote within {vote}, and reveal their votes within {vote} more."
     yield f"  The side that lost can appeal once, within {appeal}."
-    yield f"  Without a panel the dispute is closed {end} after the end of the game."
+    yield f"  Without a panel the dispute is closed {end} after the game's end, or the opening."
 
 
 _ORDER: Final = ("fail", "missing", "pass")

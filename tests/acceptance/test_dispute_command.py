@@ -181,7 +181,7 @@ def test_a_vote_is_sealed_by_the_client_or_by_the_server(terminal: Terminal) -> 
     assert file.stat().st_mode & 0o777 == 0o600
     assert "cannot be changed" in terminal.types("Cleo", "vote", dispute, "not-proven", status=2)
     waiting = terminal.types("Cleo", "vote", dispute, status=2)
-    assert re.search(f"when all referees have voted.* 2 referees to vote.* ends on {TIME}", waiting)
+    assert re.search(f"when all referees have voted. The voting ends on {TIME}", waiting)
     shown = terminal.types("Dora", "show", dispute)
     assert re.search(f"Cleo: has voted, sealed on {TIME}; the vote is not revealed yet", shown)
     assert "Dora: has not voted yet" in shown
@@ -239,7 +239,7 @@ def test_receipts_are_handed_in_and_saved_with_the_evidence(
     note.write_bytes(Api(url=terminal.url).data(f"/games/{game}/receipt"))
     assert f"{note}: handed in, up to event" in terminal.types("Ada", "receipt", dispute)
     assert "handed in before" in terminal.types("Ada", "receipt", dispute, note, status=2)
-    assert "you are not a side" in terminal.types("Bob", "receipt", dispute, note, status=2)
+    assert "only the two sides" in terminal.types("Bob", "receipt", dispute, note, status=2)
 
     def confirmed() -> bool:
         return "The receipts from the server confirm this" in terminal.types("Ada", "show", dispute)

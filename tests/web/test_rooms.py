@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     expect(accused.locator(".said li")).to_have_count(2)
     judges = [page_of(visits, register(service.port, f"Judge {n}"), accuser.url) for n in range(3)]
     for page in judges:
-        expect(page.locator(".said li").first).to_contain_text("Only the sides and the referees")
+        expect(page.locator(".said li").first).to_contain_text("Only the two sides and the referees")
         page.get_by_role("button", name="Offer to judge").click()
         expect(page.locator("#court")).to_contain_text("(You)")
     for page in judges:
@@ -125,6 +126,50 @@ def test_the_list_names_the_dispute_and_leads_to_it(
     page.locator(f'a[href="/disputes/{file["id"]}"]').click()
     expect(page.locator("h1")).to_have_text("Altered log")
     expect(page.locator(".facts-list")).to_contain_text("the server")
+
+
+def test_a_side_hands_in_a_receipt_and_reads_periods_and_hash(
+    visits: Visits, hand: tuple[list[Client], str], tmp_path: Path
+) -> None:
+    """A receipt as a file; a visitor without a token and a referee who was refused cannot judge."""
+    (ada, bob), game = hand
+    accusation = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "Not so."}
+    file = bob.post(f"/v1/games/{game}/disputes", accusation)
+    path = f"/disputes/{file['id']}"
+    page = page_of(visits, bob, path)
+    receipts = page.locator("section", has=page.get_by_role("heading", name="Receipts"))
+    expect(receipts).to_contain_text("No side has handed in a receipt.")
+    note = tmp_path / "mine.note"
+    note.write_bytes(ada.call("GET", f"/v1/games/{game}/receipt").body)
+    page.get_by_label("A receipt file").set_input_files(note)
+    expect(receipts.locator("li")).to_contain_text("Accuser (Bob)")
+    facts = page.locator(".facts-list")
+    expect(facts).to_contain_text("An appeal is possible for 7 days.")
+    expect(facts).not_to_contain_text("–")
+    expect(facts).to_contain_text(f"the copy dispute/{file['id']}.shx in the evidence")
+    assert faults_of(page) == []
+    visitor = visits.visitor("desktop").new_page()
+    visitor.goto(path)
+    expect(visitor.locator("#court")).to_contain_text("A referee did not sit at this table")
+    expect(visitor.get_by_role("button", name="Offer to judge")).to_have_count(0)
+    expect(visitor.get_by_label("A receipt file")).to_have_count(0)
+
+
+def test_only_moves_that_fit_the_charge_can_be_chosen(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (ada, _), game = hand
+    page = page_of(visits, ada, f"/disputes/new?game={game}")
+    moves = choice(page, "Move").locator("option")
+    log = {one["seq"]: one for one in ada.get(f"/v1/games/{game}/events")["items"]}
+    takes = {"pile_picked_up", "blind_failed", "stock_failed"}
+    for charge, fits in (("time", None), ("false_pick_up", takes)):
+        choice(page, "Charge").select_option(charge)
+        chosen = [log[int(str(one.get_attribute("value")))] for one in moves.all()]
+        assert all(event["by"] != 0 for event in chosen)
+        assert fits is None or {event["type"] for event in chosen} <= fits
+    choice(page, "Charge").select_option("altered_log")
+    expect(choice(page, "Accused")).to_have_value("")
 
 
 def test_all_disputes_are_listed_by_state_and_page_after_page(

@@ -147,6 +147,7 @@ async function accuse(game) {
   accused.addEventListener("change", explain);
   charge.addEventListener("change", offer);
   const open = () => attempt(async () => {
+    if (!seq.value) return seq.focus();
     const file = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
       seq: Number(seq.value), charge: CHARGES[charge.selectedIndex], statement: statement.value,
@@ -245,10 +246,10 @@ function ruling(file) {
 function findings(file) {
   const rules = `/rules/${court.game.ruleset.id}`;
   const rows = (/** @type {Api["Finding"][]} */ some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
-    h("span", { class: "what", lang: "en" }, [
-      h("strong", null, [`${SIGNS[one.result]} ${named(one.plain)}`]),
+    h("span", { class: "what" }, [
+      h("strong", { lang: "en" }, [`${SIGNS[one.result]} ${named(one.plain)}`]),
       h("span", { class: "quiet" }, [
-        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, one.plain.toLowerCase() === `${one.text}.` ? " " : ` · ${named(one.text)} `,
+        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, one.plain.toLowerCase() === `${one.text}.` ? " " : [" · ", h("span", { lang: "en" }, [named(one.text.replace(/; allowed by .*/, ""))]), " "],
         one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,
       ]),
     ]),
