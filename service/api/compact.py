@@ -76,6 +76,11 @@ def compact_script(source: str) -> str:
     'const c=(a,b)=>a+b;'
     >>> compact_script("export function shown({ name, size: many }) {\n  return name + many;\n}")
     'export function shown({name,size:a}){return name+a}'
+
+    Constants that follow each other become one declaration, and no list ends with a comma.
+
+    >>> compact_script("const first = [1, 2,];\nconst { second } = first;\n")
+    'const a=[1,2],{second}=a;'
     """
     tokens = list(_tokens(source))
     _match_brackets(tokens)
@@ -306,9 +311,14 @@ def _joined(tokens: list[_Token], short: dict[str, str]) -> str:
     """Return the script, with a space or a line break only where two tokens need one."""
     parts: list[str] = []
     last = _Token("", is_name=False, new_line=False)
+    joined = _joined_constants(tokens)
     for index, token in enumerate(tokens):
         text = token.text
-        if (
+        if index - 1 in joined or _ends_a_list(tokens, index):
+            continue
+        if index in joined:
+            text = ","
+        elif (
             text == ";"
             and tokens[index + 1 : index + 2]
             and tokens[index + 1].text == "}"
@@ -327,6 +337,33 @@ def _joined(tokens: list[_Token], short: dict[str, str]) -> str:
         parts.append(text)
         last = token
     return "".join(parts)
+
+
+def _joined_constants(tokens: list[_Token]) -> set[int]:
+    """Return the semicolons between two declarations of constants, which a comma can replace."""
+    found: set[int] = set()
+    begins = [""]  # of the statement at hand, in each open bracket
+    for index, token in enumerate(tokens):
+        if _closes(token):
+            begins.pop()
+            if token.text == "}" and tokens[token.partner].frame == BLOCK:
+                begins[-1] = ""
+        begins[-1] = begins[-1] or token.text
+        if _opens(token):
+            begins.append("")
+        elif token.text == ";":
+            following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+            if begins[-1] == following == "const":
+                found.add(index)
+            begins[-1] = ""
+    return found
+
+
+def _ends_a_list(tokens: list[_Token], index: int) -> bool:
+    """Return whether a token is a comma behind the last item of a list."""
+    if tokens[index].text != "," or index + 1 == len(tokens):
+        return False
+    return tokens[index + 1].text in (")", "]", "}") and tokens[index - 1].text not in (",", "[")
 
 
 def _is_body(tokens: list[_Token], index: int) -> bool:
