@@ -219,7 +219,10 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"seat (\d+) turns a card while", "{0} still had face-up cards."),
     (r"slot \d+ of seat (\d+) holds no card", "{0} had no card in that place."),
     (r"seat (\d+) may not act now", "It was not the turn of {0}."),
-    (r"seq is (\d+), not (\d+)", "Its number is {a}, and {b} comes next."),
+    (
+        r"seq is (\d+), not (\d+)",
+        "Events are missing here or were put in: its number is {a}, and {b} comes next.",
+    ),
     (r"(?:game_aborted|\w+) after the seal", "The record was closed before."),
     (r"game_ended without", "The record is not closed after it."),
     (r"(?:game_sealed|game_aborted) begins no move", "The record was closed before."),

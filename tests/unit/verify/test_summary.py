@@ -65,6 +65,7 @@ def test_each_reason_of_a_failure_has_a_plain_sentence(module: ModuleType) -> No
         ("mine.note names another history than this one; something up to seq 9 was …", "event 9"),
         ("mine.note names seq 12, and the log ends before it", "event 12"),
         ("prev is not the hash of seq 3: seq 4, or it and seq 3, was changed", "the one before"),
+        ("seq is 41, not 40", "Events are missing here or were put in: its number is 41"),
         ("not the event that seq 5 names as the one before it: seq 4 was changed", "event 5"),
     ],
 )
