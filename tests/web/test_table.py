@@ -367,6 +367,8 @@ def test_a_hand_is_played_with_the_keyboard_alone(visits: Visits) -> None:
             reach(page, PICK_UP)
             page.keyboard.press("Enter")
         expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
+        kept = "document.querySelector('#own').contains(document.activeElement)"
+        assert page.evaluate(kept), "the focus goes on to a card when the played one is gone"
     assert page.locator("#live-region p").count() > 0
 
 

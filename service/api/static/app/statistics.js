@@ -48,7 +48,7 @@ async function shuffles() {
       ? ranges(judged.map((one) => ({ label: `${one.ruleset}: ${figure(one.name)}`, low: one.low, high: one.high, value: one.statistic, note: note(one) })), words)
       : quiet(t("shuffles.few")),
     judged.length ? h("p", null, [words]) : null,
-    h("p", null, [t("shuffles.meaning")]),
+    judged.length ? h("p", null, [t("shuffles.meaning")]) : null,
     numbers(t("numbers"), ["ruleset", "figure", "n", "statistic", "low", "high", "p"].map((key) => t(`column.${key}`)),
       measures.map((one) => [one.ruleset, figure(one.name), one.n, number(one.statistic), number(one.low), number(one.high), one.p === null ? "–" : number(one.p, 6)])),
     quiet(limits, { lang: "en" }),

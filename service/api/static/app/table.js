@@ -289,6 +289,7 @@ function render() {
   late = pressing || game.dragging;
   if (late) return;
   const before = places();
+  const focused = find("#own").contains(document.activeElement);
   const { view } = game;
   const did = (/** @type {number} */ seat) => deeds(game.events.filter((event) => event.seq >= since()), seat);
   const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
@@ -309,11 +310,19 @@ function render() {
   find("#own").classList.toggle("turn", view.turn === view.as && own !== null);
   find("#own").setAttribute("aria-busy", String(game.busy));
   replace(find("#say"), say());
+  if (focused && !find("#own").contains(document.activeElement)) refocus();
   fitHand();
   showLog();
   showNotices();
   tick();
   tell(before);
+}
+
+/** What had the focus is gone, for example a card that was played: go on at the next one. */
+function refocus() {
+  const own = find("#own");
+  const next = own.querySelector("button.fits") ?? own.querySelector("button[data-own]") ?? own.querySelector("button.main");
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }
 
 const over = () => ["ended", "aborted"].includes(game.view.status);
