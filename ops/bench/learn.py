@@ -1,7 +1,7 @@
 """
 A value net that learns `shithead` heads-up by self-play: python -m ops.bench.learn FOLDER.
 
-FOLDER gets `net.npz`, the weights, and `log.md`, the training log; both are written anew after
+FOLDER gets `net.npz`, the weights, and `log.txt`, the training log; both are written anew after
 each generation. It needs the extra `rl`; in a copy made by `python -m ops.bench.compiled` it
 plays more hands in the same time. From what one seat knows after its own move the net estimates
 the probability that the seat does not become the shithead. In self-play each seat makes the move
@@ -510,7 +510,7 @@ def main() -> None:
         lines.append(f"| {done} | {loss:.4f} | {lost} | {seconds:.0f} |")
         print(lines[-1], flush=True)
         save(net, asked.folder / "net.npz")
-        (asked.folder / "log.md").write_text("\n".join(lines) + "\n")
+        (asked.folder / "log.txt").write_text("\n".join(lines) + "\n")
 
 
 def generations(net: Net, seed: int, positions: int) -> Iterator[tuple[int, float]]:
