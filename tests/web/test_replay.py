@@ -246,6 +246,8 @@ def test_a_refused_attempt_is_shown_with_its_rule(visits: Visits, service: Runni
     )
     page = opened(visits, game, f"?version={seq + 1}")
     page.get_by_role("button", name="The decision").click()
+    marked = page.locator(f'#rows li[value="{seq}"] .tried')
+    expect(marked).to_have_attribute("title", "1 attempt refused before")
     attempt = page.locator("#why .refused li")
     expect(attempt).to_contain_text("Pass")
     expect(attempt.locator(".statement a")).to_have_attribute("href", re.compile("/rules/leeds#"))

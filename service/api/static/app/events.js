@@ -9,6 +9,7 @@ import { get } from "./api.js";
 import { caption } from "./captions.js";
 import { ruleLink } from "./decision.js";
 import { find, h, replace } from "./dom.js";
+import { t } from "./i18n.js";
 
 /**
  * @typedef {Object} Page what the list needs of the page
@@ -59,11 +60,14 @@ export function eventList({ game, who, room, pick, sighted, explained }) {
   /** @param {number} seq @returns {string[]} the statements behind an event, the deciding one first; none while unknown */
   const rulesOf = (seq) => decisions.get(seq)?.effects.find((one) => one.seq === seq)?.rules ?? [];
 
-  /** Show the deciding statement in the rows of some events. */
+  /** Show the deciding statement in the rows of some events, and how many attempts were refused before. */
   function cite(seqs = [...decisions.keys()]) {
     for (const seq of seqs) {
       const place = document.querySelector(`#rows li[value="${seq}"] .rules`);
-      if (place) replace(place, rulesOf(seq).slice(0, 1).map((rule) => ruleLink(rule, room())));
+      const { first, refused } = decisions.get(seq) ?? {};
+      const n = seq === first ? refused?.length : 0;
+      const tried = n ? h("span", { class: "tried", lang: document.documentElement.lang, role: "img", "aria-label": t("replay.refused", { n }), title: t("replay.refused", { n }) }, [`✗ ${n}`]) : null;
+      if (place) replace(place, tried, rulesOf(seq).slice(0, 1).map((rule) => ruleLink(rule, room())));
     }
   }
 
