@@ -172,6 +172,22 @@ def test_only_moves_that_fit_the_charge_can_be_chosen(
     expect(choice(page, "Accused")).to_have_value("")
 
 
+def test_the_dispute_begins_with_the_event_that_the_replay_showed(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    """With a charge that fits it; of the reader's own move only the server can be accused."""
+    (ada, _), game = hand
+    own, other = (move_of(ada, game, seat) for seat in (0, 1))
+    page = page_of(visits, ada, f"/replay/{game}?event={own}")
+    page.locator(f"#dispute[href$='event={own}']").click()
+    for seq, accused, charge in ((own, "", "altered_log"), (other, "1", "illegal_move")):
+        if seq == other:
+            page.goto(f"/disputes/new?game={game}&event={other}")
+        expect(choice(page, "Move")).to_have_value(str(seq))
+        expect(choice(page, "Accused")).to_have_value(accused)
+        expect(choice(page, "Charge")).to_have_value(charge)
+
+
 def test_all_disputes_are_listed_by_state_and_page_after_page(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:

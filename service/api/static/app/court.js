@@ -103,10 +103,31 @@ const listed = (/** @type {Api["Dispute"]} */ file) => h("li", { class: "row" },
 
 // ---- opening one
 
+/** The event that the reader came from, null if from none; links of earlier releases name the version after it. */
+function cameFrom() {
+  const event = query.get("event") ?? (query.has("version") ? Number(query.get("version")) - 1 : null);
+  return event === null ? null : Math.max(0, Math.round(Number(event)) || 0);
+}
+
+/**
+ * Return the charge that fits an event best. For the reader's own move, as for a step of the server,
+ * only the server can be accused.
+ *
+ * @param {Api["Event"]} event
+ * @param {boolean} ofOther whether another seat made it
+ * @returns {Api["Accusation"]["charge"]}
+ */
+function chargeFor({ type }, ofOther) {
+  if (!ofOther) return ["deck_committed", "cards_dealt", "cards_thrown"].includes(type) ? "wrong_deal" : "altered_log";
+  if (TAKES_THE_PILE.includes(type)) return "false_pick_up";
+  return type === "turn_timed_out" ? "time" : "illegal_move";
+}
+
 /** @param {string} game */
 async function accuse(game) {
   court.game = await get(`/v1/games/${game}`);
-  const version = Math.min(Number(query.get("version")) || court.game.version, court.game.version);
+  const from = cameFrom();
+  const version = Math.min(from === null ? court.game.version : from + 1, court.game.version);
   const { as } = court.game;
   if (typeof as !== "number") {
     replace(root, h("p", null, [t("court.seats_only")]));
@@ -116,7 +137,8 @@ async function accuse(game) {
   const { items } = await get(`/v1/games/${game}/events?after=${shortly}&limit=${version - shortly}`);
   const events = items.reverse();
   const seatOf = (/** @type {Api["Event"]} */ { by, data }) => by ?? ("seat" in data ? data.seat : null);
-  const shown = events.find((event) => ![as, null].includes(seatOf(event))) ?? events[0];
+  const ofOther = (/** @type {Api["Event"]} */ event) => ![as, null].includes(seatOf(event));
+  const shown = (from === null && events.find(ofOther)) || events[0];
   const option = (/** @type {string | number} */ value, /** @type {string} */ text, /** @type {boolean} */ chosen) => h("option", { value, selected: chosen }, [text]);
   const seq = h("select");
   const accused = h("select", null, [
@@ -124,10 +146,12 @@ async function accuse(game) {
     option("", t("court.server"), false),
   ]);
   const charge = h("select", null, CHARGES.map((one) => option(one, t(`charge.${one}`), false)));
+  charge.value = chargeFor(shown, ofOther(shown));
+  if (OF_THE_SERVER.includes(charge.value)) accused.value = "";
   const statement = h("textarea", { rows: 5, maxlength: LONGEST, required: "" });
   const about = h("p", { class: "quiet", role: "status" });
   const ofServer = () => OF_THE_SERVER.includes(charge.value);
-  const fits = (/** @type {Api["Event"]} */ event) => ofServer() || (![as, null].includes(seatOf(event)) && (charge.value !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
+  const fits = (/** @type {Api["Event"]} */ event) => ofServer() || (ofOther(event) && (charge.value !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
   const explain = () => {
     about.textContent = !seq.value ? t("court.no_move") : accused.value === "" && !ofServer() ? t("court.of_server") : "";
   };
@@ -195,7 +219,7 @@ async function follow() {
 /** Draw the file; what the reader is writing stays where it is. @param {Api["Dispute"]} file */
 function show(file) {
   court.file = file;
-  const game = `/replay/${file.game}?version=${file.seq + 1}`;
+  const game = `/replay/${file.game}?event=${file.seq}`;
   find("h1").textContent = t(`charge.${file.charge}`);
   const typed = document.querySelector("textarea")?.value ?? "";
   const opened = document.querySelector("details")?.open ?? false;
@@ -326,7 +350,7 @@ function panel(file) {
     ]) : null,
     file.voting_from && referee && !file.votes.some((one) => one.referee === referee.referee)
       ? h("p", null, [
-          h("a", { class: "button", href: `/replay/${file.game}?version=${file.seq + 1}&dispute=${id}` }, [t("court.room")]), " ",
+          h("a", { class: "button", href: `/replay/${file.game}?event=${file.seq}&dispute=${id}` }, [t("court.room")]), " ",
           h("span", { class: "quiet" }, [t("court.room.about")]),
         ])
       : null,
