@@ -311,10 +311,10 @@ def _joined(tokens: list[_Token], short: dict[str, str]) -> str:
     """Return the script, with a space or a line break only where two tokens need one."""
     parts: list[str] = []
     last = _Token("", is_name=False, new_line=False)
-    joined = _joined_constants(tokens)
+    joined, left_out = _joined_constants(tokens), _brackets_of_single_parameters(tokens)
     for index, token in enumerate(tokens):
         text = token.text
-        if index - 1 in joined or _ends_a_list(tokens, index):
+        if index - 1 in joined or index in left_out or _ends_a_list(tokens, index):
             continue
         if index in joined:
             text = ","
@@ -364,6 +364,16 @@ def _ends_a_list(tokens: list[_Token], index: int) -> bool:
     if tokens[index].text != "," or index + 1 == len(tokens):
         return False
     return tokens[index + 1].text in (")", "]", "}") and tokens[index - 1].text not in (",", "[")
+
+
+def _brackets_of_single_parameters(tokens: list[_Token]) -> set[int]:
+    """Return the indexes of the round brackets in `(name) =>`, which mean nothing."""
+    found: set[int] = set()
+    for index, token in enumerate(tokens):
+        single = index > 2 and tokens[index - 1].partner == index - 3 and tokens[index - 2].is_name
+        if token.text == "=>" and single:
+            found |= {index - 3, index - 1}
+    return found
 
 
 def _is_body(tokens: list[_Token], index: int) -> bool:

@@ -39,7 +39,7 @@ def test_only_names_that_the_file_declares_for_itself_become_short() -> None:
     """
     assert compact_script(source) == (
         'import{needed}from"./needed.js";'
-        "export const published=(c)=>needed(c.needed,c.published,c);"
+        "export const published=c=>needed(c.needed,c.published,c);"
         "class b{#amount=0;amount(a){return{more:a,amount:a,[a]:this.#amount+a}}"
         "static get more(){return undeclared+document.title}}\n"
         "new b(published(b),b);"
