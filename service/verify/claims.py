@@ -230,7 +230,8 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         failed = [f for f in against(claim, findings) if f.seq is not None]
         if not failed:
             continue
-        first = min(failed, key=lambda f: f.seq or 0)
+        # Another seed than the promised one gives another deck, dealer and deal: it comes first.
+        first = min(failed, key=lambda f: (f.check is not Check.COMMITMENTS, f.seq or 0))
         seq = first.seq or 0
         rule = f" [{first.rule}]" if first.rule else ""
         event = log.events[seq] if seq < len(log.events) else None

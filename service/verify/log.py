@@ -291,7 +291,7 @@ def authorship_of(
             seq -= 1
     return Authorship(
         signed=frozenset(covered),
-        denied=contradicted or _damage(findings),
+        denied=contradicted or _damage(log, findings),
         contradicted=contradicted is not None,
     )
 
@@ -301,11 +301,17 @@ def linked(log: Log, seq: int) -> bool:
     return seq > 0 and bool(log.events[seq]["prev"] == log.heads[seq - 1].hex())
 
 
-def _damage(findings: Sequence[Finding]) -> str | None:
-    """Return in words that a log was changed after it was written, None where nothing shows it."""
+def _damage(log: Log, findings: Sequence[Finding]) -> str | None:
+    """
+    Return in words that a log was changed after it was written, None where nothing shows it.
+
+    The check `chain` also fails at an event with a wrong time. That event was written so if all
+    events name the ones before them.
+    """
     failed = {f.check: f.seq for f in findings if f.result is Result.FAIL}
     if Check.BYTES in failed:
         return f"line {failed[Check.BYTES]} of it is no event"
-    if Check.CHAIN in failed:
-        return f"its chain is broken at seq {failed[Check.CHAIN]}"
+    seq = failed.get(Check.CHAIN)
+    if seq == 0 or (seq and not all(linked(log, each) for each in range(1, len(log.events)))):
+        return f"its chain is broken at seq {seq}"
     return None

@@ -154,7 +154,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"a card dealt face up is not shown", "The deal does not show all the face-up cards."),
     (r"the card that was opened is not", "Another card was shown than the one that was played."),
     (r"position \d+ of the deck is not (\S+)", "By the shuffle it was not {card}."),
-    (r"the commitment to position", "The deck is not in the order into which it was shuffled."),
+    (r"the commitment to position", "The shuffle of this game gives another order of the cards."),
     (r"(\d+) cards, not (\d+)", "The deck has {b} cards, not {a}."),
     (r"seat (\d+) deals, not seat (\d+)", "By the draw {1} is the dealer, not {0}."),
     (r"the published deck is not", "The deck published is not the one that was shuffled."),
@@ -173,7 +173,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
         "Another card than {card} was fixed in this place before the deal.",
     ),
     (r"the number of refused attempts", "The number of refused moves does not fit their list."),
-    (r"earlier than the event before", "Its time is before that of the event before it."),
+    (r"earlier than the event before", "It has an earlier time than the event before it."),
     (
         r"another time than seq (\d+)",
         "Its time differs from that of event {a}, although both belong to one move.",
@@ -183,7 +183,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"prev is not ", "This event, or it and the one before it, was changed after it was written."),
     (
         r"not the event that seq (\d+) names as the one before it: seq \d+ was",
-        "This event was changed after event {a} was written, or event {a} is of another game.",
+        "Event {a} was written after another event: this one or event {a} does not belong here.",
     ),
     (
         r"not the event that seq (\d+) names",
@@ -221,7 +221,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"seat (\d+) may not act now", "It was not the turn of {0}."),
     (
         r"seq is (\d+), not (\d+)",
-        "Events are missing here or were put in: its number is {a}, and {b} comes next.",
+        "The next number is {b}, and this event has {a}: events are missing here, or were put in.",
     ),
     (r"(?:game_aborted|\w+) after the seal", "The record was closed before."),
     (r"game_ended without", "The record is not closed after it."),
@@ -281,7 +281,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"the signature is not that of seat (\d+)",
-        "The signature on this move was not made with the key of {0}.",
+        "The signature on this move is not that of {0}, whose program signs every move.",
     ),
     (
         r".+ names seq (\d+), and the log ends before it",

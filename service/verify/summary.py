@@ -51,7 +51,8 @@ def summary_of(
         return None
     if not accounts:
         return _without_event(game, failed)
-    account = min(accounts, key=lambda one: one.seq)
+    # Another seed than the promised one gives other cards everywhere: it comes first.
+    account = min(accounts, key=lambda one: (one.check is not Check.COMMITMENTS, one.seq))
     return Summary(
         changed=_changed(account),
         author=_author(account, authorship),
@@ -71,7 +72,7 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
             author="Nobody can be blamed for this alone: any holder of that file can damage it.",
             proof=(
                 "Ask the player who gave you that file for it again, or leave it out."
-                f" Run `shithead verify {FILE}` once more."
+                f" Run `shithead verify {FILE}` again, with the new file or without any."
                 " If nothing fails then, only that file was at fault."
             ),
         )
@@ -102,7 +103,7 @@ def _changed(account: Account) -> str:
     return " ".join([place, *stated, *filter(None, (general, detail)), _COUNTED])
 
 
-_COUNTED: Final = "Events and seats are counted from 0."
+_COUNTED: Final = "The first event has number 0, the first seat is seat 0."
 
 _SAID_BY_DETAIL: Final = (
     Check.LEGALITY,
@@ -128,7 +129,10 @@ def _detail(account: Account) -> str | None:
     if account.kind in EXCHANGE:
         return f"Seat {seat} could not exchange cards any more: it had said that it was ready."
     if account.due not in (None, seat):
-        return f"It was the turn of seat {account.due}, not of seat {seat}."
+        return (
+            f"It was the turn of seat {account.due}, not of seat {seat}."
+            f" Or a move of seat {account.due} that belongs before it is missing."
+        )
     return f"It was not the turn of seat {seat}."
 
 
@@ -160,7 +164,7 @@ def _author(account: Account, authorship: Authorship) -> str:
         why = _DAMAGED.get(account.check, "the parts of the file do not fit together any more")
         return (
             f"A person who had this file and changed it after the server wrote it: {why}."
-            " On this file alone neither a player nor the operator can be blamed."
+            " That may be anybody, also a player or the operator. This file does not show who."
         )
     return f"{_TWO} This file does not show which. {_server_s_part(account)}"
 
@@ -190,8 +194,8 @@ _RECEIPTS: Final = (
     " which their program or browser saved at the moves."
 )
 _KEY: Final = (
-    "The server's key is a short public text that checks this signature. Ask a player for it, or"
-    " save the server's page /v1/keys as keys.json."
+    "The server's public key shows whether a receipt is real. Ask a player for their keys.json, or"
+    " save the server's page /v1/keys under that name."
 )
 
 
@@ -212,8 +216,9 @@ def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
         f"{_RECEIPTS} {_KEY}"
         " Put the receipts into a folder and run"
         f" `shithead verify {FILE} --receipt FOLDER --server-key keys.json`."
-        " If the report then names the operator alone, the server itself recorded this"
+        " If the second line then names the operator alone, the server itself recorded this"
         " event. If `receipts` fails, this file is not the record that the server signed."
+        " If neither happens, the receipts are older than this event: ask for later ones."
     )
 
 
@@ -234,8 +239,9 @@ def _from_others(game: str | None) -> str:
     """Return how to compare the file with another copy of the same game."""
     where = f"/v1/games/{game}/evidence" if game is not None else "/v1/games/ID/evidence"
     return (
-        "Ask another player, or the server, for their file of this game."
-        f" The server has it at {where}. Run `shithead verify OTHER.shx` with that file."
-        " If nothing fails, theirs is whole and this one was changed."
-        " If the same event fails, the server's own record is at fault."
+        f"Ask another player for their file of this game, and save the server's, from {where}."
+        " Run `shithead verify OTHER.shx` with each."
+        " If nothing fails, that file is whole and this one was changed."
+        " If the server's own file fails at the same event, the server gives out a faulty record."
+        " If another event fails, that file was changed as well."
     )

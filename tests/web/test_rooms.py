@@ -399,7 +399,8 @@ def reach(page: Page, selector: str) -> None:
 def test_what_the_server_refuses_is_shown(visits: Visits, hand: tuple[list[Client], str]) -> None:
     visits.expect("422")
     (ada, _), game = hand
-    page = page_of(visits, ada, f"/disputes/new?game={game}&version=3")
+    page = page_of(visits, ada, f"/disputes/new?game={game}")
+    choice(page, "Charge").select_option("time")
     choice(page, "Accused").select_option("")
     page.get_by_label("Statement").fill("It is the server.")
     expect(page.get_by_text("a wrong deal or an altered log only")).to_be_visible()

@@ -177,6 +177,7 @@ def test_a_browser_says_that_its_player_went_to_another_and_returns(visits: Visi
     expect(notice).to_contain_text("Guest is played in another browser now")
     page.reload()
     expect(notice).to_be_visible()
+    expect(page.locator("h1")).to_have_count(1)  # the table is drawn after the notice
     assert faults_of(page) == []
     notice.get_by_role("button", name="Play as Guest here again").click()
     page.get_by_role("button", name="Ready").click()

@@ -15,6 +15,10 @@ from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Re
 from service.verify.log import Authorship
 from service.verify.plain import in_words
 from service.verify.summary import summary_of
+from tests.attacks.record_attacks import (
+    a_time_that_goes_back,
+    another_seed_than_the_one_committed_to,
+)
 from tests.attacks.registry import game_at
 from tests.tamper import report_on, sample
 
@@ -65,7 +69,10 @@ def test_each_reason_of_a_failure_has_a_plain_sentence(module: ModuleType) -> No
         ("mine.note names another history than this one; something up to seq 9 was …", "event 9"),
         ("mine.note names seq 12, and the log ends before it", "event 12"),
         ("prev is not the hash of seq 3: seq 4, or it and seq 3, was changed", "the one before"),
-        ("seq is 41, not 40", "Events are missing here or were put in: its number is 41"),
+        (
+            "seq is 41, not 40",
+            "The next number is 40, and this event has 41: events are missing here",
+        ),
         ("not the event that seq 5 names as the one before it: seq 4 was changed", "event 5"),
     ],
 )
@@ -93,6 +100,25 @@ def test_a_move_out_of_turn_names_the_seat_whose_turn_it_was() -> None:
     summary = report_on(forgery.lines()).summary
     assert summary is not None
     assert f"It was the turn of seat {due}, not of seat {other}." in summary.changed
+
+
+def test_a_time_that_goes_back_was_written_so() -> None:
+    """All links are whole: the check `chain` fails, and the server may have written the event."""
+    forgery = sample("shithead")
+    a_time_that_goes_back(forgery)
+    summary = report_on(forgery.lines()).summary
+    assert summary is not None
+    assert "earlier time than the event before it" in summary.changed
+    assert summary.author.startswith("Two are possible")
+
+
+def test_another_seed_is_named_before_the_deck_that_follows_from_it() -> None:
+    forgery = sample("shithead")
+    another_seed_than_the_one_committed_to(forgery)
+    summary = report_on(forgery.lines()).summary
+    assert summary is not None
+    assert "The server showed another secret number for the shuffle" in summary.changed
+    assert "dealer" not in summary.changed
 
 
 def test_a_file_that_proves_nothing_blames_nobody() -> None:

@@ -133,6 +133,9 @@ async function finish(check, run) {
   return finding;
 }
 
+/** Failures of the check `chain` that leave the links between the events whole. */
+const WRITTEN_SO = new Set(["chain.earlier", "chain.time"]);
+
 /**
  * Return who can have changed a log that fails, as far as the checks show: `operator` if the server
  * signed the log with the failing entry, `other` if it signed another log, `damaged` if the log was
@@ -147,7 +150,7 @@ export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const codes = new Set(failed.map(({ reason }) => reason?.code));
   const signedOther = codes.has("receipts.head") || codes.has("receipts.beyond");
   if (signedOther && outside.serverKeys.length) return "other";
-  if (failed.some(({ check }) => check === "bytes" || check === "chain")) return "damaged";
+  if (failed.some(({ check, reason }) => check === "bytes" || (check === "chain" && !WRITTEN_SO.has(reason?.code ?? "")))) return "damaged";
   const receipts = findings.find(({ check, result }) => check === "receipts" && result === "pass");
   const reach = receipts?.remarks.map(({ code, values }) => (code === "receipts.whole" ? Infinity : Number(values?.seq)))[0] ?? -1;
   return Math.min(...failed.map(({ seq }) => seq ?? Infinity)) <= reach ? "operator" : "open";
