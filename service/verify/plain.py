@@ -183,7 +183,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"prev is not ", "This event, or it and the one before it, was changed after it was written."),
     (
         r"not the event that seq (\d+) names as the one before it: seq \d+ was",
-        "Event {a} was written after another event: this one or event {a} does not belong here.",
+        "Event {a} names a different event before it: this one was changed, or event {a} was.",
     ),
     (
         r"not the event that seq (\d+) names",
@@ -221,7 +221,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"seat (\d+) may not act now", "It was not the turn of {0}."),
     (
         r"seq is (\d+), not (\d+)",
-        "The next number is {b}, and this event has {a}: events are missing here, or were put in.",
+        "The number {b} comes next, and this event has {a}: events are missing, or were put in.",
     ),
     (r"(?:game_aborted|\w+) after the seal", "The record was closed before."),
     (r"game_ended without", "The record is not closed after it."),

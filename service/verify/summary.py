@@ -186,7 +186,7 @@ def _server_s_part(account: Account) -> str:
     bot = ""
     if account.by_bot and account.claim is Claim.ACTIONS:
         bot = f" Seat {account.by_seat} is a bot, which the server moves."
-    return f"At the table no player can do this alone: {why}.{bot}"
+    return f"During the game no player could do this alone: {why}.{bot}"
 
 
 _RECEIPTS: Final = (
@@ -239,9 +239,9 @@ def _from_others(game: str | None) -> str:
     """Return how to compare the file with another copy of the same game."""
     where = f"/v1/games/{game}/evidence" if game is not None else "/v1/games/ID/evidence"
     return (
-        f"Ask another player for their file of this game, and save the server's, from {where}."
-        " Run `shithead verify OTHER.shx` with each."
-        " If nothing fails, that file is whole and this one was changed."
+        "Ask another player for their file of this game, and save the server's: open its web"
+        f" address with {where} behind it. Run `shithead verify OTHER.shx` with each."
+        " If nothing fails, that file fits together, and this one does not."
         " If the server's own file fails at the same event, the server gives out a faulty record."
         " If another event fails, that file was changed as well."
     )

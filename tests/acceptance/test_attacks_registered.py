@@ -106,7 +106,7 @@ def check_first_lines(report: Report) -> None:
         assert all(sentence.endswith(".") for sentence in sentences), text
         assert all(sentence[0].isupper() or sentence[0].isdigit() for sentence in sentences), text
     assert in_particular(report), f"{lines[0]} - what exactly was changed?"
-    no_blame = ("This file does not show who.", "At the table no player can do this")
+    no_blame = ("This file does not show who.", "During the game no player could do this")
     assert any(said in lines[1] for said in no_blame)
     assert re.search(r"\bAsk (?:the|another) player", lines[2]), "it says whom to ask"
     assert len(re.findall(r"`shithead \w+ \S+", lines[2])) == 1, "it has one command"

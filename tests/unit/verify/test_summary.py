@@ -71,7 +71,7 @@ def test_each_reason_of_a_failure_has_a_plain_sentence(module: ModuleType) -> No
         ("prev is not the hash of seq 3: seq 4, or it and seq 3, was changed", "the one before"),
         (
             "seq is 41, not 40",
-            "The next number is 40, and this event has 41: events are missing here",
+            "The number 40 comes next, and this event has 41: events are missing",
         ),
         ("not the event that seq 5 names as the one before it: seq 4 was changed", "event 5"),
     ],
