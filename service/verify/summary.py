@@ -217,7 +217,8 @@ def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
         " Put the receipts into a folder and run"
         f" `shithead verify {FILE} --receipt FOLDER --server-key keys.json`."
         " If the second line then names the operator alone, the server itself recorded this"
-        " event. If `receipts` fails, this file is not the record that the server signed."
+        " event. If `receipts` finds another course of the game, this file is not the record that"
+        " the server signed."
         " If neither happens, the receipts are older than this event: ask for later ones."
     )
 

@@ -66,8 +66,8 @@ def test_the_test_vectors_come_out() -> None:
 def test_every_sample_passes_as_in_python() -> None:
     cases = [sample_case(path.stem) for path in LOGS]
     assert differences(cases) == []
-    for told in in_node(cases):
-        assert "fail" not in {result for result, _ in answer_of(told).values()}
+    for report in in_node(cases):
+        assert "fail" not in {result for result, _ in answer_of(report).values()}
 
 
 @pytest.mark.heavy
@@ -131,10 +131,10 @@ def test_rearranged_events_fail_in_both_and_lead_none_astray() -> None:
     Whether one of the checks fails may not differ.
     """
     cases = list(rearranged(60))
-    for case, told in zip(cases, in_node(cases), strict=True):
+    for case, report in zip(cases, in_node(cases), strict=True):
         verdicts = [
             {check for check, (result, _) in answer.items() if result == "fail"}
-            for answer in (case.in_python(), answer_of(told))
+            for answer in (case.in_python(), answer_of(report))
         ]
         assert bool(verdicts[0]) is bool(verdicts[1]), (case.name, verdicts)
 
@@ -226,13 +226,13 @@ def archives() -> Iterator[tuple[str, bytes]]:
 
 def test_archives_are_refused_as_in_python() -> None:
     cases = [Case(name=name, bundle=data) for name, data in archives()]
-    for case, told in zip(cases, in_node(cases), strict=True):
+    for case, report in zip(cases, in_node(cases), strict=True):
         try:
             read_log(case.content)
             refused = False
         except NotABundle:
             refused = True
-        assert ("refused" in told) is refused, case.name
+        assert ("refused" in report) is refused, case.name
         assert refused is (case.name != "good")
     assert read_bundle(next(archives())[1]).lines == LINES
 
@@ -269,12 +269,12 @@ def test_a_changed_bundle_says_what_it_has_and_how_far_each_check_counts() -> No
     archive = write_bundle(sealed.lines, files=sealed.files)
     turn = archive.index(b'"turn":', archive.index(b'"type":"deck_committed"')) + len(b'"turn":')
     other = archive[:turn] + bytes([archive[turn] ^ 1]) + archive[turn + 1 :]
-    told = in_node([unknown, unread, beside, changed, Case(name="a turn", bundle=other)])
-    assert {one.get("refused") for one in (*told[:3], told[4])} == {"file.changed"}
-    seal = by_check(told[4]["rest"])["seal"]
+    reports = in_node([unknown, unread, beside, changed, Case(name="a turn", bundle=other)])
+    assert {one.get("refused") for one in (*reports[:3], reports[4])} == {"file.changed"}
+    seal = by_check(reports[4]["rest"])["seal"]
     assert codes_of(seal) == [None, "seal.unused", "part.chain"]
-    assert seal["part"]["to"] == by_check(told[4]["rest"])["chain"]["seq"] - 1
-    for found in (by_check(told[0]["rest"]), by_check(told[1]["rest"])):
+    assert seal["part"]["to"] == by_check(reports[4]["rest"])["chain"]["seq"] - 1
+    for found in (by_check(reports[0]["rest"]), by_check(reports[1]["rest"])):
         assert (found["bytes"]["result"], found["bytes"]["seq"]) == ("fail", seq)
         assert codes_of(found["anchor"]) == ["open.proof_changed"]
         assert found["anchor"]["values"] == {"seq": seq}
@@ -283,10 +283,10 @@ def test_a_changed_bundle_says_what_it_has_and_how_far_each_check_counts() -> No
         assert codes_of(found["order"]) == [None, "part.unread"]
         assert found["bytes"]["advice"] == "next.damaged"
         assert found["receipts"]["part"] == {"from": LAST, "to": LAST}
-    whole = by_check(told[2]["rest"])
+    whole = by_check(reports[2]["rest"])
     assert whole["anchor"]["code"] == "open.proof_unused"
-    assert {one["part"] and one["check"] for one in told[2]["rest"]} == {None}
-    broken = by_check(told[3]["findings"])
+    assert {one["part"] and one["check"] for one in reports[2]["rest"]} == {None}
+    broken = by_check(reports[3]["findings"])
     assert (broken["chain"]["result"], broken["chain"]["seq"]) == ("fail", seq)
     assert broken["bytes"]["part"] is None
     assert broken["shuffle"]["part"] == {"from": 0, "to": seq - 1}
