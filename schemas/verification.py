@@ -18,7 +18,7 @@ class CheckSchema(Closed):
         "fail",
         "missing",
         "n/a",
-        **described("`missing` if the evidence for it is not there, `n/a` if it does not apply"),
+        **described("`missing` if the evidence for it was not given, `n/a` if it does not apply"),
     )
     seq = Integer(allow_none=True, **described("the first event that fails; null if none is named"))
     reason = fields.String(
@@ -31,7 +31,7 @@ class CheckSchema(Closed):
 
 
 class SeatEntropySchema(Closed):
-    """What a seat gave to the shuffle."""
+    """The contribution of a seat to the shuffle."""
 
     seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
     mode = Chosen(*ENTROPY, **described("how the seat contributes to the shuffle"))
@@ -39,7 +39,7 @@ class SeatEntropySchema(Closed):
 
 
 class AuditSchema(Closed):
-    """What was checked of a game, and what could not be."""
+    """The result of all checks of a game, with those that could not be made."""
 
     game = fields.UUID(
         allow_none=True, **described("the id of the game; null if the log cannot be read")
@@ -53,13 +53,13 @@ class AuditSchema(Closed):
     )
     witnessed = Boolean(
         allow_none=True,
-        **described("whether witnesses cosigned as the policy asks; null without a policy"),
+        **described("whether the witnesses of the policy cosigned; null without a policy"),
     )
     result = Chosen(
         "pass",
         "fail",
         "missing",
-        **described("`missing` if evidence is missing for what was asked"),
+        **described("`missing` if the evidence for a requested check is missing"),
     )
     checks = fields.List(
         fields.Nested(CheckSchema), **described("all checks, in the order of SHX/1, section 8")
@@ -73,7 +73,7 @@ class AuditSchema(Closed):
 
 
 class ServerKeySchema(Closed):
-    """A key of the server's, and when it was in use."""
+    """A key of the server, and the period in which it signed."""
 
     id = fields.String(**described("the key id: the first 4 bytes of a hash, in hex"))
     name = fields.String(**described("the name of the key, which is the server's origin"))
@@ -88,19 +88,19 @@ class ServerKeySchema(Closed):
 
 class RetirementSchema(Closed):
     """
-    The end of a key of the server, signed by a later one with Ed25519.
+    The retirement of a key of the server, signed by a later key with Ed25519.
 
-    Signed is `shx/1/server-key-end`, a line feed, and the canonical JSON of {"v":1, "name",
-    "public", "from", "to"}: these are the fields of the key that ends.
+    The signature covers `shx/1/server-key-end`, a line feed, and the canonical JSON of {"v":1,
+    "name", "public", "from", "to"}, the fields of the retired key.
     """
 
     id = fields.String(
-        required=True, metadata={"description": "The id of the key that ends, one of `items`."}
+        required=True, metadata={"description": "The id of the retired key, one of `items`."}
     )
     to = fields.String(
         required=True,
         metadata={
-            "description": "From when on no signature of the key counts.",
+            "description": "The time from which signatures of the key are invalid.",
             "format": "date-time",
         },
     )
@@ -117,6 +117,6 @@ class ServerKeysSchema(Closed):
     retirements = fields.List(
         fields.Nested(RetirementSchema),
         required=True,
-        metadata={"description": "The signed ends of retired keys, newest first."},
+        metadata={"description": "The signed retirements of keys, newest first."},
     )
     next = fields.String(allow_none=True, **described("always null"))

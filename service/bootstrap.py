@@ -34,7 +34,7 @@ from service.application.idempotency import Answers
 from service.application.names import Names
 from service.application.players import Players
 from service.application.ports import Doubt, NoNotifier, Notifier, RealWorld, World, no_doubt
-from service.application.retention import KEPT, Purging, Retention, retention_of
+from service.application.retention import DEFAULT_RETENTION, Purging, Retention, retention_of
 from service.application.rulebook import Rulebook
 from service.application.rulesets import Rulemaking, RulesetPages, Trials
 from service.application.signing import (
@@ -52,7 +52,7 @@ from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
 from service.keys.keyring import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
-from service.public_log.sequencer import Sequencer, Signed, beside
+from service.public_log.sequencer import Sequencer, SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.rooms import RedisLeads
 from service.shx.event_shapes import LATEST
@@ -145,18 +145,18 @@ def compose(
     begin_beat: BeginBeat = no_beat,
     witnesses: Sequence[RemoteWitness] = (),
     witness_quorum: int = 0,
-    kept: Retention = KEPT,
+    retention: Retention = DEFAULT_RETENTION,
     periods: Periods = Periods(),  # noqa: B008 - a frozen value, the defaults of the settings
     ask_findings: Callable[[UUID], None] = lambda _dispute: None,
     idle_after: timedelta | None = None,
     clock_doubt: Doubt = no_doubt,
     erasure_list: Path | None = None,
-    signed: Signed | None = None,
+    signed: SignedCheckpoints | None = None,
     record_version: int = LATEST,
     verify: Work = answer_here,
     close: Callable[[], None] = lambda: None,
 ) -> Services:
-    """Return the services over a store; tests may pass their own world and notifier."""
+    """Return the services that use these stores; tests pass their own world and notifier."""
     world, notifier = world or RealWorld(), notifier or NoNotifier()
     rulebook = Rulebook(directory)
     combined = lookups or SeparateLookups(store, directory)
@@ -287,7 +287,7 @@ def compose(
             now=world.now,
             witnesses=witnesses,
             quorum=witness_quorum,
-            signed=signed,
+            checkpoints=signed,
             own_keys=lambda: verifiers_of(keyring.present, origin),
         ),
         disputes=Disputes(
@@ -343,7 +343,11 @@ def compose(
             handler=handler, game_cache=game_cache, directory=directory, names=names
         ),
         purging=Purging(
-            store=store, directory=directory, world=world, kept=kept, clock_doubt=clock_doubt
+            store=store,
+            directory=directory,
+            world=world,
+            retention=retention,
+            clock_doubt=clock_doubt,
         ),
         erasures=Erasures(directory, erasure_list),
         readiness=readiness,
@@ -372,7 +376,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         keyring=keyring,
         origin=settings.origin,
         notifier=notifier,
-        ask_findings=notifier.look_into if notifier else lambda _dispute: None,
+        ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
         readiness=_readiness(settings, database, keyring, redis),
         trials=QueuedTrials(redis),
         leads=RedisLeads(connect(settings.redis_url, seconds=0.2))
@@ -381,13 +385,13 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         begin_beat=ConstantTime().begin,
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),
-        kept=retention_of(settings),
+        retention=retention_of(settings),
         clock_doubt=watch.doubt,
         erasure_list=settings.erasure_list,
         periods=periods_of(settings),
         idle_after=timedelta(days=settings.idle_days) if settings.idle_days else None,
         witness_quorum=settings.witness_quorum,
-        signed=beside(settings.key_file, settings.log_checkpoint),
+        signed=signed_checkpoints(settings.key_file, settings.log_checkpoint),
         verify=within(settings.verify_seconds),
         record_version=settings.record_version,
         close=database.close,
@@ -436,7 +440,7 @@ def _keyring(settings: Settings) -> Keyring | KeyFile:
 
 
 def _check_redis(redis: Redis | None) -> None:
-    """Raise ConnectionError or RedisError if Redis is not set or down: bots then wait for it."""
+    """Raise ConnectionError or RedisError if Redis is not configured or down: then bots wait."""
     if redis is None:
         raise ConnectionError("SHITHEAD_REDIS_URL is not set")
     redis.ping()

@@ -201,7 +201,7 @@ class RedisNotifier:
             )
         )
 
-    def look_into(self, dispute: UUID) -> None:
+    def request_findings(self, dispute: UUID) -> None:
         """Enqueue a job that makes the findings of a dispute."""
         self._ring(
             lambda: self._queue.enqueue(

@@ -12,15 +12,15 @@ from service.application.disputes.room import LEAD_SECONDS, Lead, Position, unav
 from service.job_queue import channel
 
 _SET: Final = """
-local kept = redis.call('GET', KEYS[1])
+local stored = redis.call('GET', KEYS[1])
 local sent = ARGV[1] .. ' ' .. ARGV[2]
-if kept then
-  local rest = string.match(kept, '^%d+ (.*)$')
+if stored then
+  local rest = string.match(stored, '^%d+ (.*)$')
   if rest == sent then
     redis.call('EXPIRE', KEYS[1], ARGV[4])
-    return kept
+    return stored
   end
-  if ARGV[3] == '0' and string.match(rest, '^%d+') ~= ARGV[1] then return kept end
+  if ARGV[3] == '0' and string.match(rest, '^%d+') ~= ARGV[1] then return stored end
 end
 local time = redis.call('TIME')
 local made = time[1] .. string.format('%06d', time[2]) .. ' ' .. sent
@@ -28,11 +28,11 @@ redis.call('SET', KEYS[1], made, 'EX', ARGV[4])
 redis.call('PUBLISH', ARGV[5], '')
 return made
 """
-"""A room is stored as `<number> <referee> <position>`; the number is Redis' time in µs."""
+"""A room is stored as `<number> <referee> <position>`; the number is the time of Redis in µs."""
 
 _END: Final = """
-local kept = redis.call('GET', KEYS[1])
-if not kept or string.match(kept, '^%d+ (%d+) ') ~= ARGV[1] then return end
+local stored = redis.call('GET', KEYS[1])
+if not stored or string.match(stored, '^%d+ (%d+) ') ~= ARGV[1] then return end
 redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', ARGV[2], '')
 """
@@ -40,9 +40,9 @@ redis.call('PUBLISH', ARGV[2], '')
 
 class RedisLeads:
     """
-    The leads of all rooms, one key each.
+    The leads of all rooms, one Redis key each.
 
-    A lost room costs nothing but the position, so nothing of it is stored elsewhere. Every
+    If Redis loses a key, only the shown position is lost, so it is stored nowhere else. Every
     method raises Refusal `unavailable` if Redis does not answer.
     """
 
@@ -54,10 +54,10 @@ class RedisLeads:
     def read(self, dispute: UUID) -> Lead | None:
         """Return the lead; None if no referee leads."""
         try:
-            kept = self._client.get(_key(dispute))
+            stored = self._client.get(_key(dispute))
         except redis.RedisError:
             raise unavailable() from None
-        return None if kept is None else _lead(kept)
+        return None if stored is None else _lead(stored)
 
     def set(self, dispute: UUID, referee: int, position: Position, *, take: bool) -> Lead:
         """
@@ -67,13 +67,13 @@ class RedisLeads:
         """
         sent = orjson.dumps([position.version, position.viewer, position.selected])
         try:
-            kept = self._set(
+            stored = self._set(
                 keys=[_key(dispute)],
                 args=[referee, sent, int(take), LEAD_SECONDS, channel("room", dispute)],
             )
         except redis.RedisError:
             raise unavailable() from None
-        return _lead(kept)
+        return _lead(stored)
 
     def end(self, dispute: UUID, referee: int) -> None:
         """End the lead of a referee; no effect if another one leads."""
@@ -87,8 +87,8 @@ def _key(dispute: UUID) -> str:
     return f"shithead.room.{dispute}"
 
 
-def _lead(kept: bytes | str) -> Lead:
-    text = kept.decode() if isinstance(kept, bytes) else kept
+def _lead(stored: bytes | str) -> Lead:
+    text = stored.decode() if isinstance(stored, bytes) else stored
     number, referee, sent = text.split(" ", 2)
     version, viewer, selected = orjson.loads(sent)
     position = Position(version=version, viewer=viewer, selected=selected)

@@ -30,9 +30,9 @@ def measure_backlog(services: Services) -> None:
         since = services.directory.outbox_since(topic=topic)
         age = 0.0 if since is None else (now - since).total_seconds()
         OUTBOX_AGE.labels(topic).set(max(0.0, age))
-    behind = services.sequencer.behind()
-    UNSIGNED.set(behind.unsigned)
-    for witness, leaves in behind.uncosigned.items():
+    backlog = services.sequencer.backlog()
+    UNSIGNED.set(backlog.unsigned)
+    for witness, leaves in backlog.uncosigned.items():
         UNCOSIGNED.labels(witness).set(leaves)
 
 

@@ -27,7 +27,7 @@ class Retention:
     unused_players: timedelta | None  # players without any action, after registration
 
 
-KEPT = Retention(
+DEFAULT_RETENTION = Retention(
     answers=timedelta(hours=24), wake_ups=timedelta(hours=24), refusals=None, unused_players=None
 )
 """Without settings: the periods that api.md promises, the rest unlimited."""
@@ -56,13 +56,13 @@ class Purging:
         store: EventStore,
         directory: Directory,
         world: World,
-        kept: Retention,
+        retention: Retention,
         clock_doubt: Doubt = no_doubt,
     ) -> None:
         self._store = store
         self._directory = directory
         self._world = world
-        self._kept = kept
+        self._retention = retention
         self._clock_doubt = clock_doubt
         self._players_next: datetime | None = None
 
@@ -74,21 +74,21 @@ class Purging:
         """
         if self._clock_doubt() is not None:
             return {}
-        now, kept = self._world.now(), self._kept
-        gone = {
-            "answers": _all(lambda: self._store.purge_answers(older_than=now - kept.answers)),
-            "wake-ups": self._wake_ups(now - kept.wake_ups),
+        now, retention = self._world.now(), self._retention
+        deleted = {
+            "answers": _all(lambda: self._store.purge_answers(older_than=now - retention.answers)),
+            "wake-ups": self._wake_ups(now - retention.wake_ups),
         }
-        if kept.refusals is not None:
-            over = now - kept.refusals
-            gone["refusals"] = _all(lambda: self._directory.purge_refusals(ended_before=over))
-        if kept.unused_players is not None and now >= (self._players_next or now):
+        if retention.refusals is not None:
+            before = now - retention.refusals
+            deleted["refusals"] = _all(lambda: self._directory.purge_refusals(ended_before=before))
+        if retention.unused_players is not None and now >= (self._players_next or now):
             self._players_next = now + PLAYERS_EVERY
-            old = now - kept.unused_players
-            gone["players"] = _all(
-                lambda: self._directory.purge_players(registered_before=old, at=now)
+            oldest = now - retention.unused_players
+            deleted["players"] = _all(
+                lambda: self._directory.purge_players(registered_before=oldest, at=now)
             )
-        return gone
+        return deleted
 
     def _wake_ups(self, before: datetime) -> int:
         """

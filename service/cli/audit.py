@@ -41,8 +41,8 @@ from service.verify.finding import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """The question of a command line: one of a move, a card, or a seat's knowledge."""
+class _Question:
+    """The question of a command line: a move, a card, or the knowledge of a seat."""
 
     move: int | None
     card: str | None
@@ -121,7 +121,7 @@ def audit(
       shithead audit game.shx --knowledge 2 --at 57
       shithead audit game.shx --move 57 --receipt receipts/ --server-key keys.json
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    asked = _Asked(move=move, card=card, seat=knowledge, at=at)
+    question = _Question(move=move, card=card, seat=knowledge, at=at)
     if sum(one is not None for one in (move, card, knowledge)) != 1:
         raise click.UsageError("ask for one of --move, --card and --knowledge")
     if at is not None and knowledge is None:
@@ -131,7 +131,7 @@ def audit(
         click.echo(f"shithead audit: {printable(warning)}", err=True)
     try:
         history = History(recording.log, recording.deck)
-        found, answer = _answer(history, recording, refused, asked)
+        found, answer = _answer(history, recording, refused, question)
     except (ValueError, LookupError, TypeError, AttributeError):
         if not recording.fault:
             raise
@@ -190,20 +190,20 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _answer(
-    history: History, recording: Recording, refused: list[dict[str, Any]], asked: _Asked
+    history: History, recording: Recording, refused: list[dict[str, Any]], question: _Question
 ) -> tuple[Json, Answer]:
     viewer = _viewer(recording)
-    if asked.move is not None:
-        if asked.move > history.end:
+    if question.move is not None:
+        if question.move > history.end:
             raise click.UsageError(f"events go from 0 to {history.end}{_unread(recording)}")
-        return _decision(history, recording, asked.move, refused)
-    if asked.card is not None:
+        return _decision(history, recording, question.move, refused)
+    if question.card is not None:
         try:
-            found = custody(history, asked.card, viewer=viewer)
+            found = custody(history, question.card, viewer=viewer)
         except UnknownCard as error:
             raise click.UsageError(printable(str(error))) from None
         return found, custody_answer(found, unknown=history.unknown(history.end))
-    seat, at = asked.seat or 0, asked.at or history.end + 1
+    seat, at = question.seat or 0, question.at or history.end + 1
     if seat >= recording.seats:
         raise click.UsageError(f"seats go from 0 to {recording.seats - 1}")
     if at > history.end + 1:

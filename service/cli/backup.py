@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from service.backup.backup import Authenticity, Manifest
     from service.backup.restore import Amends
     from service.keys.keyring import Keyring
-    from service.public_log.sequencer import Signed
+    from service.public_log.sequencer import SignedCheckpoints
 
 
 @click.command(short_help="Write the database to a file while the service runs.")
@@ -193,13 +193,13 @@ def _store_beside(
 ) -> ServiceKeys:
     """Store keys, checkpoint and erasures where the service reads them; return its keys."""
     from service.config import ERASURES
-    from service.public_log.sequencer import beside
+    from service.public_log.sequencer import signed_checkpoints
 
     if at_hand.keyring is None and given is not None and given.keyring is not None:
         write_keys(given.keyring, place)
         at_hand = given
     if signed is not None:
-        _store_checkpoint(beside(place, _log_checkpoint()), signed)
+        _store_checkpoint(signed_checkpoints(place, _log_checkpoint()), signed)
     _copy_erasures(listed, place.with_name(ERASURES))
     return at_hand
 
@@ -223,16 +223,16 @@ def _log_checkpoint() -> Path | None:
     return Path(place) if place else None
 
 
-def _store_checkpoint(memory: Signed, newest: bytes) -> None:
+def _store_checkpoint(checkpoints: SignedCheckpoints, newest: bytes) -> None:
     """Store the checkpoint for the sequencer; a failure is only reported."""
     from service.shx.canonical import RecordError
 
     try:
-        if memory.place is not None:
-            memory.place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        memory.keep(newest)
+        if checkpoints.path is not None:
+            checkpoints.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        checkpoints.save(newest)
     except (OSError, RecordError) as error:
-        click.echo(f"{memory.place} was not written: {error}", err=True)
+        click.echo(f"{checkpoints.path} was not written: {error}", err=True)
 
 
 def _copy_erasures(listed: ErasureFile, place: Path) -> None:

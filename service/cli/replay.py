@@ -40,10 +40,10 @@ from service.shx.canonical import RecordError
 from service.verify.files import VerifyOptions, contents
 from service.verify.finding import Check
 
-REDRAW_SECONDS = 0.5  # after which a changed size of the window is noticed
+REDRAW_SECONDS = 0.5  # interval of redraws, so that a resized window is noticed
 
 
-class NotGiven(click.ClickException):
+class GameNotReturned(click.ClickException):
     """The server does not return the game."""
 
     exit_code = 1
@@ -116,7 +116,7 @@ def _recording(game: str, url: str, outside: VerifyOptions) -> Recording:
     try:
         return read_recording(_data(game, url), outside)
     except NotFetched as error:
-        raise NotGiven(printable(str(error))) from None
+        raise GameNotReturned(printable(str(error))) from None
     except (NotABundle, RecordError, OSError) as error:
         raise NotALog(printable(f"{game}: {error}")) from None
 
@@ -128,8 +128,8 @@ def _data(game: str, url: str) -> bytes:
     try:
         url, kind, identity = place_of(game, url)
     except click.UsageError:
-        said = f"{game} is neither a file nor the address or id of a game"
-        raise NotALog(printable(said)) from None
+        message = f"{game} is neither a file nor the address or id of a game"
+        raise NotALog(printable(message)) from None
     if kind == "tables":
         with answered():
             identity = game_of(api_of(url), kind, identity)
@@ -200,14 +200,14 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
     """Show the steps on the whole screen, controlled by keys."""
 
     @cache
-    def seen(number: int) -> tuple[list[Step], str | None]:
+    def steps_for(number: int) -> tuple[list[Step], str | None]:
         return steps_of(recording, viewers[number])
 
-    count = len(seen(0)[0])
+    count = len(steps_for(0)[0])
     place = ReplayPosition(step=min(at, count) - 1)
     with keyboard() as read, Live(screen=True, auto_refresh=False, console=Console()) as live:
         while not place.over:
-            steps, fault = seen(place.viewer)
+            steps, fault = steps_for(place.viewer)
             step = steps[min(place.step, len(steps) - 1)]
             shown = Shown(
                 viewer=viewers[place.viewer],

@@ -49,7 +49,7 @@ class PublicLog:
         leaf = self._store.leaf_of(game, size=published.size)
         if leaf is None or version not in (None, leaf.version):
             return None
-        head = self._store.covering(leaf.index) or published
+        head = self._store.early_head(leaf.index) or published
         return self._proof(leaf, head)
 
     def _proof(self, leaf: Leaf, head: SignedHead) -> bytes:
@@ -63,7 +63,7 @@ class PublicLog:
 
 
 class LogMoved(Exception):
-    """The tree has grown since it was read: another process added leaves."""
+    """The tree has grown since it was read, because another process added leaves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +93,14 @@ class SignedHead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """The head of a game to be added as a leaf; `head` is None if it is unknown."""
+class WaitingGame:
+    """A game whose newest head is to be added as a leaf; `head` is None if it is unknown."""
 
     game: UUID
     version: int
     head: bytes | None
-    asked: bool  # requested by an outbox row, which is deleted with the batch
-    known: bool  # whether the log has this leaf already
+    in_outbox: bool  # requested by an outbox row, which is deleted with the batch
+    in_log: bool  # whether the log has this leaf already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class Batch:
     leaves: tuple[Leaf, ...]
     hashes: tuple[tuple[int, int, bytes], ...]  # level, position, hash
     root: bytes
-    done: tuple[tuple[UUID, int], ...]  # outbox rows to delete: game, version
+    outbox_rows: tuple[tuple[UUID, int], ...]  # to delete: game, version
     at: datetime
 
 
@@ -134,10 +134,10 @@ class LogStore(Protocol):
     def published(self) -> SignedHead | None:
         """Return the newest signed head."""
 
-    def covering(self, index: int) -> SignedHead | None:
-        """Return an early signed head that covers a leaf, with as many cosignatures as possible."""
+    def early_head(self, index: int) -> SignedHead | None:
+        """Return, of the first signed heads that cover a leaf, the one with most cosignatures."""
 
-    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[Waiting]:
+    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
         """Return the games waiting for a leaf, in order."""
 
     def append(self, batch: Batch) -> None:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from service.atomic_files import PUBLIC, folder_lock, write_whole
 from service.keys.keyring import MOST_SIGNING
-from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, Waiting
+from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, WaitingGame
 from service.public_log.witness_client import (
     LargerTreeSeen,
     NoCosignature,
@@ -29,33 +29,33 @@ from service.shx.tlog.tree import leaf_hash, root
 NAME = "log.checkpoint"
 
 
-class Signed(Protocol):
-    """Stores the largest tree that this service signed, and a contradiction of the current one."""
+class SignedCheckpoints(Protocol):
+    """Stores the newest signed checkpoint, and a checkpoint that contradicts the current tree."""
 
     @property
-    def place(self) -> Path | None:
+    def path(self) -> Path | None:
         """Return the file of the checkpoint; None if it is stored in memory only."""
 
     def last(self) -> Checkpoint | None:
         """Return the last signed checkpoint; None if none is stored."""
 
-    def keep(self, note: bytes) -> None:
+    def save(self, note: bytes) -> None:
         """Store a checkpoint before it is published."""
 
     def contradiction(self) -> Checkpoint | None:
-        """Return the signed checkpoint of this log with which a witness contradicted it."""
+        """Return the checkpoint, signed by this log, that a witness showed against it, or None."""
 
-    def contradict(self, note: bytes) -> None:
-        """Store such a checkpoint, unless one is stored already."""
+    def save_contradiction(self, note: bytes) -> None:
+        """Store a contradicting checkpoint, unless one is stored already."""
 
-    def settle(self) -> None:
-        """Delete the contradiction: the log continues that checkpoint again."""
+    def clear_contradiction(self) -> None:
+        """Delete the contradicting checkpoint: the tree continues it again."""
 
 
 class NoCheckpoints:
-    """Stores no checkpoint; for logs that exist only in the memory of their process."""
+    """Stores no checkpoint on disk; for logs that exist only in the memory of their process."""
 
-    place: Path | None = None
+    path: Path | None = None
 
     def __init__(self) -> None:
         self._contradiction: bytes | None = None
@@ -63,19 +63,19 @@ class NoCheckpoints:
     def last(self) -> None:
         """Return None: no checkpoint is stored."""
 
-    def keep(self, note: bytes) -> None:
+    def save(self, note: bytes) -> None:
         """Do nothing."""
 
     def contradiction(self) -> Checkpoint | None:
-        """Return the contradiction that a witness has shown to this process."""
+        """Return the contradicting checkpoint that a witness showed to this process, or None."""
         return None if self._contradiction is None else _parsed(self._contradiction)
 
-    def contradict(self, note: bytes) -> None:
-        """Store a contradiction in memory, unless one is stored already."""
+    def save_contradiction(self, note: bytes) -> None:
+        """Store a contradicting checkpoint in memory, unless one is stored already."""
         self._contradiction = self._contradiction or note
 
-    def settle(self) -> None:
-        """Delete the contradiction."""
+    def clear_contradiction(self) -> None:
+        """Delete the contradicting checkpoint."""
         self._contradiction = None
 
 
@@ -83,9 +83,9 @@ class SignedFile:
     """
     The newest checkpoint in a file.
 
-    A restore sets back the database, but not this file, provided that it is not part of a
-    snapshot of the database. Its content is public, and `shithead restore --checkpoint` reads
-    it unchanged. A contradiction is stored beside it.
+    After a restore the database is older, but this file is not, unless a snapshot contains
+    both. Its content is public, and `shithead restore --checkpoint` reads
+    it unchanged. A contradicting checkpoint is stored in a second file beside it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +93,7 @@ class SignedFile:
         self._against = path.with_name(f"{path.name}.contradiction")
 
     @property
-    def place(self) -> Path | None:
+    def path(self) -> Path | None:
         """Return the file of the checkpoint."""
         return self._path
 
@@ -101,7 +101,7 @@ class SignedFile:
         """Return the last signed checkpoint; raises OSError or RecordError if it is unreadable."""
         return _read(self._path)
 
-    def keep(self, note: bytes) -> None:
+    def save(self, note: bytes) -> None:
         """
         Write a checkpoint to disk before it is published, unless the file has a larger tree.
 
@@ -114,30 +114,30 @@ class SignedFile:
                 write_whole(self._path, note, mode=PUBLIC)
 
     def contradiction(self) -> Checkpoint | None:
-        """Return the contradiction; raises OSError or RecordError if its file is unreadable."""
+        """Return the contradicting checkpoint; raises OSError or RecordError if unreadable."""
         return _read(self._against)
 
-    def contradict(self, note: bytes) -> None:
+    def save_contradiction(self, note: bytes) -> None:
         """Save a checkpoint as evidence for this and later processes."""
         with folder_lock(self._path.parent):
             if not self._against.exists():
                 write_whole(self._against, note, mode=PUBLIC)
 
-    def settle(self) -> None:
-        """Remove the contradiction."""
+    def clear_contradiction(self) -> None:
+        """Remove the file of the contradicting checkpoint."""
         self._against.unlink(missing_ok=True)
 
 
-def beside(key_file: Path | None, place: Path | None = None) -> Signed:
-    """Return the storage of signed checkpoints: a file, or memory without key file and place."""
-    path = checkpoint_path(key_file, place)
+def signed_checkpoints(key_file: Path | None, path: Path | None = None) -> SignedCheckpoints:
+    """Return the storage of signed checkpoints: a file, or memory without key file and path."""
+    path = checkpoint_path(key_file, path)
     return NoCheckpoints() if path is None else SignedFile(path)
 
 
-def checkpoint_path(key_file: Path | None, place: Path | None = None) -> Path | None:
-    """Return the file of the newest checkpoint: `place`, otherwise one beside the key file."""
-    if place is not None or key_file is None:
-        return place
+def checkpoint_path(key_file: Path | None, path: Path | None = None) -> Path | None:
+    """Return the file of the newest checkpoint: `path`, otherwise one beside the key file."""
+    if path is not None or key_file is None:
+        return path
     return key_file.with_name(NAME)
 
 
@@ -157,8 +157,8 @@ def _parsed(note: bytes) -> Checkpoint:
 
 
 BATCH: Final = 500
-BETWEEN: Final = timedelta(seconds=60)
-"""Shortest time between leaves of a running game, apart from those of set-up and seal."""
+LEAF_INTERVAL: Final = timedelta(seconds=60)
+"""Shortest time between two leaves of a running game; leaves of set-up and seal do not wait."""
 
 Step = Callable[[str], None]
 
@@ -168,7 +168,7 @@ class LogBroken(Exception):
 
 
 class QuorumMissing(Exception):
-    """Fewer witnesses than the quorum have agreed with the log; nothing is signed until then."""
+    """Fewer witnesses than the quorum agree with the log; nothing is signed until enough do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +197,7 @@ class Sequencer:
         now: Callable[[], datetime],
         witnesses: Sequence[RemoteWitness] = (),
         quorum: int = 0,
-        signed: Signed | None = None,
+        checkpoints: SignedCheckpoints | None = None,
         step: Step = lambda _name: None,
         own_keys: Callable[[], Sequence[NoteVerifier]] = lambda: (),
     ) -> None:
@@ -207,8 +207,8 @@ class Sequencer:
         self._now = now
         self._witnesses = witnesses
         self._quorum = quorum
-        self._memory = signed or NoCheckpoints()
-        self._has_kept = False
+        self._checkpoints = checkpoints or NoCheckpoints()
+        self._has_saved = False
         self._step = step
         self._own_keys = own_keys
 
@@ -222,7 +222,7 @@ class Sequencer:
         """Append a batch of waiting leaves; return their number."""
         now = self._now()
         head = self._store.head()
-        waiting = self._store.waiting(limit=BATCH, last_leaf_before=now - BETWEEN)
+        waiting = self._store.waiting(limit=BATCH, last_leaf_before=now - LEAF_INTERVAL)
         self._step("read")
         if not waiting:
             return 0
@@ -242,7 +242,7 @@ class Sequencer:
         Raises LogBroken if the file of the signed checkpoint cannot be written.
         """
         # The order matters: another sequencer may sign a newer head between these reads.
-        remembered = self._remembered()
+        last_signed = self._last_signed()
         published = self._store.published()
         head = self._store.head()
         signers = self._signers(self._now())
@@ -250,14 +250,14 @@ class Sequencer:
         if note == head.note:
             return False
         self._check(head, published)
-        self._check_memory(head, remembered)
+        self._check_last_signed(head, last_signed)
         self._check_contradiction(head)
         self._step("checked")
         try:
-            self._memory.keep(note)
+            self._checkpoints.save(note)
         except OSError as error:
-            raise LogBroken(f"what is to be signed cannot be remembered: {error}") from None
-        self._has_kept = True
+            raise LogBroken(f"the checkpoint to be signed cannot be saved: {error}") from None
+        self._has_saved = True
         self._store.sign(head.size, note)
         self._step("signed")
         return True
@@ -277,17 +277,18 @@ class Sequencer:
         """
         published = self._store.published()
         size = 0 if published is None else published.size
-        if size and self._memory.place is not None and self._remembered() is None:
+        path = self._checkpoints.path
+        if size and path is not None and self._last_signed() is None:
             raise LogBroken(
-                f"{self._memory.place} is not there, and the public log has {size} signed leaves: "
-                "so it is unknown whether more were signed; put it back, or put "
-                "the newest known checkpoint there"
+                f"{path} is missing, and the public log has {size} signed leaves; more may have "
+                "been signed than this database has: restore the file, or save the newest known "
+                "checkpoint under this name"
             )
         if not self._witnesses:
             return
-        note = self._of_nothing() if published is None else published.note
+        note = self._empty_checkpoint() if published is None else published.note
         tree = TiledTree(size, self._store.hashes)
-        own = self._own()
+        own = self._own_verifiers()
         answers = ask_all(
             self._witnesses, lambda witness: ask_witness(witness, note, tree, size, own)
         )
@@ -296,15 +297,15 @@ class Sequencer:
             if isinstance(answer, str) or self._overtaken(answer):
                 agreed += 1
             elif isinstance(answer, WitnessRefused) and answer.proof is not None:
-                self._contradicted(answer.proof)
+                self._save_contradiction(answer.proof)
                 raise LogBroken(f"{witness.verifier.name}: {answer}")
         if agreed < self._quorum:
             raise QuorumMissing(
-                f"{agreed} of {len(self._witnesses)} witnesses have agreed with the log, "
-                f"{self._quorum} have to before it is signed"
+                f"{agreed} of {len(self._witnesses)} witnesses agree with the log; "
+                f"before it is signed, {self._quorum} must agree"
             )
 
-    def behind(self) -> SignatureBacklog:
+    def backlog(self) -> SignatureBacklog:
         """Return how far signatures lag behind the leaves, for metrics and health."""
         head, published = self._store.head(), self._store.published()
         signed = 0 if published is None else published.size
@@ -339,32 +340,32 @@ class Sequencer:
         if known >= published.size:
             return None
         try:
-            line = ask_witness(witness, published.note, tree, known, self._own())
+            line = ask_witness(witness, published.note, tree, known, self._own_verifiers())
         except NoCosignature as reason:
             if self._overtaken(reason):
                 return None
             if isinstance(reason, WitnessRefused) and reason.proof is not None:
-                self._contradicted(reason.proof)
+                self._save_contradiction(reason.proof)
             return reason
         self._step("cosigned")
         self._store.keep_cosignature(published.size, name, line)
         return None
 
-    def _own(self) -> list[NoteVerifier]:
+    def _own_verifiers(self) -> list[NoteVerifier]:
         """Return all known keys of this log, current and retired."""
         present = [signer.verifier for signer in self._signers(self._now())]
         return list(dict.fromkeys([*present, *self._own_keys()]))
 
-    def _of_nothing(self) -> bytes:
-        """Return the checkpoint of the empty tree, with which an empty log asks witnesses."""
+    def _empty_checkpoint(self) -> bytes:
+        """Return the signed checkpoint of an empty tree, which an empty log sends to witnesses."""
         head = Checkpoint(origin=self._origin, size=0, root=root(()))
         return sign_checkpoint(head, self._signers(self._now()))
 
-    def _contradicted(self, proof: bytes) -> None:
+    def _save_contradiction(self, proof: bytes) -> None:
         try:
-            self._memory.contradict(proof)
+            self._checkpoints.save_contradiction(proof)
         except OSError as error:
-            raise LogBroken(f"what a witness has shown cannot be kept: {error}") from None
+            raise LogBroken(f"the checkpoint shown by a witness cannot be saved: {error}") from None
 
     def _overtaken(self, reason: object) -> bool:
         """Return whether a witness saw a larger tree that another sequencer has published since."""
@@ -384,10 +385,10 @@ class Sequencer:
             seen.size <= size and TiledTree(size, self._store.hashes).root(seen.size) == seen.root
         )
 
-    def _batch(self, head: Head, waiting: Sequence[Waiting], now: datetime) -> Batch:
+    def _batch(self, head: Head, waiting: Sequence[WaitingGame], now: datetime) -> Batch:
         leaves: list[Leaf] = []
         for row in waiting:
-            if row.known or row.head is None:
+            if row.in_log or row.head is None:
                 continue
             data = receipt_body(self._origin, row.game, row.version - 1, row.head).encode()
             index = head.size + len(leaves)
@@ -401,7 +402,7 @@ class Sequencer:
             leaves=tuple(leaves),
             hashes=tuple(entry for entry in added if entry[0] > 0),
             root=grown.root,
-            done=tuple((row.game, row.version) for row in waiting if row.asked),
+            outbox_rows=tuple((row.game, row.version) for row in waiting if row.in_outbox),
             at=now,
         )
 
@@ -411,19 +412,22 @@ class Sequencer:
         if tree.root() != head.root:
             raise LogBroken(f"the tiles do not make the tree of {head.size} leaves")
         if published is not None and tree.root(published.size) != published.root:
-            raise LogBroken(f"the tree of {published.size} leaves that was signed is not there")
+            raise LogBroken(
+                f"the tree does not continue its published head of {published.size} leaves"
+            )
 
-    def _remembered(self) -> Checkpoint | None:
+    def _last_signed(self) -> Checkpoint | None:
         try:
-            return self._memory.last()
+            return self._checkpoints.last()
         except (OSError, RecordError) as error:
-            raise LogBroken(f"what was signed last cannot be read: {error}") from None
+            raise LogBroken(f"the last signed checkpoint cannot be read: {error}") from None
 
-    def _check_memory(self, head: Head, last: Checkpoint | None) -> None:
+    def _check_last_signed(self, head: Head, last: Checkpoint | None) -> None:
         """Raise LogBroken unless this tree continues the last checkpoint in the file."""
+        path = self._checkpoints.path
         if last is None:
-            if self._has_kept and self._memory.place is not None:
-                raise LogBroken(f"{self._memory.place} is gone: what was signed last is lost")
+            if self._has_saved and path is not None:
+                raise LogBroken(f"{path} is missing: the last signed checkpoint is lost")
             return
         if last.size > head.size:
             raise LogBroken(
@@ -431,14 +435,16 @@ class Sequencer:
                 "it is older, as after a restore"
             )
         if TiledTree(head.size, self._store.hashes).root(last.size) != last.root:
-            raise LogBroken(f"the tree of {last.size} leaves that was signed here is another")
+            raise LogBroken(
+                f"the tree does not continue the {last.size} leaves that were signed last"
+            )
 
     def _check_contradiction(self, head: Head) -> None:
         """Raise LogBroken while the tree does not continue the checkpoint shown by a witness."""
         try:
-            seen = self._memory.contradiction()
+            seen = self._checkpoints.contradiction()
         except (OSError, RecordError) as error:
-            raise LogBroken(f"what a witness has shown cannot be read: {error}") from None
+            raise LogBroken(f"the checkpoint shown by a witness cannot be read: {error}") from None
         if seen is None:
             return
         if not self._continues(head.size, seen):
@@ -446,7 +452,7 @@ class Sequencer:
                 f"a witness has shown a checkpoint of {seen.size} leaves that was signed here, and "
                 f"the tree of {head.size} leaves does not continue it"
             )
-        self._memory.settle()
+        self._checkpoints.clear_contradiction()
 
     def _signed(self, head: Head, signers: Sequence[NoteSigner]) -> bytes:
         """
@@ -462,9 +468,9 @@ class Sequencer:
             lines = parse_note(head.note).signatures
         except RecordError:  # more lines than a note may have, from an earlier release
             return sign_checkpoint(checkpoint, signers)
-        there = {(line.name, line.key_id) for line in lines}
-        missing = [s for s in signers if (s.name, s.verifier.key_id) not in there]
-        if len(there) + len(missing) > MOST_SIGNING:
+        present = {(line.name, line.key_id) for line in lines}
+        missing = [s for s in signers if (s.name, s.verifier.key_id) not in present]
+        if len(present) + len(missing) > MOST_SIGNING:
             # On an idle log, after many rotations: the lines of retired keys make room.
             return sign_checkpoint(checkpoint, signers) if missing else head.note
         return head.note + "".join(_line(signer, checkpoint) for signer in missing).encode()

@@ -213,7 +213,7 @@ _LONGEST: Final = 7
 
 
 def move_behind(event: Event) -> Move | None:
-    """Return the move that an action answers; None for what only follows from one."""
+    """Return the move that led to an event; None for an event that only follows from another."""
     match event:
         case CardsPlayed(zone=Zone.DOWN, slot=slot) if slot is not None:
             return PlayBlind(seat=event.seat, slot=slot)
@@ -308,7 +308,7 @@ class Known(StrEnum):
 
     DECK = "deck"  # the events and the deck, as far as the deck was supplied
     EVENTS = "events"  # the events alone: hidden cards are not known
-    NOTHING = "nothing"  # neither: it is the last game that the events led to
+    NOTHING = "nothing"  # unknown: the last game before the contradiction is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,14 +321,14 @@ class Step:
 
 
 class Contradiction(ValueError):
-    """An event takes a card or seat that the game before it does not have."""
+    """An event moves a card, or names a seat, that the game before it does not have."""
 
 
 def next_game(game: Game, event: Event) -> Game:
     """
     Return `game` after `event`.
 
-    Raises Contradiction if the game does not have what the event takes.
+    Raises Contradiction if the game does not have the cards or seats of the event.
     """
     try:
         return evolve(game, event)

@@ -223,7 +223,7 @@ class GameRepository(Repository):
         seats = orjson.dumps(sorted(back)).decode()
         return bool(self._write("come_back", game, version, seats, wake_kind, wake_at))
 
-    def put_off(
+    def set_next_action(
         self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
     ) -> bool:
         """Set what a game waits for next; return False if it has moved on."""

@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 import psycopg
 
-from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, Waiting
+from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, WaitingGame
 from service.shx.tlog.tiles import Tile
 from service.store.database import Database
 from service.store.events import StoreError
@@ -34,16 +34,16 @@ class PostgresLog:
         """Return the newest signed head."""
         return _signed(self._database.fetch("log_published"))
 
-    def covering(self, index: int) -> SignedHead | None:
-        """Return an early signed head that covers a leaf, with as many cosignatures as possible."""
+    def early_head(self, index: int) -> SignedHead | None:
+        """Return, of the first signed heads that cover a leaf, the one with most cosignatures."""
         return _signed(self._database.fetch("log_covering", index))
 
-    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[Waiting]:
+    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
         """Return the games waiting for a leaf, in order."""
         rows = self._database.fetch("log_waiting", last_leaf_before, limit)
         return [
-            Waiting(game=game, version=version, head=head, asked=asked, known=known)
-            for game, version, head, asked, known in rows
+            WaitingGame(game=game, version=version, head=head, in_outbox=in_outbox, in_log=in_log)
+            for game, version, head, in_outbox, in_log in rows
         ]
 
     def append(self, batch: Batch) -> None:
@@ -113,6 +113,8 @@ def _encoded(batch: Batch) -> str:
                 {"level": level, "position": position, "hash": b64encode(one).decode("ascii")}
                 for level, position, one in batch.hashes
             ],
-            "done": [{"stream": str(game), "version": version} for game, version in batch.done],
+            "done": [
+                {"stream": str(game), "version": version} for game, version in batch.outbox_rows
+            ],
         }
     ).decode()

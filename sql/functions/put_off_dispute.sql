@@ -1,7 +1,7 @@
--- put_off_dispute: nothing is due in a dispute although its row says so; set the next check.
+-- put_off_dispute: set the time of the next check of a dispute in which nothing was due.
 --
--- This happens for a row written before the game was sealed, or by an earlier release. No effect
--- if the dispute has moved on from version `seen`. Returns whether it took effect.
+-- A row can name too early a time if it was written before the game was sealed, or by an earlier
+-- release. No effect if the dispute has a later version than `seen`. Returns whether it took effect.
 CREATE OR REPLACE FUNCTION put_off_dispute(
     its_dispute uuid, seen integer, next_at timestamptz
 ) RETURNS boolean

@@ -1,7 +1,7 @@
--- log_covering: a signed head that covers a leaf: of the first ones, that with most cosignatures.
+-- log_covering: of the first 50 signed heads that cover a leaf, the one with most cosignatures.
 --
--- An early head, so that repeated requests get the same evidence; not simply the first, because
--- witnesses may have been away when it was new.
+-- An early head, so that repeated requests get the same evidence; not always the first, because
+-- witnesses may not have answered when it was new.
 -- $1 index of the leaf
 SELECT h.size, h.root, h.note, h.lines
 FROM (

@@ -265,13 +265,13 @@ def test_what_a_game_waits_for_is_put_off_only_at_the_version_seen(stores: Store
     game = new_game(stores.store, wake_kind="bot", wake_at=THEN, back=[1])
     later = THEN + timedelta(hours=1)
     for version, held in ((2, False), (1, True)):
-        assert held is stores.directory.put_off(
+        assert held is stores.directory.set_next_action(
             game, version=version, wake_kind="time_out", wake_at=later
         )
     assert [due.at for due in stores.directory.due_games(now=later, limit=9)] == [later]
     row = stores.directory.game(game)
     assert row is not None and row.back == (1,), "who came back stays so"
-    assert stores.directory.put_off(game, version=1, wake_kind=None, wake_at=None)
+    assert stores.directory.set_next_action(game, version=1, wake_kind=None, wake_at=None)
     assert not stores.directory.due_games(now=later, limit=9)
 
 

@@ -49,14 +49,14 @@ def test_an_outbox_that_is_empty_has_no_age(services: Services) -> None:
 def test_leaves_without_a_signature_are_counted_until_they_have_one() -> None:
     log, witness = MemoryLog(), RemoteWitness(url="http://127.0.0.1:1", verifier=WITNESS.verifier)
     sequencer = sequencer_of(log, witnesses=(witness,))
-    assert sequencer.behind() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
+    assert sequencer.backlog() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
     log.ask(uuid4(), 1, bytes(32))
     sequencer.append()
-    assert sequencer.behind() == SignatureBacklog(unsigned=1, uncosigned={"w.example/1": 0})
+    assert sequencer.backlog() == SignatureBacklog(unsigned=1, uncosigned={"w.example/1": 0})
     sequencer.publish()
-    assert sequencer.behind() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 1})
+    assert sequencer.backlog() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 1})
     log.keep_cosignature(1, str(WITNESS.verifier), "a line")
-    assert sequencer.behind() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
+    assert sequencer.backlog() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
 
 
 @pytest.mark.parametrize(

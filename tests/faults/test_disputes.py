@@ -103,7 +103,7 @@ def test_a_worker_makes_the_findings_that_were_asked_for(
     services: Services, dispute: UUID, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "services", lambda: services)
-    RedisNotifier(connect(redis_url)).look_into(dispute)
+    RedisNotifier(connect(redis_url)).request_findings(dispute)
     client = redis.Redis.from_url(redis_url)
     queue = Queue(QUEUE, connection=client, serializer=JSONSerializer)
     worker = SimpleWorker([queue], connection=client, serializer=JSONSerializer)

@@ -19,7 +19,7 @@ from tests.streams import THEN, append, commit, new_game, new_table, register, t
 from tests.worlds.fake_world import BEGIN, SetWorld
 
 DAY = timedelta(days=1)
-KEPT = Retention(answers=DAY, wake_ups=DAY, refusals=DAY, unused_players=DAY)
+RETENTION = Retention(answers=DAY, wake_ups=DAY, refusals=DAY, unused_players=DAY)
 
 BACKLOG = (
     """
@@ -97,7 +97,7 @@ def test_what_is_old_goes_a_part_at_a_time_and_in_the_end_all(database_url: str)
         step = connection.execute(STEPS, {"now": world.now()}).fetchone()
         connection.rollback()
     assert step == (10_000, 10_000, 1_000)
-    purging = Purging(store=store, directory=Directory(database), world=world, kept=KEPT)
+    purging = Purging(store=store, directory=Directory(database), world=world, retention=RETENTION)
     gone = purging.purge()
     assert (gone["answers"], gone["refusals"], gone["players"]) == (10_001, 10_001, 1_001)
     assert not any(purging.purge().values())

@@ -358,7 +358,7 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         with self._store.summaries(StreamKind.GAME) as rows:
             return change_row(rows, game, version, {"back": sorted(back), **wake})
 
-    def put_off(
+    def set_next_action(
         self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
     ) -> bool:
         wake = {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, Waiting
+from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, WaitingGame
 from service.shx.tlog.tiles import Tile
 from service.shx.tlog.tree import leaf_hash, root
 
@@ -18,7 +18,7 @@ class MemoryLog:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asked: list[Waiting] = []
+        self._asked: list[WaitingGame] = []
         self._leaves: list[Leaf] = []
         self._hashes: dict[tuple[int, int], bytes] = {}
         self._heads = {0: Head(size=0, root=root(()), note=None)}
@@ -26,8 +26,8 @@ class MemoryLog:
 
     def ask(self, game: UUID, version: int, head: bytes) -> None:
         """Ask for a leaf."""
-        known = any((leaf.game, leaf.version) == (game, version) for leaf in self._leaves)
-        waiting = Waiting(game=game, version=version, head=head, asked=True, known=known)
+        in_log = any((leaf.game, leaf.version) == (game, version) for leaf in self._leaves)
+        waiting = WaitingGame(game=game, version=version, head=head, in_outbox=True, in_log=in_log)
         self._asked.append(waiting)
 
     def head(self) -> Head:
@@ -37,11 +37,11 @@ class MemoryLog:
         signed = self._signed()
         return signed[-1] if signed else None
 
-    def covering(self, index: int) -> SignedHead | None:
+    def early_head(self, index: int) -> SignedHead | None:
         able = [head for head in self._signed() if head.size > index]
         return max(able, key=lambda head: (len(head.cosignatures), -head.size), default=None)
 
-    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[Waiting]:
+    def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
         del last_leaf_before
         return self._asked[:limit]
 
@@ -49,7 +49,7 @@ class MemoryLog:
         with self._lock:
             if batch.size != self.head().size:
                 raise LogMoved(f"the public log has {self.head().size} leaves, not {batch.size}")
-            done = set(batch.done)
+            done = set(batch.outbox_rows)
             self._asked = [one for one in self._asked if (one.game, one.version) not in done]
             if not batch.leaves:
                 return

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.public_log.log import LogStore, PublicLog
-from service.public_log.sequencer import Sequencer, Signed, Step
+from service.public_log.sequencer import Sequencer, SignedCheckpoints, Step
 from service.public_log.witness import Witness, witness_server
 from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint
@@ -58,7 +58,7 @@ def sequencer_of(
     now: Callable[[], datetime] | None = None,
     step: Step = lambda _name: None,
     signer: NoteSigner = SIGNER,
-    signed: Signed | None = None,
+    signed: SignedCheckpoints | None = None,
     witnesses: Sequence[RemoteWitness] = (),
 ) -> Sequencer:
     """Return a sequencer over a store."""
@@ -68,7 +68,7 @@ def sequencer_of(
         signers=lambda _now: [signer],
         now=now or Clock(),
         step=step,
-        signed=signed,
+        checkpoints=signed,
         witnesses=witnesses,
     )
 

@@ -46,7 +46,7 @@ MAX_MOVES = 200
 """Most moves of one job; another job makes the remaining ones."""
 
 SEARCH_SECONDS = 2.0
-"""Seconds of one job at a table with a bot that searches; then other tables have their turn."""
+"""Time limit of one job at a table with a bot that searches; other tables come next."""
 
 MAX_SWAPS = 6
 """Most swaps of a bot in the exchange; then it is made ready."""
@@ -56,8 +56,8 @@ class Turns:
     """
     Makes the moves that are due.
 
-    A run can be repeated, late or concurrent: a second run finds that the game has passed the
-    version that it was called for, and does nothing.
+    A run may be repeated, delayed or concurrent: if the game has passed the version of the
+    call, nothing happens.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Turns:
         self._names = names
         self._world = world
         self._idle = idle
-        self._secret = bot_secret
+        self._bot_secret = bot_secret
         self._seconds = seconds
 
     def take(
@@ -95,9 +95,9 @@ class Turns:
         Make the moves that are due in a game from `version` on; return the outcome.
 
         `stale`: the game is past `version`. `waits`: a person must act, or a deadline must pass.
-        `over`: the hand is over. `again`: more moves are due, for another job. `searches`: a bot
-        of the table searches, and this process, not `searching`, leaves it to another. `step`
-        is called before each commit, so that tests can interrupt there.
+        `over`: the hand is over. `again`: more moves are due, for another job. `searches`: the
+        table has a bot that searches, and `searching` is false: another process makes the move.
+        `step` is called before each commit, so that tests can interrupt there.
         """
         entry = self._game_cache.fresh(game)
         if entry is None or entry.record.version != version:
@@ -132,12 +132,12 @@ class Turns:
         with tracing.span(Step.DUE_MOVE) as span:
             after = self._made(entry)
             if after is None:
-                span.discard()  # its length follows from hidden cards: it is not padded
+                span.discard()  # its length is not padded and would reveal hidden cards
             return after
 
     def _made(self, entry: GameEntry) -> GameEntry | None:
         decision = tracing.span(Step.DECISION)  # exported once its interval has passed
-        rest = self._begin_beat(_beats(entry)) if _people(entry) else no_beat()
+        rest = self._begin_beat(_beats(entry)) if _has_people(entry) else no_beat()
         rest = decision.ends_after(rest)
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
         follow_up = self._follow_up(entry)
@@ -180,7 +180,7 @@ class Turns:
         clock, record = clock_wake(entry.record), entry.record
         if clock is not None and clock.at <= self._world.now():
             return self._moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
-        self._directory.put_off(
+        self._directory.set_next_action(
             record.identity,
             version=record.version,
             wake_kind=clock.kind.value if clock else None,
@@ -222,7 +222,7 @@ class Turns:
             shown(replace(entry, players=(None,) * len(entry.players)), seat, self._names),
             record.created["ruleset"]["settings"],
         )
-        rng = bot_rng(self._secret, str(record.identity), record.version)
+        rng = bot_rng(self._bot_secret, str(record.identity), record.version)
         legal = legal_moves(record.game, seat)
         chosen: dict[str, Any] = bots()[name or STAND_IN].choose(
             view, [move_json(move) for move in legal], rng
@@ -247,15 +247,15 @@ def _count(kind: str) -> None:
 
 def _beats(entry: GameEntry) -> int:
     """
-    Return the length of an interval at a table, which is public: that of its slowest bot.
+    Return the padded length of a bot's move at a table: that of the table's slowest bot.
 
-    All bots of the table keep to it, because at a first-come opening even the seat that
-    thinks is not public.
+    The length is public. All bots of the table use it, because at a first-come opening not
+    even the seat that acts is public.
     """
     seated = (bots().get(seat.bot or "") for seat in entry.record.game.setup.seats)
     return max((bot.beats for bot in seated if bot is not None), default=1)
 
 
-def _people(entry: GameEntry) -> bool:
-    """Return whether people play: they could draw conclusions from a bot's thinking time."""
+def _has_people(entry: GameEntry) -> bool:
+    """Return whether people play: they could infer a bot's cards from its thinking time."""
     return any(player is not None for player in entry.players)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.backup.restore import restore
-from service.public_log.sequencer import LogBroken, SignedFile, beside
+from service.public_log.sequencer import LogBroken, SignedFile, signed_checkpoints
 from service.public_log.witness import Witness, WitnessState
 from service.store.database import Database
 from service.store.public_log import PostgresLog
@@ -23,8 +23,8 @@ SEEDS = count(100)
 
 @pytest.fixture
 def memory(tmp_path: Path) -> SignedFile:
-    """Return what was signed last, beside the keys."""
-    found = beside(tmp_path / "keys.json")
+    """Return the storage of signed checkpoints beside the keys."""
+    found = signed_checkpoints(tmp_path / "keys.json")
     assert isinstance(found, SignedFile)
     return found
 
@@ -68,16 +68,16 @@ def test_the_memory_never_goes_back(kept: StoredGames, memory: SignedFile) -> No
     """A restore with an old checkpoint must not replace a newer one."""
     old = kept.checkpoint()
     kept.play_another()
-    memory.keep(kept.checkpoint())
+    memory.save(kept.checkpoint())
     newest = memory.last()
-    memory.keep(old)
+    memory.save(old)
     assert memory.last() == newest
 
 
 def test_the_log_signs_nothing_on_fewer_leaves_than_it_has_signed(
     kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
-    memory.keep(kept.checkpoint())
+    memory.save(kept.checkpoint())
     another_game(empty_database_url)
     sequencer, before = sequencer_of(older, signed=memory), older.published()
     with pytest.raises(LogBroken, match="it is older, as after a restore"):
@@ -89,14 +89,14 @@ def test_nor_on_as_many_leaves_that_are_others(
     kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
     """A set-back log that grew past the old size is still not the one that was signed."""
-    memory.keep(kept.checkpoint())
+    memory.save(kept.checkpoint())
     for _ in range(4):
         another_game(empty_database_url)
     sequencer, before = sequencer_of(older, signed=memory), older.published()
     assert sequencer.append()
     last = memory.last()
     assert last is not None and last.size <= older.head().size
-    with pytest.raises(LogBroken, match="that was signed here is another"):
+    with pytest.raises(LogBroken, match="leaves that were signed last"):
         sequencer.publish()
     assert older.published() == before
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_remembered_is_not_signed(kept: StoredGames, tmp_path: Pa
     """As where the folder of the keys may only be read: the log stops, and says why."""
     another_game(kept.url)
     before = kept.log.published()
-    with pytest.raises(LogBroken, match="cannot be remembered"):
+    with pytest.raises(LogBroken, match="cannot be saved"):
         sequencer_of(kept.log, signed=SignedFile(tmp_path / "none" / "log.checkpoint")).run_once()
     assert kept.log.published() == before
 

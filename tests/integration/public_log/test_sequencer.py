@@ -126,7 +126,7 @@ def test_a_batch_that_was_made_for_another_tree_is_not_added(
 def batch(size: int, data: bytes = b"data\n") -> Batch:
     leaf = Leaf(index=size, game=uuid4(), version=1, data=data)
     edge, _ = grow(EMPTY, [leaf_hash(data)])
-    return Batch(size=size, leaves=(leaf,), hashes=(), root=edge.root, done=(), at=Clock()())
+    return Batch(size=size, leaves=(leaf,), hashes=(), root=edge.root, outbox_rows=(), at=Clock()())
 
 
 @pytest.mark.parametrize("size", [1, 7])
@@ -141,7 +141,7 @@ def test_a_leaf_stands_once(store: PostgresLog) -> None:
     store.append(one)
     with pytest.raises(StoreError):
         store.append(
-            Batch(size=1, leaves=one.leaves, hashes=(), root=bytes(32), done=(), at=one.at)
+            Batch(size=1, leaves=one.leaves, hashes=(), root=bytes(32), outbox_rows=(), at=one.at)
         )
     assert store.head().size == 1
 
@@ -184,7 +184,7 @@ def test_a_history_written_anew_is_not_signed(
             owner.execute("UPDATE log_hashes SET hash = %s WHERE position = %s", (one, position))
         owner.execute("INSERT INTO log_hashes VALUES (0, 2, %s)", (forged[2],))
         owner.execute("INSERT INTO log_heads VALUES (3, %s, now())", (root(forged),))
-    with pytest.raises(LogBroken, match="that was signed is not there"):
+    with pytest.raises(LogBroken, match="does not continue its published head"):
         sequencer_of(store).publish()
 
 

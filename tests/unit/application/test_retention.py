@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.application.retention import KEPT, Purging, Retention, retention_of
+from service.application.retention import DEFAULT_RETENTION, Purging, Retention, retention_of
 from service.config import settings_from
 from service.store.events import OutboxRow
 from tests.memory.directory import MemoryDirectory
@@ -28,7 +28,9 @@ class RetainedData:
         self.world = SetWorld()
         store = MemoryStore(clock=self.world.now)
         self.store, self.directory = store, MemoryDirectory(store)
-        self.purging = Purging(store=store, directory=self.directory, world=self.world, kept=kept)
+        self.purging = Purging(
+            store=store, directory=self.directory, world=self.world, retention=kept
+        )
         game = new_game(store)
         self.directory.record_refusal(game, refused(at=BEGIN))
         rows = [OutboxRow(stream=game, version=2, topic=t) for t in ("game", "log", "statistics")]
@@ -69,7 +71,7 @@ def test_people_who_did_nothing_are_looked_for_once_a_day() -> None:
 
 
 def test_what_is_kept_for_ever_stays() -> None:
-    kept = RetainedData(KEPT)
+    kept = RetainedData(DEFAULT_RETENTION)
     assert kept.gone(30_000) == {"answers", "wake-ups"}
 
 

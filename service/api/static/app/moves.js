@@ -1,8 +1,8 @@
 /**
- * From cards chosen with a pointer or keys to a move that can be posted.
+ * Turns the cards that the player chose, with a pointer or keys, into a move to post.
  *
  * The server lists the legal moves; nothing here knows a rule. Any other choice may be posted as
- * well: the server refuses it with the rule, which is how a reader learns it.
+ * well: the server refuses it and names the rule.
  */
 
 import { rankOf } from "./cards.js";
@@ -32,8 +32,8 @@ export const listedMoves = (view, type) => /** @type {any[]} */ (view.moves.filt
 /**
  * Return the cards that are part of a listed play, beside those chosen already.
  *
- * Of many cards of a rank the server lists one set of each size: then the others of the rank are
- * as good (api.md, section 4).
+ * Of more than six cards of a rank the server lists one set of each size; any others of the rank
+ * can replace them (api.md, section 4).
  *
  * @param {Api["GameView"]} view
  * @param {string[]} chosen
@@ -55,7 +55,7 @@ export function playable(view, chosen) {
 export const leading = (view) =>
   withMany(view, new Set(plays(view).flatMap((cards) => cards.filter((card) => rankOf(card) === rankOf(cards[0])))));
 
-/** Add the cards for which others of their rank stand. @param {Api["GameView"]} view @param {Set<string>} found */
+/** Add all cards of each rank of which the server lists only one set of each size. @param {Api["GameView"]} view @param {Set<string>} found */
 function withMany(view, found) {
   const ranks = new Set([...found].map(rankOf));
   const own = ownSeat(view);
@@ -68,9 +68,9 @@ function withMany(view, found) {
 }
 
 /**
- * Return what is chosen after a press on some cards (several: a stack, which goes as one).
+ * Return the choice after a press on a card or a stack.
  *
- * Cards that share a listed play or a rank add up; others begin a new choice.
+ * Cards that share a listed play or a rank are added; others begin a new choice.
  *
  * @param {Api["GameView"]} view
  * @param {string[]} chosen
@@ -116,12 +116,12 @@ export const isListed = (view, chosen) =>
 export const isPart = (view, chosen) => plays(view).some((cards) => chosen.every((card) => cards.includes(card)));
 
 /**
- * Return how the cards of a hand lie: in as few rows as they fit in, each about as long.
+ * Return the layout of a hand: as few rows as possible, of about equal length.
  *
  * @param {number} count of cards
- * @param {number} width of the place, and `card` of a card, in pixels
- * @param {number} card
- * @returns {{step: number, row: number}} from one card to the next, and the length of the longest row
+ * @param {number} width of the area, in pixels
+ * @param {number} card width of a card, in pixels
+ * @returns {{step: number, row: number}} distance of neighbouring cards, and length of the longest row
  */
 export function rowsOf(count, width, card) {
   const room = Math.max(1, Math.floor((width - card) / STRIP) + 1);
@@ -136,7 +136,7 @@ export function rowsOf(count, width, card) {
  * @param {string[][]} staged cards chosen for each slot so far
  * @param {string} card
  * @param {number | null} slot null: the next free one, else a stack of the card's rank
- * @param {string[][]} up what lies there already
+ * @param {string[][]} up the cards that lie in the slots already
  */
 export function stagedAfter(staged, card, slot, up) {
   const without = staged.map((cards) => cards.filter((one) => one !== card));

@@ -10,8 +10,8 @@ import { t } from "./i18n.js";
 const ME = "/v1/players/me";
 const NAME = "shithead.name";
 /**
- * The player whom this browser had before, because the recovery code may still be of use; `lost` if
- * the player's token ended, for example by a recovery in another browser.
+ * The former player of this browser, stored for the recovery code; `lost` if the token is invalid,
+ * for example after a recovery in another browser.
  */
 const FORMER = "shithead.former";
 
@@ -32,7 +32,7 @@ export async function ensurePlayer() {
   return made;
 }
 
-/** Forget the player if the server no longer knows the token, so that the pages go on working, and say so. */
+/** Forget the player if the server rejects the token, and show it; the pages work without a player. */
 export async function checkPlayer() {
   const known = identity();
   if (!known) {
@@ -52,7 +52,7 @@ export async function checkPlayer() {
   }
 }
 
-/** Say why this browser has its player no longer, and how to play on. @param {import("./api.js").Identity} former */
+/** Show why this browser has lost its player, and how to play on. @param {import("./api.js").Identity} former */
 function showLost({ name, recovery: code }) {
   const fault = h("p", { class: "fault", role: "alert", lang: "en" });
   const close = () => {
@@ -70,7 +70,7 @@ function showLost({ name, recovery: code }) {
   find("main").prepend(notice);
 }
 
-/** Play on as the player of a recovery code: its former token ends. @param {string} code */
+/** Play on as the player of a recovery code; the former token becomes invalid. @param {string} code */
 async function recover(code) {
   const { token } = await post("/v1/players/recover", { recovery: code }, { once: true });
   setIdentity({ id: "", name: "", token, recovery: code });
@@ -121,7 +121,7 @@ function signature() {
   return label;
 }
 
-/** The name with its button: set at the server, or kept for the registration. @param {HTMLElement} fault */
+/** The field of the name, with a button: saved on the server, or here until the registration. @param {HTMLElement} fault */
 function naming(fault) {
   const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
   const save = async () => {
@@ -136,7 +136,7 @@ function naming(fault) {
   return [name, h("p", null, [h("button", { class: "main", onclick: () => attempt(fault, save) }, [t("account.save")])])];
 }
 
-/** Do something with the server, and show what it says against it. @param {HTMLElement} fault @param {() => Promise<void>} work */
+/** Do some work, and show the problem if the server refuses it. @param {HTMLElement} fault @param {() => Promise<void>} work */
 async function attempt(fault, work) {
   try {
     await work();
@@ -168,7 +168,7 @@ function registered(player, fault) {
   ];
 }
 
-/** Begin anew: the next game registers another player. The code shown before is the way back. */
+/** Forget the player: the next game registers another one. The recovery code leads back. */
 function leave() {
   if (!confirm(t("account.leave.sure"))) return;
   localStorage.setItem(FORMER, JSON.stringify(identity()));

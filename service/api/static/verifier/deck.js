@@ -9,7 +9,7 @@ import { listOf, OPENING, wrongPlace } from "./shapes.js";
 /** @typedef {import("./log.js").Log} Log */
 /** @typedef {{p: number, card: string, salt: string}} Opening */
 
-/** @param {Log} log @returns {import("./log.js").Event} the first event; it begins a game, or the check fails */
+/** @param {Log} log @returns {import("./log.js").Event} the event that created the game; without one the check fails */
 function begins(log) {
   if (!log.created) throw new Failure(0, "order.created");
   return log.created;
@@ -38,7 +38,7 @@ const derived = new WeakMap();
 /**
  * Return the shuffle that follows from the published seed, what the seats revealed and the rules.
  *
- * This is the deck that every other check goes by; the deck that the seal names is compared with it.
+ * All other checks use this deck; the deck that the seal names is compared with it.
  *
  * @param {Log} log
  * @returns {Promise<import("./cards.js").Shuffle | null>} null before the seal
