@@ -135,7 +135,7 @@ def ours(module: str) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(set(modules()) - {"service"}))
-def test_imports_point_down_the_lines(name: str) -> None:
+def test_modules_import_only_lower_layers(name: str) -> None:
     unit = unit_of(name)
     for imported in imports_of(name):
         other = unit_of(imported)
@@ -146,11 +146,11 @@ def test_imports_point_down_the_lines(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(modules()))
-def test_the_product_imports_no_test(name: str) -> None:
+def test_the_packages_import_no_tests(name: str) -> None:
     assert not [one for one in imports_of(name) if one.partition(".")[0] == "tests"]
 
 
-def test_the_lines_name_every_part_and_none_that_is_gone() -> None:
+def test_the_layers_list_exactly_the_existing_parts() -> None:
     named = [unit for groups in LINES for units in groups for unit in units]
     assert sorted(named) == sorted({unit_of(name) for name in modules()} - {"service"})
 
@@ -184,7 +184,7 @@ def test_the_game_is_pure(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in sorted(modules()) if unit_of(n) == "shx"])
-def test_the_record_knows_bytes_and_plain_values_only(name: str) -> None:
+def test_the_shx_package_needs_only_orjson_and_cryptography(name: str) -> None:
     """Independent readers need only the standard library, orjson and cryptography."""
     roots = {i.split(".")[0] for i in imports_of(name) if unit_of(i) != "shx"}
     assert roots <= {*sys.stdlib_module_names, "orjson", "cryptography"}
@@ -230,7 +230,7 @@ def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines
 
 
-def test_functions_fit_on_a_screen() -> None:
+def test_functions_have_at_most_40_lines() -> None:
     assert set(long_functions()) == set(LONG_FUNCTIONS), long_functions()
 
 
@@ -242,11 +242,11 @@ def test_no_file_is_longer_than_600_lines() -> None:
     assert {name for name, lines in lengths.items() if lines > MOST_LINES_OF_A_FILE} == set()
 
 
-def test_exceptions_have_a_reason() -> None:
+def test_exempted_long_functions_have_a_reason() -> None:
     assert all(len(reason) > 20 for reason in LONG_FUNCTIONS.values())
 
 
-def test_no_check_is_switched_off_without_a_reason_beside_it() -> None:
+def test_every_suppressed_check_states_its_rule_and_reason() -> None:
     """`noqa` and `type: ignore` name their rule and say why."""
     bare = []
     for path in [*modules().values(), *sorted((ROOT / "tests").rglob("*.py"))]:

@@ -82,7 +82,7 @@ def anchored(lines: Lines, proof: bytes, **given: object) -> Report:
 
 
 @pytest.mark.parametrize("forged", ["forged", "back-dated"])
-def test_a_game_made_up_with_all_server_keys_passes_alone(forged: str) -> None:
+def test_a_game_forged_with_all_server_keys_passes_without_outside_evidence(forged: str) -> None:
     """It is signed throughout, by keys that the operator made: the report counts none of it."""
     report = report_on(game(forged))
     assert failing(report) == {}
@@ -92,7 +92,7 @@ def test_a_game_made_up_with_all_server_keys_passes_alone(forged: str) -> None:
 
 @pytest.mark.parametrize("forged", ["forged", "back-dated"])
 @pytest.mark.parametrize("seq", [0, 12, 40])
-def test_a_game_made_up_fails_against_any_receipt_of_the_true_one(forged: str, seq: int) -> None:
+def test_a_forged_game_fails_against_any_receipt_of_the_true_game(forged: str, seq: int) -> None:
     given = OutsideEvidence(receipts=(receipt(game("true"), seq),), server_keys=(SERVER.verifier,))
     report = report_on(game(forged), given)
     assert failing(report) == {Check.RECEIPTS: seq}
@@ -100,12 +100,12 @@ def test_a_game_made_up_fails_against_any_receipt_of_the_true_one(forged: str, s
 
 
 @pytest.mark.parametrize("seat", [0, 1, 2])
-def test_a_game_made_up_fails_against_the_key_of_any_player(seat: int) -> None:
+def test_a_forged_game_fails_against_the_key_of_any_player(seat: int) -> None:
     given = OutsideEvidence(seat_keys={seat: public_text(KEYS[seat])})
     assert failing(report_on(game("forged"), given)) == {Check.SIGNATURES: 0}
 
 
-def test_a_seat_relabelled_a_bot_to_need_no_signature_fails_against_its_key() -> None:
+def test_a_human_seat_relabelled_as_a_bot_fails_against_its_key() -> None:
     """Only human seats are asked for signatures; whose key is missing knows better."""
     lines = tuple(made_game(Plan(name="relabelled", bots=True)))
     assert report_on(lines).level == "L1"
@@ -113,7 +113,7 @@ def test_a_seat_relabelled_a_bot_to_need_no_signature_fails_against_its_key() ->
     assert failing(report_on(lines, given)) == {Check.SIGNATURES: 0}
 
 
-def test_a_game_made_up_afterwards_is_not_in_the_tree_that_witnesses_saw() -> None:
+def test_a_game_forged_afterwards_is_not_in_the_witnessed_tree() -> None:
     true, forged = game("true"), game("forged")
     tree = [leaf(sample_lines("threes")), leaf(true)]
     honest = anchored(true, proof_in(tree, leaf(true), WITNESSES))
@@ -123,7 +123,7 @@ def test_a_game_made_up_afterwards_is_not_in_the_tree_that_witnesses_saw() -> No
     assert not stolen.witnessed
 
 
-def test_a_tree_shown_to_nobody_but_the_victim_is_not_witnessed() -> None:
+def test_a_tree_shown_only_to_the_victim_is_not_witnessed() -> None:
     """The server signs a second tree; its witnesses never see it."""
     forged = game("forged")
     report = anchored(forged, proof_in([leaf(forged)], leaf(forged), ()))
@@ -131,7 +131,7 @@ def test_a_tree_shown_to_nobody_but_the_victim_is_not_witnessed() -> None:
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
-def test_a_log_that_shows_each_witness_another_tree_does_not_reach_the_quorum() -> None:
+def test_a_log_that_shows_each_witness_a_different_tree_does_not_reach_the_quorum() -> None:
     """One witness cosigned the other tree: of all that were asked for one is missing."""
     forged = game("forged")
     report = anchored(forged, proof_in([leaf(forged)], leaf(forged), WITNESSES[:1]))
@@ -139,19 +139,19 @@ def test_a_log_that_shows_each_witness_another_tree_does_not_reach_the_quorum() 
 
 
 @pytest.mark.parametrize("quorum", [0, -1, 3])
-def test_a_quorum_of_none_or_of_more_than_there_are_proves_nothing(quorum: int) -> None:
+def test_a_quorum_of_zero_or_of_more_than_all_witnesses_proves_nothing(quorum: int) -> None:
     true = game("true")
     report = anchored(true, proof_in([leaf(true)], leaf(true), WITNESSES), quorum=quorum)
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
-def test_one_witness_that_signs_twice_is_one() -> None:
+def test_a_witness_that_signs_twice_counts_once() -> None:
     true = game("true")
     report = anchored(true, proof_in([leaf(true)], leaf(true), [WITNESSES[0]] * 2))
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
-def test_two_stories_in_one_tree_are_both_witnessed_and_a_receipt_parts_them() -> None:
+def test_a_receipt_tells_which_of_two_witnessed_histories_is_true() -> None:
     """Witnesses look after the tree, not after games: that is for monitors and receipts."""
     true, forged = game("true"), game("forged")
     proof = proof_in([leaf(true), leaf(forged)], leaf(forged), WITNESSES)
@@ -190,7 +190,7 @@ def rolled() -> tuple[Lines, Lines, Lines]:
     return first, disliked, tuple(made_game(again))
 
 
-def test_a_deck_rolled_again_passes_alone_and_fails_beside_the_first_attempt() -> None:
+def test_a_repeated_deal_passes_alone_and_fails_beside_the_first_attempt() -> None:
     """The second attempt hides the first: it names the same game before it."""
     first, disliked, again = rolled()
     alone = report_on(again, OutsideEvidence(others=(Bundle(lines=first),)))
@@ -199,7 +199,7 @@ def test_a_deck_rolled_again_passes_alone_and_fails_beside_the_first_attempt() -
     assert failing(beside) == {Check.SEQUENCE: 0}
 
 
-def test_a_story_for_one_seat_and_another_for_the_next_fail_side_by_side() -> None:
+def test_different_histories_for_two_seats_fail_side_by_side() -> None:
     """Both pass alone; two players that compare see where they part."""
     true = game("true")
     forgery = Forgery(true)
@@ -213,7 +213,7 @@ def test_a_story_for_one_seat_and_another_for_the_next_fail_side_by_side() -> No
     assert Check.SEQUENCE in failing(side_by_side)
 
 
-def test_a_seed_used_in_two_games_fails_beside_the_other_at_whatever_table() -> None:
+def test_two_games_with_the_same_seed_fail_together_even_at_different_tables() -> None:
     """The commitments differ, for they bind the game: who saw the first seal knew the deck."""
     seed = b"\x2a" * 32
     one = tuple(made_game(Plan(name="seed one", seed=seed)))
@@ -229,7 +229,7 @@ def test_a_first_hand_whose_dealer_was_not_drawn_fails(hand: int, dealer: int | 
     assert failing(report_on(lines)) == {Check.SEQUENCE: 0}
 
 
-def test_a_game_that_names_itself_as_the_one_before_fails() -> None:
+def test_a_game_that_names_itself_as_its_predecessor_fails() -> None:
     own = json.loads(made_game(Plan(name="itself"))[0])["game"]
     lines = tuple(made_game(Plan(name="itself", hand=2, dealer=0, prev_game=own)))
     assert failing(report_on(lines)) == {Check.SEQUENCE: 0}
@@ -252,7 +252,7 @@ def test_a_bundle_that_opens_another_seats_cards_fails() -> None:
     assert {"public", "seat-9"} <= fails
 
 
-def test_a_bundle_with_its_own_receipts_and_proof_reaches_no_level_by_them() -> None:
+def test_receipts_and_proofs_inside_a_bundle_raise_no_level() -> None:
     """Signed by a key of the forger's: without a key from outside they are only read."""
     forged = game("forged")
     files = {

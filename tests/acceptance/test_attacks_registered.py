@@ -55,26 +55,26 @@ def functions(file: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_family_of_attacks_is_there_and_the_number_is_what_was_promised() -> None:
+def test_every_family_of_attacks_is_registered_in_the_promised_number() -> None:
     assert set(by_family()) == set(Family)
     names = [kind.name for kind in ATTACKS] + [tested.name for tested in ELSEWHERE]
     assert len(set(names)) == len(names) >= 60
 
 
 @pytest.mark.parametrize("tested", ELSEWHERE, ids=lambda tested: tested.name)
-def test_an_attack_of_another_file_has_its_test(tested: Shown) -> None:
+def test_an_attack_tested_elsewhere_names_an_existing_test(tested: Shown) -> None:
     file, _, function = tested.test.partition("::")
     assert function in functions(file)
 
 
-def test_what_a_log_cannot_show_by_itself_asks_for_something_from_outside() -> None:
+def test_an_attack_that_a_log_alone_cannot_show_names_the_outside_evidence() -> None:
     assert not any(kind.family in ALONE for kind in ATTACKS)
     alone = [tested for tested in ELSEWHERE if tested.family in ALONE]
     assert all(tested.needs is not Needs.NOTHING for tested in alone)
     assert {tested.family for tested in alone} == ALONE
 
 
-def test_the_table_of_attacks_is_the_present_one() -> None:
+def test_the_table_of_attacks_is_up_to_date() -> None:
     """Written by `python -m tests.attacks.catalogue`."""
     assert RESULTS.read_text("utf-8") == table()
 
@@ -120,7 +120,7 @@ def check_first_lines(report: Report) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("kind", ATTACKS, ids=lambda kind: kind.name.replace(" ", "_"))
-def test_an_attack_is_caught_though_all_hashes_were_made_again(kind: Kind) -> None:
+def test_an_attack_is_caught_even_if_all_hashes_are_recomputed(kind: Kind) -> None:
     """
     The named check must fail at the forged event, with the original later events and without.
 
@@ -138,7 +138,7 @@ def test_an_attack_is_caught_though_all_hashes_were_made_again(kind: Kind) -> No
         assert failing(report_on(forgery.lines()))[kind.check] == seq
 
 
-def test_what_a_log_names_cannot_steer_a_terminal() -> None:
+def test_names_in_a_log_cannot_control_a_terminal() -> None:
     """The names in a log are untrusted text."""
     forgery = sample("shithead")
     forgery.data(0)["ruleset"]["id"] = "\x1b[2J\u202e<script>\x07"
@@ -149,7 +149,7 @@ def test_what_a_log_names_cannot_steer_a_terminal() -> None:
 
 
 @pytest.mark.parametrize("name", ["shithead", "shithead-keyed", "shithead-aborted"])
-def test_a_second_look_gives_the_same_report(name: str) -> None:
+def test_a_second_verification_gives_the_same_report(name: str) -> None:
     lines = sample_lines(name)
     one, two = report_on(lines), report_on(lines)
     assert report_text(one) == report_text(two)

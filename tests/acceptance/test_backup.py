@@ -125,7 +125,7 @@ class Load:
         self._thread.join()
 
 
-def test_a_server_restored_elsewhere_goes_on_where_the_backup_was_taken(tmp_path: Path) -> None:
+def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     backup, keys = tmp_path / "one.backup", tmp_path / "keys.backup"
     rng = random.Random(1)

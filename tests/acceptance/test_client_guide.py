@@ -103,7 +103,7 @@ def test_the_javascript_client_plays_a_hand_and_verifies_it(
 
 
 @pytest.mark.parametrize("name", ["client.py", "client.mjs"])
-def test_the_code_on_the_page_is_the_code_that_runs(service: Running, name: str) -> None:
+def test_the_code_on_the_page_is_the_code_that_is_tested(service: Running, name: str) -> None:
     page = fetched(service, "/docs/client")
     shown = [
         html.unescape(block) for block in re.findall(r"<pre><code>(.*?)</code>", page, re.DOTALL)
@@ -177,7 +177,7 @@ def test_the_example_bot_and_spectator_survive_a_killed_api(
     assert own.read_bytes() == seen.read_bytes()
 
 
-def test_a_bot_that_ended_goes_on_from_its_folder(service: Running, tmp_path: Path) -> None:
+def test_a_restarted_bot_continues_from_its_folder(service: Running, tmp_path: Path) -> None:
     """Token, key, entropy, log and receipts are read again; the hand still reaches L3."""
 
     def choose(view: GameView) -> Move:
@@ -202,7 +202,7 @@ def test_a_bot_that_ended_goes_on_from_its_folder(service: Running, tmp_path: Pa
     assert again.verified().conclusion == "no evidence of tampering, level L3"
 
 
-def test_the_line_for_the_next_hand_deals_it(service: Running, tmp_path: Path) -> None:
+def test_the_printed_command_for_the_next_hand_deals_it(service: Running, tmp_path: Path) -> None:
     page = html.unescape(fetched(service, "/docs/client"))
     [line] = re.findall(r"<pre><code>(hand = .*)</code></pre>", page)
     player = Player.at(address(service), home=tmp_path)

@@ -225,7 +225,7 @@ def test_a_refused_referee_and_a_reader_without_a_token_are_not_asked_to_judge(
     assert "take part: you have no account here" in stranger
 
 
-def test_receipts_are_handed_in_and_saved_with_the_evidence(
+def test_receipts_are_submitted_and_saved_with_the_evidence(
     terminal: Terminal, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The stored receipt is found by itself; what is saved is verified with it."""

@@ -81,7 +81,7 @@ def leaves(archive: bytes, under: str = "") -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
-def test_two_decks_alike_to_a_viewer_give_the_same_disputes(ruleset: str) -> None:
+def test_decks_that_look_equal_to_a_viewer_give_the_same_disputes(ruleset: str) -> None:
     rng, people = random.Random(f"disputes {ruleset}"), people_at(ruleset)
     twins: dict[Viewer, Deck | None] = {}
     with dealt(ruleset, people) as service:

@@ -58,14 +58,14 @@ def test_an_honest_table_of_every_ruleset_raises_no_alarm(ruleset: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("share", range(TABLES_AT_LENGTH // A_SHARE))
-def test_honest_tables_raise_no_alarm_at_length(share: int) -> None:
+def test_honest_tables_raise_no_alarm_in_the_long_run(share: int) -> None:
     for seed in range(share * A_SHARE, (share + 1) * A_SHARE):
         assert alarms(played(1000 + seed)) == [], seed
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_running_game_raises_no_alarm_at_any_moment(seed: int) -> None:
+def test_a_running_game_raises_no_alarm_at_any_version(seed: int) -> None:
     """What is there passes so far, for the public and for every seat with its openings."""
     table = HonestTable(seed)
     seen: list[bool] = []

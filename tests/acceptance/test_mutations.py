@@ -89,18 +89,18 @@ def unexplained(share: list[str], tries: int) -> list[str]:
 
 
 @pytest.mark.heavy
-def test_a_log_with_one_value_changed_does_not_pass() -> None:
+def test_a_log_with_one_changed_value_does_not_pass() -> None:
     """Chained again, with the seed kept: a part of all patterns, the same in every run."""
     assert unexplained(list(patterns())[::SHARES], tries=1) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("share", range(SHARES))
-def test_no_log_with_one_value_changed_passes_at_length(share: int) -> None:
+def test_no_log_with_one_changed_value_passes_in_the_long_run(share: int) -> None:
     assert unexplained(list(patterns())[share::SHARES], tries=4) == []
 
 
-def test_the_explanations_are_of_patterns_that_occur() -> None:
+def test_every_explanation_applies_to_a_pattern_that_occurs() -> None:
     """An explanation that explains nothing hides something sooner or later."""
     every = list(patterns())
     for where, hows, _ in EXPLAINED:

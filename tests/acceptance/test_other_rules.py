@@ -109,7 +109,7 @@ def test_one_move_by_another_rule_does_not_pass() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_no_move_by_another_rule_passes_at_length(name: str) -> None:
+def test_no_move_by_another_rule_passes_in_the_long_run(name: str) -> None:
     made, passed = passing(name, list(changes(played(name))), tries=4)
     assert passed == []
     assert made > 5

@@ -34,7 +34,7 @@ def failed(out: str) -> dict[str, str]:
     return {line.split()[0]: line for line in out.splitlines() if re.match(r"\w+ +fail", line)}
 
 
-def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
+def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule(
     shithead: Run, tmp_path: Path
 ) -> None:
     """L10: whoever can play must play."""
@@ -65,7 +65,7 @@ def test_a_pile_taken_by_one_who_could_play_is_named_with_its_rule(
     assert "L10" in err
 
 
-def test_a_saved_transcript_shows_what_is_against_it_at_its_head_and_at_the_event(
+def test_a_saved_transcript_shows_its_faults_at_the_top_and_at_the_event(
     shithead: Run, tmp_path: Path
 ) -> None:
     case = reneged_pick_up()
@@ -82,9 +82,7 @@ def test_a_saved_transcript_shows_what_is_against_it_at_its_head_and_at_the_even
     assert sum(line.startswith("!") for line in lines) == 1
 
 
-def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
-    shithead: Run, tmp_path: Path
-) -> None:
+def test_a_wrongly_drawn_card_is_found_when_it_is_played(shithead: Run, tmp_path: Path) -> None:
     case = substituted_draw()
     status, out, _ = shithead(*written(case, tmp_path))
     assert status == 1
@@ -100,7 +98,9 @@ def test_a_card_that_was_not_the_next_of_the_stock_is_found_when_it_is_played(
     assert re.search(rf"^did +play {card}\n\nagainst it\n  .+ \(custody: ", out, re.MULTILINE)
 
 
-def test_a_log_that_its_deck_contradicts_is_told_to_its_end(shithead: Run, tmp_path: Path) -> None:
+def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
+    shithead: Run, tmp_path: Path
+) -> None:
     """Events state outcomes, so a reader without the deck can follow the public part."""
     case = substituted_draw()
     _, log, *_ = written(case, tmp_path)
@@ -123,7 +123,7 @@ def test_a_log_that_its_deck_contradicts_is_told_to_its_end(shithead: Run, tmp_p
         assert len(re.findall(r"^ *\d+  ", answer, re.MULTILINE)) == len(events)
 
 
-def test_every_question_about_such_a_log_is_answered_as_far_as_it_can_be(
+def test_every_audit_of_a_contradicted_log_is_answered_as_far_as_possible(
     shithead: Run, tmp_path: Path
 ) -> None:
     case = substituted_draw()
@@ -160,9 +160,7 @@ def python_words(text: str) -> bool:
     return bool(re.search(r"Error:? |Traceback|list\.|zip\(|NoneType|not in list", text))
 
 
-def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
-    shithead: Run, tmp_path: Path
-) -> None:
+def test_a_removed_play_is_revealed_by_its_receipt(shithead: Run, tmp_path: Path) -> None:
     case = deleted_play()
     words = written(case, tmp_path)
     status, out, _ = shithead("verify", tmp_path / "game.shx")
@@ -177,7 +175,7 @@ def test_a_play_that_was_taken_back_is_shown_by_the_receipt_for_it(
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])
-def test_who_looks_into_a_log_is_told_what_the_receipts_say_of_it(
+def test_every_command_on_a_log_reports_the_receipts_that_contradict_it(
     words: tuple[str, ...], shithead: Run, tmp_path: Path
 ) -> None:
     """The log alone is valid: every command takes the receipts as evidence."""
@@ -198,7 +196,7 @@ def test_who_looks_into_a_log_is_told_what_the_receipts_say_of_it(
     assert "its signer is unknown" in err
 
 
-def test_each_event_that_a_receipt_may_be_about_is_marked(shithead: Run, tmp_path: Path) -> None:
+def test_every_event_that_a_receipt_may_contradict_is_marked(shithead: Run, tmp_path: Path) -> None:
     """A receipt says that something up to it was changed; which event it was it cannot say."""
     case = deleted_play()
     _, log, *evidence = written(case, tmp_path)
@@ -219,7 +217,9 @@ def test_each_event_that_a_receipt_may_be_about_is_marked(shithead: Run, tmp_pat
     assert "(if the server signed it, which is not shown)" in joined(unsigned)
 
 
-def test_who_kept_the_events_can_show_what_was_played(shithead: Run, tmp_path: Path) -> None:
+def test_a_player_with_the_saved_events_can_prove_a_removed_play(
+    shithead: Run, tmp_path: Path
+) -> None:
     """“I say that I played it”: the signed head is that of the history in which it was played."""
     case = deleted_play()
     _, log, *evidence = written(case, tmp_path)
@@ -240,7 +240,7 @@ def test_who_kept_the_events_can_show_what_was_played(shithead: Run, tmp_path: P
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])
-def test_receipts_that_cannot_be_checked_are_told_to_be_so(
+def test_receipts_that_cannot_be_checked_are_reported_as_such(
     words: tuple[str, ...], shithead: Run, tmp_path: Path
 ) -> None:
     _, log, *key = written(deleted_play(), tmp_path)[:4]
@@ -254,7 +254,7 @@ def test_receipts_that_cannot_be_checked_are_told_to_be_so(
 
 
 @pytest.mark.parametrize("case", [reneged_pick_up, substituted_draw])
-def test_the_house_made_everything_else_right(
+def test_the_forged_logs_break_only_the_intended_rules(
     case: Callable[[], Case], shithead: Run, tmp_path: Path
 ) -> None:
     """So it is the rules and the deck that tell, not a slip in the forgery."""

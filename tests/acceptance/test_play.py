@@ -92,7 +92,7 @@ def play_on(hand: Hand, moves: int | None = None) -> None:
 
 # The first move of each list makes a hand of up to 1,000 moves.
 @pytest.mark.parametrize("rule", ["greedy", pytest.param("first", marks=pytest.mark.long)])
-def test_a_keyed_hand_ends_with_l3(service: Running, tmp_path: Path, rule: str) -> None:
+def test_a_keyed_hand_reaches_l3(service: Running, tmp_path: Path, rule: str) -> None:
     """Where every person is keyed, the player's own evidence carries the whole hand."""
     answer = play(service, tmp_path, "--keyed", "--auto", rule, "--with", "lowest")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
@@ -127,7 +127,7 @@ def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
     assert "is the shithead. Out, in this order: " in watched.stdout
 
 
-def test_two_keyed_people_who_gave_each_other_their_keys_reach_l3(
+def test_two_keyed_players_who_exchanged_their_keys_reach_l3(
     service: Running, tmp_path: Path
 ) -> None:
     homes = [tmp_path / "ada", tmp_path / "bob"]
@@ -151,7 +151,7 @@ def test_two_keyed_people_who_gave_each_other_their_keys_reach_l3(
         assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
 
 
-def test_without_a_key_a_hand_reaches_l2_and_says_what_is_missing(
+def test_a_hand_without_a_key_reaches_l2_and_names_the_missing_evidence(
     service: Running, tmp_path: Path
 ) -> None:
     answer = play(service, tmp_path, "--auto", "lowest")
@@ -160,7 +160,7 @@ def test_without_a_key_a_hand_reaches_l2_and_says_what_is_missing(
     assert "not proven: seat 0 has no key" in answer.stdout
 
 
-def test_a_changed_past_is_noticed_and_nothing_is_signed_on_it(
+def test_a_changed_past_is_noticed_and_no_further_move_is_signed(
     service: Running, module_database_url: str, tmp_path: Path
 ) -> None:
     """The operator rewrites an event in the database, chains the rest anew, and starts again."""
@@ -215,7 +215,7 @@ def change_past(database: str, game: UUID) -> None:
         owner.execute("ALTER TABLE streams ENABLE TRIGGER USER")
 
 
-def test_a_hand_is_taken_up_again_where_it_was_left(service: Running, tmp_path: Path) -> None:
+def test_an_interrupted_hand_is_resumed_where_it_stopped(service: Running, tmp_path: Path) -> None:
     ada = player(service, tmp_path)
     game = UUID(ada.open_table("shithead", [BOT])["game"])
     play_on(Hand(ada, game), moves=3)
@@ -226,7 +226,7 @@ def test_a_hand_is_taken_up_again_where_it_was_left(service: Running, tmp_path: 
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
 
 
-def test_a_changed_key_carries_from_hand_to_hand(service: Running, tmp_path: Path) -> None:
+def test_the_first_key_of_a_player_vouches_for_later_keys(service: Running, tmp_path: Path) -> None:
     """The first key, given out once, stands for the second hand as well."""
     ada = player(service, tmp_path)
     table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
@@ -253,7 +253,7 @@ FALSE_ALARM = "CONTRADICTS"
 
 
 @pytest.mark.parametrize("moves", [0, 3])
-def test_a_keyed_hand_resumed_without_its_key_says_so_and_goes_on_with_it(
+def test_a_keyed_hand_resumed_without_keyed_warns_and_continues_with_its_key(
     service: Running, tmp_path: Path, moves: int
 ) -> None:
     """An option that was left out is no fault of the server's."""
@@ -271,7 +271,7 @@ def test_a_keyed_hand_resumed_without_its_key_says_so_and_goes_on_with_it(
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
 
 
-def test_a_hand_without_a_key_resumed_with_keyed_says_so_and_goes_on_without(
+def test_a_hand_without_a_key_resumed_with_keyed_warns_and_continues_without_one(
     service: Running, tmp_path: Path
 ) -> None:
     ada = player(service, tmp_path, keyed=False)
@@ -317,7 +317,7 @@ def test_a_key_that_the_server_left_out_is_still_a_contradiction(
     assert "THE SERVER CONTRADICTS ITSELF" in answer.stdout
 
 
-def test_a_game_of_another_folder_registers_nobody_and_names_its_seats(
+def test_a_game_resumed_from_the_wrong_folder_registers_no_player_and_names_its_seats(
     service: Running, tmp_path: Path
 ) -> None:
     """A player who names a game and the wrong folder has a seat there, and not a new account."""
@@ -375,7 +375,7 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
         (("tables", "--url", "http://nothing.invalid"), "does not answer: "),
     ],
 )
-def test_errors_are_in_words_of_the_command_line(
+def test_errors_are_stated_in_terms_of_the_command_line(
     service: Running, tmp_path: Path, words: tuple[str, ...], said: str
 ) -> None:
     answer = command(service, tmp_path, *words)

@@ -64,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.heavy
-def test_the_session_ends_as_it_says(address: str, folder: Path) -> None:
+def test_the_session_in_the_readme_ends_as_shown(address: str, folder: Path) -> None:
     """From a new player to verified evidence, by copy and paste."""
     assert shutil.which("curl"), "the session is one of curl"
     (block,) = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
@@ -90,7 +90,7 @@ def test_the_session_ends_as_it_says(address: str, folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == [".venv"], "it leaves no file behind"
 
 
-def test_the_ruleset_it_shows_is_the_file() -> None:
+def test_the_ruleset_in_the_readme_is_the_file() -> None:
     (block,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     name = "shithead-ten-in-rank.toml"
     assert tomllib.loads(block) == tomllib.loads((ROOT / "service/rulesets" / name).read_text())

@@ -181,13 +181,13 @@ SETTINGS = settings(examples(8), derandomize=True, suppress_health_check=list(He
 CALLS = [call for call in _calls() if not call.endswith(("stream", "openapi.json"))]
 
 
-def test_every_call_of_the_document_is_tried(document: Any) -> None:
+def test_every_operation_of_the_document_is_tested(document: Any) -> None:
     found = list(document.get_all_operations())
     assert sorted(result.ok().label for result in found) == CALLS
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_every_call_keeps_what_the_document_says(
+def test_every_operation_conforms_to_the_document(
     document: Any, playground: Playground, call: str
 ) -> None:
     """Examples of the document, boundaries of each field, and random requests."""

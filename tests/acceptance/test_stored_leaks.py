@@ -206,7 +206,7 @@ def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
 
 
 @pytest.mark.parametrize("ruleset", RULESETS)
-def test_two_games_that_the_public_cannot_tell_apart_leave_the_same_behind(
+def test_two_games_that_look_equal_to_the_public_leave_equal_stored_data(
     ruleset: str, urls: tuple[str, str]
 ) -> None:
     """In the database with its answers and attempts, in measures, logs and wake-ups."""
@@ -231,7 +231,7 @@ def at_the_opening(service: Service) -> list[Act]:
 
 
 @pytest.mark.parametrize("ruleset", ["threes", "threes-house"])
-def test_before_bots_have_tried_to_open_nothing_stored_tells_which_of_them_may(
+def test_stored_data_does_not_reveal_which_bot_may_open(
     ruleset: str, urls: tuple[str, str]
 ) -> None:
     found: dict[bool, tuple[Deck, list[bytes]]] = {}
@@ -256,7 +256,7 @@ def test_before_bots_have_tried_to_open_nothing_stored_tells_which_of_them_may(
     assert left_behind[0] == left_behind[1]
 
 
-def test_an_attempt_out_of_turn_leaves_behind_what_one_against_a_rule_does() -> None:
+def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one() -> None:
     """At an opening or a follow-up it depends on the hand which of the two an attempt is."""
     with dealt("leeds", 2) as service:
         for seat in range(2):

@@ -13,7 +13,7 @@ from tests.attacks.registry import game_at
 from tests.tamper import failing, report_on, sample, sample_lines
 
 
-def test_an_edit_without_chaining_again_breaks_the_chain_at_the_next_event() -> None:
+def test_an_edit_without_recomputed_hashes_breaks_the_chain_at_the_next_event() -> None:
     lines = list(sample_lines("shithead"))
     lines[40] = lines[40].replace(b"2026-11", b"2026-10")
     assert failing(report_on(lines))[Check.CHAIN] in (40, 41)
@@ -68,7 +68,7 @@ def test_a_burned_card_played_again_in_a_running_game_is_caught() -> None:
     assert failing(report_on(forgery.lines()))[Check.CUSTODY] == seq
 
 
-def test_a_known_playable_card_makes_a_forced_play_public() -> None:
+def test_a_pick_up_by_a_seat_with_a_publicly_known_playable_card_is_caught() -> None:
     """A seat that must play, and picked the card up before everybody's eyes, cannot deny it."""
     for name in ("leeds", "leeds-seven-seats-two-decks"):
         forgery = sample(name)
@@ -96,7 +96,7 @@ def test_a_known_playable_card_makes_a_forced_play_public() -> None:
     raise AssertionError("no such place in the samples")
 
 
-def test_canonical_bytes_are_what_the_forger_writes() -> None:
+def test_the_forging_helpers_write_canonical_bytes() -> None:
     """The forger's tools are right: an untouched log comes out byte for byte."""
     lines = sample_lines("shithead-keyed")
     assert sample("shithead-keyed").lines() == lines

@@ -74,7 +74,7 @@ def test_a_receipt_of_another_game_is_no_receipt_for_this_one() -> None:
     assert Check.RECEIPTS in failing(report_on(sample_lines("shithead"), with_receipts(other)))
 
 
-def test_receipts_without_the_servers_key_raise_no_level() -> None:
+def test_receipts_without_the_server_key_raise_no_level() -> None:
     lines = sample_lines("shithead")
     report = report_on(lines, OutsideEvidence(receipts=(receipt(lines, 9),)))
     assert report.level == "L1"
@@ -93,7 +93,7 @@ def test_a_receipt_in_the_bundle_is_checked_and_raises_no_level() -> None:
     assert Check.RECEIPTS in failing(verify_bundle(read_bundle(write_bundle(lines, files=bad))))
 
 
-def test_a_receipt_raises_to_l2_as_far_as_it_reaches() -> None:
+def test_a_receipt_raises_the_level_to_l2_up_to_its_event() -> None:
     lines = sample_lines("shithead")
     part = report_on(lines, with_receipts(receipt(lines, 9), receipt(lines, 40)))
     assert part.wording == "no evidence of tampering, level L2 up to seq 40"
@@ -101,7 +101,7 @@ def test_a_receipt_raises_to_l2_as_far_as_it_reaches() -> None:
     assert whole.wording == "no evidence of tampering, level L2"
 
 
-def test_the_keys_of_all_human_seats_raise_to_l3() -> None:
+def test_the_keys_of_all_human_seats_raise_the_level_to_l3() -> None:
     lines = keyed_lines()
     last = receipt(lines, len(lines) - 1)
     assert report_on(lines, with_receipts(last, keys=True)).level == "L3"
@@ -116,7 +116,7 @@ def test_the_keys_of_all_human_seats_raise_to_l3() -> None:
     )
 
 
-def test_l3_does_not_apply_where_no_human_sat() -> None:
+def test_l3_does_not_apply_to_a_game_without_human_seats() -> None:
     lines = tuple(made_game(Plan(name="bots", bots=True)))
     report = report_on(lines, with_receipts(receipt(lines, len(lines) - 1)))
     assert report.level == "L2"

@@ -50,14 +50,14 @@ def test_the_games_of_a_table_follow_one_another_and_aborted_attempts_are_listed
     assert reason == f"aborted: {json.loads(aborted[0])['game']} (operator)"
 
 
-def test_a_game_left_out_is_caught() -> None:
+def test_a_missing_game_is_caught() -> None:
     first, _, second = table()
     result, reason = sequence_of(first, second)
     assert result is Result.FAIL
     assert reason is not None and "is missing" in reason
 
 
-def test_two_games_after_the_same_one_are_caught() -> None:
+def test_two_games_with_the_same_predecessor_are_caught() -> None:
     first, aborted, _ = table()
     dealer = json.loads(first[-2])["data"]["shithead"]
     rival = _next(first, Plan(name="rival", hand=2, dealer=dealer))
@@ -95,7 +95,7 @@ def test_a_wrong_next_dealer_is_caught() -> None:
         ),
     ],
 )
-def test_who_deals_next_follows_from_how_the_hand_ended(
+def test_the_next_dealer_follows_from_the_end_of_the_hand(
     first: Plan, dealer: str, rule: str
 ) -> None:
     """Next dealer: the ruleset's statement is named where it decides, else the model's."""
@@ -113,7 +113,7 @@ def test_who_deals_next_follows_from_how_the_hand_ended(
         assert (finding.result, finding.rule) == right
 
 
-def test_an_attempt_that_was_broken_off_does_not_move_the_deal() -> None:
+def test_an_aborted_attempt_does_not_change_the_dealer() -> None:
     """Next dealer: the next attempt has the same dealer."""
     first, aborted, second = table()
     dealer = json.loads(second[0])["data"]["dealer"]
@@ -124,7 +124,7 @@ def test_an_attempt_that_was_broken_off_does_not_move_the_deal() -> None:
     assert (finding.result, finding.rule) == (Result.FAIL, "1-next-dealer")
 
 
-def test_a_wrong_number_of_a_hand_is_caught() -> None:
+def test_a_wrong_hand_number_is_caught() -> None:
     first, _, _ = table()
     dealer = json.loads(first[-2])["data"]["shithead"]
     result, reason = sequence_of(first, _next(first, Plan(name="n", hand=4, dealer=dealer)))
@@ -141,7 +141,7 @@ def test_a_server_commitment_used_twice_is_caught() -> None:
     assert reason is not None and "used twice" in reason
 
 
-def test_two_logs_of_one_game_that_part_are_caught_and_an_earlier_copy_is_not() -> None:
+def test_diverging_logs_of_one_game_are_caught_and_an_earlier_copy_is_accepted() -> None:
     """A server that tells two seats two stories is caught when they compare."""
     first, aborted, _ = table()
     assert sequence_of(first, first[:30], aborted)[0] is Result.PASS
@@ -153,7 +153,7 @@ def test_two_logs_of_one_game_that_part_are_caught_and_an_earlier_copy_is_not() 
     assert "the same commitment to the seed, and the same seed" in reason
 
 
-def test_where_several_histories_part_the_log_in_question_is_told_first() -> None:
+def test_if_several_histories_diverge_the_verified_log_is_reported_first() -> None:
     first, _, _ = table()
     late = Forgery(first)
     late.events[-1]["at"] = late.events[-2]["at"] = "2026-11-21T23:00:00.000000Z"
@@ -200,7 +200,7 @@ def test_changed_rules_and_seats_in_a_later_hand_are_reported() -> None:
     assert "options changed" not in unchanged and "instead of" not in unchanged
 
 
-def test_a_neighbour_that_cannot_be_read_says_nothing_of_the_others() -> None:
+def test_an_unreadable_log_does_not_affect_the_reports_of_the_others() -> None:
     """Its own report says what is wrong with it."""
     first, aborted, second = table()
     assert sequence_of(first, aborted, second, second[3:], (b"{}",))[0] is Result.PASS

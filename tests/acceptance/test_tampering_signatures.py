@@ -84,7 +84,7 @@ def test_an_earlier_event_cannot_be_edited_under_later_signatures() -> None:
     assert later is not None and later > first
 
 
-def test_a_key_exchanged_by_the_operator_shows_against_the_key_from_outside() -> None:
+def test_a_key_replaced_by_the_operator_fails_against_the_key_from_outside() -> None:
     """With keys of its own the operator can make a whole game that passes alone."""
     report = report_on(keyed_lines())
     assert not failing(report)
@@ -94,7 +94,7 @@ def test_a_key_exchanged_by_the_operator_shows_against_the_key_from_outside() ->
     }
 
 
-def test_a_nonce_used_twice_is_caught_though_the_player_signed_it() -> None:
+def test_a_nonce_used_twice_is_caught_even_if_the_player_signed_it() -> None:
     forgery = keyed()
     one, two = signed(forgery), signed(forgery, 4)
     nonce = forgery.events[one]["auth"]["intent"]["nonce"]

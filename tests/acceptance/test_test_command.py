@@ -46,7 +46,7 @@ def run_of(command: Any, folder: Path, *bodies: str) -> Any:
     return run
 
 
-def test_a_test_that_fails_beside_others_only_is_named_and_the_run_passes(
+def test_a_test_that_passes_when_repeated_alone_is_named_and_the_run_passes(
     command: Any, tmp_path: Path
 ) -> None:
     """A test that an earlier run noted as failed plays no part."""
@@ -58,7 +58,7 @@ def test_a_test_that_fails_beside_others_only_is_named_and_the_run_passes(
     assert run.notes == ["failed beside other tests, passed alone: test_it.py::test_1"]
 
 
-def test_a_test_that_fails_alone_as_well_fails_the_run(command: Any, tmp_path: Path) -> None:
+def test_a_test_that_also_fails_alone_fails_the_run(command: Any, tmp_path: Path) -> None:
     run = run_of(command, tmp_path, BESIDE_OTHERS, ALWAYS)
     assert run.failed == ["pytest"]
     (note,) = run.notes

@@ -144,7 +144,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
             up.process.wait()
 
 
-def test_it_gets_ready_stops_leaves_nothing_and_goes_on_with_its_data(
+def test_it_starts_stops_cleanly_and_restarts_with_its_data(
     start: Callable[..., Up],
 ) -> None:
     """It stops on Ctrl-C within ten seconds; the next starts find its keys and games."""
@@ -189,7 +189,9 @@ def goes_on_with_the_data(start: Callable[..., Up], data: Path) -> None:
     assert "was created by PostgreSQL 9" in refused(start(data.name))
 
 
-def test_two_run_at_once_with_two_folders_but_not_with_one(start: Callable[..., Up]) -> None:
+def test_two_services_run_at_once_with_two_folders_but_not_with_one(
+    start: Callable[..., Up],
+) -> None:
     one, two = start("one"), start("two")
     addresses = {one.ready(), two.ready()}
     assert len(addresses) == 2
@@ -201,7 +203,7 @@ def test_two_run_at_once_with_two_folders_but_not_with_one(start: Callable[..., 
     two.stop()
 
 
-def test_every_program_is_started_again_after_a_sigkill(start: Callable[..., Up]) -> None:
+def test_every_program_is_restarted_after_a_sigkill(start: Callable[..., Up]) -> None:
     up = start()
     address = up.ready()
     servers = ("bin/postgres", "valkey-server")
@@ -250,7 +252,7 @@ def test_a_folder_that_cannot_be_written_is_one_message(
         (("--redis-url", "redis://:secret@127.0.0.1:1/0"), "Redis does not answer"),
     ],
 )
-def test_a_server_given_that_does_not_answer_is_one_message_without_the_password(
+def test_a_given_server_that_does_not_answer_is_one_message_without_the_password(
     start: Callable[..., Up], words: tuple[str, ...], expected: str
 ) -> None:
     message = refused(start("data", *words))
@@ -258,7 +260,7 @@ def test_a_server_given_that_does_not_answer_is_one_message_without_the_password
     assert "secret" not in message
 
 
-def test_the_servers_of_others_are_used_and_without_workers_it_warns(
+def test_given_servers_are_used_and_missing_workers_are_warned_of(
     start: Callable[..., Up], empty_database_url: str, redis_url: str
 ) -> None:
     servers = ("--database-url", empty_database_url, "--redis-url", redis_url)

@@ -95,7 +95,7 @@ def test_twenty_games_of_every_size_end_and_verify(
         verified(player, game, tmp_path)
 
 
-def test_killing_a_worker_in_mid_game_delays_it_and_nothing_else(
+def test_killing_a_worker_in_mid_game_only_delays_the_game(
     service: Running, tmp_path: Path
 ) -> None:
     rng = random.Random("killed")

@@ -51,7 +51,7 @@ def _situations() -> dict[tuple[str, str], list[Cell]]:
 
 
 @pytest.mark.parametrize(("table", "hand"), [(table, hand) for table in TABLES for hand in HANDS])
-def test_every_caller_is_answered_as_the_page_says(
+def test_every_caller_gets_the_answer_that_the_page_states(
     port: int, published: str, table: str, hand: str
 ) -> None:
     scene, wrong = Scene(port=port, table=table, hand=hand).set_up(), []

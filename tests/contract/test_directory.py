@@ -72,7 +72,7 @@ def test_an_append_without_a_summary_still_moves_the_version(stores: Stores) -> 
     assert row is not None and row.version == 2
 
 
-def test_a_stream_without_a_summary_stands_in_no_list(stores: Stores) -> None:
+def test_a_stream_without_a_summary_is_in_no_list(stores: Stores) -> None:
     stream = uuid4()
     stores.store.commit(commit(append(stream, b"a")))
     assert stores.directory.game(stream) is None
@@ -119,7 +119,7 @@ def test_games_are_listed_newest_first_page_by_page(stores: Stores) -> None:
     assert seen == [games[n] for n in newest]
 
 
-def test_a_page_that_holds_all_has_no_next_one(stores: Stores) -> None:
+def test_the_last_page_has_no_cursor(stores: Stores) -> None:
     for _ in range(2):
         new_game(stores.store)
     assert stores.directory.list_games(EVERYTHING, viewer=None, limit=2).next is None
@@ -145,7 +145,7 @@ def test_games_are_listed_by_table_player_ruleset_and_status(stores: Stores) -> 
     assert listed(player=uuid4()) == listed(table=uuid4()) == set()
 
 
-def test_private_games_are_listed_for_those_who_sit_there_now_or_did_and_the_host(
+def test_private_games_are_listed_for_present_and_former_players_and_the_host(
     stores: Stores,
 ) -> None:
     ann, bob, host, stranger = uuid4(), uuid4(), uuid4(), uuid4()
@@ -192,7 +192,7 @@ def test_private_games_are_listed_for_referees_and_holders_of_the_invite(stores:
     assert not stores.directory.list_tables(viewer=judge, invite=b"i" * 32, mine=True).items
 
 
-def test_the_newest_games_of_a_table_are_read_whoever_asks(stores: Stores) -> None:
+def test_the_newest_games_of_a_table_do_not_depend_on_the_caller(stores: Stores) -> None:
     table = uuid4()
     games = [
         new_game(
@@ -203,7 +203,7 @@ def test_the_newest_games_of_a_table_are_read_whoever_asks(stores: Stores) -> No
     assert [row.id for row in stores.directory.games_of_table(table, limit=3)] == games[:0:-1]
 
 
-def test_tables_are_listed_newest_first_with_the_viewers_own_private_ones(
+def test_tables_are_listed_newest_first_with_the_viewers_own_private_tables(
     stores: Stores,
 ) -> None:
     ann, bob = uuid4(), uuid4()
@@ -232,7 +232,7 @@ def test_tables_are_listed_newest_first_with_the_viewers_own_private_ones(
     assert listed(ann, cursor=first.next) == [public]
 
 
-def test_games_are_due_from_their_time_on_the_longest_waiting_first(stores: Stores) -> None:
+def test_due_games_are_listed_by_their_due_time(stores: Stores) -> None:
     second = new_game(stores.store, wake_kind="bot", wake_at=THEN + timedelta(seconds=1))
     first = new_game(stores.store, wake_kind="time_out", wake_at=THEN, wake_seat=1)
     new_game(stores.store, wake_kind="bot", wake_at=THEN + timedelta(seconds=9))
@@ -246,7 +246,7 @@ def test_games_are_due_from_their_time_on_the_longest_waiting_first(stores: Stor
     assert list(stores.directory.due_games(now=now, limit=1)) == due[:1]
 
 
-def test_a_seat_comes_back_only_at_the_version_it_saw(stores: Stores) -> None:
+def test_a_seat_returns_only_at_the_version_that_it_saw(stores: Stores) -> None:
     game = new_game(stores.store, wake_kind="bot", wake_at=THEN)
     later = THEN + timedelta(hours=1)
     for version, held in ((2, False), (1, True)):
@@ -261,7 +261,7 @@ def test_a_seat_comes_back_only_at_the_version_it_saw(stores: Stores) -> None:
     assert row is not None and row.back == ()
 
 
-def test_what_a_game_waits_for_is_put_off_only_at_the_version_seen(stores: Stores) -> None:
+def test_a_wake_up_is_rescheduled_only_at_the_version_that_was_read(stores: Stores) -> None:
     game = new_game(stores.store, wake_kind="bot", wake_at=THEN, back=[1])
     later = THEN + timedelta(hours=1)
     for version, held in ((2, False), (1, True)):
@@ -275,7 +275,7 @@ def test_what_a_game_waits_for_is_put_off_only_at_the_version_seen(stores: Store
     assert not stores.directory.due_games(now=later, limit=9)
 
 
-def test_a_ruleset_is_kept_once_under_its_id(directory: Directory) -> None:
+def test_a_ruleset_is_stored_once_under_its_id(directory: Directory) -> None:
     ann = uuid4()
     mine = CustomRuleset(
         id="custom-1", name="Mine", owner=ann, document='{"ranks":{"7":1}}', created_at=THEN
@@ -311,11 +311,11 @@ NO_TIME = "0001-01-01T00:00:00+01:00"
         encoded(f"2026-01-01T00:00:00 {UUID(int=1)}"),
     ],
 )
-def test_what_is_no_cursor_is_refused(text: str) -> None:
+def test_an_invalid_cursor_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         Cursor.decode(text)
 
 
-def test_a_cursor_survives_its_journey() -> None:
+def test_a_cursor_is_read_back_from_its_text() -> None:
     cursor = Cursor(at=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC), id=uuid4())
     assert Cursor.decode(cursor.encode()) == cursor

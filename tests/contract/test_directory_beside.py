@@ -13,7 +13,7 @@ from tests.memory.directory import MemoryDirectory
 from tests.streams import THEN, append, commit, new_game, refused
 
 
-def test_refused_moves_and_readings_are_kept_in_order(stores: Stores) -> None:
+def test_refused_moves_and_reads_are_stored_in_order(stores: Stores) -> None:
     directory, other, reader = stores.directory, uuid4(), uuid4()
     game, kept = new_game(stores.store), []
     directory.record_readings([], at=THEN, reader=reader, what="nothing")
@@ -37,7 +37,7 @@ def entries(readings: Iterable[Reading]) -> list[tuple[datetime, UUID | None, st
     return [(reading.created_at, reading.reader, reading.what) for reading in readings]
 
 
-def test_readings_come_in_pages(directory: Directory) -> None:
+def test_recorded_reads_are_listed_in_pages(directory: Directory) -> None:
     game, times = uuid4(), [THEN + timedelta(hours=hour) for hour in range(5)]
     for at in (*times, times[0]):
         directory.record_readings([game], at=at, reader=uuid4(), what="its table")
@@ -51,7 +51,7 @@ def test_readings_come_in_pages(directory: Directory) -> None:
     assert len({reading.id for reading in found}) == 6
 
 
-def test_the_same_look_again_within_a_minute_is_one_reading(stores: Stores) -> None:
+def test_repeated_reads_within_a_minute_are_recorded_once(stores: Stores) -> None:
     """Repeated polls of an unchanged game add one record only."""
     directory, reader = stores.directory, uuid4()
     game, minute = new_game(stores.store), READ_AGAIN
@@ -74,7 +74,7 @@ def test_the_same_look_again_within_a_minute_is_one_reading(stores: Stores) -> N
     assert len(directory.readings(unknown).items) == 1
 
 
-def test_of_a_seat_so_many_refused_moves_are_kept_and_no_more(stores: Stores) -> None:
+def test_a_limited_number_of_refused_moves_is_stored_for_a_seat(stores: Stores) -> None:
     """Or a seat could post nonsense until the bundle of its game is larger than a reader takes."""
     game, directory = new_game(stores.store), stores.directory
     for seat in (*[0] * (MOST_REFUSALS + 1), 1):
@@ -83,7 +83,7 @@ def test_of_a_seat_so_many_refused_moves_are_kept_and_no_more(stores: Stores) ->
     assert (kept.count(0), kept.count(1)) == (MOST_REFUSALS, 1)
 
 
-def test_refused_moves_are_forgotten_by_the_age_of_the_end_of_their_game(
+def test_refused_moves_are_deleted_by_the_age_of_the_end_of_their_game(
     stores: Stores,
 ) -> None:
     directory, day = stores.directory, timedelta(days=1)
@@ -100,7 +100,7 @@ def test_refused_moves_are_forgotten_by_the_age_of_the_end_of_their_game(
     assert kept == {"over": 0, "over later": 2, "running": 2}
 
 
-def test_refused_moves_of_one_time_stay_in_the_order_of_arrival(stores: Stores) -> None:
+def test_refused_moves_of_the_same_time_keep_the_order_of_arrival(stores: Stores) -> None:
     game, kept = new_game(stores.store), [refused(n % 3) for n in range(20)]
     late, early = refused(at=THEN + timedelta(hours=1)), refused(at=THEN - timedelta(hours=1))
     for one in (late, *kept, early):
@@ -108,7 +108,7 @@ def test_refused_moves_of_one_time_stay_in_the_order_of_arrival(stores: Stores) 
     assert list(stores.directory.refusals(game)) == [early, *kept, late]
 
 
-def test_nothing_is_refused_any_more_in_a_game_that_is_over(stores: Stores) -> None:
+def test_no_refused_move_is_recorded_after_the_end_of_a_game(stores: Stores) -> None:
     """Or the file would have an attempt that its seal does not name."""
     game = new_game(stores.store)
     assert stores.directory.record_refusal(game, refused())
@@ -119,7 +119,7 @@ def test_nothing_is_refused_any_more_in_a_game_that_is_over(stores: Stores) -> N
     assert len(stores.directory.refusals(game)) == 1
 
 
-def test_the_directory_in_memory_answers_every_method_itself() -> None:
+def test_the_directory_in_memory_overrides_every_method() -> None:
     """It inherits the interface from the one on PostgreSQL, whose methods it must replace."""
     methods = {name for name in vars_of(Directory) if not name.startswith("_")}
     assert {n for n in methods if getattr(MemoryDirectory, n) is getattr(Directory, n)} == set()

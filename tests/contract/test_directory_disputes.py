@@ -102,7 +102,7 @@ def accused(
     return dispute
 
 
-def test_what_is_kept_beside_a_dispute_comes_back(stores: Stores) -> None:
+def test_texts_bundle_and_findings_of_a_dispute_are_read_back(stores: Stores) -> None:
     directory, dispute = stores.directory, accused(stores, uuid4())
     assert directory.dispute_texts(dispute) == {
         1: Words(text="he did", salt=b"salt"),
@@ -118,7 +118,7 @@ def test_what_is_kept_beside_a_dispute_comes_back(stores: Stores) -> None:
     assert directory.dispute_findings(other) is None
 
 
-def test_the_words_of_an_erased_person_go_and_those_of_others_stay(stores: Stores) -> None:
+def test_erasing_a_person_deletes_only_that_persons_statements(stores: Stores) -> None:
     directory = stores.directory
     directory.create_player(
         player=ADA, name="Ada", token_hash=b"t" * 32, recovery_hash=b"r" * 32, at=NOW
@@ -130,7 +130,7 @@ def test_the_words_of_an_erased_person_go_and_those_of_others_stay(stores: Store
     assert texts[7].text == "I did not"
 
 
-def test_the_disputes_of_a_game_come_newest_first_in_pages(stores: Stores) -> None:
+def test_the_disputes_of_a_game_are_listed_newest_first_in_pages(stores: Stores) -> None:
     game = uuid4()
     times = [f"2026-03-0{day}T12:00:00.000000Z" for day in (1, 2, 3)]
     made = [accused(stores, game, at=at) for at in times]
@@ -142,7 +142,7 @@ def test_the_disputes_of_a_game_come_newest_first_in_pages(stores: Stores) -> No
     assert second.next is None
 
 
-def test_all_disputes_that_a_caller_may_see_come_newest_first_in_pages(stores: Stores) -> None:
+def test_all_disputes_visible_to_a_caller_are_listed_newest_first_in_pages(stores: Stores) -> None:
     public, private = running_game(stores), uuid4()
     hidden = append(private, b"{}", summary={**game_summary(), "public": False})
     stores.store.commit(Commit(appends=(hidden,)))
@@ -162,7 +162,7 @@ def test_all_disputes_that_a_caller_may_see_come_newest_first_in_pages(stores: S
     assert [row.id for row in listed(viewer=DAN, now=NOW).items] == [made[2], made[0]], "refused"
 
 
-def test_disputes_are_listed_by_state_with_those_that_may_have_moved_on(stores: Stores) -> None:
+def test_disputes_are_listed_by_state_with_those_whose_period_has_ended(stores: Stores) -> None:
     game = running_game(stores)
     ruled, final = accused(stores, game), accused(stores, game, charge="time")
     closed(stores, final)
@@ -216,7 +216,7 @@ def test_a_person_s_record_counts_final_rulings_only(stores: Stores) -> None:
     assert directory.accusations(ADA, since=EARLIER) == replace(ada, upheld=3, running=0, known=4)
 
 
-def test_the_votes_that_are_kept_go_with_the_ruling(stores: Stores) -> None:
+def test_stored_votes_are_deleted_with_the_ruling(stores: Stores) -> None:
     assert stores.directory.dispute_votes(accused(stores, uuid4())) == {}
 
 
@@ -236,7 +236,7 @@ def test_one_dispute_runs_a_move_and_charge(stores: Stores) -> None:
     accused(stores, game, move=3)
 
 
-def test_a_dispute_is_put_off_unless_it_has_moved_on(stores: Stores) -> None:
+def test_a_dispute_is_rescheduled_unless_its_version_has_changed(stores: Stores) -> None:
     directory, dispute = stores.directory, accused(stores, running_game(stores))
     in_a_week = NOW + timedelta(days=7)
     for player in (ADA, BOB):
@@ -248,7 +248,7 @@ def test_a_dispute_is_put_off_unless_it_has_moved_on(stores: Stores) -> None:
     assert not directory.due_disputes_of(ADA, now=in_a_week)
 
 
-def test_disputes_without_an_accused_player_are_found_for_the_operator(stores: Stores) -> None:
+def test_disputes_against_the_server_are_listed_for_the_operator(stores: Stores) -> None:
     accused(stores, uuid4(), charge="wrong_deal")
     assert not stores.directory.disputes_of_server(limit=9)
 
@@ -268,7 +268,7 @@ def test_referees_are_known_by_game_and_by_table(stores: Stores) -> None:
     assert not directory.games_judged(DAN, BOB)
 
 
-def test_a_dispute_is_due_when_silence_or_the_seal_says_so(stores: Stores) -> None:
+def test_a_dispute_is_due_after_its_deadline(stores: Stores) -> None:
     game, directory = running_game(stores), stores.directory
     dispute = accused(stores, game)
 
@@ -279,7 +279,7 @@ def test_a_dispute_is_due_when_silence_or_the_seal_says_so(stores: Stores) -> No
     assert due(NOW + timedelta(days=8)), "the ruling is final"
 
 
-def test_findings_that_nobody_made_are_due(stores: Stores) -> None:
+def test_missing_findings_are_due(stores: Stores) -> None:
     game, directory = running_game(stores), stores.directory
     dispute = uuid4()
     opened = DisputeOpened(
@@ -331,7 +331,7 @@ def test_a_game_is_counted_once_and_leaves_the_outbox(stores: Stores) -> None:
     assert not directory.blind_choices(BOB)
 
 
-def test_the_oldest_row_of_a_topic_tells_since_when_it_waits(stores: Stores) -> None:
+def test_the_age_of_a_topic_is_that_of_its_oldest_row(stores: Stores) -> None:
     directory = stores.directory
     assert directory.outbox_since(topic=STATISTICS_TOPIC) is None
     found = []
@@ -345,7 +345,7 @@ def test_the_oldest_row_of_a_topic_tells_since_when_it_waits(stores: Stores) -> 
     assert directory.outbox_since(topic="log") is None
 
 
-def test_decks_come_oldest_first_after_a_cursor(directory: Directory) -> None:
+def test_decks_are_listed_oldest_first_after_a_cursor(directory: Directory) -> None:
     games = sorted(uuid4() for _ in range(3))
     for game, at in zip(games, (LATER, NOW, NOW), strict=True):
         directory.keep_facts(facts(game, at))

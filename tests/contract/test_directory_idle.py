@@ -33,13 +33,13 @@ def found(stores: Stores, *, limit: int = 9) -> list[UUID]:
     return [row.id for row in rows]
 
 
-def test_a_game_is_found_when_its_last_event_is_old_enough(stores: Stores) -> None:
+def test_a_game_is_idle_when_its_last_event_is_old_enough(stores: Stores) -> None:
     old, at_the_limit = entered(stores), entered(stores, 3, 10, created_at=THEN)
     entered(stores, 11)
     assert set(found(stores)) == {old, at_the_limit}
 
 
-def test_the_version_comes_along_and_the_oldest_first(stores: Stores) -> None:
+def test_idle_games_are_listed_oldest_first_with_their_versions(stores: Stores) -> None:
     second = entered(stores, 1, created_at=THEN + timedelta(seconds=1))
     first = entered(stores)
     rows = stores.directory.idle_games(now=NOW, untouched_since=LIMIT, limit=9)
@@ -50,7 +50,7 @@ def test_the_version_comes_along_and_the_oldest_first(stores: Stores) -> None:
     assert found(stores, limit=1) == [first]
 
 
-def test_a_look_goes_on_after_the_last_game_seen(stores: Stores) -> None:
+def test_the_next_page_of_idle_games_begins_after_the_last_game(stores: Stores) -> None:
     """Games of the same time are ordered by id, so that a page skips none."""
     games = {entered(stores) for _ in range(3)} | {entered(stores, created_at=LIMIT)}
     seen: list[UUID] = []
@@ -61,18 +61,18 @@ def test_a_look_goes_on_after_the_last_game_seen(stores: Stores) -> None:
     assert (len(seen), set(seen)) == (4, games)
 
 
-def test_a_game_that_is_over_is_not_found(stores: Stores) -> None:
+def test_a_game_that_is_over_is_not_idle(stores: Stores) -> None:
     entered(stores, status="ended")
     entered(stores, status="aborted")
     assert found(stores) == []
 
 
-def test_a_game_of_bots_is_not_found(stores: Stores) -> None:
+def test_a_game_of_bots_is_not_idle(stores: Stores) -> None:
     entered(stores, seats=[bot(0), bot(1)])
     assert found(stores) == []
 
 
-def test_a_game_with_a_time_to_come_is_not_found_but_one_whose_time_has_come_is(
+def test_a_game_is_not_idle_before_its_wake_up_time_but_is_after_it(
     stores: Stores,
 ) -> None:
     entered(stores, wake_kind="time_out", wake_at=NOW + timedelta(seconds=1))

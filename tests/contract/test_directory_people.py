@@ -46,7 +46,7 @@ def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
     assert directory.player(uuid4()) is None
 
 
-def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None:
+def test_unused_players_are_erased_by_age(stores: Stores) -> None:
     """Everybody else left a trace: a seat, a table, a ruleset, a part in a dispute."""
     directory, store, later = stores.directory, stores.store, THEN + timedelta(days=1)
     names = ("unused", "plays", "sits", "hosts", "makes rules", "accuses", "judges", "left")
@@ -85,7 +85,7 @@ def test_people_who_never_did_anything_are_erased_by_age(stores: Stores) -> None
     assert directory.player_by_token(b"t" + people["unused"].bytes) is None
 
 
-def test_who_has_been_erased_does_nothing_any_more(stores: Stores) -> None:
+def test_an_erased_player_can_do_nothing(stores: Stores) -> None:
     """A request of a player who is erased meanwhile fails at once with a clear error."""
     directory, store = stores.directory, stores.store
     ann, bob = register(directory, "Ann"), register(directory, "Bob")
@@ -144,7 +144,7 @@ def test_a_name_and_a_recovery_code_are_replaced(directory: Directory) -> None:
     assert not directory.set_recovery(uuid4(), b"other code")
 
 
-def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> None:
+def test_only_the_number_of_an_erased_player_remains(stores: Stores) -> None:
     directory, ann = stores.directory, register(stores.directory)
     kept = answer(ann)
     stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
@@ -168,7 +168,7 @@ def test_an_erased_person_leaves_a_number_and_nothing_else(stores: Stores) -> No
 
 
 @pytest.mark.parametrize("status", ["shuffling", "swapping", "playing"])
-def test_nobody_is_erased_during_a_hand(stores: Stores, status: str) -> None:
+def test_no_player_is_erased_during_a_hand(stores: Stores, status: str) -> None:
     directory, ann = stores.directory, register(stores.directory)
     kept = answer(ann)
     stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
@@ -179,7 +179,7 @@ def test_nobody_is_erased_during_a_hand(stores: Stores, status: str) -> None:
     assert stores.store.answer(ann, kept.request_key) == kept
 
 
-def test_no_hand_is_dealt_to_somebody_who_was_erased(stores: Stores) -> None:
+def test_no_hand_is_dealt_to_an_erased_player(stores: Stores) -> None:
     ann = register(stores.directory)
     assert stores.directory.erase_player(ann, THEN)
     with pytest.raises(PlayerErased):
@@ -197,7 +197,7 @@ def opened(by: UUID, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_quota_counts_what_a_player_has_of_a_kind(stores: Stores) -> None:
+def test_a_quota_counts_the_items_of_one_kind_of_a_player(stores: Stores) -> None:
     store, ann, bob = stores.store, register(stores.directory), register(stores.directory)
 
     def refused(player: UUID, kind: QuotaKind, **more: Any) -> bool:
@@ -227,7 +227,7 @@ def test_a_quota_counts_what_a_player_has_of_a_kind(stores: Stores) -> None:
     assert not any(refused(bob, kind, **more) for kind, more in kinds.items())
 
 
-def test_an_answered_request_is_answered_again_though_the_quota_is_used_up(stores: Stores) -> None:
+def test_a_repeated_request_is_answered_even_if_the_quota_is_used_up(stores: Stores) -> None:
     ann = register(stores.directory)
     kept = answer(ann)
     new_table(stores.store, host=ann)
@@ -237,7 +237,7 @@ def test_an_answered_request_is_answered_again_though_the_quota_is_used_up(store
         stores.store.commit(commit(append(uuid4(), b"b"), answer=kept, quotas=full))
 
 
-def test_a_player_keeps_no_more_rulesets_than_the_quota(directory: Directory) -> None:
+def test_a_player_stores_no_more_rulesets_than_the_quota(directory: Directory) -> None:
     ann = register(directory)
 
     def ruleset(number: int) -> CustomRuleset:
@@ -252,7 +252,7 @@ def test_a_player_keeps_no_more_rulesets_than_the_quota(directory: Directory) ->
     assert directory.save_ruleset(ruleset(2), most=2)
 
 
-def test_rulesets_kept_at_one_moment_do_not_pass_the_quota(directory: Directory) -> None:
+def test_rulesets_stored_at_the_same_moment_do_not_exceed_the_quota(directory: Directory) -> None:
     ann, start = register(directory), threading.Barrier(8)
 
     def kept(number: int) -> bool:
@@ -270,13 +270,13 @@ def test_rulesets_kept_at_one_moment_do_not_pass_the_quota(directory: Directory)
     assert directory.standing(ann).rulesets == 3
 
 
-def test_the_names_of_many_are_read_at_once(directory: Directory) -> None:
+def test_the_names_of_several_players_are_read_in_one_call(directory: Directory) -> None:
     ann, bob = register(directory, "Ann"), register(directory, "Bob")
     assert directory.names([ann, bob, uuid4()]) == {ann: "Ann", bob: "Bob"}
     assert directory.names([]) == {}
 
 
-def test_a_persons_standing_counts_hands_ended_lost_and_running(stores: Stores) -> None:
+def test_a_players_standing_counts_finished_lost_and_running_hands(stores: Stores) -> None:
     ann = uuid4()
     for status, shithead in (("ended", 0), ("ended", 1), ("aborted", None), ("swapping", None)):
         new_game(stores.store, seats=[person(0, ann), bot(1)], status=status, shithead=shithead)
@@ -293,7 +293,7 @@ def test_a_persons_standing_counts_hands_ended_lost_and_running(stores: Stores) 
     )
 
 
-def test_the_erased_are_listed_by_time(stores: Stores) -> None:
+def test_erased_players_are_listed_by_time(stores: Stores) -> None:
     directory = stores.directory
     people = [register(directory) for _ in range(3)]
     times = [THEN + timedelta(hours=hour) for hour in (2, 1)]

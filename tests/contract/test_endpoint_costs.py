@@ -50,7 +50,9 @@ def _rows(lines: list[str]) -> Iterator[Row]:
         )
 
 
-def test_every_call_of_the_document_has_a_row_and_every_row_its_route(rows: list[Row]) -> None:
+def test_every_operation_of_the_document_has_a_row_and_every_row_an_operation(
+    rows: list[Row],
+) -> None:
     """A new call needs a run of the bench: `--write --only PATTERN` measures it alone."""
     world = make_world("postgresql://nobody@127.0.0.1:1/none")
     routes = {f"{method} {rule}" for method, rule in endpoints(world.app)}
@@ -67,7 +69,7 @@ def test_every_call_of_the_document_has_a_row_and_every_row_its_route(rows: list
     assert documented <= measured
 
 
-def test_every_call_keeps_to_the_bound_or_holds_a_slot(rows: list[Row]) -> None:
+def test_every_operation_stays_below_the_bound_or_holds_a_slot(rows: list[Row]) -> None:
     over = [row.call for row in rows if max(row.outside) > BOUND * 1000]
     assert over == []
     for row in rows:

@@ -195,7 +195,7 @@ def test_a_request_answered_before_is_refused_and_changes_nothing(store: EventSt
     assert store.read(other) is None
 
 
-def test_a_repeated_request_gets_an_answer_conflict_and_no_stream_conflict(
+def test_a_repeated_request_raises_answer_conflict_and_not_stream_conflict(
     store: EventStore,
 ) -> None:
     kept, stream = answer(), uuid4()

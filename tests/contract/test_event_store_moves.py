@@ -74,7 +74,7 @@ def test_a_repeated_move_is_an_answer_conflict_whatever_its_version(
     assert lines_of(store, game)[1:] == (b"a",)
 
 
-def test_a_move_of_no_game_is_refused(store: EventStore) -> None:
+def test_a_move_in_an_unknown_game_is_refused(store: EventStore) -> None:
     with pytest.raises(StreamConflict) as missing:
         store.commit(move(uuid4(), b"a", expected=1))
     assert missing.value.version == 0
@@ -84,7 +84,7 @@ def test_a_move_of_no_game_is_refused(store: EventStore) -> None:
     assert len(lines_of(store, table)) == 1
 
 
-def test_of_the_same_move_sent_many_times_at_once_one_is_made(store: EventStore) -> None:
+def test_the_same_move_sent_many_times_at_once_is_made_once(store: EventStore) -> None:
     game, kept = new_game(store), answer()
 
     def sent(number: int) -> type[Exception] | None:

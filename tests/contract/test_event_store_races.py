@@ -13,7 +13,7 @@ from tests.streams import answer, append, commit, head_of, lines_of
 LATER = datetime.now(UTC) + timedelta(days=1)
 
 
-def test_of_many_writers_at_one_version_one_wins(store: EventStore) -> None:
+def test_one_of_many_writers_at_the_same_version_wins(store: EventStore) -> None:
     stream, start = uuid4(), threading.Barrier(8)
     store.commit(commit(append(stream, b"begin")))
 
@@ -32,7 +32,7 @@ def test_of_many_writers_at_one_version_one_wins(store: EventStore) -> None:
     assert lines_of(store, stream) == (b"begin", b"%d" % won[0])
 
 
-def test_of_many_who_open_one_stream_one_wins(store: EventStore) -> None:
+def test_one_of_many_writers_that_create_a_stream_wins(store: EventStore) -> None:
     stream, start = uuid4(), threading.Barrier(8)
 
     def open_it(number: int) -> bool:
@@ -49,7 +49,7 @@ def test_of_many_who_open_one_stream_one_wins(store: EventStore) -> None:
     assert len(lines_of(store, stream)) == 1
 
 
-def test_racing_writers_who_try_again_lose_nothing_and_leave_no_gap(store: EventStore) -> None:
+def test_racing_writers_that_retry_lose_no_event_and_leave_no_gap(store: EventStore) -> None:
     """Every acknowledged event is in the stream exactly once, in its writer's order."""
     stream, writers, each = uuid4(), 8, 12
     store.commit(commit(append(stream, b"begin")))
@@ -80,7 +80,7 @@ def test_racing_writers_who_try_again_lose_nothing_and_leave_no_gap(store: Event
     assert [line + b"'" for line in found.events[1::2]] == list(found.events[2::2])
 
 
-def test_a_request_doubled_at_the_same_moment_takes_effect_once(store: EventStore) -> None:
+def test_a_request_sent_twice_at_once_takes_effect_once(store: EventStore) -> None:
     stream, kept, start = uuid4(), answer(), threading.Barrier(6)
     store.commit(commit(append(stream, b"begin")))
 
@@ -120,7 +120,7 @@ def test_commits_over_the_same_streams_in_either_order_do_not_block_each_other(
     assert len(lines_of(store, streams[0])) == 41
 
 
-def test_two_relays_never_get_the_same_row(store: EventStore) -> None:
+def test_two_relays_never_claim_the_same_row(store: EventStore) -> None:
     rows = [OutboxRow(stream=uuid4(), version=1, topic="game") for _ in range(60)]
     for row in rows:
         store.commit(commit(append(row.stream, b"a"), outbox=(row,)))

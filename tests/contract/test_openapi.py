@@ -49,7 +49,7 @@ def check(world: World, template: str, answer: Any, *, method: str = "get") -> N
     jsonschema_rs.validator_for(whole, validate_formats=True).validate(answer.json)
 
 
-def test_every_call_under_v1_is_in_the_document(world: World) -> None:
+def test_every_operation_under_v1_is_in_the_document(world: World) -> None:
     document = world.get("/v1/openapi.json").json
     assert document["openapi"] == "3.1.0"
     answer = {
@@ -67,7 +67,7 @@ def test_every_call_under_v1_is_in_the_document(world: World) -> None:
     assert answer == routed
 
 
-def test_calls_have_names_of_their_own_and_words(world: World) -> None:
+def test_operations_have_unique_ids_and_descriptions(world: World) -> None:
     document = world.get("/v1/openapi.json").json
     calls = [
         call
@@ -101,7 +101,7 @@ def _parameters(call: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_times_have_the_format_of_times(document: dict[str, Any]) -> None:
+def test_times_have_the_format_date_time(document: dict[str, Any]) -> None:
     times = [(n, s) for n, s in properties(document) if r"T\d\d:" in s.get("pattern", "")]
     assert {name for name, _ in times} >= {
         "CardsPlayedEvent.at",
@@ -111,7 +111,7 @@ def test_times_have_the_format_of_times(document: dict[str, Any]) -> None:
     assert all(schema["format"] == "date-time" for _, schema in times)
 
 
-def test_events_are_told_apart_by_their_type(document: dict[str, Any]) -> None:
+def test_the_schema_of_an_event_follows_from_its_type(document: dict[str, Any]) -> None:
     """Each of the 22 types of SHX/1, section 2, has a schema with exactly its fields."""
     schemas = document["components"]["schemas"]
     by_type = schemas["Event"]["discriminator"]
@@ -142,7 +142,7 @@ def test_the_events_of_every_sample_fit_the_document(log: Path, document: dict[s
         EventSchema().load(event)
 
 
-def test_an_event_with_a_field_too_many_or_too_few_does_not_fit(document: dict[str, Any]) -> None:
+def test_an_event_with_an_extra_or_missing_field_is_invalid(document: dict[str, Any]) -> None:
     whole = {**EVENT, "components": document["components"]}
     validator = jsonschema_rs.validator_for(whole, validate_formats=True)
     event = json.loads((SAMPLES / "leeds.jsonl").read_bytes().splitlines()[-1])
@@ -178,7 +178,7 @@ def test_every_problem_has_a_page_at_its_address(world: World) -> None:
         assert code in world.get("/docs").text
 
 
-def test_the_pages_are_made_from_the_document_and_load_nothing(world: World) -> None:
+def test_the_pages_are_generated_from_the_document_and_load_nothing(world: World) -> None:
     for page in docs_pages(world).values():
         assert "<script" not in page
         assert re.findall(r'(?:src|href)="(?:https?:)?//', page) == []
@@ -203,7 +203,7 @@ def test_every_page_of_the_interface_is_small(world: World) -> None:
     assert sizes["/docs"] < 50_000
 
 
-def test_every_link_within_the_interface_leads_to_its_place(world: World) -> None:
+def test_every_internal_link_of_the_api_pages_has_a_target(world: World) -> None:
     pages = docs_pages(world)
     targets = {f"{at}#{name}" for at, page in pages.items() for name in ids(page)}
     linked = {
@@ -219,7 +219,7 @@ def ids(page: str) -> list[str]:
     return re.findall(r' id="([^"]+)"', page)
 
 
-def test_every_call_stands_on_a_page_and_every_schema_is_linked(world: World) -> None:
+def test_every_operation_is_on_a_page_and_every_schema_is_linked(world: World) -> None:
     document = world.get("/v1/openapi.json").json
     pages = docs_pages(world)
     calls = [
@@ -242,7 +242,7 @@ def test_every_call_stands_on_a_page_and_every_schema_is_linked(world: World) ->
     assert move.count("Example") == 2
 
 
-def test_a_long_example_is_linked_and_whole(world: World) -> None:
+def test_a_long_example_is_linked_and_complete(world: World) -> None:
     pages = docs_pages(world)
     linked = [one for page in pages.values() for one in re.findall(r"/docs/examples/[^\"]+", page)]
     assert len(linked) > 3
@@ -253,7 +253,7 @@ def test_a_long_example_is_linked_and_whole(world: World) -> None:
     assert world.get("/docs/examples/games.game.500.json").status_code == 404
 
 
-def test_real_answers_fit_the_document(world: World) -> None:
+def test_real_responses_conform_to_the_document(world: World) -> None:
     ada = world.person()
     table = _opened(world, ada)
     game = f"/v1/games/{table['game']}"

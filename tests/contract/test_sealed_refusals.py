@@ -31,7 +31,7 @@ def seal(game: UUID, counted: int | None) -> Commit:
     )
 
 
-def test_a_seal_made_of_fewer_attempts_than_are_recorded_is_decided_again(stores: Stores) -> None:
+def test_a_seal_of_fewer_attempts_than_recorded_is_decided_again(stores: Stores) -> None:
     store, game = stores.store, new_game(stores.store)
     for count in range(3):
         assert stores.directory.record_refusal(game, refused(count))
@@ -55,20 +55,20 @@ def test_a_seal_of_version_2_without_a_count_is_refused(stores: Stores) -> None:
     assert lines_of(stores.store, game)[1:] == ()
 
 
-def test_a_game_of_version_1_is_sealed_whatever_was_refused(stores: Stores) -> None:
+def test_a_game_of_version_1_is_sealed_regardless_of_refused_attempts(stores: Stores) -> None:
     game = new_game(stores.store, v=1)
     assert stores.directory.record_refusal(game, refused())
     stores.store.commit(seal(game, None))
     assert lines_of(stores.store, game)[1:] == (b"sealed",)
 
 
-def test_attempts_are_counted_with_a_seal_alone(stores: Stores) -> None:
+def test_attempts_are_counted_only_with_a_seal(stores: Stores) -> None:
     game = new_game(stores.store)
     with pytest.raises(ValueError, match="counted"):
         stores.store.commit(commit(append(game, b"more", expected=1), refused=0))
 
 
-def test_what_is_recorded_while_a_game_is_sealed_is_counted_or_not_recorded(
+def test_an_attempt_during_the_seal_is_either_counted_or_not_recorded(
     stores: Stores,
 ) -> None:
     """An attempt that was answered as recorded is counted by the seal."""
@@ -97,7 +97,7 @@ def test_what_is_recorded_while_a_game_is_sealed_is_counted_or_not_recorded(
         assert len(directory.refusals(game)) == counted
 
 
-def test_of_many_attempts_of_a_seat_at_once_no_more_are_kept_than_may_be(stores: Stores) -> None:
+def test_concurrent_attempts_of_a_seat_do_not_exceed_the_limit(stores: Stores) -> None:
     game, start = new_game(stores.store), threading.Barrier(4)
 
     def attempts(_: int) -> None:

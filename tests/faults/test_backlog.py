@@ -32,7 +32,7 @@ def measured(name: str, **labels: str) -> float:
 
 
 @pytest.mark.parametrize("topic", ["game", "log"])
-def test_rows_that_nobody_takes_grow_old(
+def test_the_age_of_unclaimed_rows_grows(
     court: Court, services: Services, ada: Player, topic: str
 ) -> None:
     open_game(services, ada, ({"bot": "greedy"}, {"bot": "lowest"}))
@@ -46,7 +46,7 @@ def test_an_outbox_that_is_empty_has_no_age(services: Services) -> None:
     assert [measured("shithead_outbox_age_seconds", topic=topic) for topic in TOPICS] == [0, 0, 0]
 
 
-def test_leaves_without_a_signature_are_counted_until_they_have_one() -> None:
+def test_unsigned_leaves_are_counted_until_they_are_signed() -> None:
     log, witness = MemoryLog(), RemoteWitness(url="http://127.0.0.1:1", verifier=WITNESS.verifier)
     sequencer = sequencer_of(log, witnesses=(witness,))
     assert sequencer.backlog() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
@@ -62,7 +62,7 @@ def test_leaves_without_a_signature_are_counted_until_they_have_one() -> None:
 @pytest.mark.parametrize(
     ("kind", "process"), [("relay", Relay), ("sweeper", Sweeper), ("sequencer", LogSequencer)]
 )
-def test_each_process_leaves_the_time_of_its_last_round(
+def test_each_process_reports_the_time_of_its_last_round(
     services: Services, kind: str, process: Callable[[Services], Relay | Sweeper | LogSequencer]
 ) -> None:
     rounds, tries = "shithead_last_round_timestamp_seconds", repeat(False, 20)

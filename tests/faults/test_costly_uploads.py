@@ -62,7 +62,7 @@ def checked(service: Running, log: bytes) -> dict[str, str]:
     return {check["check"]: check["result"] for check in result.get("checks", ())}
 
 
-def test_it_is_given_up_after_the_seconds_of_the_settings(
+def test_a_verification_is_stopped_at_the_configured_time_limit(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     with running(database_url, redis_url, tmp_path, workers=None, verify_seconds=1) as service:
@@ -79,7 +79,7 @@ def test_it_is_given_up_after_the_seconds_of_the_settings(
         wait_for(lambda: checked(service, costly_log(1)).get("legality") == "fail", seconds=60)
 
 
-def test_it_is_given_up_when_the_caller_hangs_up_and_when_the_server_is_killed(
+def test_a_verification_is_stopped_if_the_caller_or_the_server_is_gone(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     with running(database_url, redis_url, tmp_path, workers=None, verify_seconds=600) as service:

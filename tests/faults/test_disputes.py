@@ -99,7 +99,7 @@ def reveal(services: Services, judge: Player, dispute: UUID) -> Any:
     )
 
 
-def test_a_worker_makes_the_findings_that_were_asked_for(
+def test_a_worker_makes_requested_findings(
     services: Services, dispute: UUID, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "services", lambda: services)
@@ -114,7 +114,7 @@ def test_a_worker_makes_the_findings_that_were_asked_for(
     assert types_of(services, dispute)["findings_made"] == 1
 
 
-def test_findings_that_no_worker_made_are_made_by_the_sweeper(
+def test_missing_findings_are_made_by_the_sweeper(
     court: Court, services: Services, dispute: UUID
 ) -> None:
     """Redis may be down or emptied: the sweeper looks three seconds later."""
@@ -125,14 +125,14 @@ def test_findings_that_no_worker_made_are_made_by_the_sweeper(
     assert types_of(services, dispute)["findings_made"] == 1
 
 
-def test_two_who_attend_at_once_make_one_set_of_findings(court: Court, dispute: UUID) -> None:
+def test_two_processes_at_once_make_one_set_of_findings(court: Court, dispute: UUID) -> None:
     processes = [court.process() for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
         outcomes = list(pool.map(lambda p: p.attendance.attend(dispute), processes))
     assert sorted(outcomes) == ["done", "nothing", "nothing"]
 
 
-def test_the_seal_brings_findings_on_the_whole_game(
+def test_the_seal_triggers_findings_on_the_whole_game(
     court: Court, services: Services, ada: Player, game: UUID, dispute: UUID
 ) -> None:
     services.attendance.attend(dispute)
@@ -150,7 +150,7 @@ def state_of(services: Services, dispute: UUID) -> DisputeState:
     return record_of(services, dispute).dispute.state
 
 
-def test_the_sweeper_opens_the_voting_and_removes_who_does_not_reveal(
+def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
     court: Court, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
     vote(court, judges, dispute)
@@ -173,7 +173,7 @@ def test_the_sweeper_opens_the_voting_and_removes_who_does_not_reveal(
     assert state_of(services, dispute) is DisputeState.RULED
 
 
-def test_a_seal_that_comes_after_the_referees_opens_the_voting_by_the_sweeper(
+def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
     court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
 ) -> None:
     services.attendance.attend(dispute)
@@ -187,7 +187,7 @@ def test_a_seal_that_comes_after_the_referees_opens_the_voting_by_the_sweeper(
     assert state_of(services, dispute) is DisputeState.VOTING
 
 
-def test_a_deadline_holds_even_where_no_sweeper_runs(
+def test_a_deadline_holds_even_if_no_sweeper_runs(
     court: Court, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
     vote(court, judges, dispute)
@@ -196,7 +196,7 @@ def test_a_deadline_holds_even_where_no_sweeper_runs(
         reveal(services, judges[0], dispute)
 
 
-def test_a_read_before_the_sweeper_shows_what_one_after_it_does(
+def test_a_read_before_the_sweeper_shows_the_same_as_one_after_it(
     court: Court, services: Services, ada: Player, dispute: UUID, judges: list[Player]
 ) -> None:
     vote(court, judges, dispute)
@@ -210,7 +210,7 @@ def test_a_read_before_the_sweeper_shows_what_one_after_it_does(
         assert services.disputes.view(caller, dispute) == before
 
 
-def test_who_is_a_cad_is_known_before_the_sweeper_ran(
+def test_a_cad_is_known_before_the_sweeper_runs(
     court: Court, services: Services, ada: Player, judges: list[Player]
 ) -> None:
     bob = person(services, "Bob")
@@ -230,7 +230,7 @@ def test_who_is_a_cad_is_known_before_the_sweeper_ran(
     assert services.players.me(ada)["accusations"] == {"made": 1, "upheld": 1}
 
 
-def test_votes_that_the_server_keeps_are_revealed_by_a_process_that_did_not_seal_them(
+def test_votes_sealed_by_one_process_are_revealed_by_another(
     court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
 ) -> None:
     """The fourth is silent: at the end of the period the kept votes of the others are a ruling."""
@@ -249,7 +249,7 @@ def test_votes_that_the_server_keeps_are_revealed_by_a_process_that_did_not_seal
     assert state_of(other, dispute) is DisputeState.RULED
 
 
-def test_a_row_that_says_too_early_that_something_is_due_is_put_right(
+def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
     court: Court, services: Services, dispute: UUID
 ) -> None:
     """As a row that an earlier release wrote may say, whose periods were others."""
@@ -302,7 +302,7 @@ def test_votes_revealed_at_the_same_time_give_one_ruling(
     assert types_of(services, dispute)["dispute_ruled"] == 1
 
 
-def test_a_game_that_cannot_be_counted_keeps_nothing_else_waiting(
+def test_a_game_that_cannot_be_counted_delays_no_other(
     court: Court, services: Services, ada: Player, dispute: UUID
 ) -> None:
     broken = uuid4()
@@ -318,7 +318,7 @@ def test_a_game_that_cannot_be_counted_keeps_nothing_else_waiting(
     assert [d.game for d in services.directory.shuffled_decks(after=None, limit=9)] == [other]
 
 
-def test_a_game_that_cannot_be_read_holds_up_no_period(
+def test_a_game_that_cannot_be_read_delays_no_deadline(
     court: Court, services: Services, game: UUID, dispute: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post(services, Player(id=accuser_of(services, dispute), name="Ada"), game, {"type": "forfeit"})
@@ -332,7 +332,7 @@ def test_a_game_that_cannot_be_read_holds_up_no_period(
     assert state_of(services, dispute) is DisputeState.FINAL
 
 
-def test_a_dispute_that_an_earlier_release_stored_is_read_and_goes_on(
+def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     court: Court, services: Services, ada: Player, game: UUID, judges: list[Player]
 ) -> None:
     """Its first event names no periods and no move, its row is in a state of its own rules."""

@@ -35,7 +35,7 @@ READY = {"type": "ready"}
 REPEAT = Idempotency(key="once", path="/moves", body_hash=hashlib.sha256(b"ready").digest())
 
 
-def test_the_same_request_at_many_processes_at_once_is_carried_out_once(
+def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
     court: Court, services: Services, ada: Player
 ) -> None:
     """All requests get the first answer, in whatever order they arrive."""
@@ -58,7 +58,7 @@ def test_the_same_request_at_many_processes_at_once_is_carried_out_once(
         assert types_of(services, game).count("seat_ready") == 1
 
 
-def test_a_request_whose_twin_came_first_gets_its_answer_not_a_refusal(
+def test_a_duplicate_of_a_finished_request_gets_the_stored_answer(
     services: Services, ada: Player
 ) -> None:
     """A request that looked for a stored answer too early finds it after the conflict."""
@@ -68,7 +68,7 @@ def test_a_request_whose_twin_came_first_gets_its_answer_not_a_refusal(
     assert (second.body, second.replayed) == (first.body, True)
 
 
-def test_a_key_used_with_another_body_is_refused_also_after_a_race(
+def test_a_key_reused_with_another_body_is_refused_even_after_a_race(
     services: Services, ada: Player
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
@@ -79,7 +79,7 @@ def test_a_key_used_with_another_body_is_refused_also_after_a_race(
     assert refused.value.code == "idempotency-conflict"
 
 
-def test_two_who_deal_or_sit_at_once_with_one_key_get_one_answer(
+def test_concurrent_deals_or_seatings_with_one_key_get_one_answer(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
@@ -115,7 +115,7 @@ class SealedMeanwhile:
         return self._store.secret(game)
 
 
-def test_a_reader_between_the_last_move_and_the_seal_knows_the_deck_after_it(
+def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
     court: Court, services: Services, ada: Player
 ) -> None:
     """The seed is deleted at the seal; the log then has it."""
@@ -133,7 +133,7 @@ def test_a_reader_between_the_last_move_and_the_seal_knows_the_deck_after_it(
     )
 
 
-def test_a_log_shorter_than_the_one_known_is_read_anew(
+def test_a_log_shorter_than_the_cached_one_is_read_again(
     court: Court, services: Services, ada: Player
 ) -> None:
     """After a database was restored from a backup a process must not go on from its memory."""
@@ -185,7 +185,7 @@ def test_a_move_decided_at_an_old_version_is_decided_again(
     assert_sound(services, game)
 
 
-def test_the_same_play_without_a_key_twice_at_once_is_made_once(
+def test_the_same_play_sent_twice_at_once_without_a_key_is_made_once(
     court: Court, services: Services, ada: Player
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}), ruleset="leeds")

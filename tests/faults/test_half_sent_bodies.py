@@ -56,7 +56,7 @@ def answered_to_the_end(client: socket.socket) -> bytes:
     return answer
 
 
-def test_half_sent_bodies_of_one_address_stop_nobody(service: Running) -> None:
+def test_half_sent_bodies_of_one_address_block_no_other_caller(service: Running) -> None:
     for call, framing in product(CALLS[:2], FRAMINGS):
         with half_sent(service.port, MANY, call, framing):
             began = time.monotonic()
@@ -88,7 +88,7 @@ def test_a_body_has_a_deadline(database_url: str, redis_url: str, tmp_path: Path
                 assert b"/problems/unavailable" in body
 
 
-def test_nothing_is_left_of_bodies_that_were_cut_off(
+def test_aborted_bodies_free_their_slots_and_threads(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     """Slots and reader threads are free again, however often it happens."""
@@ -106,7 +106,9 @@ def test_nothing_is_left_of_bodies_that_were_cut_off(
                 assert client.recv(100).startswith(b"HTTP/1.1 4")
 
 
-def test_the_other_ways_to_send_slowly(service: Running) -> None:
+def test_slow_uploads_half_sent_heads_and_http2_prefaces_block_no_other_call(
+    service: Running,
+) -> None:
     """A slow upload is received; half a head holds a connection alone; HTTP/2 is not spoken."""
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
 
@@ -137,7 +139,7 @@ def test_the_other_ways_to_send_slowly(service: Running) -> None:
         wait_for(lambda: Client(port=service.port).call("GET", "/healthz").status == 200, seconds=8)
 
 
-def test_idle_connections_of_one_address_leave_places_for_others(
+def test_idle_connections_of_one_address_leave_room_for_others(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     """More connections than the process accepts, none of which sends anything."""

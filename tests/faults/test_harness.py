@@ -21,7 +21,7 @@ from tests.worlds.fake_world import legal, lines_of, open_game, post
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("faults", [40, pytest.param(400, marks=pytest.mark.long)])
-def test_nothing_is_lost_or_doubled_and_all_games_end_whatever_is_killed(faults: int) -> None:
+def test_no_event_is_lost_or_doubled_and_all_games_end_under_any_fault(faults: int) -> None:
     """Faults of processes, in the steps of a move, of both servers, the disk and the callers."""
     done = run(Wanted(faults=faults, tables=3, seed=7))
     assert done.checked.wrong == []
@@ -66,7 +66,7 @@ def seen(services: Services, ada: Player) -> Seen:
     return Seen(services, ada)
 
 
-def test_a_log_that_holds_every_answer_passes(seen: Seen) -> None:
+def test_a_log_with_every_acknowledged_move_passes(seen: Seen) -> None:
     assert seen.wrong(seen.lines) == []
 
 
@@ -74,7 +74,7 @@ def test_an_acknowledged_move_that_is_not_in_the_log_is_found(seen: Seen) -> Non
     assert any("lost" in one for one in seen.wrong(seen.lines[:-1]))
 
 
-def test_an_acknowledged_move_of_other_bytes_is_found(seen: Seen) -> None:
+def test_an_acknowledged_move_with_other_bytes_is_found(seen: Seen) -> None:
     changed = orjson.loads(seen.lines[-1]) | {"at": "2026-03-01T12:00:00.000001Z"}
     lines = (*seen.lines[:-1], orjson.dumps(changed, option=orjson.OPT_SORT_KEYS))
     assert any("lost" in one for one in seen.wrong(lines))
@@ -91,7 +91,7 @@ def test_a_move_that_was_carried_out_twice_is_found(seen: Seen) -> None:
     assert any("moved" in one for one in seen.wrong(seen.lines))
 
 
-def test_a_move_of_unknown_fate_may_stand_in_the_log_or_not(seen: Seen) -> None:
+def test_a_move_without_an_answer_may_be_in_the_log_or_not(seen: Seen) -> None:
     seen.notes.asked[-1].status = None
     assert seen.wrong(seen.lines) == []
 
@@ -106,7 +106,7 @@ def test_gaps_and_forks_of_a_stream_are_found(seen: Seen) -> None:
     assert genesis(seen.game) != genesis(UUID(int=0))
 
 
-def test_pieces_of_a_long_run_add_up(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_results_of_several_runs_are_added_up(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("sums") / "sums.json"
     done = Done()
     done.faults["API process, SIGKILL"] = 3

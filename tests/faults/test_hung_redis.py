@@ -55,7 +55,7 @@ def test_a_hung_redis_costs_a_move_50_ms_and_the_next_ones_nothing(
     assert sum(later) < 0.1, later
 
 
-def test_after_the_silence_one_call_tries_and_the_others_do_not_wait(
+def test_after_the_pause_one_call_retries_and_the_others_do_not_wait(
     valkey: EmbeddedValkey,
 ) -> None:
     notifier = RedisNotifier(connect(valkey.url), quiet_seconds=0.2)

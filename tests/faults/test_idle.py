@@ -64,7 +64,7 @@ def table_of(services: Services, game: UUID) -> dict[str, Any]:
     return services.tables.view(Caller(), table)[0]
 
 
-def test_a_game_is_closed_when_nobody_has_touched_it_for_so_long_and_not_before(
+def test_a_game_is_closed_after_the_idle_time_and_not_before(
     court: Court, services: Services, game: UUID
 ) -> None:
     turn = on_turn(services, game)
@@ -80,7 +80,7 @@ def test_a_game_is_closed_when_nobody_has_touched_it_for_so_long_and_not_before(
     assert_sound(services, game)
 
 
-def test_a_move_begins_the_time_anew(
+def test_a_move_restarts_the_idle_time(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     court.world.wait(IDLE.total_seconds() - 1)
@@ -105,7 +105,7 @@ def test_the_table_is_free_and_deals_the_same_hand_again(
     assert (created["hand"], created["prev_game"]) == (1, str(game))
 
 
-def test_at_a_first_come_opening_nobody_is_named(
+def test_an_abort_at_a_first_come_opening_names_no_seat(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
     game = open_game(services, ada, ("me", "open"), ruleset="threes", guests=(bob,))
@@ -118,7 +118,7 @@ def test_at_a_first_come_opening_nobody_is_named(
     assert_sound(services, game)
 
 
-def test_a_table_with_a_clock_goes_on_by_itself(
+def test_a_game_with_a_clock_is_not_idle(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
     """Rules, Time-outs: the server plays for silent seats, so such a game is not idle."""
@@ -130,7 +130,7 @@ def test_a_table_with_a_clock_goes_on_by_itself(
     assert "game_aborted" not in types_of(services, game)
 
 
-def test_what_a_bot_has_to_do_is_done_first_and_begins_the_time_anew(
+def test_a_waiting_bot_moves_first_and_restarts_the_idle_time(
     court: Court, services: Services, ada: Player
 ) -> None:
     """A service that was off for long does not close what its own bots had held up."""
@@ -143,7 +143,7 @@ def test_what_a_bot_has_to_do_is_done_first_and_begins_the_time_anew(
     assert sweep(services, game) == "over"
 
 
-def test_the_sweeper_has_them_closed(
+def test_the_sweeper_closes_idle_games(
     court: Court, services: Services, game: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = IDLE_EVERY
@@ -159,7 +159,7 @@ def test_the_sweeper_has_them_closed(
     assert sweeper.wake_idle() == 0
 
 
-def test_games_that_cannot_be_closed_keep_no_other_waiting(
+def test_games_that_cannot_be_closed_delay_no_other(
     court: Court,
     services: Services,
     ada: Player,
@@ -182,7 +182,7 @@ def test_games_that_cannot_be_closed_keep_no_other_waiting(
     assert [woken for woken, _ in court.notifier.woken] == [game, younger, game]
 
 
-def test_without_a_limit_games_wait_for_ever(court: Court, game: UUID) -> None:
+def test_without_a_limit_no_game_is_closed(court: Court, game: UUID) -> None:
     court.idle_after = None
     patient = court.process()
     court.world.wait(3650 * 86400)
@@ -191,7 +191,7 @@ def test_without_a_limit_games_wait_for_ever(court: Court, game: UUID) -> None:
 
 
 @pytest.mark.parametrize("_attempt", range(6))
-def test_a_move_that_races_the_end_is_made_or_refused_but_nothing_is_lost(
+def test_a_move_concurrent_with_the_abort_is_either_made_or_refused(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID, _attempt: int
 ) -> None:
     """The version settles it: either the move is in the log, or the game was over before it."""

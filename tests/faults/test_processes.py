@@ -89,7 +89,7 @@ def test_the_game_goes_on_when_redis_is_emptied_again_and_again(
     assert play_on([ada], game, rng)["status"] == "ended"
 
 
-def test_a_game_of_bots_whose_only_wake_up_was_lost_is_found(
+def test_a_game_of_bots_that_lost_its_only_wake_up_continues(
     service: Running, valkey: EmbeddedValkey
 ) -> None:
     """The worker is away while its jobs are thrown out of Redis."""
@@ -102,7 +102,7 @@ def test_a_game_of_bots_whose_only_wake_up_was_lost_is_found(
     ends(looker, game)
 
 
-def test_a_worker_killed_in_the_middle_of_its_job_delays_the_game_and_nothing_else(
+def test_a_worker_killed_during_a_job_only_delays_the_game(
     service: Running,
 ) -> None:
     """Killed at a moment when it is playing: the log grows, and the hand is not over."""
@@ -122,7 +122,7 @@ def test_a_worker_killed_in_the_middle_of_its_job_delays_the_game_and_nothing_el
     raise AssertionError("the worker was never killed in the middle")
 
 
-def test_with_redis_down_people_play_on_without_a_pause_and_bots_resume_when_it_is_back(
+def test_while_redis_is_down_people_play_on_and_bots_resume_when_it_is_back(
     service: Running, valkey: EmbeddedValkey
 ) -> None:
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
@@ -155,7 +155,7 @@ def test_with_redis_down_people_play_on_without_a_pause_and_bots_resume_when_it_
     assert play_on([with_bots], waiting, random.Random(3))["status"] == "ended"
 
 
-def test_with_a_redis_that_hangs_moves_are_answered_within_seconds(
+def test_while_redis_hangs_moves_are_answered_within_seconds(
     service: Running, valkey: EmbeddedValkey
 ) -> None:
     """It takes connections and says nothing: worse than one that is gone."""

@@ -65,7 +65,7 @@ def assert_proven(services: Services, game: UUID, count: int) -> None:
     assert not any("refusals" in remark for remark in report.remarks)
 
 
-def test_an_attempt_between_the_decision_and_the_commit_is_sealed_too(
+def test_an_attempt_between_decision_and_commit_of_the_seal_is_included(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     other, read = court.process(), services.game_cache.at_seal
@@ -83,7 +83,7 @@ def test_an_attempt_between_the_decision_and_the_commit_is_sealed_too(
     assert_proven(services, game, 2)
 
 
-def test_an_attempt_that_was_on_its_way_when_the_game_was_sealed_is_game_over(
+def test_an_attempt_recorded_after_the_seal_is_answered_game_over(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """It was refused by a rule, and comes to be recorded when the other process has sealed."""
@@ -100,7 +100,7 @@ def test_an_attempt_that_was_on_its_way_when_the_game_was_sealed_is_game_over(
     assert_proven(services, game, 1)
 
 
-def test_what_is_refused_while_others_seal_is_under_the_seal_or_game_over(
+def test_an_attempt_concurrent_with_the_seal_is_sealed_or_answered_game_over(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
     processes = [court.process() for _ in range(2)]
@@ -122,7 +122,7 @@ def test_what_is_refused_while_others_seal_is_under_the_seal_or_game_over(
 
 
 @pytest.mark.parametrize("v", [1, 2])
-def test_a_game_ends_in_the_version_in_which_it_began(
+def test_a_game_is_sealed_in_the_version_in_which_it_began(
     court: Court, ada: Player, bob: Player, v: int
 ) -> None:
     """The setting is for games that begin: a running one keeps what it announced."""
@@ -144,7 +144,7 @@ def test_a_game_ends_in_the_version_in_which_it_began(
     assert any("unproven: they rest on" in said for said in report.remarks) is (v == 1)
 
 
-def test_an_aborted_set_up_is_sealed_with_no_attempt(
+def test_an_aborted_set_up_is_sealed_with_zero_attempts(
     services: Services, ada: Player, bob: Player
 ) -> None:
     game = open_game(services, ada, ("me", "open"), guests=(bob,), entropy=Entropy.VALUE)
@@ -153,7 +153,7 @@ def test_an_aborted_set_up_is_sealed_with_no_attempt(
     assert_proven(services, game, 0)
 
 
-def test_moves_out_of_turn_are_not_in_what_is_sealed(
+def test_moves_out_of_turn_are_not_sealed(
     services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """All are recorded alike, so the record does not show which rule refused a seat."""
@@ -168,7 +168,7 @@ def test_moves_out_of_turn_are_not_in_what_is_sealed(
     assert_proven(services, game, 0)
 
 
-def test_what_is_left_after_a_part_was_deleted_is_not_shown(
+def test_a_partly_deleted_set_of_attempts_is_not_shown(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """A part proves nothing; the seal still says how many there were."""
@@ -196,7 +196,7 @@ def test_what_is_left_after_a_part_was_deleted_is_not_shown(
         "arrival = NULL",
     ],
 )
-def test_an_attempt_cannot_be_given_to_another_seat_time_or_place(
+def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(
     court: Court, services: Services, bob: Player, game: UUID, change: str
 ) -> None:
     """Seat, time and id are encrypted along: who writes to the database only breaks it."""
@@ -207,7 +207,7 @@ def test_an_attempt_cannot_be_given_to_another_seat_time_or_place(
         services.moves._refusals.of(moved)
 
 
-def test_attempts_that_an_earlier_release_recorded_are_read_and_sealed(
+def test_attempts_recorded_by_an_earlier_release_are_read_and_sealed(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """They were encrypted with the game alone, by a function that is still there."""

@@ -56,7 +56,7 @@ def test_a_long_poll_is_answered_with_the_unchanged_game(service: Running) -> No
             assert answer.json == view
 
 
-def test_a_stream_ends_in_good_order(service: Running) -> None:
+def test_a_stream_ends_cleanly(service: Running) -> None:
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     version = ada.get(f"/v1/games/{game}")["version"]
@@ -72,7 +72,7 @@ def test_a_stream_ends_in_good_order(service: Running) -> None:
     service.start("API")
 
 
-def test_no_acknowledged_move_is_lost_when_the_service_is_stopped_in_mid_game(
+def test_no_acknowledged_move_is_lost_if_the_service_stops_in_mid_game(
     service: Running, database_server: DatabaseServer
 ) -> None:
     """People play while it stops; every answer they got stands in the log afterwards."""

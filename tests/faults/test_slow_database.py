@@ -91,7 +91,7 @@ Trouble = Callable[[EmbeddedPostgres], contextlib.AbstractContextManager[None]]
 
 
 @pytest.mark.parametrize("trouble", [locked, stopped, gone])
-def test_requests_are_refused_while_the_trouble_lasts_and_moves_go_on_after_it(
+def test_requests_are_refused_during_the_outage_and_moves_continue_afterwards(
     service: Running, database: EmbeddedPostgres, trouble: Trouble
 ) -> None:
     """Three times as many callers as threads: each gets a 503 in time."""
@@ -127,7 +127,7 @@ def test_requests_are_refused_while_the_trouble_lasts_and_moves_go_on_after_it(
     assert ada.get(f"/v1/games/{game}/audit")["result"] == "pass"
 
 
-def test_the_api_answers_when_all_places_to_wait_are_taken_and_the_database_hangs(
+def test_the_api_answers_if_all_long_polls_are_taken_and_the_database_hangs(
     service: Running, database: EmbeddedPostgres
 ) -> None:
     """Long polls hold threads, statements hold threads: some are always left to tell of it."""

@@ -50,7 +50,7 @@ def woken(court: Court) -> list[tuple[UUID, int]]:
     return found
 
 
-def test_a_wake_up_that_was_lost_is_made_again(
+def test_a_lost_wake_up_is_sent_again(
     court: Court, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, BOTS)
@@ -59,7 +59,7 @@ def test_a_wake_up_that_was_lost_is_made_again(
     assert woken(court) == [(game, version_of(services, game))]
 
 
-def test_a_game_is_not_woken_twice_in_a_moment_but_again_later(
+def test_a_game_is_woken_again_only_after_a_pause(
     court: Court, services: Services, ada: Player, sweeper: Sweeper, stopwatch: Stopwatch
 ) -> None:
     open_game(services, ada, BOTS)
@@ -70,7 +70,7 @@ def test_a_game_is_not_woken_twice_in_a_moment_but_again_later(
     assert sweeper.sweep() == 1, "the job may have died with its worker"
 
 
-def test_a_new_version_is_woken_at_once(
+def test_a_game_at_a_new_version_is_woken_at_once(
     court: Court, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, BOTS)
@@ -80,7 +80,7 @@ def test_a_new_version_is_woken_at_once(
     assert woken(court)[-1] == (game, version_of(services, game))
 
 
-def test_a_game_that_waits_for_a_person_is_left_alone(
+def test_a_game_that_waits_for_a_person_is_not_woken(
     court: Court, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
@@ -89,7 +89,7 @@ def test_a_game_that_waits_for_a_person_is_left_alone(
     assert sweeper.sweep() == 0
 
 
-def test_a_deadline_wakes_when_it_is_reached(
+def test_a_game_is_woken_at_its_deadline(
     court: Court, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     clock = Clock(turn_seconds=5, swap_seconds=5)
@@ -104,7 +104,7 @@ def test_a_deadline_wakes_when_it_is_reached(
     assert woken(court) == [(game, version_of(services, game))]
 
 
-def test_games_that_get_nowhere_do_not_hide_the_others(
+def test_games_that_make_no_progress_do_not_hide_others(
     court: Court,
     services: Services,
     ada: Player,
@@ -120,7 +120,7 @@ def test_games_that_get_nowhere_do_not_hide_the_others(
     assert sorted(game for game, _ in woken(court)) == sorted(games)
 
 
-def test_two_sweepers_do_no_harm(
+def test_two_sweepers_at_once_do_no_harm(
     court: Court, services: Services, ada: Player, stopwatch: Stopwatch
 ) -> None:
     game = open_game(services, ada, BOTS)
@@ -131,7 +131,7 @@ def test_two_sweepers_do_no_harm(
     assert version_of(services, game) > 3
 
 
-def test_the_sweeper_forgets_answers_after_a_day(
+def test_the_sweeper_deletes_stored_answers_after_a_day(
     court: Court, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
@@ -157,7 +157,7 @@ def relay(court: Court, services: Services, monkeypatch: pytest.MonkeyPatch) -> 
     return Relay(services)
 
 
-def test_the_relay_tells_the_newest_version_of_each_game_once(
+def test_the_relay_publishes_the_newest_version_of_each_game_once(
     court: Court, services: Services, ada: Player, relay: Relay
 ) -> None:
     games = [open_game(services, ada, BOTS) for _ in range(2)]
@@ -199,7 +199,7 @@ class Failing:
         return ring
 
 
-def test_with_a_dead_bell_a_whole_game_is_played_by_the_sweeper_alone(
+def test_without_notifications_the_sweeper_alone_completes_a_game(
     court: Court, ada: Player, stopwatch: Stopwatch
 ) -> None:
     notifier = Failing()

@@ -85,7 +85,7 @@ def fall_silent(court: Court, services: Services, game: UUID, *, times: int = 2)
         one_move(services, game)
 
 
-def test_nothing_happens_a_moment_before_the_time_is_up(
+def test_no_time_out_happens_before_the_deadline(
     court: Court, services: Services, game: UUID
 ) -> None:
     before = types_of(services, game)
@@ -98,7 +98,7 @@ def test_nothing_happens_a_moment_before_the_time_is_up(
     assert new[:2] == ["turn_timed_out", "seat_ready"]
 
 
-def test_the_sweeper_finds_a_time_that_is_up_when_it_is_up(
+def test_the_sweeper_finds_a_time_out_at_its_deadline(
     court: Court, services: Services, game: UUID
 ) -> None:
     directory = services.directory
@@ -108,7 +108,7 @@ def test_the_sweeper_finds_a_time_that_is_up_when_it_is_up(
     assert [(row.id, row.kind) for row in due] == [(game, "time_out")]
 
 
-def test_one_time_out_brings_no_bot(
+def test_after_one_time_out_no_bot_stands_in(
     court: Court, services: Services, ada: Player, game: UUID
 ) -> None:
     post(services, ada, game, {"type": "ready"})
@@ -121,7 +121,7 @@ def test_one_time_out_brings_no_bot(
     assert not stood_in(services, game)
 
 
-def test_after_two_time_outs_in_a_row_a_bot_stands_in_and_no_more_time_passes(
+def test_after_two_time_outs_in_a_row_a_bot_stands_in_without_further_delay(
     services: Services, silent: UUID
 ) -> None:
     assert time_outs(services, silent) == 2
@@ -131,9 +131,7 @@ def test_after_two_time_outs_in_a_row_a_bot_stands_in_and_no_more_time_passes(
     assert_sound(services, silent)
 
 
-def test_a_move_of_her_own_brings_the_player_back(
-    services: Services, ada: Player, silent: UUID
-) -> None:
+def test_a_player_returns_with_a_move(services: Services, ada: Player, silent: UUID) -> None:
     on_turn(services, silent, 0)
     post(services, ada, silent, legal(services, silent, 0)[0])
     assert not stood_in(services, silent)
@@ -142,7 +140,7 @@ def test_a_move_of_her_own_brings_the_player_back(
     assert_sound(services, silent)
 
 
-def test_back_brings_the_player_back_without_a_move(
+def test_a_player_returns_without_a_move_by_the_call_back(
     court: Court, services: Services, ada: Player, silent: UUID
 ) -> None:
     """Also for workers of other processes, and a second time without harm."""
@@ -157,7 +155,7 @@ def test_back_brings_the_player_back_without_a_move(
     assert time_outs(other, silent) == 2
 
 
-def test_the_clock_of_a_player_who_came_back_is_noticed_though_the_bot_was_just_woken(
+def test_the_clock_of_a_returned_player_runs_even_if_the_bot_was_just_woken(
     court: Court, services: Services, ada: Player, silent: UUID
 ) -> None:
     """The game is at the version that the sweeper has woken a moment ago, and waits anew."""
@@ -169,7 +167,7 @@ def test_the_clock_of_a_player_who_came_back_is_noticed_though_the_bot_was_just_
     assert sweeper.sweep() == 1
 
 
-def test_a_player_who_came_back_and_plays_has_the_whole_clock_again(
+def test_a_returned_player_has_the_full_clock(
     court: Court, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
@@ -180,7 +178,7 @@ def test_a_player_who_came_back_and_plays_has_the_whole_clock_again(
     assert_sound(services, silent)
 
 
-def test_who_came_back_and_falls_silent_again_is_stood_in_for_again(
+def test_a_bot_stands_in_again_for_a_player_silent_after_a_move(
     court: Court, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
@@ -191,7 +189,7 @@ def test_who_came_back_and_falls_silent_again_is_stood_in_for_again(
     assert_sound(services, silent)
 
 
-def test_who_came_back_without_a_move_and_stays_silent_is_stood_in_for_again(
+def test_a_bot_stands_in_again_for_a_player_who_returned_without_a_move(
     court: Court, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
@@ -200,7 +198,7 @@ def test_who_came_back_without_a_move_and_stays_silent_is_stood_in_for_again(
     assert_sound(services, silent)
 
 
-def test_another_s_move_by_a_process_that_did_not_hear_of_it_takes_nobody_s_return(
+def test_a_move_of_another_player_does_not_undo_a_return(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
     """Coming back changes no version, so a process may know the game without it."""
@@ -226,7 +224,7 @@ def test_another_s_move_by_a_process_that_did_not_hear_of_it_takes_nobody_s_retu
     assert not stood_in(court.process(), game)
 
 
-def test_only_a_seat_of_a_running_game_comes_back(
+def test_only_a_seat_of_a_running_game_can_return(
     services: Services, ada: Player, bob: Player, silent: UUID
 ) -> None:
     with pytest.raises(Refusal, match="do not sit"):
@@ -236,7 +234,7 @@ def test_only_a_seat_of_a_running_game_comes_back(
         services.stand_ins.back(Caller(player=ada.id), silent)
 
 
-def test_a_move_that_races_its_time_out_is_made_once(
+def test_a_move_concurrent_with_its_time_out_is_made_once(
     court: Court, services: Services, ada: Player, game: UUID
 ) -> None:
     """Either the move or the time-out comes first; compare-and-set settles which."""
@@ -258,7 +256,7 @@ def test_a_move_that_races_its_time_out_is_made_once(
 
 
 @pytest.mark.parametrize("mode", [Entropy.VALUE, Entropy.COMMIT])
-def test_a_seat_that_gives_no_entropy_in_time_ends_the_set_up(
+def test_a_seat_without_entropy_at_the_deadline_is_named_in_the_abort(
     court: Court, services: Services, ada: Player, mode: Entropy
 ) -> None:
     """Named in the log, with the server's seed; the same hand can be dealt anew."""

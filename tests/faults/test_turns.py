@@ -39,7 +39,7 @@ def test_a_turn_taken_twice_is_played_once(services: Services, ada: Player) -> N
     assert lines_of(services, game) == log
 
 
-def test_a_job_that_comes_late_leaves_the_game_alone(services: Services, ada: Player) -> None:
+def test_a_late_job_makes_no_move(services: Services, ada: Player) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     old = version_of(services, game)
     post(services, ada, game, {"type": "ready"})
@@ -48,7 +48,7 @@ def test_a_job_that_comes_late_leaves_the_game_alone(services: Services, ada: Pl
     assert lines_of(services, game) == log
 
 
-def test_a_job_for_a_game_that_is_not_there_ends(services: Services) -> None:
+def test_a_job_for_an_unknown_game_ends(services: Services) -> None:
     assert services.turns.take(UUID(int=7), 3) == "stale"
 
 
@@ -86,7 +86,7 @@ class Counting:
             self.done[commit.appends[0].expected] += 1
 
 
-def test_of_many_jobs_at_once_one_commits_a_version(court: Court, ada: Player) -> None:
+def test_one_of_many_concurrent_jobs_commits_a_version(court: Court, ada: Player) -> None:
     """Four workers get every job; each version is written once, and the log is sound."""
     workers = [court.process() for _ in range(4)]
     game = open_game(workers[0], ada, BOTS)
@@ -107,7 +107,7 @@ def test_of_many_jobs_at_once_one_commits_a_version(court: Court, ada: Player) -
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
-def test_a_worker_stopped_between_any_two_steps_delays_the_game_and_nothing_else(
+def test_a_worker_stopped_between_any_two_steps_only_delays_the_game(
     court: Court, second_court: Court, ruleset: str
 ) -> None:
     """Played by workers of which each dies after one commit, the log is the same to the byte."""
@@ -153,7 +153,7 @@ class Deaf:
         raise StoreUnavailable("the answer is lost")
 
 
-def test_a_commit_whose_answer_was_lost_is_not_made_again(court: Court, ada: Player) -> None:
+def test_a_commit_without_an_answer_is_not_repeated(court: Court, ada: Player) -> None:
     services, unlucky = court.process(), court.process()
     unlucky.moves._store = Deaf(unlucky.store)  # type: ignore[assignment] # by duck typing
     game = open_game(services, ada, BOTS[:2])
@@ -166,7 +166,7 @@ def test_a_commit_whose_answer_was_lost_is_not_made_again(court: Court, ada: Pla
     assert_sound(services, game)
 
 
-def test_a_person_and_a_bot_that_act_at_once_both_get_their_turn(
+def test_concurrent_moves_of_a_person_and_a_bot_are_both_made(
     court: Court, services: Services, ada: Player
 ) -> None:
     """In the exchange phase both may act: the second one decides again after the conflict."""

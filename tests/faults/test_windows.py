@@ -89,7 +89,7 @@ def test_a_bot_waits_the_window_after_a_play_that_may_be_continued(
     assert version_of(services, game) > version
 
 
-def test_no_worker_is_woken_before_the_window_is_over(
+def test_no_worker_is_woken_before_the_end_of_the_window(
     court: Court, services: Services, followed: GameEntry
 ) -> None:
     """The sweeper finds the game when the time has come, and not before."""
@@ -101,7 +101,7 @@ def test_no_worker_is_woken_before_the_window_is_over(
     assert [row.id for row in directory.due_games(now=court.world.now(), limit=9)] == [game]
 
 
-def test_the_view_tells_everybody_until_when_bots_wait(
+def test_the_view_shows_until_when_bots_wait(
     services: Services, ada: Player, followed: GameEntry
 ) -> None:
     answer = datetime.fromisoformat(followed.record.at) + timedelta(seconds=WINDOW)

@@ -23,7 +23,7 @@ def test_a_worker_looks_for_redis_again_every_two_seconds_at_the_latest() -> Non
 
 
 @pytest.mark.heavy
-def test_a_worker_without_redis_waits_and_stops_when_told_to(database_url: str) -> None:
+def test_a_worker_without_redis_waits_and_stops_on_sigterm(database_url: str) -> None:
     settings = Settings(
         database_url=database_url, redis_url=DEAD, keys=Keyring.generate().to_text()
     )
@@ -45,7 +45,7 @@ def test_a_worker_without_redis_waits_and_stops_when_told_to(database_url: str) 
 
 
 @pytest.mark.parametrize("words", [[], ["bot"], ["worker", "relay"]])
-def test_a_wrong_word_is_one_line_on_how_to_use_it(
+def test_a_wrong_argument_prints_one_line_of_usage(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert worker_main.main(words) == 2

@@ -23,21 +23,21 @@ def world(database_url: str) -> Iterator[World]:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_reader_takes_or_refuses_whatever_it_gets(name: str) -> None:
+def test_a_parser_accepts_or_refuses_any_input(name: str) -> None:
     assert throw(name, TARGETS[name], iter(range(FEW))) == FEW
 
 
 @pytest.mark.heavy
-def test_every_call_answers_whatever_it_is_sent(world: World) -> None:
+def test_every_operation_answers_any_request(world: World) -> None:
     assert throw("requests", Requests(world), iter(range(5 * FEW))) == 5 * FEW
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_reader_takes_or_refuses_it_at_length(name: str) -> None:
+def test_a_parser_accepts_or_refuses_any_input_in_the_long_run(name: str) -> None:
     assert throw(name, TARGETS[name], iter(range(MANY))) == MANY
 
 
 @pytest.mark.long
-def test_every_call_answers_at_length(world: World) -> None:
+def test_every_operation_answers_any_request_in_the_long_run(world: World) -> None:
     assert throw("requests", Requests(world), iter(range(MANY))) == MANY

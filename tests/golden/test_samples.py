@@ -63,7 +63,7 @@ def test_a_sample_is_reproduced_move_by_move(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(MOVES))
-def test_the_legal_moves_of_a_sample_are_those_listed(name: str) -> None:
+def test_the_legal_moves_of_a_sample_are_the_listed_moves(name: str) -> None:
     """Every entry of moves.json, as a set."""
     entries: dict[int, list[dict[str, Any]]] = {}
     for entry in MOVES[name]:

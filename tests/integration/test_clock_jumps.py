@@ -30,7 +30,7 @@ def world(database_url: str) -> Iterator[World]:
     made.services.close()
 
 
-def test_nobody_is_erased(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_jump_erases_no_player(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     player = world.person("Eve")
     world.person("Ada").game()
     monkeypatch.setattr(ports, "datetime", Ahead)
@@ -38,7 +38,7 @@ def test_nobody_is_erased(world: World, monkeypatch: pytest.MonkeyPatch) -> None
     assert player.get("/v1/players/me").status_code == 200
 
 
-def test_no_game_is_closed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_jump_closes_no_game(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     host, guest = world.person("Ada"), world.person("Bob")
     table = host.table("open")
     assert guest.post(f"/v1/tables/{table['id']}/seats").status_code == 201
@@ -51,7 +51,7 @@ def test_no_game_is_closed(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
     assert host.get(f"/v1/games/{game}").json["status"] != "aborted"
 
 
-def test_with_the_clock_in_order_the_unused_are_forgotten(
+def test_with_a_correct_clock_unused_players_are_erased(
     world: World,
 ) -> None:
     """Else the tests above would pass where nothing is ever purged."""

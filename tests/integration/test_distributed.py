@@ -77,7 +77,7 @@ def keys_over_streams(connection: psycopg.Connection) -> set[str]:
     }
 
 
-def test_every_key_contains_the_id_that_its_table_is_distributed_by(database_url: str) -> None:
+def test_every_key_contains_the_distribution_column_of_its_table(database_url: str) -> None:
     """The test also sees a key that does not: of each kind, created and rolled back."""
     with psycopg.connect(database_url) as connection:
         assert keys_over_streams(connection) == set()
@@ -108,7 +108,7 @@ ROW_LOCKS = {
 
 
 @pytest.mark.parametrize("name", ROW_LOCKS)
-def test_the_functions_for_a_cluster_differ_in_their_locks_only(name: str) -> None:
+def test_the_functions_for_a_cluster_differ_only_in_their_locks(name: str) -> None:
     shipped = (ROOT / "sql" / "functions" / f"{name}.sql").read_text()
     before, lock, after = shipped[shipped.index("CREATE OR") :].partition(ROW_LOCKS[name])
     assert lock
@@ -191,7 +191,7 @@ def store(shards: Shards) -> Iterator[PostgresStore]:
     database.close()
 
 
-def test_streams_of_both_shards_are_appended_to_and_refuse_outdated_versions(
+def test_streams_on_both_shards_accept_appends_and_refuse_outdated_versions(
     shards: Shards, store: PostgresStore
 ) -> None:
     before = shards.counts("streams")

@@ -44,7 +44,7 @@ def all_readings(services: Services, callers: list[Caller], game: UUID) -> list[
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "smeghead", "covered-queen"])
-def test_a_process_that_went_along_answers_like_a_new_one(court: Court, ruleset: str) -> None:
+def test_a_process_with_a_cached_history_answers_like_a_new_one(court: Court, ruleset: str) -> None:
     """Each few moves, from the deal to the seal, by every seat and a stranger."""
     along = court.process()
     ada, bob = person(along, "Ada"), person(along, "Bob")
@@ -71,7 +71,7 @@ def test_a_process_that_went_along_answers_like_a_new_one(court: Court, ruleset:
     assert len(lines_of(along, game)) == entry_of(along, game).record.version
 
 
-def test_what_is_kept_is_not_gone_through_again(court: Court) -> None:
+def test_a_cached_history_is_not_folded_again(court: Court) -> None:
     """The work that a caller is charged for is that of events not followed before."""
     services = court.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
@@ -100,7 +100,7 @@ def too_much(events: int) -> AbstractContextManager[None]:
     raise Refusal("unavailable", f"{events} events are too much")
 
 
-def test_a_caller_who_has_had_enough_is_refused_before_anything_is_folded(court: Court) -> None:
+def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(court: Court) -> None:
     services = court.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
@@ -121,7 +121,7 @@ def test_a_caller_who_has_had_enough_is_refused_before_anything_is_folded(court:
         assert orjson.loads(services.games.view(caller, game)[0])["version"]
 
 
-def test_the_first_read_of_a_stream_in_a_process_is_work_of_the_request(court: Court) -> None:
+def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(court: Court) -> None:
     """A process that has not read a log yet folds it: for a move, a list, a repeated request."""
     services = court.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
@@ -162,7 +162,7 @@ def test_the_first_read_of_a_stream_in_a_process_is_work_of_the_request(court: C
         court.end(new)
 
 
-def test_a_table_that_was_read_before_is_folded_from_there(court: Court) -> None:
+def test_a_cached_table_is_folded_from_its_last_version(court: Court) -> None:
     services = court.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))

@@ -18,7 +18,7 @@ from tests.running import wait_for
 pytestmark = pytest.mark.heavy
 
 
-def test_a_folder_of_sockets_is_removed_when_its_process_is_killed(tmp_path: Path) -> None:
+def test_a_socket_folder_is_removed_when_its_process_is_killed(tmp_path: Path) -> None:
     """First the server takes its socket out of it: it ends a moment after."""
     script = (
         "import sys, time\n"
@@ -48,7 +48,7 @@ def _socket_folders(data: Path) -> set[Path]:
     return {folder for folder in Path("/tmp").glob("shithead-*") if folder.name in names}
 
 
-def test_a_killed_supervisor_leaves_no_folders_of_sockets(tmp_path: Path) -> None:
+def test_a_killed_supervisor_leaves_no_socket_folder(tmp_path: Path) -> None:
     child = subprocess.Popen(
         [sys.executable, "-m", "service.cli", "up", "--data", str(tmp_path), "--port", "0"],
         stdout=subprocess.PIPE,
@@ -65,7 +65,7 @@ def test_a_killed_supervisor_leaves_no_folders_of_sockets(tmp_path: Path) -> Non
     wait_for(lambda: not any(folder.exists() for folder in made), seconds=40)
 
 
-def test_sockets_that_are_gone_are_made_again(tmp_path: Path) -> None:
+def test_deleted_sockets_are_created_again(tmp_path: Path) -> None:
     sockets = Sockets(tmp_path, longest_name="s")
     sockets.folder.rmdir()
     sockets.make()
@@ -86,7 +86,7 @@ def test_a_start_on_a_taken_port_leaves_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_a_restore_that_failed_leaves_nothing_it_made(tmp_path: Path, *, there: bool) -> None:
+def test_a_failed_restore_leaves_no_files(tmp_path: Path, *, there: bool) -> None:
     (tmp_path / "bad.backup").write_bytes(b"no backup")
     data = tmp_path / "deep" / "new"
     if there:
@@ -99,7 +99,7 @@ def test_a_restore_that_failed_leaves_nothing_it_made(tmp_path: Path, *, there: 
         assert not (tmp_path / "deep").exists()
 
 
-def test_a_log_that_is_written_to_goes_on_in_an_empty_file(tmp_path: Path) -> None:
+def test_a_full_log_file_is_copied_and_truncated_in_place(tmp_path: Path) -> None:
     log = tmp_path / "API.log"
     with log.open("ab", buffering=0) as writer:  # as a child holds it
         for number in range(1, 6):

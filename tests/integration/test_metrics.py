@@ -40,7 +40,7 @@ def run(program: str, shared: dict[str, str]) -> str:
     return answer.stdout
 
 
-def test_the_measures_of_all_processes_are_added_up(tmp_path: Path) -> None:
+def test_metrics_of_all_processes_are_summed(tmp_path: Path) -> None:
     shared = shared_metrics(tmp_path, memory=tmp_path)
     for _ in range(2):
         run(COUNTS, shared)
@@ -69,13 +69,13 @@ def test_the_public_address_has_the_gauges_of_all_processes_and_no_counter(tmp_p
     assert not [line for line in answer if "_total" in line or "shithead_moves" in line]
 
 
-def test_each_start_begins_at_nothing(tmp_path: Path) -> None:
+def test_metrics_start_at_zero_with_each_start(tmp_path: Path) -> None:
     run(COUNTS, shared_metrics(tmp_path, memory=tmp_path))
     shared = shared_metrics(tmp_path, memory=tmp_path)
     assert list(Path(shared[SHARED_FOLDER]).iterdir()) == []
 
 
-def test_the_measures_do_not_lie_on_the_disk_that_games_can_fill(tmp_path: Path) -> None:
+def test_metric_files_are_in_shared_memory_if_it_exists(tmp_path: Path) -> None:
     """A mapped file that cannot grow ends its process, where a full disk should refuse a call."""
     data, memory = tmp_path / "data", tmp_path / "memory"
     memory.mkdir()

@@ -37,7 +37,7 @@ def counted(port: int) -> int:
     return int(float(line[1])) if line else 0
 
 
-def test_one_address_tells_the_sum_of_all_processes_also_after_an_end(
+def test_one_address_serves_the_sum_of_all_processes_even_after_one_ended(
     database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, folder in shared_metrics(tmp_path, memory=tmp_path).items():

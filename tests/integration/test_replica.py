@@ -153,7 +153,7 @@ def test_lists_and_replays_are_read_from_the_replica_and_views_are_not(
     assert list(read.values()) == [False, True, True, True]
 
 
-def test_a_process_on_a_lagging_replica_shows_no_less_than_another_has_shown(
+def test_a_process_on_a_lagging_replica_is_never_behind_what_another_answered(
     pair: Pair, settings: Settings
 ) -> None:
     """Two processes: a move is seen through the first, and read through the second."""

@@ -22,7 +22,7 @@ def own(database_server: DatabaseServer, migrated_template: str) -> Iterator[Dat
     made.drop_all()
 
 
-def test_the_next_test_finds_no_rows_of_the_last_one(own: Databases) -> None:
+def test_a_reused_database_has_no_rows_of_the_previous_test(own: Databases) -> None:
     """Append-only tables are emptied as well, and their triggers are on again afterwards."""
     url = own.take()
     world = make_world(url)
@@ -65,7 +65,7 @@ def test_a_database_with_another_schema_is_dropped(own: Databases, change: str) 
     assert own.take() != url
 
 
-def test_a_database_that_something_still_uses_is_dropped(own: Databases) -> None:
+def test_a_database_with_an_open_connection_is_dropped(own: Databases) -> None:
     """A process left over by a test must not write into the database of the next one."""
     url = own.take()
     with psycopg.connect(url) as left:

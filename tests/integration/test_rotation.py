@@ -32,7 +32,7 @@ def in_(world: World, person: Person) -> Person:
     return Person(id=person.id, token=person.token, recovery=person.recovery, world=world)
 
 
-def test_processes_take_up_new_keys_and_go_on_with_their_games(
+def test_processes_load_new_keys_and_continue_their_games(
     database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, other = process(database_url, path), process(database_url, path)
@@ -62,7 +62,7 @@ def test_processes_take_up_new_keys_and_go_on_with_their_games(
         world.services.close()
 
 
-def test_a_wrong_file_makes_a_process_unready_and_ends_no_game(
+def test_an_invalid_key_file_makes_a_process_unready_and_ends_no_game(
     database_url: str, path: Path
 ) -> None:
     world = process(database_url, path)
@@ -79,7 +79,7 @@ def test_a_wrong_file_makes_a_process_unready_and_ends_no_game(
     world.services.close()
 
 
-def test_the_list_of_keys_is_asked_for_anew_and_has_the_new_key_at_once(
+def test_the_list_of_keys_has_a_new_key_at_once(
     database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A new key signs with the next call: a list kept for a minute would not have it."""
@@ -105,7 +105,7 @@ def test_the_list_of_keys_is_asked_for_anew_and_has_the_new_key_at_once(
     world.services.close()
 
 
-def test_an_end_counts_only_if_a_later_key_has_signed_it(
+def test_the_end_of_a_key_counts_only_if_a_later_key_signed_it(
     database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A stolen old key can end no newer key and move no end."""

@@ -26,7 +26,7 @@ def run(client: redis.Redis, name: str) -> None:
 
 
 @pytest.mark.parametrize(("bot", "passed_on"), [("greedy", 0), ("careful", 1)])
-def test_a_worker_passes_on_the_tables_of_bots_that_search(
+def test_a_worker_passes_tables_of_searching_bots_to_their_own_queue(
     world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch, bot: str, passed_on: int
 ) -> None:
     client = redis.Redis.from_url(redis_url)

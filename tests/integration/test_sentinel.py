@@ -93,7 +93,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         yield Watched(tmp_path_factory.mktemp("sentinel"), stack)
 
 
-def test_after_a_fail_over_jobs_and_counts_go_to_the_new_master(watched: Watched) -> None:
+def test_after_a_failover_jobs_and_rate_limits_use_the_new_master(watched: Watched) -> None:
     notifier = RedisNotifier(connect(watched.url, seconds=0.5), quiet_seconds=0.1)
     counter = _redis_counter(watched.url)
     assert counter is not None

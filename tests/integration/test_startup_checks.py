@@ -37,7 +37,7 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
     )
 
 
-def test_a_clock_in_order_is_no_reason(settings: Settings) -> None:
+def test_a_correct_clock_is_accepted(settings: Settings) -> None:
     check_start(settings)
 
 
@@ -47,31 +47,31 @@ def test_a_clock_behind_the_newest_event_is_refused(settings: Settings) -> None:
     check_start(replace(settings, clock_check=False), datetime.now(UTC) - timedelta(minutes=5))
 
 
-def test_a_clock_ahead_of_the_database_s_is_refused(settings: Settings) -> None:
+def test_a_clock_ahead_of_the_database_clock_is_refused(settings: Settings) -> None:
     with pytest.raises(CannotStart, match="are 300 s apart"):
         check_start(settings, datetime.now(UTC) + timedelta(minutes=5))
 
 
 @pytest.mark.parametrize(("off", "fault"), [(0, False), (30, False), (-59, False), (61, True)])
-def test_small_differences_are_lived_with(off: int, fault: bool) -> None:
+def test_small_clock_differences_are_accepted(off: int, fault: bool) -> None:
     here = NOW - timedelta(seconds=off)
     assert (clock_fault(here, here, NOW) is not None) is fault
     assert (clock_fault(here, NOW, None) is not None) is fault
 
 
-def test_the_name_that_the_public_log_is_signed_under_never_changes(settings: Settings) -> None:
+def test_the_name_of_the_public_log_cannot_be_changed(settings: Settings) -> None:
     publish(settings)
     check_start(replace(settings, origin="tests.example"))
     with pytest.raises(CannotStart, match=r"is tests\.example, and SHITHEAD_ORIGIN is other"):
         check_start(replace(settings, origin="other.example"))
 
 
-def test_a_database_that_is_away_does_not_keep_a_process_from_starting(tmp_path: Path) -> None:
+def test_an_unreachable_database_does_not_prevent_a_start(tmp_path: Path) -> None:
     load_or_create(tmp_path / "keys.json")
     check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))
 
 
-def test_no_new_keys_are_made_where_games_need_those_that_are_not_there(
+def test_no_new_keys_are_made_if_games_need_missing_keys(
     settings: Settings,
 ) -> None:
     """A worker restarted without the key file would sign with unknown keys."""
@@ -88,7 +88,7 @@ def test_no_new_keys_are_made_before_the_database_was_asked(tmp_path: Path) -> N
     assert not (tmp_path / "keys.json").exists()
 
 
-def test_a_database_without_games_is_begun_with_new_keys(
+def test_new_keys_are_made_for_a_database_without_games(
     database_url: str, database_server: DatabaseServer, tmp_path: Path
 ) -> None:
     for number, url in enumerate((database_url, database_server.create())):
@@ -97,7 +97,7 @@ def test_a_database_without_games_is_begun_with_new_keys(
         assert key_file.exists()
 
 
-def test_a_lost_key_file_is_made_anew_by_command_alone(settings: Settings) -> None:
+def test_a_lost_key_file_is_replaced_only_by_command(settings: Settings) -> None:
     assert settings.key_file is not None
     assert run(["rotate-keys", "--key-file", str(settings.key_file), "--new"]) == 1
     settings.key_file.unlink()
@@ -171,7 +171,7 @@ def test_keys_of_another_service_are_refused(settings: Settings, tmp_path: Path)
         check_start(replace(settings, key_file=tmp_path / "others.json"))
 
 
-def test_many_rotations_one_after_another_are_no_reason(settings: Settings) -> None:
+def test_many_rotations_are_accepted(settings: Settings) -> None:
     for _ in range(3):
         assert run(["rotate-keys", "--key-file", str(settings.key_file), "--overlap", "0"]) == 0
         publish(settings)
@@ -179,7 +179,7 @@ def test_many_rotations_one_after_another_are_no_reason(settings: Settings) -> N
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
-def test_keys_that_others_may_read_are_refused(settings: Settings, mode: int) -> None:
+def test_a_key_file_readable_by_others_is_refused(settings: Settings, mode: int) -> None:
     assert settings.key_file is not None
     load_or_create(settings.key_file)
     settings.key_file.chmod(mode)
@@ -188,7 +188,7 @@ def test_keys_that_others_may_read_are_refused(settings: Settings, mode: int) ->
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
-def test_keys_that_belong_to_somebody_else_are_refused(settings: Settings) -> None:
+def test_a_key_file_owned_by_another_user_is_refused(settings: Settings) -> None:
     assert settings.key_file is not None
     load_or_create(settings.key_file)
     os.chown(settings.key_file, 12345, 12345)
@@ -197,7 +197,7 @@ def test_keys_that_belong_to_somebody_else_are_refused(settings: Settings) -> No
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"v":2}', "not JSON"])
-def test_what_is_no_key_file_is_refused_without_showing_it(settings: Settings, text: str) -> None:
+def test_an_invalid_key_file_is_refused_without_showing_it(settings: Settings, text: str) -> None:
     assert settings.key_file is not None
     settings.key_file.write_text(text)
     settings.key_file.chmod(0o600)
@@ -206,7 +206,7 @@ def test_what_is_no_key_file_is_refused_without_showing_it(settings: Settings, t
 
 
 @pytest.mark.parametrize("kind", ["worker", "searches", "trials", "relay", "sweeper", "sequencer"])
-def test_every_process_of_the_workers_refuses_with_one_line(
+def test_every_worker_process_refuses_to_start_with_one_line(
     settings: Settings, tmp_path: Path, kind: str
 ) -> None:
     assert settings.key_file is not None
@@ -235,7 +235,7 @@ def test_every_process_of_the_workers_refuses_with_one_line(
         ),
     ],
 )
-def test_a_redis_that_others_reach_is_warned_of(url: str, words: str) -> None:
+def test_an_unprotected_redis_is_warned_of(url: str, words: str) -> None:
     fault = redis_fault(url)
     assert fault is not None
     assert words in fault
@@ -254,7 +254,7 @@ def test_a_redis_that_others_reach_is_warned_of(url: str, words: str) -> None:
         "rediss+sentinel://user:secret@a.example:26379,b.example:26379/main",
     ],
 )
-def test_a_protected_redis_is_no_warning(url: str | None) -> None:
+def test_a_protected_redis_causes_no_warning(url: str | None) -> None:
     assert redis_fault(url) is None
 
 

@@ -81,7 +81,7 @@ def refused_all(connection: Connection) -> None:
         assert refused.value.sqlstate == REFUSED, change
 
 
-def test_the_owner_cannot_change_what_was_written(
+def test_the_owner_cannot_change_stored_events(
     owner: Connection, store: PostgresStore, game: UUID
 ) -> None:
     before = store.read(game)
@@ -89,7 +89,7 @@ def test_the_owner_cannot_change_what_was_written(
     assert store.read(game) == before
 
 
-def test_switching_ordinary_triggers_off_does_not_help(
+def test_disabling_ordinary_triggers_does_not_permit_changes(
     replica: Connection, store: PostgresStore, game: UUID
 ) -> None:
     before = store.read(game)
@@ -104,7 +104,7 @@ def archive(owner: Connection, stream: UUID) -> int:
     return int(row[0])
 
 
-def test_a_sealed_game_leaves_for_its_bundle_and_its_head_stays(
+def test_archiving_a_sealed_game_deletes_its_events_and_retains_its_head(
     owner: Connection, store: PostgresStore, game: UUID
 ) -> None:
     other = uuid4()
@@ -121,7 +121,7 @@ def test_a_sealed_game_leaves_for_its_bundle_and_its_head_stays(
 
 
 @pytest.mark.parametrize("topic", ["log", "statistics", "game"])
-def test_a_game_of_which_something_is_to_be_told_stays(
+def test_a_game_with_unpublished_events_cannot_be_archived(
     owner: Connection, store: PostgresStore, topic: str
 ) -> None:
     """The public log and the statistics look for its events in the database."""
@@ -136,7 +136,7 @@ def test_a_game_of_which_something_is_to_be_told_stays(
 
 
 @pytest.mark.parametrize("last", [b'{"type":"cards_played"}', b"{}"])
-def test_a_game_that_is_not_sealed_stays(
+def test_a_game_without_a_seal_cannot_be_archived(
     owner: Connection, store: PostgresStore, last: bytes
 ) -> None:
     game = uuid4()
@@ -151,7 +151,7 @@ def test_a_game_that_is_not_sealed_stays(
 @pytest.mark.parametrize(
     ("version", "head"), [(1, head_of(SEAL)), (2, head_of(b"other")), (3, head_of(SEAL))]
 )
-def test_no_false_head_is_recorded_as_archived(
+def test_a_game_cannot_be_archived_under_a_false_head(
     replica: Connection, game: UUID, version: int, head: bytes
 ) -> None:
     with pytest.raises(psycopg.Error) as refused:
@@ -162,7 +162,7 @@ def test_no_false_head_is_recorded_as_archived(
     assert refused.value.sqlstate == REFUSED
 
 
-def test_there_is_no_sequence_and_no_reference_between_streams(owner: Connection) -> None:
+def test_no_sequence_or_foreign_key_connects_streams(owner: Connection) -> None:
     """What a sequence would order, readers would lose (a row committed late has a low number)."""
     found = owner.execute(
         "SELECT relname FROM pg_class WHERE relkind = 'S'"

@@ -71,7 +71,7 @@ def test_after_a_cut_the_next_read_and_the_next_commit_succeed(
         assert len(lines_of(store, stream)) == version + 1
 
 
-def test_a_commit_whose_answer_was_lost_is_known_to_have_taken_place(
+def test_a_commit_whose_answer_was_lost_is_recognized_as_committed(
     database_url: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = uuid4()
@@ -88,7 +88,7 @@ def test_a_commit_whose_answer_was_lost_is_known_to_have_taken_place(
     assert lines_of(store, stream) == (b"a",)
 
 
-def test_a_commit_that_did_not_arrive_is_not_taken_for_one_that_did(
+def test_a_commit_that_did_not_arrive_is_not_reported_as_committed(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = uuid4()
@@ -147,7 +147,7 @@ def test_no_acknowledged_event_is_lost_or_doubled_while_connections_are_cut(
     assert len(acknowledged) > 60
 
 
-def test_a_database_that_is_not_there_is_unavailable_and_soon() -> None:
+def test_an_unreachable_database_is_unavailable_without_long_waits() -> None:
     database = Database("postgresql://nobody@127.0.0.1:1/none", patience=0.3)
     stream = uuid4()
     store, directory = PostgresStore(database), Directory(database)
@@ -160,9 +160,7 @@ def test_a_database_that_is_not_there_is_unavailable_and_soon() -> None:
     database.close()
 
 
-def test_a_database_that_comes_back_is_found_again(
-    empty_database_url: str, database_url: str
-) -> None:
+def test_a_database_that_returns_is_used_again(empty_database_url: str, database_url: str) -> None:
     """While its database refuses connections the store is unavailable, and then it is not."""
     name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
     admin = url_with_database(empty_database_url, "postgres")
@@ -191,7 +189,7 @@ def test_a_database_that_comes_back_is_found_again(
 
 
 @pytest.mark.parametrize("in_the_way", [1, 9])
-def test_a_commit_that_is_rolled_back_for_another_is_repeated_and_then_unavailable(
+def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
     database_url: str, store: PostgresStore, in_the_way: int
 ) -> None:
     """A trigger refuses the first attempts as PostgreSQL refuses a deadlock; nothing is written."""
@@ -218,7 +216,7 @@ def test_a_commit_that_is_rolled_back_for_another_is_repeated_and_then_unavailab
         assert store.read(stream) is None
 
 
-def test_a_statement_that_takes_too_long_is_given_up_and_writes_nothing(database_url: str) -> None:
+def test_a_statement_over_its_time_limit_is_cancelled_and_writes_nothing(database_url: str) -> None:
     """An abandoned statement is cancelled on the server, so it does not run late."""
     database = Database(address_of_service(database_url), size=2, longest=0.3)
     store, stream = PostgresStore(database), uuid4()
@@ -233,7 +231,7 @@ def test_a_statement_that_takes_too_long_is_given_up_and_writes_nothing(database
     database.close()
 
 
-def test_once_the_database_is_slow_most_of_those_who_come_are_refused_at_once(
+def test_after_a_timeout_callers_beyond_the_queue_are_refused_at_once(
     database_url: str,
 ) -> None:
     """One has the connection, one may wait for it; before anybody waited in vain, all may."""
@@ -272,7 +270,7 @@ def test_a_limited_number_of_calls_wait_for_a_connection(database_url: str) -> N
 
 
 @pytest.mark.parametrize("code", ["XX000", "25006", "53100", "58030"])
-def test_a_database_that_cannot_do_its_work_is_unavailable(
+def test_a_database_with_a_storage_error_is_unavailable(
     database_url: str, store: PostgresStore, code: str
 ) -> None:
     """Its files may not grow, its disk is full or broken, it is a copy that only reads."""
@@ -290,7 +288,7 @@ def test_a_database_that_cannot_do_its_work_is_unavailable(
     assert lines_of(store, stream) == (b"a",)
 
 
-def test_a_new_process_knows_its_types_before_its_first_threads_ask() -> None:
+def test_psycopg_types_are_loaded_at_import() -> None:
     """psycopg's first look at a type is no thing for two threads at once: one gets an error."""
     script = (
         "import psycopg, service.store.database as _\n"

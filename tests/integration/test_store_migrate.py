@@ -56,7 +56,7 @@ def sql_folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SQL, tmp_path / "sql"))
 
 
-def test_schema_sql_is_what_the_migrations_make(
+def test_schema_sql_equals_the_result_of_the_migrations(
     database_url: str, database_server: DatabaseServer
 ) -> None:
     url = database_server.create()
@@ -72,7 +72,7 @@ def test_schema_sql_is_what_the_migrations_make(
     assert by_hand == by_migrations
 
 
-def test_schema_sql_says_of_each_function_what_its_file_says() -> None:
+def test_schema_sql_has_each_function_as_in_its_file() -> None:
     schema = (SQL / "schema.sql").read_text()
     for file in [*(SQL / "functions").glob("*.sql"), SQL / "privileges.sql"]:
         assert file.read_text().strip() in schema, f"{file.name} differs from sql/schema.sql"
@@ -88,7 +88,7 @@ def test_a_second_run_changes_nothing(database_url: str) -> None:
         assert connection.execute("TABLE applied_files ORDER BY name").fetchall() == times
 
 
-def test_several_that_start_at_once_migrate_once(empty_database_url: str) -> None:
+def test_concurrent_starts_migrate_once(empty_database_url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(migrate, [empty_database_url] * 4))
     check(empty_database_url)
@@ -127,7 +127,7 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(
     migrate(database_url)
 
 
-def test_a_new_migration_is_applied_and_missed_until_then(
+def test_a_new_migration_is_reported_as_missing_until_it_is_applied(
     database_url: str, sql_folder: Path
 ) -> None:
     (sql_folder / "migrations" / "9999_more.sql").write_text("CREATE TABLE more (n integer)")
@@ -137,7 +137,7 @@ def test_a_new_migration_is_applied_and_missed_until_then(
     check(database_url, folder=sql_folder)
 
 
-def test_a_changed_function_is_made_again(database_url: str, sql_folder: Path) -> None:
+def test_a_changed_function_is_replaced(database_url: str, sql_folder: Path) -> None:
     file = sql_folder / "functions" / "purge_answers.sql"
     file.write_text(file.read_text().replace("RETURN deleted", "RETURN 7 + deleted"))
     migrate(database_url, folder=sql_folder)
@@ -145,7 +145,7 @@ def test_a_changed_function_is_made_again(database_url: str, sql_folder: Path) -
         assert connection.execute("SELECT purge_answers(now())").fetchone() == (7,)
 
 
-def test_a_new_function_is_not_left_open_to_everybody(database_url: str, sql_folder: Path) -> None:
+def test_a_new_function_is_not_executable_by_public(database_url: str, sql_folder: Path) -> None:
     """Privileges are applied after every change, not only when their own file changed."""
     (sql_folder / "functions" / "purge_answers.sql").write_text(
         "DROP FUNCTION purge_answers(timestamptz);\n"
@@ -161,11 +161,11 @@ def test_a_database_never_migrated_is_not_ready(empty_database_url: str) -> None
         check(empty_database_url)
 
 
-def test_the_service_itself_can_tell_whether_the_database_is_ready(database_url: str) -> None:
+def test_the_role_of_the_service_can_check_readiness(database_url: str) -> None:
     check(address_of_service(database_url))
 
 
-def test_a_user_without_the_right_to_make_tables_is_told_so(
+def test_a_user_without_the_right_to_create_tables_gets_a_clear_message(
     empty_database_url: str, database_url: str
 ) -> None:
     service, name = address_of_service(database_url), database_name(database_url)
@@ -173,7 +173,7 @@ def test_a_user_without_the_right_to_make_tables_is_told_so(
         migrate(service.replace(name, database_name(empty_database_url)))
 
 
-def test_an_earlier_release_goes_on_with_the_schema_of_a_later_one(
+def test_an_earlier_release_works_on_the_schema_of_a_later_one(
     database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else there would be no way back after an upgrade: the schema only goes forward."""

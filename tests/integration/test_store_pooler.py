@@ -38,7 +38,7 @@ def database(database_url: str, request: pytest.FixtureRequest) -> Iterator[Data
     made.close()
 
 
-def test_only_prepared_statements_outlive_a_transaction_and_a_setting_switches_them_off(
+def test_a_session_holds_no_state_but_prepared_statements_which_a_setting_disables(
     database: Database, request: pytest.FixtureRequest
 ) -> None:
     store, game = PostgresStore(database), uuid4()

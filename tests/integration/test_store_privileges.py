@@ -48,7 +48,7 @@ def refused(connection: Connection, statement: str) -> bool:
     return False
 
 
-def test_the_service_is_no_owner_and_no_superuser(service: Connection) -> None:
+def test_the_role_of_the_service_is_neither_owner_nor_superuser(service: Connection) -> None:
     row = service.execute(
         "SELECT current_user, rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls"
         " FROM pg_roles WHERE rolname = current_user"
@@ -67,7 +67,9 @@ def test_the_service_is_no_owner_and_no_superuser(service: Connection) -> None:
         "ALTER TABLE {} DISABLE TRIGGER ALL",
     ],
 )
-def test_the_service_writes_no_table_itself(service: Connection, statement: str) -> None:
+def test_the_role_of_the_service_cannot_write_tables_directly(
+    service: Connection, statement: str
+) -> None:
     for table in TABLES:
         row = service.execute(
             "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum = 1",
@@ -77,7 +79,7 @@ def test_the_service_writes_no_table_itself(service: Connection, statement: str)
         assert refused(service, statement.format(table, column=row[0])), table
 
 
-def test_the_service_has_no_other_door(service: Connection) -> None:
+def test_other_statements_are_refused_to_the_role_of_the_service(service: Connection) -> None:
     doors = [
         "SET session_replication_role = replica",
         "SELECT archive_stream(gen_random_uuid(), sha256(''))",
@@ -97,11 +99,11 @@ def test_the_service_has_no_other_door(service: Connection) -> None:
         assert refused(service, statement), statement
 
 
-def test_the_service_does_not_read_what_operators_did(service: Connection) -> None:
+def test_the_role_of_the_service_cannot_read_the_operators_audit_trail(service: Connection) -> None:
     assert refused(service, "SELECT * FROM trail")
 
 
-def test_the_service_cannot_put_its_own_table_before_the_real_one(service: Connection) -> None:
+def test_a_temporary_table_cannot_shadow_a_table_for_the_functions(service: Connection) -> None:
     """A temporary table comes first on the path of a session, never on that of the functions."""
     service.execute("CREATE TEMPORARY TABLE players (LIKE public.players)")
     player = uuid4()
@@ -129,7 +131,7 @@ def test_the_service_cannot_put_its_own_table_before_the_real_one(service: Conne
         ),
     ],
 )
-def test_readers_and_auditors_read_their_part_and_write_nothing(
+def test_readers_and_auditors_read_only_their_part_and_write_nothing(
     owner: Connection, role: str, readable: set[str]
 ) -> None:
     """No secret, no token, no name, no kept answer, no refused move."""
@@ -142,7 +144,7 @@ def test_readers_and_auditors_read_their_part_and_write_nothing(
     assert refused(owner, "SELECT claim_outbox('game', 1, now())")
 
 
-def test_nothing_is_open_to_everybody(owner: Connection) -> None:
+def test_public_has_no_privileges(owner: Connection) -> None:
     found = owner.execute(
         "SELECT p.proname::text FROM pg_proc p, aclexplode(coalesce(p.proacl,"
         " acldefault('f', p.proowner))) a"
@@ -153,7 +155,7 @@ def test_nothing_is_open_to_everybody(owner: Connection) -> None:
     assert not found
 
 
-def test_functions_with_the_owners_power_have_a_fixed_path(owner: Connection) -> None:
+def test_security_definer_functions_have_a_fixed_search_path(owner: Connection) -> None:
     found = owner.execute(
         "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef"
         " AND NOT coalesce(proconfig, '{}') && ARRAY['search_path=public, pg_temp']"
@@ -169,7 +171,7 @@ def test_functions_with_the_owners_power_have_a_fixed_path(owner: Connection) ->
         ("postgres://db/games", "db/games"),
     ],
 )
-def test_the_services_address_differs_in_user_and_password_alone(
+def test_the_database_address_of_the_service_differs_only_in_user_and_password(
     owner_url: str, expected: str
 ) -> None:
     scheme = owner_url.partition("://")[0]
@@ -177,7 +179,7 @@ def test_the_services_address_differs_in_user_and_password_alone(
     assert service_url(owner_url, password="a/b@c") == f"{scheme}://{SERVICE}:a%2Fb%40c@{expected}"
 
 
-def test_an_address_in_words_works_too() -> None:
+def test_a_database_address_in_keyword_form_works() -> None:
     assert set(service_url("host=db user=me password=x dbname=games").split()) >= {
         *("host=db", f"user={SERVICE}", "dbname=games")
     }

@@ -44,7 +44,7 @@ STEPS = """
 """
 
 
-def test_who_opens_a_table_at_that_moment_is_not_erased(database_url: str) -> None:
+def test_a_player_who_opens_a_table_during_the_purge_is_not_erased(database_url: str) -> None:
     """Held by a commit that is not over, or seen once it is: either way the person stays."""
     database = Database(database_url, size=2)
     directory = Directory(database)
@@ -68,7 +68,7 @@ WHO_WAITS = """
 """
 
 
-def test_who_is_being_erased_at_that_moment_opens_no_table(database_url: str) -> None:
+def test_a_player_being_erased_cannot_open_a_table(database_url: str) -> None:
     database = Database(database_url, size=2)
     store, directory = PostgresStore(database), Directory(database)
     ann = register(directory)
@@ -85,7 +85,7 @@ def test_who_is_being_erased_at_that_moment_opens_no_table(database_url: str) ->
     database.close()
 
 
-def test_what_is_old_goes_a_part_at_a_time_and_in_the_end_all(database_url: str) -> None:
+def test_old_rows_are_deleted_in_batches_until_none_is_left(database_url: str) -> None:
     database, world = Database(database_url, size=1), SetWorld()
     store = PostgresStore(database)
     game = new_game(store, status="ended", ended_at=BEGIN)

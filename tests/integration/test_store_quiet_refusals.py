@@ -28,7 +28,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedPostgres]:
     made.stop()
 
 
-def test_conflicts_of_versions_and_answers_are_not_logged_and_real_errors_are(
+def test_expected_conflicts_are_not_logged_and_real_errors_are(
     server: EmbeddedPostgres, tmp_path: Path
 ) -> None:
     database = Database(server.url, size=2)

@@ -42,7 +42,7 @@ def seen(database_url: str, stream: UUID) -> bool:
     return found is not None
 
 
-def test_what_is_called_within_a_block_is_there_for_others_at_its_end(
+def test_calls_within_a_block_are_visible_to_others_after_its_end(
     database_url: str,
     owner_db: OwnerDatabase,
     store: PostgresStore,
@@ -56,7 +56,7 @@ def test_what_is_called_within_a_block_is_there_for_others_at_its_end(
     assert seen(database_url, stream)
 
 
-def test_a_block_that_raises_leaves_nothing(
+def test_a_block_that_raises_is_rolled_back(
     database_url: str, owner_db: OwnerDatabase, store: PostgresStore
 ) -> None:
     stream = uuid4()
@@ -66,7 +66,7 @@ def test_a_block_that_raises_leaves_nothing(
     assert not seen(database_url, stream)
 
 
-def test_an_inner_block_is_taken_back_alone(
+def test_an_inner_block_is_rolled_back_alone(
     database_url: str, owner_db: OwnerDatabase, store: PostgresStore
 ) -> None:
     inner, outer = uuid4(), uuid4()
@@ -78,7 +78,7 @@ def test_an_inner_block_is_taken_back_alone(
     assert (seen(database_url, inner), seen(database_url, outer)) == (False, True)
 
 
-def test_after_a_refusal_the_block_goes_on(
+def test_a_block_continues_after_a_refused_statement(
     database_url: str,
     owner_db: OwnerDatabase,
     store: PostgresStore,
@@ -103,7 +103,7 @@ def test_after_a_refusal_the_block_goes_on(
     assert found is not None and found.events == (b"a", b"b")
 
 
-def test_a_connection_that_breaks_is_no_commit(
+def test_a_block_on_a_broken_connection_is_not_committed(
     database_url: str, owner_db: OwnerDatabase, store: PostgresStore
 ) -> None:
     stream = uuid4()

@@ -165,7 +165,7 @@ def _children(spans: list[Exported], parent: Exported) -> list[Exported]:
     return [one for one in spans if one.parent == parent.identity]
 
 
-def test_a_move_is_tied_to_its_commit_its_job_the_bots_moves_and_the_stream(
+def test_a_trace_links_a_move_to_its_commit_job_bot_moves_and_stream(
     played: Played,
 ) -> None:
     """Each step is a child of the step that led to it, in one trace."""
@@ -202,7 +202,7 @@ def test_every_span_has_its_parent(played: Played) -> None:
     assert lost == []
 
 
-def test_no_attribute_is_exported_that_is_not_listed(played: Played) -> None:
+def test_only_listed_attributes_are_exported(played: Played) -> None:
     """Also its values are of closed sets or numbers: no id, card, name, token or address."""
     words: Mapping[Attribute, set[Any]] = {
         Attribute.METHOD: {"GET", "POST"},
@@ -243,7 +243,7 @@ def test_no_hidden_value_is_in_the_exported_bytes(played: Played) -> None:
     assert CARD.findall(shown) == []
 
 
-def test_the_length_of_a_bots_step_is_that_of_its_interval(played: Played) -> None:
+def test_the_duration_of_a_bot_span_is_its_interval(played: Played) -> None:
     """Shorter ones would show how long a bot thinks, which depends on its cards."""
     decisions = [one for one in played.spans if one.name == Step.DECISION]
     jobs = [one for one in played.spans if one.name == Step.JOB]
@@ -253,7 +253,7 @@ def test_the_length_of_a_bots_step_is_that_of_its_interval(played: Played) -> No
     assert {(one.ended - one.begun) % BEAT for one in jobs} == {0}
 
 
-def test_a_callers_trace_is_linked_and_not_continued(played: Played) -> None:
+def test_the_trace_of_a_caller_is_linked_and_not_continued(played: Played) -> None:
     theirs = (bytes.fromhex(THEIRS[0]), bytes.fromhex(THEIRS[1]))
     [linked] = [one for one in played.spans if one.links and one.process == "api"]
     assert linked.links == (theirs,)
@@ -269,7 +269,7 @@ def test_the_log_names_the_trace_of_a_request(played: Played) -> None:
 
 
 @pytest.mark.parametrize("answers", [False, None], ids=["hangs", "down"])
-def test_a_dead_collector_delays_no_request_and_no_stop(
+def test_an_unresponsive_collector_delays_no_request_and_no_stop(
     database_url: str,
     redis_url: str,
     tmp_path: Path,
@@ -305,7 +305,7 @@ def test_a_dead_collector_delays_no_request_and_no_stop(
     assert "Traceback" not in service.written()
 
 
-def test_every_process_runs_alone_with_the_variables_set(
+def test_every_program_exports_traces_when_started_alone(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     """

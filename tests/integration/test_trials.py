@@ -62,7 +62,7 @@ def run_trials(monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: st
 
 
 @pytest.mark.usefixtures("impatient")
-def test_who_waited_in_vain_finds_the_same_trial_finished(
+def test_a_request_repeated_after_a_timeout_gets_the_finished_trial(
     world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada = world.person("Ada")
@@ -95,7 +95,7 @@ def test_a_player_has_one_trial_at_a_time(
 
 
 @pytest.mark.usefixtures("impatient")
-def test_there_is_a_limit_for_all_which_is_told_at_once(
+def test_trials_over_the_total_limit_are_refused_at_once(
     world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = [world.person(f"P{n}") for n in range(job_queue.MOST_TRIALS + 1)]
@@ -110,7 +110,7 @@ def test_there_is_a_limit_for_all_which_is_told_at_once(
     assert "still being played" in post(people[-1], 20).json["detail"], "there is room again"
 
 
-def test_waiting_holds_few_threads_of_a_process(world: World) -> None:
+def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None:
     people = [world.person(f"P{n}") for n in range(job_queue.MOST_WAITING + 4)]
     trials: Any = world.services.rulemaking._trials
     with trials._slot(people[0].id):
@@ -128,7 +128,7 @@ def test_waiting_holds_few_threads_of_a_process(world: World) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_trial_that_is_lost_is_no_error_and_is_tried_again_later(
+def test_a_lost_trial_is_answered_with_retry_later(
     world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """RQ raised InvalidJobOperation for a job that had gone, and the answer was 500."""

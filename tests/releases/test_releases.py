@@ -66,7 +66,7 @@ def database(release: Path, empty_database_url: str) -> Iterator[Database]:
     made.close()
 
 
-def test_there_is_something_of_a_release() -> None:
+def test_the_corpus_has_an_earlier_release() -> None:
     assert RELEASES and FINISHED
 
 
@@ -128,7 +128,7 @@ def _share(services: Services, game: UUID, seat: int, player: Player) -> None:
     services.entropy.give(caller, game, commit=None, value=SHARE.hex())
 
 
-def test_the_calls_of_a_release_mean_the_same_on_the_schema_of_this_one(
+def test_database_calls_of_an_earlier_release_have_the_same_results(
     release: Path, database_url: str
 ) -> None:
     """
@@ -167,7 +167,7 @@ def taken_away(migration: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", sorted((SQL / "migrations").glob("*.sql")), ids=lambda p: p.stem)
-def test_a_migration_only_adds(path: Path) -> None:
+def test_migrations_only_add(path: Path) -> None:
     assert taken_away(path.read_text()) == []
 
 
@@ -184,5 +184,5 @@ def test_a_migration_only_adds(path: Path) -> None:
         ("-- DROP TABLE games\nCREATE TABLE more (one integer NOT NULL)", True),
     ],
 )
-def test_what_old_code_would_not_survive_is_seen(statement: str, *, allowed: bool) -> None:
+def test_incompatible_migrations_are_detected(statement: str, *, allowed: bool) -> None:
     assert (taken_away(statement) == []) is allowed

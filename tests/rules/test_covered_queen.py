@@ -32,7 +32,7 @@ def test_s1_one_deck_for_every_four_players(seats: int, decks: int) -> None:
     assert (QUEEN.seats_min, QUEEN.seats_max) == (2, 12)
 
 
-def test_s1_a_partial_deck_stands_for_the_last_one() -> None:
+def test_s1_a_partial_deck_replaces_the_last_one() -> None:
     """S1: an option; without effect up to four seats; its cards carry the next number."""
     partial = rules("covered-queen", partial=["3", "4", "K"])
     assert deck_of(partial, 4) == (1, 0, ())
@@ -149,7 +149,7 @@ def test_s4_the_fourth_burns_and_the_turn_returns() -> None:
     )
 
 
-def test_s4_eights_are_counted_anew() -> None:
+def test_s4_the_eights_of_a_follow_up_are_counted_again() -> None:
     """S4: one eight and another are two eights, counted from the first."""
     at = table(hands=["8c 9c 9d", "Kd", "6h", "6d"], stock="8h Jc")
     after = scenario(QUEEN, given=at, when=play(0, "8c"))
@@ -167,7 +167,7 @@ def test_s4_kings_are_counted_from_the_direction_before() -> None:
     scenario(QUEEN, given=two, when=play(0, "Ks"), then=[three, drew(0, 1)])
 
 
-def test_s4_where_the_turn_fell_to_the_same_seat_it_is_a_new_play() -> None:
+def test_s4_if_the_turn_returns_to_the_same_seat_it_is_a_new_play() -> None:
     """S4: an eight with two left; the second eight counts from there."""
     at = table(hands=["8c 9c 9d", "Kd"], stock="8h Jc")
     after = scenario(QUEEN, given=at, when=play(0, "8c"))
@@ -220,7 +220,7 @@ def test_s4_a_follow_up_to_a_cover() -> None:
     assert moves(QUEEN, after, 0) == {"5h"}
 
 
-def test_s4_out_of_turn_there_is_nothing_else_to_do() -> None:
+def test_s4_out_of_turn_only_a_follow_up_is_legal() -> None:
     """S4: cards drawn in refilling may be played on; the turn belongs to another seat."""
     at = table(hands=["5c 9c 9d", "Kd", "6h"], stock="5h Jc")
     after = scenario(QUEEN, given=at, when=play(0, "5c"))
@@ -249,9 +249,7 @@ def test_s4_cards_drawn_after_a_queen_do_not_follow_its_cover() -> None:
         ("", "", False),  # nothing was drawn
     ],
 )
-def test_s4_whether_a_play_may_be_followed_up_is_seen_by_everybody(
-    up: str, stock: str, *, may: bool
-) -> None:
+def test_s4_the_possibility_of_a_follow_up_is_public(up: str, stock: str, *, may: bool) -> None:
     """Windows: bots wait for a follow-up only where one is possible by what everybody sees."""
     given = table(hands=["5c 5d 9d", "Kd", "6h"], up=["", up], down=["", "7d"], stock=stock)
     after = scenario(QUEEN, given=given, when=play(0, "5c 5d"))

@@ -25,7 +25,7 @@ from tests.rules.tables import dealt, rules, table
 QUEEN = rules("covered-queen")
 
 
-def test_s5_able_means_must() -> None:
+def test_s5_a_seat_that_can_play_must_play() -> None:
     """S5: equal or higher; unable: take the pile; the next seat starts anew."""
     at = table(pile="9c", hands=["4d Kc", "9s 4s"])
     scenario(QUEEN, given=at, when=take(0), then=refused("S5"))
@@ -142,7 +142,7 @@ def test_s13_a_queen_is_covered_from_the_next_zone() -> None:
     scenario(QUEEN, given=after, when=turn_over(0, 0), then=[turned(0, 0, "5c", turn=1)])
 
 
-def test_s13_whoever_has_no_card_left_is_out() -> None:
+def test_s13_a_seat_without_cards_is_out() -> None:
     """S13: and the next seat must beat the queen."""
     at = table(pile="9c", hands=["Qd", "Js Ks", "8s"])
     after = scenario(QUEEN, given=at, when=play(0, "Qd"), then=[played(0, "Qd", turn=1), out(0, 1)])

@@ -88,7 +88,7 @@ def test_an_outcome_is_cited_by_the_statement_that_decides_it(
     assert behind(ruleset, given, command)[event][0] == first
 
 
-def test_a_burn_that_somebody_else_clears_is_cited_by_both_statements() -> None:
+def test_a_burn_cleared_by_the_flusher_cites_both_statements() -> None:
     """P12, P32: the ten burns, the flusher clears."""
     at = table(pile="9c", hands=["Td 4c", "Ks"], flusher=1)
     assert behind(SMEGHEAD, at, play(0, "Td"))["PileBurned"] == ("P12", "P32")
@@ -102,7 +102,7 @@ def test_going_out_on_a_ten_is_cited_beside_the_ten() -> None:
     assert behind(SHITHEAD, at, play(0, "Td"))["CardsPlayed"][:2] == ("P12", "P16")
 
 
-def test_the_previous_player_is_cited_only_where_one_may_lead() -> None:
+def test_the_previous_player_is_cited_only_if_that_seat_may_lead() -> None:
     """P34(6): with more than two seats in play."""
     three = table(pile="8c", hands=["9d 4c", "Ks", "Kd"], last=1)
     assert "1-previous" in behind(GUARDUCCI, three, take(0))["PilePickedUp"]
@@ -138,7 +138,7 @@ def test_the_previous_player_is_cited_only_where_one_may_lead() -> None:
         (KARMA, STACKED, "4c 4d", ["P7", "P31", "P10"]),
     ],
 )
-def test_a_legal_play_is_cited_by_what_lets_it_be_played(
+def test_a_legal_play_cites_the_statements_that_allow_it(
     ruleset: Ruleset, given: Table, laid: str, cited: Sequence[str]
 ) -> None:
     """First the statement of the rank, then that of the pile, then that of a normal play."""

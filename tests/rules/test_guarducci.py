@@ -67,7 +67,7 @@ def test_p34_1_four_sevens_burn() -> None:
     )
 
 
-def test_p34_2_after_an_eight_comes_lower_an_eight_or_a_joker() -> None:
+def test_p34_2_an_eight_asks_for_a_lower_card_an_eight_or_a_joker() -> None:
     """Switch 2: what may follow is listed, and no ten among it, also without switch 3."""
     at = table(pile="8c", hands=["3d 7d 8d 9d Ad 2d Td", "9s"])
     assert moves(only(2), at) == {"3d", "7d", "8d", "2d", "take"}

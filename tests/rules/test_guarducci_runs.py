@@ -42,7 +42,7 @@ def test_p34_5_a_run_ends_at_an_eight_where_switch_2_is_on() -> None:
     scenario(only(2, 5), given=at, when=play(0, "7d 8d 9d"), then=refused("P34"))
 
 
-def test_p34_5_glass_in_a_run_is_seen_through() -> None:
+def test_p34_5_glass_in_a_run_is_transparent() -> None:
     """Switches 1 and 5: the eight on the seven must be legal on what lies below."""
     assert after_run(only(1, 5), "Ac", "7d 8d") == set()
     assert after_run(only(1, 5), "8c", "7d 8d") == {"7d 8d"}
@@ -79,7 +79,7 @@ def test_p34_5_the_last_card_of_a_run_may_complete_a_set() -> None:
     )
 
 
-def test_p34_5_a_run_may_cover_whatever_its_first_card() -> None:
+def test_p34_5_a_run_may_cover_even_if_its_first_card_does_not_fit() -> None:
     """Cover: under P34 also a run, whose first card need not fit; the others must."""
     at = table(pile="Ac", hands=["X1 3d 4d 9h Th", "9s"])
     after = scenario(only(4, 5), given=at, when=play(0, "X1"))
@@ -104,7 +104,7 @@ def test_p34_6_the_previous_player_plays_after_a_pick_up() -> None:
     scenario(only(6), given=blind, when=turn_over(0, 0), then=[failed(0, 0, "4c", 1, turn=2)])
 
 
-def test_p34_6_not_with_two_left() -> None:
+def test_p34_6_does_not_apply_with_two_seats_left() -> None:
     """Switch 6: two in play; and where the previous player is out, the next seat."""
     two = table(pile="9c", hands=["3c", "4d", ""], out=[2], last=1, direction=-1)
     scenario(only(6), given=two, when=take(0), then=[took(0, 1, turn=1, direction=-1)])
@@ -120,7 +120,7 @@ def test_p34_6_a_seat_may_be_its_own_previous_player() -> None:
     scenario(only(4, 6), given=after, when=take(0), then=[took(0, 3, turn=0)])
 
 
-def test_p34_nobody_tries_the_stock() -> None:
+def test_p34_has_no_tries_from_the_stock() -> None:
     """P37 alone has tries."""
     at = table(pile="Qc", hands=["4c", "3c"], stock="5c")
     scenario(ALL, given=at, when=try_stock(0), then=refused())

@@ -191,7 +191,7 @@ def test_l9_a_short_stock_gives_what_it_has() -> None:
     )
 
 
-def test_l10_whoever_can_play_must() -> None:
+def test_l10_a_seat_that_can_play_must_play() -> None:
     """L10: picking up is allowed only without a legal play."""
     scenario(
         LEEDS,

@@ -26,7 +26,7 @@ from tests.rules.tables import cards, dealt, rules, table
 LEEDS = rules("leeds")
 
 
-def test_l13_a_failed_blind_card_goes_to_the_hand_unseen_by_the_others() -> None:
+def test_l13_a_failed_blind_card_goes_to_the_hand_unseen_by_others() -> None:
     """L13: the others do not get to see it."""
     at = table(pile="9s Kc", hands=["", "9c"], down=["4d 6c -"])
     assert moves(LEEDS, at) == {"turn 0", "turn 1"}
@@ -202,7 +202,7 @@ def test_l22_a_burn_of_jacks_reverses_nothing() -> None:
     )
 
 
-def test_l6_nobody_exchanges_once_ready() -> None:
+def test_l6_a_ready_seat_cannot_exchange() -> None:
     """L6: the exchange is before play."""
     game, _ = dealt(LEEDS, seats=2, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
     game = scenario(LEEDS, given=game, when=ready(0))

@@ -13,11 +13,11 @@ EVERY = every_ruleset()
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", sorted(EVERY))
-def test_the_numbers_of_legal_lines_have_not_changed(name: str) -> None:
+def test_the_counts_of_legal_lines_have_not_changed(name: str) -> None:
     """After an intended change of a rule run `python -m tests.rules.lines`, and review the diff."""
     assert lines_of(name, EVERY[name]) == json.loads(GOLDEN.read_text("utf-8"))[name]
 
 
-def test_every_ruleset_is_counted() -> None:
+def test_the_stored_counts_cover_every_ruleset() -> None:
     """The stored counts cover every ruleset and no other."""
     assert sorted(json.loads(GOLDEN.read_text("utf-8"))) == sorted(EVERY)

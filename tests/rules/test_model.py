@@ -75,7 +75,7 @@ def test_a_reverse_of_a_last_card_takes_effect() -> None:
     scenario(QUEEN, given=at, when=play(0, "Kc"), then=then)
 
 
-def test_a_reverse_with_two_left_changes_nothing_about_who_is_next() -> None:
+def test_a_reverse_with_two_left_does_not_change_the_next_seat() -> None:
     """Resolution."""
     at = table(pile="4c", hands=["Kc 4d", "9s", ""], out=[2])
     scenario(QUEEN, given=at, when=play(0, "Kc"), then=[played(0, "Kc", turn=1, direction=-1)])

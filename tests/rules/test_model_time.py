@@ -39,7 +39,7 @@ LEEDS, SHITHEAD, QUEEN = rules("leeds"), rules("shithead"), rules("covered-queen
 THREES, KARMA, BOOT = rules("threes"), rules("karma-radford"), rules("shit-boot")
 
 
-def test_all_passing_one_after_another_is_a_stalemate() -> None:
+def test_passes_of_all_seats_in_a_row_are_a_stalemate() -> None:
     """Picking up: only fives, on an empty pile."""
     at = table(hands=["5c", "5d", "5h"])
     after = scenario(LEEDS, given=at, when=pass_(0), then=[passed(0, turn=1)])
@@ -49,7 +49,7 @@ def test_all_passing_one_after_another_is_a_stalemate() -> None:
     )
 
 
-def test_a_play_between_passes_begins_the_count_anew() -> None:
+def test_a_play_between_passes_restarts_the_count() -> None:
     """Picking up: one after another."""
     at = table(hands=["5c", "5d 9c 3s", "5h"])
     after = scenario(LEEDS, given=at, when=[pass_(0), play(1, "3s"), take(2), pass_(0)])
@@ -57,14 +57,14 @@ def test_a_play_between_passes_begins_the_count_anew() -> None:
     assert after.passes == 1
 
 
-def test_a_failed_blind_card_between_passes_begins_the_count_anew() -> None:
+def test_a_failed_blind_card_between_passes_restarts_the_count() -> None:
     """Picking up: a blind five that fails on an empty pile is no pass."""
     at = table(hands=["5c", ""], down=["", "5d"])
     after = scenario(LEEDS, given=at, when=[pass_(0), turn_over(1, 0), pass_(0)])
     assert (after.result, after.turn) == (None, 1)
 
 
-def test_passing_is_only_for_who_has_no_play_on_an_empty_pile() -> None:
+def test_passing_needs_an_empty_pile_and_no_legal_play() -> None:
     """Picking up."""
     scenario(LEEDS, given=table(hands=["5c 6c", "9s"]), when=pass_(0), then=refused())
     scenario(LEEDS, given=table(pile="Kc", hands=["5c", "9s"]), when=pass_(0), then=refused())
@@ -108,13 +108,13 @@ def test_one_action_before_the_limit_play_goes_on() -> None:
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_a_forfeit_on_turn_or_not_makes_a_shithead(seat: int) -> None:
+def test_a_forfeit_makes_a_shithead_on_turn_or_not(seat: int) -> None:
     """Forfeit: places are those who went out."""
     at = table(pile="4c", hands=["9c 3c", "9d", ""], out=[2])
     scenario(SHITHEAD, given=at, when=forfeit(seat), then=[*ended("forfeit", seat, 2)])
 
 
-def test_a_forfeit_from_the_deal_on_and_not_before() -> None:
+def test_a_forfeit_is_possible_only_after_the_deal() -> None:
     """Forfeit: during the exchange it counts; before the deal the set-up is aborted instead."""
     game, _ = dealt(SHITHEAD, seats=2)
     scenario(SHITHEAD, given=game, when=forfeit(1), then=[*ended("forfeit", 1)])
@@ -124,13 +124,13 @@ def test_a_forfeit_from_the_deal_on_and_not_before() -> None:
     assert evolve(setup, EntropyCommitted(seat=0, commit="")).status is Status.SHUFFLING
 
 
-def test_a_forfeit_is_refused_to_who_is_out() -> None:
+def test_a_seat_that_is_out_cannot_forfeit() -> None:
     """Forfeit: a player still in play."""
     at = table(pile="4c", hands=["9c 3c", "9d", ""], out=[2])
     scenario(SHITHEAD, given=at, when=forfeit(2), then=refused())
 
 
-def test_after_the_end_nothing_is_done() -> None:
+def test_after_the_end_every_move_is_refused() -> None:
     """The hand ends."""
     at = table(pile="4c", hands=["9c", "9d"])
     after = scenario(SHITHEAD, given=at, when=play(0, "9c"))
@@ -270,7 +270,7 @@ def test_the_exchange_is_over_once_play_has_begun() -> None:
         scenario(SHITHEAD, given=at, when=command, then=refused())
 
 
-def test_of_more_than_six_cards_any_set_of_a_size_is_as_legal() -> None:
+def test_any_set_of_a_listed_size_is_legal_beyond_six_cards() -> None:
     """One set a size is listed, first in code order, and any other of the same size is accepted."""
     hand = "9c 9d 9h 9s 9c/2 9d/2 9h/2 3c"
     at = table(pile="4c", hands=[hand, "Ks"], decks=2)
@@ -280,7 +280,7 @@ def test_of_more_than_six_cards_any_set_of_a_size_is_as_legal() -> None:
         assert scenario(LEEDS, given=at, when=play(0, laid)) is not None
 
 
-def test_of_more_than_six_fives_and_companions_any_sizes_are_as_legal() -> None:
+def test_any_sizes_of_fives_and_companions_are_legal_beyond_six_cards() -> None:
     """Fives and companions together: a pair of sizes is listed."""
     at = table(pile="Kc", hands=["5c 5d 5h 9c 9d 9h 9s 3c", "Ks"])
     listed = moves(LEEDS, at)

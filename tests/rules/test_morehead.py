@@ -93,7 +93,7 @@ def test_m6_as_many_are_drawn_as_were_played() -> None:
     scenario(MOREHEAD, given=short, when=play(0, "8d 8h"), then=then)
 
 
-def test_m7_unable_or_unwilling_takes_the_pile() -> None:
+def test_m7_a_seat_that_does_not_play_takes_the_pile() -> None:
     """M7: the next player plays anything."""
     at = table(pile="4c", hands=["8d", "3s Ks"])
     after = scenario(MOREHEAD, given=at, when=take(0), then=[took(0, 1, turn=1)])

@@ -201,7 +201,7 @@ def masked(game: Game, seat: int, chance: random.Random) -> tuple[Card, ...]:
 
 
 @pytest.mark.parametrize("times", often(15, 1000))
-def test_what_decide_says_depends_on_nothing_but_the_game(times: int) -> None:
+def test_decide_depends_only_on_the_game(times: int) -> None:
     """The same command on the same game gives the same events, and those the same game."""
 
     def prove(seed: int) -> None:

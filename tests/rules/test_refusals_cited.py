@@ -43,7 +43,7 @@ def words_for(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
 @pytest.mark.parametrize(
     ("ruleset", "rule"), [(SHITHEAD, "P4"), (KARMA, "P31"), (LAYOUT, "P21"), (LEEDS, "L6")]
 )
-def test_in_play_the_face_up_cards_are_settled(ruleset: Ruleset, rule: str) -> None:
+def test_swaps_and_laying_are_refused_in_play(ruleset: Ruleset, rule: str) -> None:
     """Who may act: swaps, laying and readiness belong before the first play."""
     at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
     for command in (swap(0, "9c", "Kc"), lay(0, "9c", "3c"), ready(0)):
@@ -61,7 +61,7 @@ def test_play_waits_until_all_are_ready(ruleset: Ruleset, rule: str) -> None:
 
 
 @pytest.mark.parametrize(("ruleset", "rule"), [(KARMA, "P31"), (LAYOUT, "P21")])
-def test_cards_laid_by_oneself_are_not_exchanged(ruleset: Ruleset, rule: str) -> None:
+def test_cards_laid_by_the_player_are_not_exchanged(ruleset: Ruleset, rule: str) -> None:
     """P21: each player lays the face-up cards; there is no exchange after it."""
     game, _ = dealt(ruleset, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
     scenario(ruleset, given=game, when=ready(0), then=refused(rule))
@@ -85,7 +85,7 @@ def test_the_model_is_cited_where_a_ruleset_is_silent() -> None:
     assert SHITHEAD.cite("no.such.setting") == "1-model"
 
 
-def test_only_face_down_cards_left_means_turning_one() -> None:
+def test_a_seat_with_only_face_down_cards_must_turn_one() -> None:
     """P15: turned openly, one at a time; not played as if they were known."""
     at = table(pile="4c", hands=["", "9d"], down=["9c 8c"], stock="6c")
     scenario(SHITHEAD, given=at, when=play(0, "9c"), then=refused("P15"))
@@ -110,7 +110,7 @@ def test_the_opening_play_is_refused_by_the_statement_on_it() -> None:
     scenario(threes, given=all_ready(game), when=play(0, "9h"), then=refused("T3"))
 
 
-def test_why_the_stock_is_not_tried() -> None:
+def test_a_refused_try_from_the_stock_names_the_reason() -> None:
     """P37, B: the refusal names the reason."""
     unable = table(pile="Kc", hands=["4c", "9d"], stock="6c")
     never = "the top card of the stock is not tried in this ruleset"
@@ -124,7 +124,7 @@ def test_why_the_stock_is_not_tried() -> None:
     assert words_for(BOOT, able, try_stock(0)) == "a seat that can play may not try the stock"
 
 
-def test_the_refusal_names_what_goes_along_with_the_pile() -> None:
+def test_the_refusal_cites_the_cards_that_go_along_with_the_pile() -> None:
     """P14, P24, S7: which face-up cards, and none while there is a hand."""
     both = table(pile="Kc", hands=["4c", "9d"], up=["5c"], down=["6c"])
     none = "no face-up card goes along with the pile while the seat has a hand"
@@ -155,7 +155,7 @@ def test_cards_that_are_not_in_the_game_are_unknown_wherever_they_are_named() ->
     assert caught.value.card == "X1"
 
 
-def test_every_card_is_named_once_in_what_goes_along() -> None:
+def test_a_card_named_twice_in_a_pick_up_is_refused() -> None:
     """S7: one table card, or several of one rank; a play's statement has no say in it."""
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
     scenario(QUEEN, given=up, when=take(0, "5c 5c"), then=refused("S7"))
@@ -211,7 +211,7 @@ def test_a_switch_that_is_off_is_not_cited(
     scenario(ruleset, given=given, when=play(0, card), then=refused(rule))
 
 
-def test_a_try_of_a_seat_that_must_turn_or_cover_is_refused_for_that() -> None:
+def test_a_try_is_refused_if_the_seat_must_turn_or_cover() -> None:
     """P15: turning is all that is left; S13: the cover comes first; P37: else the try itself."""
     turning = table(pile="Kc", hands=["", "9d"], down=["4c"], stock="6c")
     scenario(EGILSSON, given=turning, when=try_stock(0), then=refused("P15"))
@@ -223,14 +223,14 @@ def test_a_try_of_a_seat_that_must_turn_or_cover_is_refused_for_that() -> None:
 
 
 @pytest.mark.parametrize("command", [swap(0, "9c", "Kc"), lay(0, "9c"), ready(0)])
-def test_rules_of_ones_own_are_cited_by_what_they_have(command: Command) -> None:
+def test_custom_rules_cite_the_statements_that_they_have(command: Command) -> None:
     """A ruleset that says nothing of an exchange, but of laying out."""
     own = replace(KARMA, cites={"deal.layout": "own"})
     at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
     scenario(own, given=at, when=command, then=refused("own"))
 
 
-def test_before_play_rules_of_ones_own_are_cited_by_what_they_have() -> None:
+def test_before_play_custom_rules_cite_the_statements_that_they_have() -> None:
     """Likewise, with one statement for each of the settings."""
     game, _ = dealt(replace(KARMA, cites={"deal.layout": "own"}), seats=2)
     scenario(game.ruleset, given=game, when=take(0), then=refused("own"))
@@ -246,7 +246,7 @@ def test_before_play_rules_of_ones_own_are_cited_by_what_they_have() -> None:
     scenario(plain.ruleset, given=plain, when=lay(0, *stacks), then=refused("own"))
 
 
-def test_an_opening_is_cited_by_what_it_must_be_else_by_who_opens() -> None:
+def test_a_refused_opening_cites_the_opening_play_or_else_the_opener() -> None:
     """S3 says both in one; other rules may not."""
     at = table(hands=["4c 9h", "9c"], first_turn=True)
     for cites, rule in (

@@ -45,7 +45,7 @@ def test_a_card_seen_through_another_is_allowed_by_both_statements() -> None:
     assert rules_allowing(game_of(jokers, plain), play(0, "Kd")) == ("M5",)
 
 
-def test_a_card_named_twice_is_refused_by_what_it_was_named_for() -> None:
+def test_a_card_named_twice_is_refused_by_the_statement_of_its_purpose() -> None:
     """Exchange, laying, along and follow-up each have a statement of their own."""
     game, _ = dealt(QUEEN, seats=2, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
     scenario(QUEEN, given=game, when=swap(0, "Kc Kc", "4c 5c"), then=refused("S2"))

@@ -46,7 +46,7 @@ def test_r_odd_hands_are_first_hands() -> None:
     assert rules("reverse", hand=4).order == SECOND.order != FIRST.order
 
 
-def test_r_whoever_can_play_must_and_no_card_goes_along() -> None:
+def test_r_a_seat_that_can_play_must_play_and_no_face_up_card_goes_along() -> None:
     """R, first hand."""
     at = table(pile="9c", hands=["4d Kc", "9s"])
     scenario(FIRST, given=at, when=take(0), then=refused("R"))
@@ -83,7 +83,7 @@ def test_r_threes_are_thrown_before_the_laying_out() -> None:
     assert after.turn == 1  # left of seat 0, which threw last
 
 
-def test_r_nobody_has_threes() -> None:
+def test_r_without_threes_fours_are_thrown() -> None:
     """R: if there are no threes, fours are thrown, and so on; only one rank is thrown."""
     hands = ["Kc Qc Jc 9c 8c 7c", "4d 5h Kd Qd Jd 9d", "Kh Qh Jh 9h 8h 7h"]
     _, events = dealt(FIRST, seats=3, dealer=1, hands=hands, stock="3s 4c 5c 6c")

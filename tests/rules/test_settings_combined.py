@@ -56,7 +56,7 @@ def test_the_card_on_top_asks_for_the_cover() -> None:
     scenario(covers, given=last, when=play(0, "5c Qc"), then=then)
 
 
-def test_two_left_and_a_skip_the_next_seat_plays_after_the_pick_up() -> None:
+def test_with_two_left_the_next_seat_plays_after_a_pick_up_even_after_a_skip() -> None:
     """P34(6): only with more than two seats in play at the moment of the pick-up."""
     skipping = with_rank(SHITHEAD, "8", {"skips": True})
     above_two = replace(skipping, pick_up=PickUpSettings(after=After.PREVIOUS_ABOVE_TWO))
@@ -145,7 +145,7 @@ def test_passes_count_as_actions_and_clear_the_previous_player() -> None:
     assert not scenario(LEEDS, given=opening, when=pass_(0)).first_turn
 
 
-def test_the_silent_seat_plays_by_the_highest_card_last() -> None:
+def test_a_time_out_plays_the_lowest_cards() -> None:
     """Time-outs: the fewest cards, lowest in the ruleset's order, jokers last, then the code."""
     at = table(pile="2c", hands=["9d 9c Jd", "Jh"])
     then: list[Event] = [timed_out(0), played(0, "9c", turn=1)]
@@ -155,7 +155,7 @@ def test_the_silent_seat_plays_by_the_highest_card_last() -> None:
     scenario(LEEDS, given=fives, when=time_out(0), then=then)
 
 
-def test_a_silent_seat_passes_where_nothing_else_is_left() -> None:
+def test_a_time_out_passes_if_no_other_move_is_legal() -> None:
     """Time-outs: neither play nor pile nor face-down card."""
     at = table(hands=["5c", "Jh 5d"])
     scenario(LEEDS, given=at, when=time_out(0), then=[timed_out(0), passed(0, turn=1)])
@@ -172,7 +172,7 @@ def test_a_deal_that_leaves_only_special_cards_has_no_starter() -> None:
     assert event.stock == 7  # type: ignore[union-attr] # likewise
 
 
-def test_the_deal_says_how_many_cards_are_left() -> None:
+def test_the_deal_states_the_size_of_the_stock() -> None:
     """The deal: what is left is the stock; the starter is turned from its top."""
     for ruleset, left in ((SHITHEAD, 52 - 27), (LEEDS, 52 - 28)):
         game, (event,) = dealt(ruleset, seats=3)
@@ -205,7 +205,7 @@ def test_a_follow_up_out_of_turn_is_no_pick_up_and_no_try() -> None:
     assert {"take", "trystock"} <= moves(own, after, 1)
 
 
-def test_any_face_up_cards_of_one_rank_go_along_however_many_there_are() -> None:
+def test_any_number_of_face_up_cards_of_one_rank_goes_along() -> None:
     """S7: the player's choice, also where one set a size is listed."""
     eights = "8c 8d 8h 8s 8c/2 8d/2 8h/2"
     at = table(pile="Ac", hands=["", "9s"], up=[eights], down=["4c 4d 4h 4s 5c 5d 5h"], decks=2)

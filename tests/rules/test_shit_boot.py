@@ -60,7 +60,7 @@ def test_b_the_seat_left_of_the_dealer_starts_onto_the_starter() -> None:
     assert "Qd" in legal
 
 
-def test_b_whoever_can_play_must() -> None:
+def test_b_a_seat_that_can_play_must_play() -> None:
     """B (reading): no try and no pick-up then."""
     at = table(pile="9c", hands=["4d Kc 2d", "9s"], stock="5c")
     assert moves(BOOT, at) == {"Kc", "2d"}
@@ -68,7 +68,7 @@ def test_b_whoever_can_play_must() -> None:
     scenario(BOOT, given=at, when=try_stock(0), then=refused("B"))
 
 
-def test_b_who_cannot_may_try_the_top_card_of_the_stock() -> None:
+def test_b_a_seat_that_cannot_play_may_try_the_top_card_of_the_stock() -> None:
     """B: who does not want to takes the pile."""
     at = table(pile="9c", hands=["4d 5d 6d", "9s"], stock="Jc 3c")
     assert moves(BOOT, at) == {"trystock", "take"}

@@ -132,7 +132,7 @@ def test_p8_the_hand_is_refilled_to_three(hand: str, stock: str, laid: str, draw
     assert after.seats[0].hand[-drawn or 99 :] == cards(stock)[:drawn]
 
 
-def test_p9_who_will_not_play_takes_the_pile() -> None:
+def test_p9_a_seat_that_does_not_play_takes_the_pile() -> None:
     """P9: cannot or will not; the next seat plays anything."""
     at = table(pile="4c 9c", hands=["Kd 3d", "3s Ks", "8s"])
     after = scenario(SHITHEAD, given=at, when=take(0), then=[took(0, 2, turn=1)])

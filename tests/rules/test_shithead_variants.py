@@ -151,7 +151,7 @@ def test_p33_two_or_three_with_five_each() -> None:
     assert not WEST_KENT.burn.flusher
 
 
-def test_p33_whoever_burns_clears() -> None:
+def test_p33_the_seat_that_burns_clears() -> None:
     """P33: no flusher."""
     at = table(pile="9c", hands=["Td Th 4d", "9s Tc"])
     after = scenario(WEST_KENT, given=at, when=[play(0, "Td"), play(0, "4d")])

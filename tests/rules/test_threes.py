@@ -57,7 +57,7 @@ def test_t2_three_each_and_a_free_exchange() -> None:
         (["Ac 2c Kc", "Kd 2d 2h", "Kh Ks Qd"], {2}, "Q"),
     ],
 )
-def test_t3_who_holds_a_three_may_start(hands: list[str], may: set[int], rank: str) -> None:
+def test_t3_a_seat_with_a_three_may_start(hands: list[str], may: set[int], rank: str) -> None:
     """T3: first come, first served; else a four, and so on; with cards of that rank."""
     game, _ = dealt(THREES, seats=3, up=["3s 3h"], hands=hands)
     game = all_ready(game)
@@ -86,7 +86,7 @@ def test_t3_an_opening_is_nothing_but_a_play(command: Command, rule: str) -> Non
     scenario(THREES, given=all_ready(game), when=command, then=refused(rule))
 
 
-def test_t3_the_last_ready_starts_play_for_whoever_comes_first() -> None:
+def test_t3_after_the_last_ready_the_first_to_come_opens() -> None:
     """T3: nobody is named, even if only one seat may."""
     game, _ = dealt(THREES, seats=2, hands=["3c Kc Qc", "Kd Qd Jd"])
     game = scenario(THREES, given=game, when=ready(0))
@@ -129,14 +129,14 @@ def test_t5_refill_to_three() -> None:
     scenario(THREES, given=at, when=play(0, "4c 4d 4h"), then=then)
 
 
-def test_t6_unable_takes_the_pile() -> None:
+def test_t6_a_seat_that_cannot_play_takes_the_pile() -> None:
     """T6: the next player plays anything."""
     at = table(pile="9c Kc", hands=["4d", "4s Ks"])
     after = scenario(THREES, given=at, when=take(0), then=[took(0, 2, turn=1)])
     assert moves(THREES, after, 1) == {"4s", "Ks"}
 
 
-def test_t7_able_must_play() -> None:
+def test_t7_a_seat_that_can_play_must_play() -> None:
     """T7: also with a two or a ten."""
     for card in ("Ad", "2d", "Td"):
         at = table(pile="Kc", hands=[f"4d {card}", "4s"])

@@ -74,7 +74,7 @@ SEVENS = [r for r in EVERY if transparent(r) and r.rank("7").asks is Asks.AT_MOS
 
 
 @each(of=SEVENS)
-def test_a_transparent_card_on_a_seven_lets_the_seven_be_seen(ruleset: Ruleset) -> None:
+def test_a_transparent_card_on_a_seven_leaves_the_demand_of_the_seven(ruleset: Ruleset) -> None:
     """The seven goes on asking."""
     rank = transparent(ruleset)[0]
     given = at_table(ruleset, pile=f"7c {rank}c", hands=["4h Kh 9h", "9s"])

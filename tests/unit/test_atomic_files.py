@@ -26,7 +26,7 @@ def names(folder: Path) -> list[str]:
     return [item.name for item in folder.iterdir()]
 
 
-def test_what_was_written_goes_by_the_name_and_nothing_is_left_beside_it(path: Path) -> None:
+def test_a_file_is_written_without_leftover_files(path: Path) -> None:
     write_whole(path, b"one")
     write_whole(path, b"two")
     assert path.read_bytes() == b"two"
@@ -40,7 +40,7 @@ def _killed(path: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_killed_before_the_end_it_leaves_the_old_file_whole(path: Path) -> None:
+def test_an_interrupted_write_leaves_the_old_file_intact(path: Path) -> None:
     write_whole(path, b"old")
     process = FORK.Process(target=_killed, args=(path,))
     process.start()
@@ -54,7 +54,7 @@ def test_killed_before_the_end_it_leaves_the_old_file_whole(path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename"])
-def test_a_disk_that_is_full_leaves_the_old_file_and_no_draft(
+def test_a_full_disk_leaves_the_old_file_and_no_temporary_file(
     path: Path, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_whole(path, b"old")
@@ -72,7 +72,7 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_no_draft(
     assert names(path.parent) == ["state.json"]
 
 
-def test_it_is_on_disk_before_it_goes_by_its_name_and_the_name_after_that(
+def test_the_content_is_synced_before_the_rename_and_the_folder_after_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_whole(path, b"old")
@@ -92,7 +92,7 @@ def test_it_is_on_disk_before_it_goes_by_its_name_and_the_name_after_that(
     ("umask", "mode", "expected"),
     [(0, None, 0o600), (0o077, None, 0o600), (0o022, PUBLIC, 0o644), (0o077, PUBLIC, 0o600)],
 )
-def test_it_is_its_owner_s_alone_unless_it_is_for_all(
+def test_a_file_is_private_unless_declared_public(
     path: Path, umask: int, mode: int | None, expected: int
 ) -> None:
     """The permissions hold from the first moment, also for the temporary file of a key."""
@@ -108,13 +108,13 @@ def test_it_is_its_owner_s_alone_unless_it_is_for_all(
     assert path.stat().st_mode & 0o777 == expected
 
 
-def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_folder_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "none" / "state.json", b"new")
     assert names(tmp_path) == []
 
 
-def test_a_new_file_replaces_none(path: Path) -> None:
+def test_a_new_file_does_not_replace_an_existing_one(path: Path) -> None:
     """Also where the other one appears while the new one is written."""
     with pytest.raises(FileExistsError), whole_file(path, new=True) as file:
         file.write(b"second")
@@ -123,7 +123,7 @@ def test_a_new_file_replaces_none(path: Path) -> None:
     assert names(path.parent) == ["state.json"]
 
 
-def test_a_new_file_can_be_made_where_there_are_no_links(
+def test_a_new_file_can_be_created_on_a_file_system_without_links(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a memory stick, which is where copies of keys are put."""
@@ -139,7 +139,7 @@ def test_a_new_file_can_be_made_where_there_are_no_links(
     assert names(path.parent) == ["state.json"]
 
 
-def test_of_those_who_ask_for_a_folder_one_has_it(tmp_path: Path) -> None:
+def test_a_folder_is_locked_by_one_process(tmp_path: Path) -> None:
     handle = os.open(tmp_path, os.O_RDONLY)
     with folder_lock(tmp_path), pytest.raises(BlockingIOError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -22,7 +22,7 @@ ENOUGH = {
 }
 
 
-def test_what_is_needed_is_enough() -> None:
+def test_the_required_settings_suffice() -> None:
     settings = settings_from(ENOUGH)
     assert settings.database_url == "postgresql://u:password@h/d"
     assert settings.key_file == Path("/var/lib/shithead/keys.json")
@@ -36,7 +36,7 @@ def test_what_is_needed_is_enough() -> None:
         "rediss+sentinel://user:pass%40word@one,[::1]:26380/main?db=1",
     ],
 )
-def test_sentinels_with_the_name_of_the_master_are_an_address_of_redis(url: str) -> None:
+def test_a_sentinel_address_with_a_master_name_is_valid(url: str) -> None:
     assert settings_from(ENOUGH | {"SHITHEAD_REDIS_URL": url}).redis_url == url
 
 
@@ -45,7 +45,7 @@ def test_every_setting_can_be_given_by_its_variable() -> None:
     assert all(callable(field.metadata["reader"]) for field in fields(Settings))
 
 
-def test_settings_passed_on_to_another_process_are_the_same() -> None:
+def test_settings_passed_to_another_process_are_equal() -> None:
     more = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_FORMAT": "text", "SHITHEAD_PORT": "81"}
     settings = settings_from(ENOUGH | more)
     assert settings_from(variables_of(settings)) == settings
@@ -59,11 +59,11 @@ def test_values_are_converted() -> None:
     assert settings.rate_limits is False
 
 
-def test_passwords_do_not_stand_in_the_repr() -> None:
+def test_passwords_are_not_in_the_repr() -> None:
     assert "password" not in repr(settings_from(ENOUGH | {"SHITHEAD_KEYS": "the password"}))
 
 
-def test_what_is_missing_is_named() -> None:
+def test_a_missing_setting_is_named() -> None:
     with pytest.raises(ConfigError, match=r"(?s)SHITHEAD_DATABASE_URL.*SHITHEAD_KEY_FILE"):
         settings_from({})
 
@@ -109,7 +109,7 @@ def test_a_misspelt_setting_is_refused() -> None:
         settings_from(ENOUGH | {"SHITHEAD_PROT": "80"})
 
 
-def test_variables_of_the_tests_are_no_settings() -> None:
+def test_variables_of_the_tests_are_ignored() -> None:
     assert settings_from(ENOUGH | {"SHITHEAD_TEST_DATABASE_URL": "x"}).port == 8080
 
 

@@ -55,12 +55,12 @@ def test_every_query_asks_for_metrics_that_exist(query: str) -> None:
     assert names <= known_measures()
 
 
-def test_what_an_alert_watches_has_a_panel() -> None:
+def test_every_metric_of_an_alert_has_a_panel() -> None:
     watched = set(re.findall(r"\bshithead_[a-z_]+", " ".join(one["expr"] for one in ALERTS)))
     assert watched - set(re.findall(r"\bshithead_[a-z_]+", " ".join(QUERIES))) == set()
 
 
-def test_every_panel_leads_to_a_section_of_the_runbook() -> None:
+def test_every_panel_links_to_a_section_of_the_runbook() -> None:
     sections = set(re.findall(r"^## ([0-9]+) ", TEXT, re.MULTILINE))
     for panel in BOARD["panels"]:
         named = set(re.findall(r"§ ([0-9]+)", panel["description"]))
@@ -68,7 +68,7 @@ def test_every_panel_leads_to_a_section_of_the_runbook() -> None:
         assert named <= sections
 
 
-def test_panels_have_numbers_of_their_own_and_do_not_overlap() -> None:
+def test_panels_have_unique_ids_and_do_not_overlap() -> None:
     assert len({panel["id"] for panel in BOARD["panels"]}) == len(BOARD["panels"])
     for one, other in combinations((panel["gridPos"] for panel in BOARD["panels"]), 2):
         beside = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]

@@ -76,13 +76,13 @@ def parsed(line: str) -> tuple[click.Command, dict[str, object], list[str]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_file_is_there(name: str) -> None:
+def test_every_named_file_exists(name: str) -> None:
     named = list(files(text_of(name)))
     assert [file for folder, file in named if not is_there(folder, file)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_link_leads_somewhere(name: str) -> None:
+def test_every_link_has_a_target(name: str) -> None:
     linked = re.findall(r"\]\((?!https?:)([^)#]+)\)", text_of(name))
     assert [link for link in linked if not (ROOT / name).parent.joinpath(link).exists()] == []
 
@@ -90,18 +90,18 @@ def test_every_link_leads_somewhere(name: str) -> None:
 @pytest.mark.parametrize(
     "line", sorted({line for name in NAMES for line in commands(text_of(name))})
 )
-def test_every_command_is_there_with_its_options(line: str) -> None:
+def test_every_named_command_exists_with_its_options(line: str) -> None:
     parsed(line)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_setting_is_there(name: str) -> None:
+def test_every_named_setting_exists(name: str) -> None:
     named = {n for n in re.findall(r"\bSHITHEAD_[A-Z_]+", text_of(name)) if n.strip("_") == n}
     known = {row.variable for section in settings_page() for row in section.rows}
     assert named - known == set()
 
 
-def test_what_the_documents_name_is_found() -> None:
+def test_the_search_finds_names_in_the_documents() -> None:
     """Documents that were laid out anew must not leave these tests with nothing to look at."""
     assert len(list(files(text_of("README.md")))) > 40
     of_readme = {parsed(line)[0].name for line in commands(text_of("README.md"))}
@@ -113,12 +113,12 @@ def test_what_the_documents_name_is_found() -> None:
 
 
 @pytest.mark.parametrize("line", ["shithead chekc", "shithead check --depe", "ops/up --porte 1"])
-def test_a_command_that_is_not_there_is_seen(line: str) -> None:
+def test_a_missing_command_is_detected(line: str) -> None:
     with pytest.raises(click.UsageError):
         parsed(line)
 
 
-def test_a_file_that_is_not_there_is_seen() -> None:
+def test_a_missing_file_is_detected() -> None:
     text = "`service/domain/plays.py`, `demand.py`, `gone.py`, `service/rulesets/<id>.toml`"
     assert [is_there(*file) for file in files(text)] == [True, True, False, True]
 
@@ -136,7 +136,7 @@ def test_decisions_are_numbered_without_gaps_and_listed_once() -> None:
     ]
 
 
-def test_every_finding_names_tests_that_are_there() -> None:
+def test_every_finding_names_existing_tests() -> None:
     """The table of what independent testing found has all 31 findings, each with its tests."""
     rows = re.findall(r"^\| (\d+) \|.*$", text_of(FINDINGS), re.MULTILINE)
     assert sorted({int(number) for number in rows}) == list(range(1, 32))

@@ -63,7 +63,7 @@ def test_every_event_of_a_sealed_game_is_judged(name: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-def test_before_the_seal_a_finding_on_a_move_is_what_the_seal_confirms(name: str) -> None:
+def test_findings_before_the_seal_are_confirmed_by_the_seal(name: str) -> None:
     lines, judged = log_of(name), 0
     for seq in range(3, len(lines), max(1, len(lines) // 6)):
         move = move_around(lines, seq)
@@ -114,7 +114,7 @@ def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
     }
 
 
-def test_no_finding_is_made_on_what_depends_on_a_hidden_hand() -> None:
+def test_moves_that_depend_on_a_hidden_hand_are_left_open() -> None:
     """Whether a seat that took the pile could have played is shown by the seal."""
     name, seq = next(
         (name, n)
@@ -129,7 +129,7 @@ def test_no_finding_is_made_on_what_depends_on_a_hidden_hand() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_move_around_an_event_is_the_one_that_the_audit_finds(name: str) -> None:
+def test_the_move_of_an_event_is_the_same_as_in_the_audit(name: str) -> None:
     lines = log_of(name)
     for move in History(decode_log(lines)).moves:
         for seq in range(move.first, move.last + 1):
@@ -139,7 +139,7 @@ def test_the_move_around_an_event_is_the_one_that_the_audit_finds(name: str) -> 
                 assert accused.seat == move.seat
 
 
-def test_an_event_that_breaks_the_record_is_found_there_and_what_follows_is_left_open() -> None:
+def test_an_invalid_event_is_found_and_later_events_are_left_open() -> None:
     lines = list(log_of(NAMES[0]))
     seq = next(n for n, line in enumerate(lines) if b'"type":"cards_played"' in line)
     lines[seq] = lines[seq].replace(b'"direction":1', b'"direction":-1', 1)
@@ -167,6 +167,6 @@ def test_a_second_broken_rule_is_found_at_its_own_event() -> None:
     assert str(legality["text"]).endswith(f"; 1 more, at seq {two}")
 
 
-def test_nothing_is_said_of_collusion() -> None:
+def test_collusion_gets_no_finding() -> None:
     about, *_ = found(log_of(NAMES[0]), 5, Charge.COLLUSION)
     assert about["result"] == "missing"

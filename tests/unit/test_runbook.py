@@ -22,14 +22,14 @@ def known_measures() -> set[str]:
     return known
 
 
-def test_every_measure_is_there_with_its_labels() -> None:
+def test_every_named_metric_exists_with_its_labels() -> None:
     known = known_measures()
     named = set(re.findall(r"\bshithead_(?!service\b)[a-z_]+", TEXT))
     assert named >= {"shithead_sweeper_lag_seconds", "shithead_outbox_age_seconds"}
     assert named - known == set()
 
 
-def test_every_log_line_is_written_somewhere() -> None:
+def test_every_named_log_line_is_written_by_the_code() -> None:
     source = "".join(
         path.read_text("utf-8") for place in PLACES for path in (ROOT / place).rglob("*.py")
     )
@@ -38,7 +38,7 @@ def test_every_log_line_is_written_somewhere() -> None:
     assert {event for event in events if f'"{event}' not in source} == set()
 
 
-def test_every_section_that_is_pointed_to_is_there() -> None:
+def test_every_linked_section_exists() -> None:
     sections = set(re.findall(r"^## ([0-9]+) ", TEXT, re.MULTILINE))
     column = re.findall(r"\| ([0-9]+) \|$", TEXT, re.MULTILINE)
     assert {*re.findall(r"§ ([0-9]+)", TEXT), *column} - sections == set()

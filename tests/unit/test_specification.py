@@ -217,7 +217,7 @@ def sections(document: str) -> set[str]:
     return set(re.findall(r"^## (\d+)\. ", text, re.MULTILINE))
 
 
-def test_every_cited_section_is_there() -> None:
+def test_every_cited_section_exists() -> None:
     cited = [
         (name, match[1].removeprefix("ops/spec/"), number)
         for name, text in sources()
@@ -231,14 +231,14 @@ def test_every_cited_section_is_there() -> None:
     assert [c for c in cited if c[2] not in sections(DOCUMENTS[c[1]])] == []
 
 
-def test_every_cited_paragraph_of_the_rules_is_there() -> None:
+def test_every_cited_paragraph_of_the_rules_exists() -> None:
     headed = set(re.findall(r"^\*\*([^*]+?)\.?\*\*", RULES, re.MULTILINE))
     cited = {(name, words) for name, text in sources() for words in PLACED.findall(text)}
     assert len(cited) > 10
     assert [c for c in sorted(cited) if not any(c[1].startswith(h) for h in headed)] == []
 
 
-def test_no_text_is_cited_that_is_not_there() -> None:
+def test_every_cited_document_exists() -> None:
     """A Markdown file that code, documents and pages name is in the repository."""
     named = {
         (name, file)
@@ -252,7 +252,7 @@ def test_no_text_is_cited_that_is_not_there() -> None:
     assert [n for n in sorted(named) if n[1].rpartition("/")[2] not in there] == []
 
 
-def test_the_service_has_the_specification() -> None:
+def test_the_service_serves_the_specification() -> None:
     """A reader of a page that cites a section finds the text in the same service."""
     shown = {path.name for path in SPEC.iterdir()}
     assert shown == SPECIFIED.keys()
@@ -284,7 +284,7 @@ def test_the_rulesets_are_those_of_the_catalogue() -> None:
     assert sorted(shown) == sorted(catalogue())
 
 
-def test_the_interface_of_the_specification_is_the_served_one() -> None:
+def test_the_api_page_of_the_specification_matches_the_service() -> None:
     """Every problem type is named in api.md with its status."""
     text = (SPEC / "api.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| (\d{3}) \|", text, re.MULTILINE))

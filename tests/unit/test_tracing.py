@@ -62,7 +62,7 @@ def test_the_standard_variables_switch_traces_on(variables: dict[str, str], *, o
         (COLLECTOR | {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "OTEL_EXPORTER_OTLP_PROTOCOL"),
     ],
 )
-def test_an_exporter_that_there_is_not_is_named(
+def test_an_unknown_exporter_is_named(
     variables: dict[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
@@ -71,7 +71,7 @@ def test_an_exporter_that_there_is_not_is_named(
     assert not tracing.is_on()
 
 
-def test_without_the_extra_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(*next(iter(COLLECTOR.items())))
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter", None)
     assert "the extra `telemetry` is not installed" in (tracing.switch_on("api", "0") or "")

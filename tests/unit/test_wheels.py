@@ -36,13 +36,13 @@ def test_the_wheels_have_every_file_that_an_installation_of_the_checkout_has() -
     assert [name for name in others if not name.endswith(tuple(named))] == []
 
 
-def test_the_small_one_imports_no_library_of_a_server() -> None:
+def test_the_client_wheel_imports_no_server_library() -> None:
     used = wheels.external_imports(wheels.client_modules())
     assert used & OF_THE_SERVER == set()
     assert {"click", "cryptography"} <= used
 
 
-def test_it_requires_what_it_imports_and_the_server_requires_it(
+def test_the_client_wheel_requires_its_imports_and_the_server_requires_it(
     both: tuple[wheels.Distribution, wheels.Distribution],
 ) -> None:
     small, server = both
@@ -52,7 +52,7 @@ def test_it_requires_what_it_imports_and_the_server_requires_it(
     assert set(server.dependencies[1:]) == set(wheels.pyproject()["project"]["dependencies"])
 
 
-def test_its_commands_are_commands_and_import_nothing_that_it_lacks() -> None:
+def test_commands_of_the_client_wheel_import_only_its_own_files() -> None:
     """What the modules of the small wheel import of this project is in it as well."""
     names = {f"service.cli.{name}" for name in wheels.COMMANDS} - {"service.cli.__main__"}
     assert names <= set(COMMANDS.values())

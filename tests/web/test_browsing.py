@@ -23,7 +23,7 @@ def test_a_page_loads_without_a_fault_and_fits_every_size(visits: Visits, path: 
         assert wider <= 0, (path, width)
 
 
-def test_every_kind_of_fault_is_noted(visits: Visits) -> None:
+def test_every_kind_of_page_fault_is_detected(visits: Visits) -> None:
     """The fixture would be worthless if a broken page passed."""
     page = visits.open("/rules")
     page.goto("/no-such-page")
@@ -40,7 +40,7 @@ def test_every_kind_of_fault_is_noted(visits: Visits) -> None:
     assert visits.unexpected() == []
 
 
-def test_a_page_that_the_browser_has_already_keeps_its_style(visits: Visits) -> None:
+def test_a_page_answered_with_304_keeps_its_style(visits: Visits) -> None:
     """A 304 replaces the policy of the stored page: it has to be that of a page."""
     page = visits.open("/rules")
     green = "getComputedStyle(document.querySelector('.bar')).backgroundColor"

@@ -86,7 +86,7 @@ A hidden page runs the same code and computes no layout, which takes most of the
 """
 
 
-def test_a_whole_hand_is_stepped_through_from_one_request(visits: Visits, service: Running) -> None:
+def test_a_hand_is_stepped_through_after_one_request(visits: Visits, service: Running) -> None:
     asked: list[str] = []
     context = visits.visitor()
     context.on("request", lambda request: asked.append(request.url))
@@ -108,7 +108,7 @@ def test_a_whole_hand_is_stepped_through_from_one_request(visits: Visits, servic
     assert len([url for url in asked if "/replay?as=" in url]) == 1
 
 
-def test_the_address_names_the_moment_and_the_viewer(visits: Visits) -> None:
+def test_the_address_has_the_version_and_the_viewer(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?event=59&as=1")
     at(page, 60)
     expect(page.locator("#as")).to_have_value("1")
@@ -179,7 +179,7 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone", "phone on its side"])
-def test_on_a_phone_a_decision_is_a_sheet_in_sight(visits: Visits, size: str) -> None:
+def test_on_a_phone_a_decision_is_a_visible_sheet(visits: Visits, size: str) -> None:
     """The page itself does not scroll; Escape closes the sheet and leads back to the button."""
     page = opened(visits, LEEDS.game, "?event=40", size=size)
     page.locator("#ask").click()
@@ -194,7 +194,7 @@ def test_on_a_phone_a_decision_is_a_sheet_in_sight(visits: Visits, size: str) ->
     expect(page.locator("#ask")).to_be_focused()
 
 
-def test_what_a_seat_could_know_is_shown_beside_its_decision(
+def test_the_knowledge_of_a_seat_is_shown_beside_its_decision(
     visits: Visits, service: Running
 ) -> None:
     """Every card once, under its place, with the event that showed it; the others as unseen."""
@@ -312,7 +312,7 @@ def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: R
     assert sum(int(cell.split(" ")[0]) for cell in cells) == sum(burned)
 
 
-def test_the_keyboard_is_enough(visits: Visits) -> None:
+def test_the_keyboard_suffices(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?version=30", reduced_motion="reduce")
     for key, version in (("ArrowLeft", 29), ("Home", 1), ("End", len(LEEDS.lines))):
         page.keyboard.press(key)
@@ -345,7 +345,7 @@ def reach(page: Page, selector: str) -> None:
     raise AssertionError(f"no key leads to {selector}")
 
 
-def test_the_room_fits_every_size_and_axe_finds_nothing(visits: Visits) -> None:
+def test_the_replay_fits_every_size_and_axe_finds_nothing(visits: Visits) -> None:
     game = sample("leeds-seven-seats-two-decks").game
     page = opened(visits, game, "?version=160")
     page.get_by_role("button", name="The decision").click()
@@ -360,7 +360,7 @@ def test_the_room_fits_every_size_and_axe_finds_nothing(visits: Visits) -> None:
         assert page.locator("#felt").evaluate(hidden) <= 0, width
 
 
-def test_the_words_are_those_of_the_reader(visits: Visits) -> None:
+def test_the_replay_is_in_the_language_of_the_reader(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?version=60", locale="sv-SE")
     expect(page.get_by_role("button", name="Beslutet")).to_be_visible()
     expect(page.locator("#rows")).to_contain_text("spelade")

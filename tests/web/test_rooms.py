@@ -128,7 +128,7 @@ def test_the_list_names_the_dispute_and_leads_to_it(
     expect(page.locator(".facts-list")).to_contain_text("the server")
 
 
-def test_a_side_hands_in_a_receipt_and_reads_periods_and_hash(
+def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     visits: Visits, hand: tuple[list[Client], str], tmp_path: Path
 ) -> None:
     """A receipt as a file; a visitor without a token and a referee who was refused cannot judge."""
@@ -322,7 +322,7 @@ def _text(answer: Any) -> str:
     return str(answer.text()) if "/room?" in answer.url else ""
 
 
-def test_a_leader_who_leaves_the_page_leads_no_longer(panel: Panel) -> None:
+def test_leaving_the_page_ends_the_lead(panel: Panel) -> None:
     leader, follower = panel.pages(2)
     leader.get_by_role("button", name="Lead").click()
     expect(follower.locator("#room")).to_contain_text("Referee 1 leads.")
@@ -348,7 +348,7 @@ def test_a_room_is_used_with_the_keyboard_alone(panel: Panel) -> None:
     expect(follower.locator("#room")).to_contain_text("No referee leads.")
 
 
-def test_the_dispute_leads_its_referees_to_the_room_and_nobody_else(
+def test_only_referees_see_the_link_to_the_room(
     visits: Visits, panel: Panel, hand: tuple[list[Client], str]
 ) -> None:
     (ada, _), _ = hand
@@ -396,7 +396,7 @@ def reach(page: Page, selector: str) -> None:
     raise AssertionError(f"no key leads to {selector}")
 
 
-def test_what_the_server_refuses_is_shown(visits: Visits, hand: tuple[list[Client], str]) -> None:
+def test_refusals_of_the_server_are_shown(visits: Visits, hand: tuple[list[Client], str]) -> None:
     visits.expect("422")
     (ada, _), game = hand
     page = page_of(visits, ada, f"/disputes/new?game={game}")
@@ -464,7 +464,7 @@ def test_the_replay_with_a_room_fits_every_size(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize(("locale", "title"), [("sv-SE", "Statistik"), ("ja-JP", "統計")])
-def test_the_rooms_speak_the_language_of_their_reader(
+def test_the_rooms_are_in_the_language_of_the_reader(
     visits: Visits, hand: tuple[list[Client], str], locale: str, title: str
 ) -> None:
     (ada, _), game = hand

@@ -83,7 +83,7 @@ def in_node(**cases: object) -> Any:
     return json.loads(done.stdout)
 
 
-def test_a_companion_is_lit_only_beside_its_five() -> None:
+def test_a_companion_is_selectable_only_beside_its_five() -> None:
     """L17: a five goes only together with a higher card, which alone may be too low."""
     hand = {"count": 4, "cards": ["4s", "5c", "6d", "9h"], "known": []}
     plays = [["9h"], ["5c", "6d"], ["5c", "9h"]]
@@ -101,7 +101,7 @@ def test_a_companion_is_lit_only_beside_its_five() -> None:
     assert not four["listed"] and not four["part"]
 
 
-def test_the_rows_of_a_hand_are_about_as_long() -> None:
+def test_the_rows_of_a_hand_have_similar_lengths() -> None:
     """Thirteen cards where twelve fit are seven and six, not twelve and a single one."""
     wide, narrow, single = in_node(
         view={"as": "public", "seats": [], "moves": []},
@@ -114,7 +114,7 @@ def test_the_rows_of_a_hand_are_about_as_long() -> None:
     assert single["row"] == 60
 
 
-def test_a_player_has_a_name_before_there_is_a_player(visits: Visits) -> None:
+def test_a_visitor_chooses_a_name_before_registration(visits: Visits) -> None:
     page = visits.open("/")
     page.get_by_role("button", name="You: Guest").click()
     page.get_by_label("Name, as others see it").fill("Ada")
@@ -165,7 +165,7 @@ def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visi
     assert made["id"] in second.evaluate("localStorage.getItem('shithead.player')")
 
 
-def test_a_browser_says_that_its_player_went_to_another_and_returns(visits: Visits) -> None:
+def test_a_browser_reports_that_its_player_moved_and_takes_the_player_back(visits: Visits) -> None:
     """The recovery code ends the token of the first browser, which would only be a spectator."""
     visits.expect("401")
     page = play_now(visits)
@@ -235,7 +235,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     take_turn(second)
 
 
-def test_a_private_table_is_joined_with_its_address_only(visits: Visits) -> None:
+def test_a_private_table_is_joined_by_its_address(visits: Visits) -> None:
     """The invite is in the fragment of the address, which no browser sends to a server."""
     ada = visits.open("/")
     shorten(ada)
@@ -263,7 +263,7 @@ def test_a_private_table_is_joined_with_its_address_only(visits: Visits) -> None
     expect(bob.locator('[data-slot="2"] .layer')).to_have_attribute("data-card", card or "")
 
 
-def test_a_player_of_another_language_signs_each_move(visits: Visits) -> None:
+def test_moves_are_signed_in_another_language(visits: Visits) -> None:
     """The server checks each signature before it accepts the move."""
     page = visits.open("/", locale="sv-SE")
     shorten(page)

@@ -77,7 +77,7 @@ def test_the_types_of_the_pages_fit_the_openapi_document(document: Any, tmp_path
     assert check(WEB / "tsconfig.app.json", types_of(document, tmp_path)) == ""
 
 
-def test_a_page_that_disagrees_with_the_document_is_found(document: Any, tmp_path: Path) -> None:
+def test_a_page_that_contradicts_the_document_is_found(document: Any, tmp_path: Path) -> None:
     """A path, a field and a value of a body are missing: each fault is where it is used."""
     paths, schemas = document["paths"], document["components"]["schemas"]
     paths["/v1/keyring"] = paths.pop("/v1/keys")
@@ -113,7 +113,7 @@ def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path
     assert len(found) == 1 and "wrong.js(2,13)" in found[0], found
 
 
-def test_the_types_of_the_javascript_fit_and_a_wrong_one_is_seen(tmp_path: Path) -> None:
+def test_the_javascript_types_are_correct_and_a_wrong_one_is_found(tmp_path: Path) -> None:
     """One run: a wrong file is added to ours, and its error is the only one."""
     config = (WEB / "tsconfig.json").read_text()
     config = config.replace('"../../service', f'"{WEB.parents[1]}/service')

@@ -52,7 +52,7 @@ def sample_case(name: str) -> Case:
     return Case(name=name, lines=bundle.lines, files=dict(bundle.files))
 
 
-def test_the_test_vectors_come_out() -> None:
+def test_the_test_vectors_match() -> None:
     done = subprocess.run(
         [node(), ROOT / "tests" / "web" / "vectors.js", ROOT / "ops/spec/vectors.json"],
         capture_output=True,
@@ -124,7 +124,7 @@ def rearranged(tries: int) -> Iterator[Case]:
 
 
 @pytest.mark.heavy
-def test_rearranged_events_fail_in_both_and_lead_none_astray() -> None:
+def test_rearranged_events_fail_in_both_verifiers() -> None:
     """
     Which checks name the fault may differ here: Python stops more of them at the first one.
 
@@ -245,7 +245,7 @@ def codes_of(finding: dict[str, Any]) -> list[str]:
     return [finding["code"], *(remark["code"] for remark in finding["remarks"])]
 
 
-def test_a_changed_bundle_says_what_it_has_and_how_far_each_check_counts() -> None:
+def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
     """What lies beside the log is in the file, but is no evidence for a changed log."""
     seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
     entry = LINES[seq]
@@ -295,7 +295,7 @@ def test_a_changed_bundle_says_what_it_has_and_how_far_each_check_counts() -> No
     assert broken["anchor"]["code"] == "open.not_anchored"
 
 
-def test_a_failure_is_one_sentence_without_the_words_of_programmers() -> None:
+def test_a_failure_is_one_sentence_without_technical_terms() -> None:
     """The words a juror would have to look up stand nowhere; every code has its sentence."""
     sources = "".join(path.read_text() for path in VERIFIER.glob("*.js"))
     english = strings()
@@ -338,7 +338,7 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
     assert run_cli(good, "--no-such-option").returncode == 64
 
 
-def test_a_failed_file_says_who_can_have_done_it_and_what_would_prove_more(tmp_path: Path) -> None:
+def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Path) -> None:
     """As the first lines of `shithead verify`: by the checks that fail, and the receipts given."""
     forgery = Forgery(LINES)
     seq = forgery.find("pile_picked_up")
@@ -363,7 +363,7 @@ def test_a_failed_file_says_who_can_have_done_it_and_what_would_prove_more(tmp_p
             assert words[f"verdict.{part}.{author}"] in done.stdout.splitlines()
 
 
-def test_the_scripts_as_they_are_served_do_the_same(tmp_path: Path) -> None:
+def test_the_served_scripts_behave_like_the_source(tmp_path: Path) -> None:
     """The server leaves comments out, and nothing else."""
     for name, content in loaded().files.items():
         assert not re.search(rb"^ *(?:/\*\*?\n|//)", content, re.MULTILINE), name
@@ -381,7 +381,7 @@ def test_the_scripts_as_they_are_served_do_the_same(tmp_path: Path) -> None:
     assert b"signatures   pass" in served[0]
 
 
-def test_many_files_end_with_the_worst(tmp_path: Path) -> None:
+def test_several_files_end_with_the_worst_status(tmp_path: Path) -> None:
     for name, lines in (("good", LINES), ("open", LINES[:50])):
         (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in lines))
     assert run_cli(tmp_path / "good", tmp_path / "open").returncode == 2

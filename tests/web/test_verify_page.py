@@ -49,7 +49,7 @@ def test_a_good_bundle_turns_green_check_by_check(visits: Visits) -> None:
         expect(page.locator(f"#check-{check}")).to_have_class("pass")
 
 
-def test_receipts_and_keys_of_ones_own_are_checked_as_well(visits: Visits) -> None:
+def test_receipts_and_keys_of_the_user_are_checked(visits: Visits) -> None:
     page = visits.open("/verify")
     give(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#check-receipts")).to_have_class("missing")
@@ -119,7 +119,7 @@ def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) 
     expect(verdict).to_contain_text("ask another player, or the server, for their file")
 
 
-def test_a_card_not_held_is_named_though_all_hashes_were_made_again(visits: Visits) -> None:
+def test_a_card_not_held_is_named_even_if_all_hashes_are_recomputed(visits: Visits) -> None:
     forgery = Forgery(LINES)
     seq = forgery.find("cards_played", lambda event: event["data"]["zone"] == "hand")
     true = forgery.data(seq)["cards"][0]
@@ -202,7 +202,7 @@ def answers(port: int) -> bool:
         connection.close()
 
 
-def test_signatures_are_not_passed_where_the_browser_cannot_check_them(visits: Visits) -> None:
+def test_signatures_do_not_pass_if_the_browser_cannot_check_them(visits: Visits) -> None:
     context = visits.visitor()
     context.add_init_script(NO_ED25519)
     page = context.new_page()
@@ -234,7 +234,7 @@ def test_axe_finds_nothing(visits: Visits) -> None:
         ("ja-JP", "ゲームを検証する", "この出来事の番号は 31 です"),
     ],
 )
-def test_the_page_speaks_the_language_of_its_reader(
+def test_the_page_is_in_the_language_of_the_reader(
     visits: Visits, locale: str, title: str, failure: str
 ) -> None:
     """Only the words of that language are loaded, and they are there without the server."""
@@ -269,7 +269,7 @@ def test_a_language_that_cannot_be_loaded_leaves_the_page_as_it_is(visits: Visit
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_the_keyboard_is_enough(visits: Visits) -> None:
+def test_the_keyboard_suffices(visits: Visits) -> None:
     page = visits.open("/verify?game=nothing")
     for _ in range(20):
         page.keyboard.press("Tab")

@@ -133,7 +133,7 @@ def invited(table: Mapping[str, Any]) -> dict[str, Any]:
     return {"invite": table["invite"]}
 
 
-def test_the_table_of_calls_is_whole(world: World) -> None:
+def test_the_table_of_calls_is_complete(world: World) -> None:
     """
     Every call that reads of a game, a table or a dispute is in it.
 
@@ -160,7 +160,7 @@ def _plain(rule: str) -> str:
 
 
 @pytest.mark.parametrize("sealed", [False, True], ids=["running", "sealed"])
-def test_a_seat_s_readings_are_those_of_what_lay_in_other_hands(
+def test_reads_by_a_seat_are_recorded_only_if_they_show_other_hands(
     private: Private, *, sealed: bool
 ) -> None:
     if sealed:
@@ -184,7 +184,7 @@ def test_a_seat_s_readings_are_those_of_what_lay_in_other_hands(
 
 @pytest.mark.parametrize("reader", ["host", "guest", "invite", "referee"])
 @pytest.mark.parametrize("sealed", [False, True], ids=["running", "sealed"])
-def test_whatever_somebody_else_reads_of_a_private_game_is_noted(
+def test_every_read_of_a_private_game_by_another_player_is_recorded(
     private: Private, reader: str, *, sealed: bool
 ) -> None:
     """A call that is refused tells nothing and is no reading."""
@@ -211,7 +211,7 @@ def _whole(call: str, answer: Answer, private: Private) -> str:
     return answer.text if call in lists else private.names["game"]
 
 
-def test_seats_see_who_read_and_whoever_only_held_the_invite_is_nobody(private: Private) -> None:
+def test_seats_see_the_readers_and_a_holder_of_the_invite_is_anonymous(private: Private) -> None:
     private.seal()
     private.get("invite", f"{GAME}/replay?as=all")
     private.get("bob", f"{GAME}/transcript?as=0")
@@ -224,7 +224,7 @@ def test_seats_see_who_read_and_whoever_only_held_the_invite_is_nobody(private: 
     assert problem_of(private.get("guest", f"{GAME}/audit/readings")) == "not-seated"
 
 
-def test_a_reading_that_cannot_be_noted_is_refused(
+def test_a_read_that_cannot_be_recorded_is_refused(
     private: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     private.seal()
@@ -250,7 +250,7 @@ def test_a_reading_that_cannot_be_noted_is_refused(
             assert problem_of(answer) == "unavailable"
 
 
-def test_a_list_of_tables_is_noted_in_one_call(
+def test_a_list_of_tables_is_recorded_in_one_statement(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, bots = world.person(), [{"bot": "lowest"}, {"bot": "lowest"}]
@@ -268,7 +268,7 @@ def test_a_list_of_tables_is_noted_in_one_call(
     assert noted == [games]
 
 
-def test_nothing_is_noted_of_a_public_game(ada: Person, bob: Person) -> None:
+def test_reads_of_a_public_game_are_not_recorded(ada: Person, bob: Person) -> None:
     table = ada.table("open")
     seated = bob.post(f"/v1/tables/{table['id']}/seats").json
     game = f"/v1/games/{seated['game']}"

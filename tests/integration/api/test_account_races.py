@@ -67,7 +67,7 @@ def test_an_erasure_and_a_deal_by_the_player_exclude_each_other(world: World) ->
 
 
 @pytest.mark.parametrize("kind", ["tables", "games"])
-def test_calls_at_one_moment_do_not_pass_a_quota(
+def test_concurrent_calls_do_not_exceed_a_quota(
     ada: Person, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quotas, f"MOST_{kind.upper()}", 3)
@@ -84,7 +84,7 @@ def test_calls_at_one_moment_do_not_pass_a_quota(
             assert ada.call("DELETE", f"/v1/tables/{table['id']}").status_code == 204
 
 
-def test_deals_at_one_moment_do_not_pass_the_quota_of_hands(
+def test_concurrent_deals_do_not_exceed_the_quota_of_hands(
     ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = [ada.table({"bot": "lowest"}, deal=False) for _ in range(THREADS)]
@@ -93,7 +93,7 @@ def test_deals_at_one_moment_do_not_pass_the_quota_of_hands(
     assert sorted(a.status_code for a in answers) == [201] * 2 + [429] * (THREADS - 2)
 
 
-def test_disputes_opened_at_one_moment_do_not_pass_the_quota(
+def test_disputes_opened_concurrently_do_not_exceed_the_quota(
     world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quotas, "MOST_NEW_DISPUTES", 2)

@@ -24,7 +24,7 @@ def own_hand(player: Person, game: str) -> list[str]:
     return cards
 
 
-def test_only_the_seat_is_told_what_it_saw_before_the_seal(
+def test_before_the_seal_only_a_seat_itself_gets_what_it_saw(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
@@ -40,7 +40,7 @@ def test_only_the_seat_is_told_what_it_saw_before_the_seal(
     assert world.get(f"{game}/audit/moves/{seq}").json["saw"] == answer.json["saw"]
 
 
-def test_a_bot_judges_the_moves_of_a_turn_after_the_seal_only(
+def test_a_bot_judges_the_moves_of_a_turn_only_after_the_seal(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     for person in (ada, bob):
@@ -92,7 +92,7 @@ def test_a_card_is_followed_as_far_as_the_caller_could_see_it(
     assert after["p"] == ada.get(path).json["p"]
 
 
-def test_codes_that_are_not_in_the_game_are_unknown(ada: Person) -> None:
+def test_card_codes_that_are_not_in_the_game_are_unknown(ada: Person) -> None:
     game = ada.game()
     for code in ("X1", "7c/2", "nothing", "??"):
         assert problem_of(ada.get(f"{game}/audit/cards/{code}")) in ("unknown-card", "not-found")
@@ -136,7 +136,9 @@ def test_answers_fit_their_schemas(world: World, ada: Person, game: str) -> None
     assert KnowledgeSchema().validate(world.get(f"{game}/audit/knowledge?seat=1").json) == {}
 
 
-def test_what_is_not_there_is_not_found(world: World, ada: Person, bob: Person) -> None:
+def test_an_audit_of_an_unknown_event_or_a_hidden_game_is_not_found(
+    world: World, ada: Person, bob: Person
+) -> None:
     game = ada.game(visibility="private")
     version = ada.get(game).json["version"]
     assert problem_of(ada.get(f"{game}/audit/moves/{version}")) == "not-found"
@@ -145,7 +147,7 @@ def test_what_is_not_there_is_not_found(world: World, ada: Person, bob: Person) 
         assert problem_of(bob.get(f"{game}/audit/{path}")) == "not-found"
 
 
-def test_an_audit_asked_for_by_name_is_kept_once_it_cannot_change(
+def test_an_audit_is_cacheable_once_it_cannot_change(
     world: World, ada: Person, bob: Person, database_url: str
 ) -> None:
     """It is the same for everybody, but after the seal the public log has yet to take it up."""
@@ -166,7 +168,7 @@ def test_an_audit_asked_for_by_name_is_kept_once_it_cannot_change(
     assert ada.get(path).headers["Cache-Control"] == "private, no-store"
 
 
-def test_who_reads_what_is_anothers_in_a_private_game_is_noted(
+def test_reads_of_another_seats_cards_in_a_private_game_are_recorded(
     world: World, ada: Person, bob: Person
 ) -> None:
     table = ada.table("open", visibility="private")

@@ -31,7 +31,7 @@ NOT_JSON = [
 
 
 @pytest.mark.parametrize("raw", NOT_JSON, ids=lambda raw: repr(raw[:24]))
-def test_what_is_not_json_is_malformed(world: World, raw: bytes) -> None:
+def test_a_body_that_is_not_json_is_malformed(world: World, raw: bytes) -> None:
     answer = world.client.post("/v1/players", data=raw, content_type=JSON)
     assert problem_of(answer) == "malformed"
 
@@ -51,20 +51,22 @@ def test_what_is_not_json_is_malformed(world: World, raw: bytes) -> None:
         (None, ""),
     ],
 )
-def test_a_body_that_does_not_fit_says_where(world: World, body: Any, at: str) -> None:
+def test_an_invalid_body_is_answered_with_pointers_to_its_faults(
+    world: World, body: Any, at: str
+) -> None:
     answer = world.client.post("/v1/players", data=json.dumps(body), content_type=JSON)
     assert problem_of(answer) == "invalid-body"
     assert at in [error["at"] for error in answer.json["errors"]]
 
 
 @pytest.mark.parametrize("name", ["", "   ", "a\nb", "a\u001b[2Jb", "a\u202eb", "x" * 81, 7, None])
-def test_a_ruleset_has_a_name_that_can_be_seen(ada: Person, name: Any) -> None:
+def test_a_ruleset_needs_a_visible_name(ada: Person, name: Any) -> None:
     answer = ada.post("/v1/rulesets", {"name": name, "base": "shithead", "changes": {}})
     assert problem_of(answer) == "invalid-body"
     assert [error["at"] for error in answer.json["errors"]] == ["/name"]
 
 
-def test_pointers_lead_into_lists_and_objects(ada: Person) -> None:
+def test_pointers_reach_into_lists_and_objects(ada: Person) -> None:
     body = {"ruleset": "shithead", "seats": ["me", {"bot": 5}], "clock": {"turn_seconds": 0}}
     answer = ada.post("/v1/tables", body)
     assert problem_of(answer) == "invalid-body"
@@ -73,18 +75,18 @@ def test_pointers_lead_into_lists_and_objects(ada: Person) -> None:
 
 
 @pytest.mark.parametrize("number", [True, 1.5, "1", 2**60, -1, None])
-def test_only_whole_numbers_are_whole_numbers(ada: Person, number: Any) -> None:
+def test_only_json_integers_are_accepted_as_whole_numbers(ada: Person, number: Any) -> None:
     body = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "turn_limit": number}
     assert problem_of(ada.post("/v1/tables", body)) in ("invalid-body", "malformed")
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_other_types_than_json_are_not_read(world: World, content_type: str) -> None:
+def test_content_types_other_than_json_are_refused(world: World, content_type: str) -> None:
     answer = world.client.post("/v1/players", data=b'{"name":"a"}', content_type=content_type)
     assert problem_of(answer) == "unsupported-media-type"
 
 
-def test_a_content_encoding_is_not_read(world: World) -> None:
+def test_a_content_encoding_is_refused(world: World) -> None:
     headers = {"Content-Encoding": "gzip"}
     answer = world.client.post("/v1/players", json={"name": "a"}, headers=headers)
     assert problem_of(answer) == "unsupported-media-type"
@@ -101,7 +103,7 @@ def test_a_bundle_may_be_larger_than_other_bodies(world: World) -> None:
     assert problem_of(answer) == "not-a-bundle"
 
 
-def test_an_answer_in_another_form_is_not_acceptable(world: World) -> None:
+def test_a_request_for_another_media_type_is_not_acceptable(world: World) -> None:
     answer = world.get("/v1/bots", headers={"Accept": "text/html"})
     assert problem_of(answer) == "not-acceptable"
     assert world.get("/v1/bots", headers={"Accept": "text/html, */*;q=0.1"}).status_code == 200
@@ -123,11 +125,11 @@ def test_an_answer_in_another_form_is_not_acceptable(world: World) -> None:
         "/problems/none",
     ],
 )
-def test_nothing_there_is_not_found(world: World, path: str) -> None:
+def test_an_unknown_path_is_not_found(world: World, path: str) -> None:
     assert problem_of(world.get(path)) == "not-found"
 
 
-def test_a_wrong_method_names_the_right_ones(world: World) -> None:
+def test_a_wrong_method_is_answered_with_the_allowed_ones(world: World) -> None:
     answer = world.client.put("/v1/tables")
     assert problem_of(answer) == "method-not-allowed"
     assert {"GET", "POST"} <= set(answer.headers["Allow"].split(", "))
@@ -147,26 +149,26 @@ def test_a_wrong_method_names_the_right_ones(world: World) -> None:
         ("what=1", "what"),
     ],
 )
-def test_a_query_that_does_not_fit_is_named(world: World, query: str, name: str) -> None:
+def test_an_invalid_query_parameter_is_named(world: World, query: str, name: str) -> None:
     answer = world.get(f"/v1/tables?{query}")
     assert problem_of(answer) == "malformed"
     assert name in [error["at"] for error in answer.json["errors"]]
 
 
 @pytest.mark.parametrize("query", ["limit=%ff", "cursor=AAAA"])
-def test_a_query_that_cannot_be_read_is_malformed(world: World, query: str) -> None:
+def test_an_unreadable_query_is_malformed(world: World, query: str) -> None:
     assert problem_of(world.get(f"/v1/tables?{query}")) == "malformed"
 
 
 @pytest.mark.parametrize("query", ["at=0", "at=999999999999", "at=50", "as=9", "as=nobody"])
-def test_a_view_that_cannot_be_is_malformed(ada: Person, query: str) -> None:
+def test_an_invalid_view_parameter_is_malformed(ada: Person, query: str) -> None:
     assert problem_of(ada.get(f"{ada.game()}?{query}")) == "malformed"
 
 
 @pytest.mark.parametrize(
     "value", ["", "Bearer", "Bearer x", "Basic eDp5", "bearer  ä", "Bearer " + "a" * 5000]
 )
-def test_a_token_that_does_not_hold_is_refused_everywhere(world: World, value: str) -> None:
+def test_an_unknown_token_is_refused_everywhere(world: World, value: str) -> None:
     headers = {"Authorization": value}
     for path in ("/v1/players/me", "/v1/tables"):
         answer = world.get(path, headers=headers)
@@ -174,7 +176,7 @@ def test_a_token_that_does_not_hold_is_refused_everywhere(world: World, value: s
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_a_fault_of_ours_tells_nothing_of_itself(
+def test_an_internal_error_reveals_no_details(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_args: Any) -> None:
@@ -187,7 +189,7 @@ def test_a_fault_of_ours_tells_nothing_of_itself(
     assert "hunter2" not in answer.text
 
 
-def test_a_body_of_twenty_thousand_names_is_refused_as_it_is_read(world: World) -> None:
+def test_a_body_of_20000_unknown_fields_is_refused_while_it_is_read(world: World) -> None:
     """To name each unknown field took two seconds of processor time."""
     body = b"{" + b",".join(b'"%d":0' % number for number in range(20_000)) + b"}"
     began = time.process_time()

@@ -48,11 +48,11 @@ def test_an_erased_person_leaves_no_name(world: World, ada: Person) -> None:
     assert world.get(f"/v1/players/{ada.id}").json["name"] is None
 
 
-def test_names_are_brought_to_nfc(world: World) -> None:
+def test_names_are_normalized_to_nfc(world: World) -> None:
     assert world.client.post("/v1/players", json={"name": "e\u0301"}).json["name"] == "\u00e9"
 
 
-def test_who_sits_down_last_sets_off_the_deal(ada: Person, bob: Person) -> None:
+def test_the_last_player_to_sit_down_triggers_the_deal(ada: Person, bob: Person) -> None:
     table = ada.table("open", visibility="private")
     path = f"/v1/tables/{table['id']}/seats"
     assert problem_of(bob.post(path)) == "not-found"
@@ -62,7 +62,7 @@ def test_who_sits_down_last_sets_off_the_deal(ada: Person, bob: Person) -> None:
     assert bob.get(f"/v1/games/{seated.json['game']}").json["as"] == 1
 
 
-def test_a_table_is_dealt_when_somebody_asks(ada: Person) -> None:
+def test_a_table_is_dealt_on_request(ada: Person) -> None:
     table = ada.table("open", deal=False)
     path = f"/v1/tables/{table['id']}"
     assert problem_of(ada.post(f"{path}/games")) == "table-not-full"
@@ -86,7 +86,7 @@ def test_the_log_is_the_stored_bytes(ada: Person) -> None:
     assert ada.get(f"{game}/events?after={view['version']}").json["items"] == []
 
 
-def test_a_stream_tells_the_stored_bytes_and_ends_after_the_seal(ada: Person) -> None:
+def test_a_stream_sends_the_stored_bytes_and_ends_after_the_seal(ada: Person) -> None:
     game = ada.game()
     ada.post(f"{game}/moves", {"type": "forfeit"})
     lines = ada.get(f"{game}/events", headers={"Accept": "application/x-ndjson"}).data.splitlines()
@@ -99,7 +99,7 @@ def test_a_stream_tells_the_stored_bytes_and_ends_after_the_seal(ada: Person) ->
     assert parts[-2].startswith(b"event: end")
 
 
-def test_a_stream_goes_on_when_something_happens(ada: Person) -> None:
+def test_a_stream_sends_new_events(ada: Person) -> None:
     game = ada.game()
     version = ada.get(game).json["version"]
     answer = ada.get(f"{game}/stream?after={version}", buffered=False)
@@ -178,7 +178,7 @@ def test_a_bundle_is_verified_with_a_receipt_from_outside(world: World, ada: Per
     assert problem_of(world.client.post("/v1/verify", data=form)) == "invalid-body"
 
 
-def test_a_service_without_its_database_says_so(world: World) -> None:
+def test_a_service_without_its_database_answers_unavailable(world: World) -> None:
     assert world.get("/readyz").json["parts"]["database"] == "ok"
     gone = make_world("postgresql://nobody@127.0.0.1:9/none")
     assert gone.get("/healthz").status_code == 200
@@ -189,7 +189,7 @@ def test_a_service_without_its_database_says_so(world: World) -> None:
     assert gone.get("/v1/tables").headers["Retry-After"]
 
 
-def test_without_redis_nothing_fails_and_nothing_waits(database_url: str) -> None:
+def test_without_redis_no_call_fails_or_waits(database_url: str) -> None:
     world = make_world(database_url, redis_url="redis://127.0.0.1:9/0", rate_limits=True)
     began = time.monotonic()
     ada = world.person()
@@ -204,7 +204,7 @@ def test_without_redis_nothing_fails_and_nothing_waits(database_url: str) -> Non
     world.services.close()
 
 
-def test_too_many_calls_are_told_when_to_come_back(database_url: str) -> None:
+def test_too_many_calls_are_answered_with_retry_after(database_url: str) -> None:
     world = make_world(database_url, rate_limits=True)
     answers = [world.client.post("/v1/players/recover", json={"recovery": "x"}) for _ in range(61)]
     assert problem_of(answers[0]) == "unauthorized"
@@ -213,13 +213,13 @@ def test_too_many_calls_are_told_when_to_come_back(database_url: str) -> None:
     world.services.close()
 
 
-def test_metrics_count_requests_at_the_port_of_the_operator(world: World) -> None:
+def test_metrics_on_the_operator_port_count_requests(world: World) -> None:
     world.get("/v1/bots")
     text = prometheus_client.generate_latest().decode()
     assert 'shithead_http_requests_total{call="bots.list_bots",method="GET",problem="",' in text
 
 
-def test_the_public_metrics_are_gauges_that_tell_nothing_of_calls(ada: Person) -> None:
+def test_the_public_metrics_are_gauges_that_reveal_no_single_call(ada: Person) -> None:
     """The public metrics reveal neither refused moves nor the duration of a single call."""
 
     def metrics() -> dict[str, str]:
@@ -241,7 +241,7 @@ def test_the_public_metrics_are_gauges_that_tell_nothing_of_calls(ada: Person) -
         assert not any(part in name for name in after), part
 
 
-def test_the_log_of_requests_holds_no_secret(ada: Person) -> None:
+def test_the_request_log_holds_no_secret(ada: Person) -> None:
     with structlog.testing.capture_logs() as lines:
         ada.get("/v1/tables?cursor=SECRET")
         ada.get("/v1/players/me", headers={"Shithead-Invite": "SECRET"})
@@ -258,7 +258,7 @@ class Contented:
         return None
 
 
-def test_a_seat_may_come_back_though_nothing_stood_in(ada: Person, bob: Person) -> None:
+def test_a_seat_may_return_even_if_no_bot_stood_in(ada: Person, bob: Person) -> None:
     game = ada.game()
     answer = ada.post(f"{game}/back", headers={"Idempotency-Key": "back"})
     assert (answer.status_code, answer.json["as"]) == (200, 0)
@@ -275,7 +275,7 @@ def test_a_seat_may_come_back_though_nothing_stood_in(ada: Person, bob: Person) 
     assert problem_of(bob.post(f"{game}/back")) == "not-seated"
 
 
-def test_a_ruleset_of_ones_own_can_be_made_and_played(database_url: str) -> None:
+def test_a_custom_ruleset_can_be_created_and_played(database_url: str) -> None:
     world = make_world(database_url)
     services = world.services
     rulemaking = Rulemaking(
@@ -304,7 +304,7 @@ def test_a_ruleset_of_ones_own_can_be_made_and_played(database_url: str) -> None
     services.close()
 
 
-def test_a_ruleset_that_contradicts_itself_is_refused_with_the_place(ada: Person) -> None:
+def test_a_contradictory_ruleset_is_refused_with_a_pointer(ada: Person) -> None:
     changes = {"deal": {"down": 999}}
     answer = ada.post("/v1/rulesets", {"name": "x", "base": "shithead", "changes": changes})
     assert problem_of(answer) == "ruleset-refused"

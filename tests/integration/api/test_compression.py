@@ -33,7 +33,7 @@ def accepting(encodings: str | None, **more: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", LARGE)
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
-def test_a_large_answer_is_compressed_and_is_the_same(
+def test_a_large_answer_is_compressed_without_change(
     world: World, path: str, encoding: str
 ) -> None:
     plain = world.get(path)
@@ -63,13 +63,15 @@ def test_a_large_answer_is_compressed_and_is_the_same(
         ("*", "zstd"),
     ],
 )
-def test_the_client_chooses(world: World, accepted: str | None, encoding: str | None) -> None:
+def test_the_client_chooses_the_encoding(
+    world: World, accepted: str | None, encoding: str | None
+) -> None:
     answer = world.get("/v1/rulesets/leeds", headers=accepting(accepted))
     assert answer.headers.get("Content-Encoding") == encoding
     assert "Accept-Encoding" in answer.headers["Vary"], "caches keep the encodings apart"
 
 
-def test_from_1024_bytes_on(world: World, ada: Person) -> None:
+def test_answers_are_compressed_from_1024_bytes_on(world: World, ada: Person) -> None:
     for path in ("/v1/bots", "/v1/rulesets/leeds", "/v1/players/me", "/healthz", "/v1/keys"):
         plain, answer = ada.get(path), ada.get(path, headers=accepting(BROWSER))
         assert ("Content-Encoding" in answer.headers) is (len(plain.data) >= 1024), path
@@ -108,7 +110,7 @@ def test_an_answer_with_an_invite_is_not_compressed_nor_is_its_repetition(ada: P
     assert shown.headers["Content-Encoding"] == "zstd", "the table itself has no invite"
 
 
-def test_a_version_is_the_same_in_every_encoding(ada: Person) -> None:
+def test_the_etag_of_a_game_is_the_same_in_every_encoding(ada: Person) -> None:
     """The ETag of a game names its version: clients send it back in If-Match."""
     game = ada.game()
     answer = ada.get(game, headers=accepting("gzip"))
@@ -123,7 +125,7 @@ def test_a_version_is_the_same_in_every_encoding(ada: Person) -> None:
     assert moved.status_code == 201
 
 
-def test_the_hash_of_a_page_is_weak_once_it_is_compressed(world: World) -> None:
+def test_the_etag_of_a_compressed_page_is_weak(world: World) -> None:
     strong = world.get("/docs").headers["ETag"]
     weak = world.get("/docs", headers=accepting("gzip")).headers["ETag"]
     assert weak == f"W/{strong}"

@@ -28,13 +28,13 @@ def cors_of(headers: object) -> dict[str, str]:
     return {n: v for n, v in dict(headers).items() if n.startswith("Access-Control-")}  # type: ignore[call-overload] # headers are pairs
 
 
-def test_without_the_setting_no_origin_is_let_in(world: World) -> None:
+def test_without_the_setting_no_origin_is_allowed(world: World) -> None:
     for headers in ({"Origin": FRIEND}, {"Origin": FRIEND, **ASKS}):
         assert cors_of(world.client.options("/v1/tables", headers=headers).headers) == {}
         assert cors_of(world.get("/v1/tables", headers=headers).headers) == {}
 
 
-def test_a_named_origin_is_named_back_and_reads_the_headers_it_needs(open_world: World) -> None:
+def test_a_listed_origin_is_allowed_and_may_read_the_needed_headers(open_world: World) -> None:
     headers = open_world.get("/v1/bots", headers={"Origin": FRIEND}).headers
     assert headers["Access-Control-Allow-Origin"] == FRIEND
     exposed = set(headers["Access-Control-Expose-Headers"].split(", "))
@@ -42,7 +42,7 @@ def test_a_named_origin_is_named_back_and_reads_the_headers_it_needs(open_world:
     assert "Access-Control-Allow-Credentials" not in headers
 
 
-def test_a_refusal_can_be_read_as_well(open_world: World) -> None:
+def test_an_error_can_be_read_by_a_listed_origin(open_world: World) -> None:
     for path in ("/v1/players/me", "/v1/nothing", "/v1/games?limit=0"):
         headers = open_world.get(path, headers={"Origin": FRIEND}).headers
         assert headers["Access-Control-Allow-Origin"] == FRIEND, path
@@ -55,7 +55,7 @@ def test_a_refusal_can_be_read_as_well(open_world: World) -> None:
         *("http://play.example", f"{FRIEND}/", f"{FRIEND}, {OTHER}", "http://localhost"),
     ],
 )
-def test_no_other_origin_is_let_in(open_world: World, origin: str) -> None:
+def test_no_unlisted_origin_is_allowed(open_world: World, origin: str) -> None:
     for answer in (
         open_world.get("/v1/bots", headers={"Origin": origin}),
         open_world.client.options("/v1/tables", headers={"Origin": origin, **ASKS}),
@@ -77,6 +77,6 @@ def test_a_preflight_names_methods_and_headers(open_world: World) -> None:
     assert result == {"Access-Control-Max-Age": "600"}
 
 
-def test_every_answer_varies_with_the_origin_also_one_that_caches_keep(open_world: World) -> None:
+def test_every_answer_varies_by_origin_even_cacheable_ones(open_world: World) -> None:
     for path in ("/", "/v1/bots", "/v1/rulesets/leeds"):
         assert "Origin" in open_world.get(path).headers["Vary"], path

@@ -108,7 +108,7 @@ def test_evidence_frozen_after_the_seal_has_the_proof_of_the_public_log(
     assert world.services.attendance.attend(UUID(dispute["id"])) == "nothing"
 
 
-def test_findings_are_made_again_when_the_public_log_has_the_proof(
+def test_findings_are_repeated_when_the_public_log_has_the_proof(
     world: World, ada: Person, game: str
 ) -> None:
     """Until then the finding says that there was no proof yet, and what happens next."""
@@ -144,7 +144,7 @@ def test_a_receipt_that_agrees_confirms_the_log(world: World, ada: Person, game:
     assert not is_due(world, dispute)
 
 
-def test_a_receipt_of_another_history_is_a_fault(
+def test_a_receipt_of_another_history_is_a_failure(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     """The strongest evidence: the server's signature under a history that is not in its log."""
@@ -160,7 +160,7 @@ def test_a_receipt_of_another_history_is_a_fault(
     assert problem_of(refused) == "forbidden", "the server is accused, Bob is no side"
 
 
-def test_a_receipt_of_a_later_event_than_the_frozen_one_is_no_fault(
+def test_a_receipt_of_an_event_after_the_frozen_copy_is_no_failure(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     dispute = opened(ada, game)
@@ -169,7 +169,7 @@ def test_a_receipt_of_a_later_event_than_the_frozen_one_is_no_fault(
     assert examined(world, dispute)["receipts"]["result"] == "pass"
 
 
-def test_both_sides_hand_in_receipts_and_unknown_signatures_are_left_out(
+def test_both_sides_submit_receipts_and_unknown_signatures_are_dropped(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     seq = next(e["seq"] for e in ada.get(f"{game}/events").json["items"] if e["by"] == 1)
@@ -184,7 +184,7 @@ def test_both_sides_hand_in_receipts_and_unknown_signatures_are_left_out(
     assert "receipt 2 of the accuser" in examined(world, dispute)["receipts"]["text"]
 
 
-def test_what_is_no_receipt_of_the_game_is_refused(
+def test_a_receipt_of_another_game_or_form_is_refused(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     dispute, note = opened(ada, game), receipt_of(ada, game)
@@ -212,7 +212,7 @@ def test_what_is_no_receipt_of_the_game_is_refused(
     assert len(ada.get(f"/v1/disputes/{dispute['id']}").json["receipts"]) == 1
 
 
-def test_a_side_hands_in_a_limited_number_of_receipts(world: World, ada: Person, game: str) -> None:
+def test_a_side_submits_a_limited_number_of_receipts(world: World, ada: Person, game: str) -> None:
     dispute = opened(ada, game)
     for seq in range(MOST_RECEIPTS):
         assert hand_in(ada, dispute, forged(world, game, seq)).status_code == 201

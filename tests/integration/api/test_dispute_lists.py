@@ -35,7 +35,9 @@ def listed(who: Any, query: str = "", **more: Any) -> list[str]:
     return [one["id"] for one in answer.json["items"]]
 
 
-def test_all_disputes_come_newest_first_in_pages(world: World, ada: Person, bob: Person) -> None:
+def test_all_disputes_are_listed_newest_first_in_pages(
+    world: World, ada: Person, bob: Person
+) -> None:
     made = [dispute(ada, bob)["id"] for _ in range(3)]
     assert listed(world) == made[::-1]
     first = world.get("/v1/disputes?limit=2").json
@@ -46,7 +48,7 @@ def test_all_disputes_come_newest_first_in_pages(world: World, ada: Person, bob:
     assert problem_of(world.get("/v1/disputes?cursor=x")) == "malformed"
 
 
-def test_a_dispute_about_a_private_game_is_listed_for_those_who_see_the_game(
+def test_a_dispute_about_a_private_game_is_listed_for_viewers_of_the_game(
     world: World, ada: Person, bob: Person
 ) -> None:
     private = dispute(ada, bob, visibility="private")
@@ -78,7 +80,7 @@ def test_disputes_are_listed_by_their_present_state(world: World, ada: Person, b
     assert problem_of(world.get("/v1/disputes?state=lost")) == "malformed"
 
 
-def test_a_state_whose_period_has_ended_is_not_listed(
+def test_a_dispute_is_not_listed_under_a_state_whose_period_has_ended(
     world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = dispute(ada, bob)

@@ -173,7 +173,7 @@ def test_the_cleared_accused_does_not_use_up_the_appeal(
     assert do(ada, dispute, "appeal")["state"] == "appealed"
 
 
-def test_the_voting_opens_after_the_seal_only(
+def test_the_voting_opens_only_after_the_seal(
     world: World, ada: Person, bob: Person, game: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, game)
@@ -197,7 +197,7 @@ def test_the_voting_opens_after_the_seal_only(
 
 
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "referee_seated_seconds": 3600}])
-def test_referees_of_a_minute_cannot_vote(
+def test_newly_seated_referees_cannot_vote(
     ada: Person, bob: Person, sealed: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, sealed)
@@ -216,7 +216,7 @@ def test_referees_of_a_minute_cannot_vote(
     "settings",
     [{}, {"referee_hands": 0}, {"referee_account_seconds": 0}],
 )
-def test_a_referee_has_played_and_is_known_for_some_time(
+def test_a_referee_needs_an_account_of_some_age_and_finished_hands(
     world: World, ada: Person, sealed: str, settings: dict[str, int]
 ) -> None:
     dispute, judge = open_at(ada, sealed), world.person("Judge")
@@ -231,9 +231,7 @@ def test_a_referee_has_played_and_is_known_for_some_time(
 
 
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "referee_hands": 1}])
-def test_a_referee_needs_the_finished_hands_and_an_aborted_one_is_none(
-    world: World, ada: Person, sealed: str
-) -> None:
+def test_aborted_hands_do_not_qualify_a_referee(world: World, ada: Person, sealed: str) -> None:
     dispute, judge = open_at(ada, sealed), world.person("Judge")
     assert refused(judge, dispute, "referees") == "forbidden"
     path = judge.game()
@@ -242,7 +240,7 @@ def test_a_referee_needs_the_finished_hands_and_an_aborted_one_is_none(
     do(judge, dispute, "referees")
 
 
-def test_the_host_does_not_judge(world: World, ada: Person, bob: Person) -> None:
+def test_the_host_cannot_be_a_referee(world: World, ada: Person, bob: Person) -> None:
     host = world.person("Host")
     wanted = {"ruleset": "shithead", "seats": ["open", "open"]}
     table = host.post("/v1/tables", wanted).json["id"]
@@ -252,7 +250,7 @@ def test_the_host_does_not_judge(world: World, ada: Person, bob: Person) -> None
     assert refused(host, open_at(ada, path), "referees") == "forbidden"
 
 
-def test_votes_stay_closed_until_all_are_revealed(
+def test_votes_are_hidden_until_all_are_revealed(
     ada: Person, sealed: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, sealed)
@@ -309,7 +307,7 @@ def test_the_server_seals_a_plain_vote_and_reveals_it_with_the_last(
 
 
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "vote_seconds": 0}])
-def test_referees_out_of_time_leave_the_panel(
+def test_referees_that_miss_the_deadline_leave_the_panel(
     ada: Person, sealed: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, sealed)
@@ -319,7 +317,7 @@ def test_referees_out_of_time_leave_the_panel(
 
 
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "dispute_seconds": 0}])
-def test_a_dispute_without_a_panel_is_final_in_the_end(ada: Person, game: str) -> None:
+def test_a_dispute_without_a_panel_becomes_final(ada: Person, game: str) -> None:
     dispute = open_at(ada, game)
     assert dispute["state"] == "open"
     ada.post(f"{game}/moves", {"type": "forfeit"})
@@ -329,7 +327,7 @@ def test_a_dispute_without_a_panel_is_final_in_the_end(ada: Person, game: str) -
     assert again["state"] == "final", "and the same may be opened again"
 
 
-def test_periods_are_those_of_the_opening(world: World, ada: Person, sealed: str) -> None:
+def test_the_periods_in_force_at_the_opening_apply(world: World, ada: Person, sealed: str) -> None:
     dispute = open_at(ada, sealed)
     stream = world.services.store.read(UUID(dispute["id"]))
     assert stream is not None
@@ -343,7 +341,7 @@ def test_periods_are_those_of_the_opening(world: World, ada: Person, sealed: str
     }
 
 
-def test_referees_are_named_for_the_sides_and_the_referees_only(
+def test_referees_are_named_only_to_the_sides_and_the_referees(
     world: World, ada: Person, bob: Person, game: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, game)
@@ -360,7 +358,7 @@ def test_referees_are_named_for_the_sides_and_the_referees_only(
     assert judges[0].id.encode() not in bundle.files[f"dispute/{dispute['id']}.json"]
 
 
-def test_evidence_is_frozen_and_lies_in_the_bundle(world: World, ada: Person, game: str) -> None:
+def test_evidence_is_frozen_and_is_part_of_the_bundle(world: World, ada: Person, game: str) -> None:
     frozen = ada.get(f"{game}/evidence?profile=public").data
     dispute = open_at(ada, game)
     assert dispute["bundle_sha256"] == hashlib.sha256(frozen).hexdigest()
@@ -389,7 +387,7 @@ def test_copies_of_evidence_leave_room_for_the_game(
     assert not [name for name in bundle.files if name.endswith(".shx")]
 
 
-def test_the_machine_finds_at_once_and_again_after_the_seal(
+def test_findings_are_made_at_once_and_again_after_the_seal(
     world: World, ada: Person, game: str
 ) -> None:
     dispute = open_at(ada, game)
@@ -409,7 +407,7 @@ def test_the_machine_finds_at_once_and_again_after_the_seal(
     assert identity not in world.services.attendance.due(limit=10)
 
 
-def test_what_is_said_is_for_the_sides_and_the_referees(
+def test_statements_are_shown_only_to_the_sides_and_the_referees(
     world: World, ada: Person, bob: Person, game: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, game)
@@ -425,7 +423,7 @@ def test_what_is_said_is_for_the_sides_and_the_referees(
     assert texts(judges[0]) == [WORDS, "It was."]
 
 
-def test_words_can_be_erased_and_the_stream_still_holds(
+def test_erased_statements_leave_a_valid_stream(
     world: World, ada: Person, game: str, database_url: str
 ) -> None:
     dispute = open_at(ada, game)
@@ -450,7 +448,7 @@ def test_words_can_be_erased_and_the_stream_still_holds(
     assert world.services.store.read(identity) == stream
 
 
-def test_who_does_not_sit_in_the_game_does_not_accuse(
+def test_only_players_of_the_game_can_accuse(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     other = world.person("Other")
@@ -474,7 +472,7 @@ def test_who_does_not_sit_in_the_game_does_not_accuse(
         ({"more": 1}, "/more"),
     ],
 )
-def test_an_accusation_that_makes_no_sense_is_refused(
+def test_an_inconsistent_accusation_is_refused(
     ada: Person, game: str, change: Any, at: str
 ) -> None:
     answer = ada.post(f"{game}/disputes", {**accusation(game, ada), **change})
@@ -494,7 +492,7 @@ def test_a_seat_is_not_accused_of_another_seat_s_move(
     )
 
 
-def test_an_event_that_follows_from_a_move_belongs_to_its_seat(
+def test_an_event_caused_by_a_move_is_charged_to_its_seat(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     """The start of play follows from the last seat's being ready, a forfeit is its seat's move."""
@@ -522,7 +520,7 @@ def test_one_dispute_runs_a_move_and_charge(ada: Person, bob: Person, game: str)
     assert other["id"] != first["id"]
 
 
-def test_the_server_can_be_accused_and_only_the_accuser_acts_against_it(
+def test_the_server_can_be_accused_and_only_the_accuser_acts_for_that_side(
     world: World, ada: Person, bob: Person, sealed: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, sealed, accused=None, seq=2, charge="wrong_deal")
@@ -550,7 +548,7 @@ def test_a_proven_charge_against_the_server_makes_nobody_a_cad(
     assert not cad(world, bob)
 
 
-def test_nobody_opens_disputes_without_end(ada: Person, game: str) -> None:
+def test_a_player_opens_a_limited_number_of_disputes(ada: Person, game: str) -> None:
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     charges = ("illegal_move", "wrong_deal", "altered_log", "time", "other")
     for charge in (*charges, "collusion"):
@@ -564,7 +562,7 @@ def test_nobody_opens_disputes_without_end(ada: Person, game: str) -> None:
     assert "Retry-After" in answer.headers
 
 
-def test_a_repeated_accusation_is_one(ada: Person, game: str) -> None:
+def test_a_repeated_accusation_opens_one_dispute(ada: Person, game: str) -> None:
     key, body = {"Idempotency-Key": "once"}, accusation(game, ada)
     first = ada.post(f"{game}/disputes", body, headers=key)
     second = ada.post(f"{game}/disputes", body, headers=key)
@@ -573,7 +571,7 @@ def test_a_repeated_accusation_is_one(ada: Person, game: str) -> None:
     assert len(ada.get(f"{game}/disputes").json["items"]) == 1
 
 
-def test_a_dispute_that_is_not_there_is_not_found(ada: Person) -> None:
+def test_an_unknown_dispute_is_not_found(ada: Person) -> None:
     path = f"/v1/disputes/{uuid4()}"
     assert problem_of(ada.get(path)) == "not-found"
     assert problem_of(ada.post(f"{path}/appeal")) == "not-found"
@@ -588,7 +586,7 @@ def test_disputes_about_private_games_are_counted_for_others_once_they_are_ruled
     assert world.get(f"/v1/players/{ada.id}").json["accusations"]["made"] == 0
 
 
-def test_referees_may_look_at_a_private_game_and_are_seen_to(
+def test_referees_may_read_a_private_game_and_their_reads_are_recorded(
     world: World, ada: Person, judges: list[Person]
 ) -> None:
     table = ada.table(visibility="private")

@@ -21,7 +21,7 @@ def errors_of(answer: Any) -> dict[str, str]:
     return {error["at"]: error["message"] for error in answer.json["errors"]}
 
 
-def test_the_sentence_quotes_the_first_fault(world: World, ada: Person) -> None:
+def test_the_detail_quotes_the_first_fault(world: World, ada: Person) -> None:
     answer = world.client.post("/v1/players", json={})
     assert problem_of(answer) == "invalid-body"
     assert answer.json["detail"] == "/name: is missing"
@@ -35,7 +35,7 @@ def test_the_sentence_quotes_the_first_fault(world: World, ada: Person) -> None:
     assert whole.json["detail"] == "the body: is not an object"
 
 
-def test_a_long_name_is_not_repeated_whole(world: World) -> None:
+def test_a_long_name_is_quoted_in_part(world: World) -> None:
     answer = world.client.post("/v1/players", json={"name": "Ada", "x" * 10_000: 1})
     assert problem_of(answer) == "invalid-body"
     assert len(answer.json["detail"]) < 300
@@ -55,14 +55,14 @@ def test_a_long_name_is_not_repeated_whole(world: World) -> None:
         (f"/v1/games/{UNKNOWN}/moves", {"type": "swap", "up": ["7c"], "hand": 1}),
     ],
 )
-def test_faults_are_told_in_one_style(ada: Person, path: str, body: Any) -> None:
+def test_faults_have_one_style(ada: Person, path: str, body: Any) -> None:
     for at, message in errors_of(ada.post(path, body)).items():
         assert message[0].islower(), (at, message)
         assert not message.endswith("."), (at, message)
 
 
 @pytest.mark.parametrize("body", [{"type": "none"}, {"type": 7}, {}, {"cards": ["7c"]}])
-def test_a_move_of_no_type_is_told_the_types(ada: Person, body: Any) -> None:
+def test_a_move_without_a_valid_type_lists_the_types(ada: Person, body: Any) -> None:
     answer = ada.post(f"/v1/games/{UNKNOWN}/moves", body)
     assert errors_of(answer) == {"/type": f"is not one of {TYPES}"}
 
@@ -112,14 +112,14 @@ def test_an_option_is_refused_by_its_name(
     ("query", "named"),
     [("from=0", "from"), ("from=9999", "from"), ("to=9999", "to"), ("from=3&to=2", "from")],
 )
-def test_a_range_that_cannot_be_names_its_end(ada: Person, query: str, named: str) -> None:
+def test_an_impossible_range_names_the_faulty_end(ada: Person, query: str, named: str) -> None:
     answer = ada.get(f"{ada.game()}/replay?{query}")
     assert problem_of(answer) == "malformed"
     assert {error["at"] for error in answer.json["errors"]} == {named}
     assert answer.json["detail"].startswith(f"invalid query: {named}: ")
 
 
-def test_a_problem_says_what_would_be_right(ada: Person, bob: Person) -> None:
+def test_a_problem_states_what_would_be_valid(ada: Person, bob: Person) -> None:
     """The lists to look into, the code of a card, whose turn it is, the limit that was passed."""
     unlisted = errors_of(ada.post("/v1/tables", {**TABLE, "ruleset": "nope"}))
     assert "GET /v1/rulesets" in unlisted["/ruleset"]
@@ -151,9 +151,7 @@ def test_a_problem_says_what_would_be_right(ada: Person, bob: Person) -> None:
         (f"/v1/disputes/{'f' * 32}", "f" * 32, "dispute"),
     ],
 )
-def test_a_path_with_something_else_than_an_id_names_it(
-    world: World, path: str, part: str, of: str
-) -> None:
+def test_a_path_with_an_invalid_id_quotes_it(world: World, path: str, part: str, of: str) -> None:
     answer = world.get(path)
     assert (answer.status_code, problem_of(answer)) == (404, "not-found")
     assert answer.json["detail"] == f"'{part}' is not the id of a {of}: ids are UUIDs"
@@ -164,13 +162,13 @@ def test_an_unknown_address_refers_to_the_document(world: World) -> None:
 
 
 @pytest.mark.parametrize("data", [b'{"items": [], "next": null}', b"{}", b'{"seq": 1}\n{"a": 2}'])
-def test_a_file_of_json_that_is_no_log_is_no_bundle(world: World, data: bytes) -> None:
+def test_a_json_file_that_is_not_a_log_is_refused_as_a_bundle(world: World, data: bytes) -> None:
     for media in ("application/x-ndjson", "application/octet-stream"):
         answer = world.client.post("/v1/verify", data=data, content_type=media)
         assert problem_of(answer) == "not-a-bundle", answer.text
 
 
-def test_a_key_that_is_none_is_told_both_forms(world: World) -> None:
+def test_an_invalid_key_is_answered_with_both_valid_forms(world: World) -> None:
     line = b'{"prev":"","seq":0,"type":"x"}'
     parts = {"file": (io.BytesIO(line), "log"), "key": "abc"}
     found = errors_of(world.client.post("/v1/verify", data=parts))["/key"]

@@ -68,7 +68,7 @@ def saved(**changes: Any) -> str:
         ("x", False),
     ],
 )
-def test_a_saved_list_of_keys_is_taken_by_both_doors_or_by_none(
+def test_saved_keys_are_accepted_by_api_and_command_line_alike(
     world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, key: str, taken: bool
 ) -> None:
     bundle, note, keys = tmp_path / "game.shx", tmp_path / "mine.note", tmp_path / "keys.json"
@@ -87,7 +87,7 @@ def test_a_saved_list_of_keys_is_taken_by_both_doors_or_by_none(
 
 
 @pytest.mark.parametrize("word", ["00=" + PUBLIC, "0=AAAA", "\u0663=" + PUBLIC, PUBLIC])
-def test_a_seat_key_is_read_alike(
+def test_a_seat_key_is_read_alike_by_api_and_command_line(
     world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, word: str
 ) -> None:
     bundle = tmp_path / "game.shx"
@@ -116,7 +116,7 @@ def silent() -> tuple[bytes, ...]:
     ],
     ids=["changed card", "no key", "silent", "forfeit", "chosen dealer", "second attempt"],
 )
-def test_the_api_reports_what_the_command_line_does(
+def test_the_api_reports_the_same_as_the_command_line(
     world: World,
     shithead: Callable[..., RecordedAnswer],
     tmp_path: Path,

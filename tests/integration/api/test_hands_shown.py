@@ -5,14 +5,16 @@ from __future__ import annotations
 from tests.worlds.api_world import Person, problem_of
 
 
-def test_a_table_that_deals_at_once_shows_the_hand(ada: Person) -> None:
+def test_the_answer_for_a_table_dealt_at_once_shows_the_hand(ada: Person) -> None:
     table = ada.table()
     assert [hand["id"] for hand in table["games"]] == [table["game"]]
     assert table["games"][0]["hand"] == 1
     assert ada.get(f"/v1/tables/{table['id']}").json["games"] == table["games"]
 
 
-def test_the_last_to_sit_down_is_shown_the_hand_that_this_deals(ada: Person, bob: Person) -> None:
+def test_the_answer_to_the_last_player_seated_shows_the_dealt_hand(
+    ada: Person, bob: Person
+) -> None:
     table = ada.table("open")
     assert (table["game"], table["games"]) == (None, [])
     sat = bob.post(f"/v1/tables/{table['id']}/seats", {"seat": None}).json
@@ -20,7 +22,7 @@ def test_the_last_to_sit_down_is_shown_the_hand_that_this_deals(ada: Person, bob
     assert bob.get(f"/v1/tables/{table['id']}").json["games"] == sat["games"]
 
 
-def test_a_game_in_a_list_says_its_rules_as_its_view_does(ada: Person) -> None:
+def test_a_game_in_a_list_names_its_rules_like_its_view(ada: Person) -> None:
     game = ada.game(ruleset="leeds", options={"next_dealer": "rotate"})
     [item] = ada.get("/v1/games").json["items"]
     view = ada.get(game).json
@@ -28,7 +30,7 @@ def test_a_game_in_a_list_says_its_rules_as_its_view_does(ada: Person) -> None:
     assert item["ruleset"]["options"] == {"next_dealer": "rotate"}
 
 
-def test_a_range_that_is_none_is_refused_at_the_end_at_fault(ada: Person) -> None:
+def test_an_invalid_range_is_refused_at_its_faulty_end(ada: Person) -> None:
     game = ada.game()
     faults = {
         "from=99": "from",

@@ -46,7 +46,7 @@ def test_if_match_takes_a_list_of_strong_tags(ada: Person, tags: str, status: in
 
 
 @pytest.mark.parametrize("seq", ["x", "-1", "1.5", "9" * 30])
-def test_a_last_event_id_that_is_no_seq_is_malformed(ada: Person, seq: str) -> None:
+def test_a_last_event_id_that_is_not_a_seq_is_malformed(ada: Person, seq: str) -> None:
     """Else a reader that mixed up its headers would get the whole game again, unnoticed."""
     answer = ada.get(f"{ada.game()}/stream", headers={"Last-Event-ID": seq}, buffered=False)
     assert problem_of(answer) == "malformed"
@@ -68,7 +68,7 @@ def test_a_table_that_changed_meanwhile_is_not_closed(ada: Person, bob: Person) 
     assert ada.get(path).json["status"] == "closed"
 
 
-def test_a_change_is_made_and_answered_whatever_the_caller_has(ada: Person) -> None:
+def test_a_change_is_made_and_answered_regardless_of_if_none_match(ada: Person) -> None:
     """If-None-Match spares an answer to GET; a change has one of its own."""
     table = ada.table("open", deal=False)
     path = f"/v1/tables/{table['id']}/seats/me"
@@ -79,7 +79,7 @@ def test_a_change_is_made_and_answered_whatever_the_caller_has(ada: Person) -> N
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/zip", "application/json;q=0"])
-def test_an_answer_without_a_body_suits_everybody(ada: Person, accept: str) -> None:
+def test_an_answer_without_a_body_fits_every_accept_header(ada: Person, accept: str) -> None:
     table = ada.table("open", deal=False)
     path = f"/v1/tables/{table['id']}"
     headers = {"Accept": accept}
@@ -88,7 +88,7 @@ def test_an_answer_without_a_body_suits_everybody(ada: Person, accept: str) -> N
         assert ada.call("DELETE", done, headers=headers).status_code == 204
 
 
-def test_the_lines_of_a_log_have_their_type_and_no_other_word(ada: Person) -> None:
+def test_the_media_type_of_a_log_has_no_parameters(ada: Person) -> None:
     """JSON, and so lines of it, is UTF-8 and nothing else: its types know no charset."""
     game = ada.game()
     for accept, result in (
@@ -104,7 +104,7 @@ def test_the_lines_of_a_log_have_their_type_and_no_other_word(ada: Person) -> No
         assert "Accept" in answer.headers["Vary"]
 
 
-def test_a_refusal_that_depends_on_the_token_is_kept_by_nobody(
+def test_an_error_that_depends_on_the_token_is_not_cacheable(
     world: World, ada: Person, bob: Person
 ) -> None:
     game = ada.game(visibility="private")
@@ -116,7 +116,7 @@ def test_a_refusal_that_depends_on_the_token_is_kept_by_nobody(
         assert "Authorization" in answer.headers["Vary"]
 
 
-def test_a_dispute_says_where_it_stands(ada: Person, bob: Person) -> None:
+def test_a_new_dispute_is_answered_with_its_location(ada: Person, bob: Person) -> None:
     table = ada.table("open")
     game = bob.post(f"/v1/tables/{table['id']}/seats").json["game"]
     accusation = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "It was not so."}
@@ -125,7 +125,7 @@ def test_a_dispute_says_where_it_stands(ada: Person, bob: Person) -> None:
     assert ada.get(made.headers["Location"]).json["id"] == made.json["id"]
 
 
-def test_two_tokens_are_none(world: World, ada: Person, bob: Person) -> None:
+def test_two_authorization_headers_are_refused(world: World, ada: Person, bob: Person) -> None:
     both = [("Authorization", f"Bearer {person.token}") for person in (ada, bob)]
     for path in ("/v1/players/me", "/v1/tables"):
         assert problem_of(world.get(path, headers=both)) == "unauthorized"

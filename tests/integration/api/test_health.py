@@ -9,7 +9,7 @@ from tests.servers import DatabaseServer
 from tests.worlds.api_world import World, make_world
 
 
-def test_a_service_in_order_says_so_of_every_part(world: World) -> None:
+def test_a_healthy_service_reports_every_part_as_ready(world: World) -> None:
     answer = world.get("/readyz")
     assert answer.status_code == 200
     parts = answer.json["parts"]
@@ -21,7 +21,7 @@ def test_a_service_in_order_says_so_of_every_part(world: World) -> None:
     }
 
 
-def test_a_database_that_was_not_migrated_answers_all_the_same(
+def test_an_unmigrated_database_makes_the_service_unready(
     database_server: DatabaseServer,
 ) -> None:
     world = make_world(database_server.create())
@@ -32,7 +32,7 @@ def test_a_database_that_was_not_migrated_answers_all_the_same(
     world.services.close()
 
 
-def test_a_clock_that_went_back_is_told_and_keeps_nobody_from_calling(
+def test_a_clock_that_went_back_is_reported_and_calls_are_still_answered(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process goes on: to end it would help no game, and it would not start again."""

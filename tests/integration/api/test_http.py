@@ -21,7 +21,7 @@ def test_every_answer_has_an_id(world: World) -> None:
     assert world.get("/v1/bots", headers=given).headers["X-Request-ID"] == "from-my-proxy"
 
 
-def test_an_etag_says_the_version_and_304_that_it_is_known(ada: Person) -> None:
+def test_an_etag_states_the_version_and_a_known_one_gets_304(ada: Person) -> None:
     table = ada.table()
     for path in (f"/v1/games/{table['game']}", f"/v1/tables/{table['id']}"):
         first = ada.get(path)
@@ -31,7 +31,7 @@ def test_an_etag_says_the_version_and_304_that_it_is_known(ada: Person) -> None:
         assert again.data == b""
 
 
-def test_if_match_refuses_where_somebody_acted_since(ada: Person) -> None:
+def test_if_match_is_refused_after_a_move_of_another_seat(ada: Person) -> None:
     game = ada.game({"bot": "lowest"})
     seen = ada.get(game).headers["ETag"]
     assert ada.post(f"{game}/moves", READY, headers={"If-Match": seen}).status_code == 201
@@ -63,19 +63,19 @@ def test_a_key_belongs_to_the_caller_and_the_path(ada: Person, bob: Person) -> N
         assert answer.json["host"] == person.id
 
 
-def test_a_refused_request_uses_no_key_up(ada: Person) -> None:
+def test_a_refused_request_does_not_use_up_its_key(ada: Person) -> None:
     game, key = ada.game(), {"Idempotency-Key": "k"}
     assert problem_of(ada.post(f"{game}/moves", {"type": "pass"}, headers=key)) != ""
     assert ada.post(f"{game}/moves", READY, headers=key).status_code == 201
 
 
 @pytest.mark.parametrize("path", ["/v1/players", "/v1/players/me/token", "/v1/players/recover"])
-def test_calls_that_answer_with_a_token_take_no_key(ada: Person, path: str) -> None:
+def test_calls_that_answer_with_a_token_accept_no_idempotency_key(ada: Person, path: str) -> None:
     answer = ada.post(path, {"name": "x"}, headers={"Idempotency-Key": "k"})
     assert problem_of(answer) == "malformed"
 
 
-def test_faults_are_told_in_the_order_of_the_contract(ada: Person, bob: Person) -> None:
+def test_faults_are_reported_in_the_order_of_the_contract(ada: Person, bob: Person) -> None:
     """Token, idempotency, body, seat, game over, …, If-Match, turn, rule."""
     game = ada.game()
     used = {"Idempotency-Key": "used"}
@@ -92,7 +92,7 @@ def test_faults_are_told_in_the_order_of_the_contract(ada: Person, bob: Person) 
     assert problem_of(bob.post(moves, READY, headers=late)) == "not-seated"
 
 
-def test_what_depends_on_the_token_is_kept_by_nobody(ada: Person) -> None:
+def test_answers_that_depend_on_the_token_are_not_cacheable(ada: Person) -> None:
     table = ada.table()
     for path in (f"/v1/games/{table['game']}", f"/v1/tables/{table['id']}", "/v1/players/me"):
         answer = ada.get(path)
@@ -100,7 +100,7 @@ def test_what_depends_on_the_token_is_kept_by_nobody(ada: Person) -> None:
         assert "Authorization" in answer.headers["Vary"]
 
 
-def test_what_never_changes_is_kept_for_ever(ada: Person) -> None:
+def test_immutable_answers_are_cacheable_for_ever(ada: Person) -> None:
     game = ada.game()
     whole = ada.get(f"{game}/events").json["version"]
     part = f"{game}/events?after=0&limit={whole - 1}"
@@ -118,7 +118,9 @@ def test_what_never_changes_is_kept_for_ever(ada: Person) -> None:
     assert "immutable" not in ada.get(game).headers["Cache-Control"]
 
 
-def test_of_a_private_table_even_that_stays_with_the_caller(ada: Person) -> None:
+def test_immutable_answers_about_a_private_table_are_cacheable_only_by_the_caller(
+    ada: Person,
+) -> None:
     game = ada.game(visibility="private")
     ada.post(f"{game}/moves", {"type": "forfeit"})
     answer = ada.get(f"{game}/transcript?as=public")
@@ -128,7 +130,7 @@ def test_of_a_private_table_even_that_stays_with_the_caller(ada: Person) -> None
     assert "Authorization" in answer.headers["Vary"]
 
 
-def test_a_private_table_is_not_there_for_others(ada: Person, bob: Person) -> None:
+def test_a_private_table_is_not_found_by_others(ada: Person, bob: Person) -> None:
     table = ada.table({"bot": "lowest"}, visibility="private")
     invite = {"Shithead-Invite": table["invite"]}
     game = f"/v1/games/{table['game']}"
@@ -144,7 +146,7 @@ def test_a_private_table_is_not_there_for_others(ada: Person, bob: Person) -> No
     assert table["game"] not in [g["id"] for g in bob.get("/v1/games").json["items"]]
 
 
-def test_lists_go_on_where_they_stopped(ada: Person) -> None:
+def test_lists_continue_after_the_last_page(ada: Person) -> None:
     made = [ada.table("open")["id"] for _ in range(5)]
     found, path = [], "/v1/tables?limit=2"
     while path:
@@ -155,7 +157,7 @@ def test_lists_go_on_where_they_stopped(ada: Person) -> None:
     assert found == made[::-1]
 
 
-def test_a_long_poll_answers_as_soon_as_something_happens(ada: Person) -> None:
+def test_a_long_poll_is_answered_as_soon_as_the_game_changes(ada: Person) -> None:
     game = ada.game()
     version = ada.get(game).json["version"]
     timer = threading.Timer(0.3, lambda: ada.post(f"{game}/moves", READY))
@@ -167,7 +169,7 @@ def test_a_long_poll_answers_as_soon_as_something_happens(ada: Person) -> None:
     assert time.monotonic() - began < 5
 
 
-def test_a_long_poll_in_vain_answers_with_what_is_there(ada: Person) -> None:
+def test_a_long_poll_without_a_change_is_answered_with_the_current_state(ada: Person) -> None:
     table = ada.table("open")
     path = f"/v1/tables/{table['id']}"
     began = time.monotonic()

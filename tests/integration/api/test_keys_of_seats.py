@@ -35,9 +35,7 @@ def text(public: bytes) -> str:
 
 
 @pytest.mark.parametrize("public", WEAK.values(), ids=list(WEAK))
-def test_a_key_that_proves_nothing_is_refused_wherever_it_comes(
-    ada: Person, bob: Person, public: bytes
-) -> None:
+def test_a_weak_seat_key_is_refused_everywhere(ada: Person, bob: Person, public: bytes) -> None:
     table = ada.table("open", deal=False)
     key = {"key": text(public)}
     path = f"/v1/tables/{table['id']}/seats"
@@ -51,14 +49,14 @@ def test_a_key_that_proves_nothing_is_refused_wherever_it_comes(
         assert [error["at"] for error in answer.json["errors"]] == ["/key"]
 
 
-def test_a_key_that_somebody_made_is_taken(ada: Person) -> None:
+def test_an_ordinary_seat_key_is_accepted(ada: Person) -> None:
     public = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     assert ada.table("open", key=text(public))["seats"][0]["key"] == text(public)
 
 
 @pytest.mark.parametrize("public", WEAK.values(), ids=list(WEAK))
 @pytest.mark.parametrize("algorithm", [b"\x01", b"\x04"], ids=["server", "witness"])
-def test_a_server_or_witness_key_that_proves_nothing_is_refused(
+def test_a_weak_server_or_witness_key_is_refused(
     world: World, ada: Person, public: bytes, algorithm: bytes
 ) -> None:
     bundle = ada.get(f"{ada.game()}/evidence").data
@@ -69,7 +67,7 @@ def test_a_server_or_witness_key_that_proves_nothing_is_refused(
     assert [error["at"] for error in answer.json["errors"]] == ["/key"]
 
 
-def test_the_verifier_takes_keys_of_seats(world: World, ada: Person) -> None:
+def test_the_verifier_accepts_keys_of_seats(world: World, ada: Person) -> None:
     key = Ed25519PrivateKey.generate()
     public = text(key.public_key().public_bytes_raw())
     game = ada.game(key=public)
@@ -99,9 +97,7 @@ def test_the_verifier_takes_keys_of_seats(world: World, ada: Person) -> None:
         assert [error["at"] for error in answer.json["errors"]] == ["/seat_key"]
 
 
-def test_a_table_shows_the_changes_of_keys_that_were_signed(
-    world: World, ada: Person, bob: Person
-) -> None:
+def test_a_table_shows_only_signed_key_changes(world: World, ada: Person, bob: Person) -> None:
     """A verifier of later hands gets only changes that the old key signed."""
     old, new = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     table = ada.table("open", key=text(old.public_key().public_bytes_raw()), deal=False)
@@ -125,7 +121,7 @@ def test_a_table_shows_the_changes_of_keys_that_were_signed(
     assert problem_of(bob.get(f"/v1/tables/{hidden['id']}/keys")) == "not-found"
 
 
-def test_changes_and_proofs_reach_the_verifier(world: World, ada: Person) -> None:
+def test_key_changes_and_proofs_reach_the_verifier(world: World, ada: Person) -> None:
     bundle = ada.get(f"{ada.game()}/evidence").data
 
     def sent(**parts: object) -> Any:
@@ -139,7 +135,7 @@ def test_changes_and_proofs_reach_the_verifier(world: World, ada: Person) -> Non
     assert check["result"] == "fail", check
 
 
-def test_too_many_parts_are_told_so(world: World) -> None:
+def test_too_many_parts_are_refused(world: World) -> None:
     form = {"file": (io.BytesIO(b"PK"), "x"), "receipt": ["r"] * 1000}
     answer = world.client.post("/v1/verify", data=form)
     assert problem_of(answer) == "too-large"

@@ -26,7 +26,7 @@ def calls(world: World, count: int, *, path: str = "/v1/bots", **more: Any) -> l
     return [world.client.get(path, **more).status_code for _ in range(count)]
 
 
-def test_an_address_that_never_stops_is_held_off(database_url: str) -> None:
+def test_an_address_above_its_rate_limit_is_refused(database_url: str) -> None:
     with limited(database_url, calls_per_address=3) as world:
         assert calls(world, 4) == [200, 200, 200, 429]
         refused = world.get("/v1/nothing")
@@ -64,7 +64,7 @@ def test_without_a_trusted_proxy_a_made_up_address_counts_as_the_real_one(
         assert made_up == [200, 200, 200, 429]
 
 
-def test_behind_a_proxy_only_what_the_proxy_said_counts(database_url: str) -> None:
+def test_behind_a_proxy_only_the_address_added_by_the_proxy_counts(database_url: str) -> None:
     """The proxy adds the address it saw at the end; everything before it is the caller's."""
     with limited(database_url, calls_per_address=3, trusted_proxies=1) as world:
 
@@ -76,7 +76,7 @@ def test_behind_a_proxy_only_what_the_proxy_said_counts(database_url: str) -> No
         assert through("10.0.0.1", "192.0.2.8") == 200
 
 
-def test_what_is_dear_is_limited_by_the_same_address(database_url: str) -> None:
+def test_expensive_calls_are_limited_by_the_same_address(database_url: str) -> None:
     with limited(database_url, trusted_proxies=1) as world:
         guess = {"recovery": "x" * 43}
         for number in range(60):
@@ -87,7 +87,7 @@ def test_what_is_dear_is_limited_by_the_same_address(database_url: str) -> None:
         assert problem_of(answer) == "rate-limited"
 
 
-def test_of_ipv6_the_network_is_counted(database_url: str) -> None:
+def test_an_ipv6_address_is_counted_by_its_network(database_url: str) -> None:
     """A client with one address of an IPv6 /64 has all of them."""
     with limited(database_url, calls_per_address=3) as world:
         here = [
@@ -97,7 +97,7 @@ def test_of_ipv6_the_network_is_counted(database_url: str) -> None:
         assert calls(world, 1, environ_base={"REMOTE_ADDR": "2001:db8:0:1::1"}) == [200]
 
 
-def test_without_a_free_redis_slot_an_endpoint_is_counted_in_the_process(
+def test_without_a_free_redis_slot_calls_are_counted_in_the_process(
     database_url: str, redis_server: str
 ) -> None:
     """A slow Redis holds eight threads at most."""

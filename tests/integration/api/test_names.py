@@ -56,7 +56,7 @@ def test_another_process_shows_a_new_name_within_seconds(
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\u0000", "a\u202e", None, 7])
-def test_a_name_that_no_registration_accepts_is_no_new_name(
+def test_a_name_that_registration_refuses_is_refused_as_a_new_name(
     world: World, ada: Person, name: object
 ) -> None:
     registered = world.client.post("/v1/players", json={"name": name})
@@ -66,14 +66,16 @@ def test_a_name_that_no_registration_accepts_is_no_new_name(
     assert ada.get("/v1/players/me").json["name"] == "Ada"
 
 
-def test_a_name_is_changed_during_a_hand_and_by_its_player_only(world: World, ada: Person) -> None:
+def test_a_name_is_changed_even_during_a_hand_and_only_by_its_player(
+    world: World, ada: Person
+) -> None:
     ada.game()
     rename(ada, "Augusta")
     nobody = world.client.patch("/v1/players/me", json={"name": "Bob"})
     assert problem_of(nobody) == "unauthorized"
 
 
-def test_an_erased_player_has_no_name_again(world: World, ada: Person) -> None:
+def test_an_erased_player_cannot_get_a_name_again(world: World, ada: Person) -> None:
     """The change is a single statement that leaves out erased players, whatever came before."""
     rename(ada, "Augusta")
     assert ada.call("DELETE", "/v1/players/me").status_code == 204

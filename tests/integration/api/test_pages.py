@@ -104,7 +104,7 @@ def test_scripts_and_styles_are_cached_under_the_hash_of_their_content(world: Wo
         assert answer.mimetype == kind
 
 
-def test_the_address_of_another_build_gets_the_present_file(world: World) -> None:
+def test_the_address_of_an_older_build_is_answered_with_the_current_file(world: World) -> None:
     """A page that was loaded before an upgrade must not run modules of two builds at once."""
     answer = world.get("/static/0123456789abcdef/app/cards.js")
     assert answer.data == loaded().files["app/cards.js"]
@@ -118,7 +118,7 @@ def test_no_file_outside_the_folder_is_served(world: World, path: str) -> None:
     assert problem_of(world.get(f"/static/{loaded().build}/{path}")) == "not-found"
 
 
-def test_scripts_import_only_files_that_are_there_and_load_nothing_from_elsewhere() -> None:
+def test_scripts_import_only_existing_files_and_load_nothing_from_elsewhere() -> None:
     files = loaded().files
     for name, content in files.items():
         if not name.startswith("app/"):
@@ -148,14 +148,14 @@ def test_every_language_has_every_text_with_the_same_values() -> None:
             assert set(values.findall(word)) == set(values.findall(english[key])), (language, key)
 
 
-def test_no_text_stands_in_two_files() -> None:
+def test_no_text_is_defined_in_two_files() -> None:
     """A page loads several files; the later one would hide a text of the earlier one."""
     texts = [path.read_text("utf-8") for path in (FOLDER / "app/strings").rglob("en.json")]
     assert len(texts) > 1
     assert sum(len(json.loads(text)) for text in texts) == len(strings())
 
 
-def test_every_text_that_a_page_or_script_asks_for_is_there() -> None:
+def test_every_text_used_by_a_page_or_script_exists() -> None:
     words = strings()
     assert all(words.values())
     for name, content in loaded().files.items():
@@ -163,7 +163,7 @@ def test_every_text_that_a_page_or_script_asks_for_is_there() -> None:
             assert key in words, (name, key)
 
 
-def test_every_link_of_every_page_leads_somewhere(world: World) -> None:
+def test_every_link_of_every_page_has_a_target(world: World) -> None:
     seen: dict[str, Page] = {}
     wanted = [(path, path) for path in PAGES]
     while wanted:
@@ -183,7 +183,7 @@ def test_every_link_of_every_page_leads_somewhere(world: World) -> None:
     assert len(seen) > 100
 
 
-def test_a_page_that_the_caller_has_is_not_sent_again(world: World) -> None:
+def test_a_cached_page_is_answered_with_304(world: World) -> None:
     tag = world.get("/").headers["ETag"]
     again = world.get("/", headers={"If-None-Match": tag})
     assert (again.status_code, again.data) == (304, b"")
@@ -199,7 +199,7 @@ def test_every_ruleset_has_its_page_with_every_statement(world: World, ruleset: 
     assert text.count("<dt") >= len(said)
 
 
-def test_a_ruleset_that_is_not_there_has_no_page(world: World) -> None:
+def test_an_unknown_ruleset_has_no_page(world: World) -> None:
     assert problem_of(world.get("/rules/none")) == "not-found"
 
 
@@ -210,7 +210,7 @@ def test_the_rule_of_a_refusal_can_be_looked_up(world: World) -> None:
     assert refused.json["rule"] in Page(world.get("/rules/leeds").text).ids
 
 
-def test_the_first_lines_on_the_page_are_shell_that_means_what_it_says() -> None:
+def test_the_shell_commands_on_the_first_page_do_what_they_state() -> None:
     """Run with a curl of our own, which prints what it is asked for."""
     curl = 'curl() { if [ "$2" = http://x/v1/players ]; then echo \'{"token": "abc"}\'; else '
     curl += 'printf "%s|" "$@"; fi; }\n'
@@ -241,11 +241,11 @@ def test_every_check_is_described_with_source_that_is_shown(world: World) -> Non
         "/source/verify/",
     ],
 )
-def test_no_other_source_is_shown(world: World, path: str) -> None:
+def test_other_source_files_are_not_found(world: World, path: str) -> None:
     assert problem_of(world.get(path)) == "not-found"
 
 
-def test_source_is_shown_as_text(world: World) -> None:
+def test_source_is_served_as_plain_text(world: World) -> None:
     answer = world.get("/source/shx/chain.py")
     assert answer.content_type == "text/plain; charset=utf-8"
     assert answer.text == sources()["shx"]["chain.py"]
@@ -256,7 +256,7 @@ def test_a_problem_names_the_calls_that_can_answer_with_it(world: World) -> None
     assert "/docs/calls/games#games.move" in links
 
 
-def test_what_looks_like_html_stays_text() -> None:
+def test_html_in_texts_is_escaped() -> None:
     assert inline_code("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
 
 
@@ -266,7 +266,7 @@ def test_the_style_sheet_loads_nothing(world: World) -> None:
     assert not re.search(r"url\(|@import|@font-face", answer.text)
 
 
-def test_if_match_is_not_looked_at_where_nothing_is_changed(world: World) -> None:
+def test_if_match_is_ignored_by_calls_that_change_nothing(world: World) -> None:
     """Found by fuzzing: a page was answered with 412, and not as a problem."""
     for path in ("/", "/rules", "/style.css", "/v1/openapi.json"):
         first = world.get(path)
@@ -279,7 +279,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/rules/nothing", "/docs/nothing", "/problems/x"])
-def test_a_person_who_goes_astray_gets_a_page(world: World, path: str) -> None:
+def test_a_browser_gets_a_page_for_an_unknown_path(world: World, path: str) -> None:
     answer = world.get(path, headers={"Accept": BROWSER})
     assert answer.status_code == 404
     assert answer.mimetype == "text/html"
@@ -293,6 +293,6 @@ def test_a_person_who_goes_astray_gets_a_page(world: World, path: str) -> None:
     ("path", "accept"),
     [("/nothing", "*/*"), ("/nothing", ""), ("/nothing", "application/json"), ("/v1/x", BROWSER)],
 )
-def test_a_program_that_goes_astray_gets_a_problem(world: World, path: str, accept: str) -> None:
+def test_a_program_gets_a_problem_for_an_unknown_path(world: World, path: str, accept: str) -> None:
     answer = world.get(path, headers={"Accept": accept})
     assert (answer.status_code, problem_of(answer)) == (404, "not-found")

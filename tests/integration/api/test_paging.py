@@ -53,7 +53,7 @@ def test_bots_are_listed_in_pages(world: World, limit: int) -> None:
     assert len(set(names)) == len(names) >= 3
 
 
-def test_rulesets_are_listed_with_the_players_own_last_and_newest_first(
+def test_rulesets_are_listed_with_the_players_own_last_newest_first(
     world: World, ada: Person, bob: Person
 ) -> None:
     own = [kept(world, person, hand) for hand, person in ((4, ada), (5, bob), (6, ada))]
@@ -68,7 +68,7 @@ def test_rulesets_are_listed_with_the_players_own_last_and_newest_first(
 
 @pytest.mark.parametrize("path", ["/v1/bots", "/v1/rulesets"])
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "cursor=nobody", "cursor=%00", "x=1"])
-def test_a_page_that_cannot_be_is_malformed(world: World, path: str, query: str) -> None:
+def test_an_invalid_page_is_malformed(world: World, path: str, query: str) -> None:
     answer = world.get(f"{path}?{query}")
     assert problem_of(answer) == "malformed"
     assert [error["at"] for error in answer.json["errors"]] == [query.partition("=")[0]]

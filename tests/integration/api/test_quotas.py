@@ -36,7 +36,7 @@ def test_too_many_hosted_tables_are_refused_until_one_is_closed(
     assert ada.post("/v1/tables", OPEN).status_code == 201
 
 
-def test_too_many_running_hands_are_refused_wherever_one_would_begin(
+def test_too_many_running_hands_are_refused_by_every_call_that_deals(
     ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quotas, "MOST_GAMES", 2)
@@ -68,7 +68,7 @@ def test_a_body_sent_in_chunks_is_measured_too(world: World) -> None:
         assert answer.status_code == status, answer.text
 
 
-def test_no_more_logs_are_verified_at_a_time_than_a_process_can_bear(world: World) -> None:
+def test_the_number_of_concurrent_verifications_is_limited(world: World) -> None:
     uploads = world.app.extensions["shithead"].uploads
     lines = b"\n".join(sample_lines("shithead-aborted"))
     sent = {"data": lines, "content_type": "application/x-ndjson"}
@@ -107,7 +107,7 @@ class Slow(io.BytesIO):
 
 
 @pytest.mark.parametrize("kind", ["application/zip", "multipart/form-data; boundary=b"])
-def test_an_upload_that_comes_slowly_holds_no_place_to_verify(world: World, kind: str) -> None:
+def test_a_slow_upload_holds_no_verification_slot(world: World, kind: str) -> None:
     part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
     raw = b"x" * 100_000 if kind == "application/zip" else part + b"x" * 100_000 + b"\r\n--b--\r\n"
     body = Slow(raw, world.app.extensions["shithead"].uploads)
@@ -119,7 +119,7 @@ def test_an_upload_that_comes_slowly_holds_no_place_to_verify(world: World, kind
     assert set(body.seen) == {4}
 
 
-def test_a_large_upload_may_bring_a_key_for_repetitions(world: World) -> None:
+def test_a_large_upload_may_have_an_idempotency_key(world: World) -> None:
     """Nothing is kept for it: to verify again says the same again."""
     large = {"data": b"x" * 2**21, "content_type": "application/zip"}
     for _ in range(2):
@@ -130,7 +130,7 @@ def test_a_large_upload_may_bring_a_key_for_repetitions(world: World) -> None:
 
 
 @pytest.mark.parametrize("kind", ["application/zip", "multipart/form-data; boundary=b"])
-def test_an_upload_is_not_unpacked_first(world: World, kind: str) -> None:
+def test_a_compressed_upload_is_refused_without_decompression(world: World, kind: str) -> None:
     answer = world.client.post(
         "/v1/verify", data=b"x", content_type=kind, headers={"Content-Encoding": "gzip"}
     )
@@ -138,7 +138,7 @@ def test_an_upload_is_not_unpacked_first(world: World, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["application/zip", "multipart/form-data; boundary=b"])
-def test_an_upload_for_which_the_disk_has_no_room_is_told_to_come_later(
+def test_an_upload_without_disk_space_is_answered_with_retry_later(
     world: World, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'

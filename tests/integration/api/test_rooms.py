@@ -68,7 +68,7 @@ def elsewhere(who: Person, world: World) -> Person:
     return Person(id=who.id, token=who.token, recovery=who.recovery, world=world)
 
 
-def test_the_others_follow_in_another_process(
+def test_followers_get_the_position_in_another_process(
     second: World, dispute: dict[str, Any], judges: list[Person]
 ) -> None:
     follower = elsewhere(judges[1], second)
@@ -80,7 +80,7 @@ def test_the_others_follow_in_another_process(
     assert lead(judges[0], dispute, 3, selected=2) == room, "the same again is no change"
 
 
-def test_a_follower_that_waits_is_answered_when_the_position_changes(
+def test_a_waiting_follower_is_answered_when_the_position_changes(
     second: World, dispute: dict[str, Any], judges: list[Person]
 ) -> None:
     follower, begun = elsewhere(judges[1], second), threading.Event()
@@ -101,7 +101,7 @@ def test_a_follower_that_waits_is_answered_when_the_position_changes(
         assert next_.result(timeout=20) == EMPTY
 
 
-def test_another_referee_takes_the_lead_on_request_only(
+def test_another_referee_takes_the_lead_only_on_request(
     dispute: dict[str, Any], judges: list[Person]
 ) -> None:
     first, other, _ = judges
@@ -130,7 +130,7 @@ def test_a_lead_expires(dispute: dict[str, Any], judges: list[Person], redis_url
     assert lead(judges[1], dispute)["leader"] == 1
 
 
-def test_the_room_is_the_panel_s(
+def test_only_the_panel_may_enter_the_room(
     world: World, ada: Person, bob: Person, dispute: dict[str, Any], judges: list[Person]
 ) -> None:
     body = {"version": 1, "as": "public"}
@@ -147,7 +147,7 @@ def test_the_room_is_the_panel_s(
     assert problem_of(late) == "forbidden"
 
 
-def test_a_position_is_within_what_its_leader_may_see(
+def test_a_position_is_limited_to_what_its_leader_may_see(
     ada: Person, dispute: dict[str, Any], judges: list[Person]
 ) -> None:
     """Before the seal a referee is shown what the public saw, also as a leader."""

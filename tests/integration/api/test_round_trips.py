@@ -100,18 +100,18 @@ def trips_of(act: Callable[[], Answer], status: int) -> int:
     return len(trips)
 
 
-def test_a_view_is_one(ada: Person, game: str) -> None:
+def test_a_view_takes_one_round_trip(ada: Person, game: str) -> None:
     assert trips_of(lambda: ada.get(game), 200) == 1
     assert trips_of(lambda: ada.get(f"{game}?as=public"), 200) == 1
     assert trips_of(lambda: ada.world.get(game), 200) == 1  # without a token
 
 
-def test_a_view_on_a_cold_cache_is_one(world: World, ada: Person, game: str) -> None:
+def test_a_view_on_a_cold_cache_takes_one_round_trip(world: World, ada: Person, game: str) -> None:
     forget(world, game)
     assert trips_of(lambda: ada.get(game), 200) == 1
 
 
-def test_a_view_with_names_that_have_to_be_read_again_is_one(
+def test_a_view_with_expired_names_takes_one_round_trip(
     world: World, ada: Person, game: str
 ) -> None:
     ada.get(game)
@@ -119,7 +119,7 @@ def test_a_view_with_names_that_have_to_be_read_again_is_one(
     assert trips_of(lambda: ada.get(game), 200) == 1
 
 
-def test_a_view_of_a_game_that_moved_on_elsewhere_is_one(
+def test_a_view_of_a_game_changed_by_another_process_takes_one_round_trip(
     database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
 ) -> None:
     elsewhere(bob, database_url, settings, game)
@@ -127,7 +127,7 @@ def test_a_view_of_a_game_that_moved_on_elsewhere_is_one(
     assert ada.get(game).json["seats"][1]["ready"]
 
 
-def test_a_move_is_one(ada: Person, bob: Person, game: str) -> None:
+def test_a_move_takes_one_round_trip(ada: Person, bob: Person, game: str) -> None:
     ada.get(game)
     bob.get(game)
     assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 1
@@ -138,14 +138,14 @@ def test_a_move_is_one(ada: Person, bob: Person, game: str) -> None:
     assert trips_of(lambda: post(on_turn, game, move), 201) == 1
 
 
-def test_a_move_on_a_cold_cache_with_an_unknown_token_is_two(
+def test_a_move_on_a_cold_cache_with_an_uncached_token_takes_two_round_trips(
     world: World, ada: Person, game: str
 ) -> None:
     forget(world, game)
     assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 2
 
 
-def test_a_move_with_a_token_seen_for_the_first_time_is_two(
+def test_a_move_with_an_uncached_token_takes_two_round_trips(
     world: World, ada: Person, game: str
 ) -> None:
     world.services.first_reads._players.clear()
@@ -160,7 +160,7 @@ def elsewhere(person: Person, database_url: str, settings: dict[str, Any], path:
     other.services.close()
 
 
-def test_a_move_after_a_conflict_is_two(
+def test_a_move_after_a_conflict_takes_two_round_trips(
     database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
 ) -> None:
     elsewhere(bob, database_url, settings, game)
@@ -168,18 +168,18 @@ def test_a_move_after_a_conflict_is_two(
     assert ada.get(game).json["status"] == "playing"
 
 
-def test_a_refused_move_is_two(ada: Person, game: str) -> None:
+def test_a_refused_move_takes_two_round_trips(ada: Person, game: str) -> None:
     ada.get(game)
     post(ada, game, {"type": "ready"})
     assert trips_of(lambda: post(ada, game, {"type": "ready"}), 409) == 2
 
 
-def test_the_move_that_seals_is_two(bob: Person, game: str) -> None:
+def test_the_sealing_move_takes_two_round_trips(bob: Person, game: str) -> None:
     bob.get(game)
     assert trips_of(lambda: post(bob, game, {"type": "forfeit"}), 201) == 2
 
 
-def test_a_repeated_move_is_three_at_most(ada: Person, game: str) -> None:
+def test_a_repeated_move_takes_at_most_three_round_trips(ada: Person, game: str) -> None:
     """Its answer is read with the game, or found by the commit; then its events are read."""
     ada.get(game)
     key = {"Idempotency-Key": "once"}
@@ -189,7 +189,7 @@ def test_a_repeated_move_is_three_at_most(ada: Person, game: str) -> None:
 
 
 @pytest.mark.parametrize("body", [{"type": "ready"}, {"type": "pass"}, {"type": "no move"}])
-def test_a_token_that_was_replaced_elsewhere_ends_at_once(
+def test_a_token_replaced_by_another_process_is_refused_at_once(
     database_url: str, settings: dict[str, Any], ada: Person, game: str, body: dict[str, Any]
 ) -> None:
     """It is cached here, and refused before any other fault; nothing is written."""

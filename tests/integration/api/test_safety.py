@@ -18,7 +18,7 @@ EVERYWHERE = (
 
 
 @pytest.mark.parametrize("path", EVERYWHERE)
-def test_every_answer_tells_browsers_to_do_nothing_clever(world: World, path: str) -> None:
+def test_every_answer_has_the_security_headers(world: World, path: str) -> None:
     headers = world.get(path).headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Referrer-Policy"] == "no-referrer"
@@ -36,7 +36,7 @@ def test_head_is_get_without_a_body(world: World, path: str) -> None:
     assert head.headers.get("ETag") == got.headers.get("ETag")
 
 
-def test_what_is_somebody_s_own_is_kept_by_nobody(ada: Person) -> None:
+def test_private_answers_are_not_cacheable(ada: Person) -> None:
     game = ada.game()
     for path in (game, f"{game}/openings", "/v1/players/me", "/v1/tables", "/v1/games"):
         headers = ada.get(path).headers
@@ -55,7 +55,7 @@ def test_options_names_the_methods(world: World) -> None:
 
 
 @pytest.mark.parametrize("depth", [33, 5000, 30_000])
-def test_what_is_nested_too_deeply_is_not_read(ada: Person, depth: int) -> None:
+def test_a_body_nested_too_deeply_is_refused(ada: Person, depth: int) -> None:
     body = b'{"a":' * depth + b"1" + b"}" * depth
     answer = ada.call(
         "POST", "/v1/rulesets", data=body, headers={"Content-Type": "application/json"}
@@ -63,7 +63,7 @@ def test_what_is_nested_too_deeply_is_not_read(ada: Person, depth: int) -> None:
     assert problem_of(answer) == "malformed"
 
 
-def test_what_is_nested_a_little_is_read(ada: Person) -> None:
+def test_a_body_with_little_nesting_is_read(ada: Person) -> None:
     body = json.dumps({"name": "x", "base": "leeds", "changes": {"a": {"b": [[[{}]]]}}})
     answer = ada.call(
         "POST", "/v1/rulesets", data=body, headers={"Content-Type": "application/json"}
@@ -81,19 +81,21 @@ def test_what_is_nested_a_little_is_read(ada: Person) -> None:
         ("/moves", {f"field {n}": 1 for n in range(400)}),
     ],
 )
-def test_endless_lists_get_a_short_answer(ada: Person, path: str, body: object) -> None:
+def test_a_very_long_list_is_refused_with_a_short_answer(
+    ada: Person, path: str, body: object
+) -> None:
     answer = ada.post(ada.game() + path, body)
     assert problem_of(answer) == "invalid-body"
     assert len(answer.data) < 20_000
 
 
-def test_endless_seats_get_a_short_answer(ada: Person) -> None:
+def test_a_very_long_list_of_seats_is_refused_with_a_short_answer(ada: Person) -> None:
     answer = ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me"] * 25_000})
     assert problem_of(answer) == "invalid-body"
     assert len(answer.data) < 1000
 
 
-def test_the_items_of_an_endless_list_are_not_read(ada: Person) -> None:
+def test_the_items_of_a_list_that_is_too_long_are_not_read(ada: Person) -> None:
     """Reading 15,000 seats took more than 250 ms; the number of seats is refused first."""
     answer = ada.post("/v1/tables", {"ruleset": "shithead", "seats": [{"bot": 7}] * 15_000})
     [error] = answer.json["errors"]
@@ -106,7 +108,7 @@ def test_a_body_above_the_limit_is_refused(ada: Person) -> None:
     assert problem_of(answer) == "too-large"
 
 
-def test_over_https_browsers_are_told_to_stay_there(database_url: str) -> None:
+def test_over_https_answers_have_strict_transport_security(database_url: str) -> None:
     """Only a trusted proxy may state scheme and address of the caller."""
     https = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7"}
     for trusted, answer in ((1, True), (0, False)):
@@ -136,7 +138,7 @@ def test_an_invite_is_compared_in_constant_time(
     assert {len(one) for pair in compared for one in pair} == {32}  # hashes, never the invites
 
 
-def test_tokens_codes_and_invites_are_kept_as_hashes(ada: Person, database_url: str) -> None:
+def test_tokens_codes_and_invites_are_stored_as_hashes(ada: Person, database_url: str) -> None:
     invite = ada.table("open", visibility="private")["invite"]
     with psycopg.connect(database_url) as connection:
         [person] = connection.execute("SELECT token_hash, recovery_hash FROM players").fetchall()

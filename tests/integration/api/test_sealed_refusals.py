@@ -85,7 +85,7 @@ def attempt_after(player: Person, game: str) -> str:
     return problem_of(player.post(f"{game}/moves", {"type": "ready"}))
 
 
-def test_what_no_seal_names_is_marked_wherever_it_is_shown(
+def test_unsealed_attempts_are_marked_wherever_they_are_shown(
     world: World, ada: Person, bob: Person, game: str, version: int
 ) -> None:
     assert attempt(ada, bob, game) == "rule-refused"
@@ -114,7 +114,7 @@ def test_what_no_seal_names_is_marked_wherever_it_is_shown(
         (lambda data: None, "pass", "refusals missing"),
     ],
 )
-def test_a_bundle_that_was_changed_on_its_way_fails(
+def test_a_bundle_changed_in_transit_fails(
     world: World,
     ada: Person,
     bob: Person,
@@ -147,7 +147,7 @@ def test_a_bundle_that_was_changed_on_its_way_fails(
 
 
 @pytest.mark.parametrize("version", [2], indirect=True)
-def test_of_a_seat_200_attempts_are_sealed_and_later_ones_are_still_refused(
+def test_the_first_200_attempts_of_a_seat_are_sealed_and_later_ones_are_still_refused(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     move = {"type": "swap", "up": hand_of(bob, game)[:1], "hand": hand_of(ada, game)[:1]}
@@ -165,7 +165,7 @@ def hand_of(player: Person, game: str) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [2], indirect=True)
-def test_what_stands_under_dispute_in_a_bundle_is_unproven(
+def test_the_dispute_files_of_a_bundle_are_unproven(
     world: World,
     ada: Person,
     bob: Person,
@@ -184,7 +184,7 @@ def test_what_stands_under_dispute_in_a_bundle_is_unproven(
         assert "what stands under dispute/ (1 file) is unproven" in shown
 
 
-def test_the_version_of_games_that_begin_is_a_setting() -> None:
+def test_the_version_of_new_games_is_a_setting() -> None:
     needed = {"SHITHEAD_DATABASE_URL": "postgresql://x/y", "SHITHEAD_KEY_FILE": "/keys.json"}
     assert settings_from(needed).record_version == 2
     for number in (1, 2):

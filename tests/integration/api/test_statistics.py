@@ -103,7 +103,7 @@ def test_a_running_game_is_in_no_statistics(world: World, ada: Person) -> None:
     assert "do not show" in answer["cannot_tell"]
 
 
-def test_what_is_counted_is_what_the_log_says(world: World, ada: Person) -> None:
+def test_the_counted_figures_agree_with_the_log(world: World, ada: Person) -> None:
     game = forfeited(ada)
     count(world)
     [deck] = world.services.directory.shuffled_decks(after=None, limit=9)
@@ -145,7 +145,7 @@ def test_blind_choices_are_counted_and_prove_nothing_alone(
 
 
 @pytest.mark.parametrize("settings", [{"referee_hands": 0, "referee_account_seconds": 0}])
-def test_choices_are_for_the_player_and_for_referees(
+def test_choices_are_shown_only_to_the_player_and_to_referees(
     world: World, ada: Person, bob: Person
 ) -> None:
     table = ada.table("open")
@@ -168,11 +168,11 @@ def test_choices_are_for_the_player_and_for_referees(
     assert "blind choices" in reading["what"]
 
 
-def test_a_player_that_cannot_be_read_is_refused(ada: Person) -> None:
+def test_an_invalid_player_parameter_is_refused(ada: Person) -> None:
     assert problem_of(ada.get(f"{CHOICES}?player=nobody")) == "malformed"
 
 
-def test_while_one_call_reads_new_decks_the_others_get_the_last_answer(
+def test_during_a_recount_other_calls_get_the_last_answer(
     world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the first answer four calls wait for it, and the fifth is refused."""

@@ -58,7 +58,7 @@ def one_event(answer: http.client.HTTPResponse) -> dict[str, str]:
             return fields
 
 
-def test_readers_that_fill_their_places_leave_the_calls_alone(service: Running) -> None:
+def test_live_readers_at_their_limit_do_not_block_calls(service: Running) -> None:
     ada, game = a_game(service.port)
     version = ada.get(game)["version"]
     with ExitStack() as open_streams:
@@ -76,14 +76,14 @@ def test_readers_that_fill_their_places_leave_the_calls_alone(service: Running) 
     assert ada.slowest < 30  # none of the calls waited for a place
 
 
-def test_a_place_is_free_again_when_its_reader_goes(service: Running) -> None:
+def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running) -> None:
     _, game = a_game(service.port)
     for _ in range(3 * PLACES):
         # The server sees that a reader is gone when it next has something to say.
         wait_for(lambda: _is_let_in(service.port, game), seconds=60)
 
 
-def test_the_process_for_those_who_wait_holds_many_and_sees_every_move(service: Running) -> None:
+def test_the_streams_process_holds_many_readers_and_sends_every_move(service: Running) -> None:
     assert service.settings.stream_port is not None
     ada, game = a_game(service.port)
     version = ada.get(game)["version"]

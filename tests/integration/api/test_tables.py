@@ -18,7 +18,7 @@ from tests.worlds.api_world import Person, World, problem_of
         ("POST", "/games", "not-seated"),
     ],
 )
-def test_whoever_holds_the_invite_is_told_what_they_may_not_do(
+def test_a_holder_of_the_invite_gets_the_reason_of_a_refusal(
     ada: Person, bob: Person, method: str, below: str, refusal: str
 ) -> None:
     """A private table answers 404 to all but those whom it lets in; others get the reason."""
@@ -44,7 +44,7 @@ def test_a_hand_dealt_to_the_last_to_sit_down_is_in_the_answer(ada: Person, bob:
     assert seated["games"] == ada.get(f"/v1/tables/{table['id']}").json["games"]
 
 
-def test_what_is_made_has_its_address_in_the_answer(world: World, ada: Person) -> None:
+def test_a_created_resource_is_answered_with_its_location(world: World, ada: Person) -> None:
     player = world.client.post("/v1/players", json={"name": "Eve"})
     assert player.headers["Location"] == f"/v1/players/{player.json['id']}"
     body = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}], "deal": False}
@@ -62,7 +62,7 @@ def test_what_is_made_has_its_address_in_the_answer(world: World, ada: Person) -
     assert "Location" not in moved.headers
 
 
-def test_an_answer_without_a_body_has_no_type(ada: Person) -> None:
+def test_an_answer_without_a_body_has_no_content_type(ada: Person) -> None:
     table = ada.table("open")
     for path in (f"/v1/tables/{table['id']}/seats/me", f"/v1/tables/{table['id']}"):
         answer = ada.call("DELETE", path)

@@ -127,7 +127,7 @@ def player_of(house: House, who: str) -> str:
     return person.id
 
 
-def test_a_table_that_is_not_to_be_seen_is_like_one_that_is_not_there(house: House) -> None:
+def test_a_hidden_table_is_answered_like_an_unknown_one(house: House) -> None:
     unknown = "00000000-0000-4000-8000-000000000000"
     for path in ("/v1/tables/{}", "/v1/games?table={}", "/v1/games?table={}&cursor="):
         one = house.ask("outsider", path.format(house.table))
@@ -135,12 +135,12 @@ def test_a_table_that_is_not_to_be_seen_is_like_one_that_is_not_there(house: Hou
         assert (one.status_code, one.json["detail"]) == (other.status_code, other.json["detail"])
 
 
-def test_a_filter_that_finds_nothing_is_no_table_that_is_missing(house: House) -> None:
+def test_a_filter_without_matches_gives_an_empty_list(house: House) -> None:
     answer = house.ask("left", f"/v1/games?table={house.table}&status=playing")
     assert (answer.status_code, answer.json["items"]) == (200, [])
 
 
-def test_a_referee_who_was_refused_sees_nothing_any_more(house: House) -> None:
+def test_a_refused_referee_loses_access(house: House) -> None:
     left = house.people["left"]
     assert left is not None
     done(left.post(f"/v1/disputes/{house.dispute}/referees", {"refuse": 0}))
@@ -149,7 +149,9 @@ def test_a_referee_who_was_refused_sees_nothing_any_more(house: House) -> None:
     assert house.ask("referee", "/v1/games").json["items"] == []
 
 
-def test_public_counts_leave_out_private_hands_and_ones_own_do_not(house: House) -> None:
+def test_public_counts_leave_out_private_hands_and_a_players_own_counts_include_them(
+    house: House,
+) -> None:
     """A count that grows would tell everybody when a private hand ends."""
     left, stays = house.people["left"], house.people["stays"]
     assert left is not None and stays is not None

@@ -56,7 +56,9 @@ def with_manifest(files: dict[str, bytes], change: Callable[[Any], None]) -> Non
     files["manifest.json"] = json.dumps(manifest).encode()
 
 
-def test_every_row_comes_back(kept: StoredGames, empty_database_url: str, tmp_path: Path) -> None:
+def test_a_restore_brings_back_every_row(
+    kept: StoredGames, empty_database_url: str, tmp_path: Path
+) -> None:
     """A backup of what came back has the same rows in every table, byte by byte."""
     path, manifest = backed_up(kept, tmp_path)
     assert restore(empty_database_url, path) == manifest
@@ -68,7 +70,7 @@ def test_every_row_comes_back(kept: StoredGames, empty_database_url: str, tmp_pa
     assert {"events", "players", "log_leaves", "secrets"} <= manifest.tables.keys()
 
 
-def test_running_games_go_on_and_finished_ones_are_what_they_were(
+def test_restored_running_games_continue_and_finished_games_are_unchanged(
     kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     path, _ = backed_up(kept, tmp_path)
@@ -95,7 +97,7 @@ def _act(services: Services, kept: StoredGames) -> None:
         post(services, Player(id=player, name="Ada"), kept.running, move)
 
 
-def test_what_came_back_is_as_hard_to_change_as_before(
+def test_a_restored_record_is_append_only(
     kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     restore(empty_database_url, backed_up(kept, tmp_path)[0])
@@ -110,7 +112,7 @@ def test_what_came_back_is_as_hard_to_change_as_before(
     assert open_to_all == 0
 
 
-def test_a_backup_is_for_its_owner_alone_and_has_no_key(kept: StoredGames, tmp_path: Path) -> None:
+def test_a_backup_file_is_private_and_holds_no_key(kept: StoredGames, tmp_path: Path) -> None:
     path, _ = backed_up(kept, tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     keys = json.loads(KEYS.to_text())
@@ -122,7 +124,7 @@ def test_a_backup_is_for_its_owner_alone_and_has_no_key(kept: StoredGames, tmp_p
         back_up(kept.url, path, now=NOW)
 
 
-def test_what_cannot_be_read_leaves_no_file(empty_database_url: str, tmp_path: Path) -> None:
+def test_a_backup_that_fails_leaves_no_file(empty_database_url: str, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="no database of the service"):
         back_up(empty_database_url, tmp_path / "one.backup", now=NOW)
     assert not list(tmp_path.iterdir())
@@ -206,7 +208,7 @@ def _a_table_of_nobody(files: dict[str, bytes]) -> None:
         (_a_table_of_nobody, "a table pg_authid"),
     ],
 )
-def test_a_backup_that_was_changed_is_refused_and_nothing_is_written(
+def test_a_changed_backup_is_refused_and_nothing_is_written(
     kept: StoredGames,
     empty_database_url: str,
     tmp_path: Path,
@@ -219,7 +221,7 @@ def test_a_backup_that_was_changed_is_refused_and_nothing_is_written(
     assert occupied(empty_database_url) == []
 
 
-def test_what_is_no_backup_is_refused(empty_database_url: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_backup_is_refused(empty_database_url: str, tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_bytes(b"a dump")
     with pytest.raises(BackupError, match="is no backup"):
@@ -237,7 +239,7 @@ def test_a_backup_older_than_the_published_log_is_refused(
     assert occupied(empty_database_url) == []
 
 
-def test_a_checkpoint_of_another_log_is_told_apart(
+def test_a_checkpoint_of_another_log_is_refused(
     kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     path, manifest = backed_up(kept, tmp_path)

@@ -71,7 +71,7 @@ def as_superuser(url: str, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_what_nobody_touched_fits(kept: StoredGames, database: Database, *, deep: bool) -> None:
+def test_an_unchanged_store_passes(kept: StoredGames, database: Database, *, deep: bool) -> None:
     done = checked(database, deep=deep)
     assert done.faults == ()
     assert done.streams == 4, "two games and their tables"
@@ -116,7 +116,7 @@ def _the_head(game: UUID) -> str:
         (_the_head, {"head"}),
     ],
 )
-def test_a_stream_that_was_changed_is_named(
+def test_a_changed_stream_is_named(
     kept: StoredGames,
     database: Database,
     change: Callable[[UUID], str],
@@ -153,7 +153,7 @@ def test_a_stream_that_was_changed_is_named(
         ("UPDATE tables SET game_id = gen_random_uuid() WHERE table_id = '{table}'", "game_id"),
     ],
 )
-def test_a_summary_that_its_events_do_not_lead_to_is_named(
+def test_a_summary_that_contradicts_its_events_is_named(
     kept: StoredGames, database: Database, sealed: UUID, change: str, named: str
 ) -> None:
     """A backup that somebody changed: the record is whole, and says something else."""
@@ -174,7 +174,7 @@ def table_of(kept: StoredGames) -> list[tuple[UUID]]:
         ).fetchall()
 
 
-def test_summaries_fit_in_games_of_many_kinds(kept: StoredGames, database: Database) -> None:
+def test_summaries_of_many_kinds_of_games_pass(kept: StoredGames, database: Database) -> None:
     """Aborted, forfeited, between hands, with seats taken one after another."""
     ada, bob = person(kept.services, "Ada"), person(kept.services, "Bob")
     for number, ruleset in enumerate(("leeds", "reverse", "threes", "covered-queen", "guarducci")):
@@ -210,7 +210,7 @@ def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None
     database.close()
 
 
-def test_an_end_that_was_cut_off_is_missed_by_the_stream_and_by_the_log(
+def test_a_truncated_game_is_found_by_its_stream_and_by_the_public_log(
     kept: StoredGames, database: Database, sealed: UUID
 ) -> None:
     as_superuser(kept.url, _the_last_event(sealed))
@@ -218,7 +218,7 @@ def test_an_end_that_was_cut_off_is_missed_by_the_stream_and_by_the_log(
     assert found(checked(database)) == {(f"game {sealed}", "bundle"), (f"leaf {last}", "leaf")}
 
 
-def test_a_game_that_was_replaced_is_missed_by_the_log(
+def test_a_replaced_game_is_found_by_the_public_log(
     kept: StoredGames, database: Database, sealed: UUID
 ) -> None:
     """The owner of the database can make all rows of a game agree with one another."""
@@ -234,9 +234,7 @@ def test_a_game_that_was_replaced_is_missed_by_the_log(
     assert len(of_the_log) >= 2, "each of its leaves, and that its end is in no leaf"
 
 
-def test_rules_that_were_broken_show_when_the_check_is_deep(
-    kept: StoredGames, database: Database
-) -> None:
+def test_broken_rules_are_found_by_the_deep_check(kept: StoredGames, database: Database) -> None:
     """A chain made anew over other events is a good chain."""
     game = kept.running
     lines = list(lines_of(kept.services, game))
@@ -271,14 +269,14 @@ def test_rules_that_were_broken_show_when_the_check_is_deep(
         ),
     ],
 )
-def test_a_log_that_was_changed_is_named(
+def test_a_changed_public_log_is_named(
     kept: StoredGames, database: Database, statement: str, expected: set[tuple[str, str]]
 ) -> None:
     as_superuser(kept.url, statement)
     assert found(checked(database)) >= expected
 
 
-def test_a_head_that_its_leaves_do_not_make_is_named(kept: StoredGames, database: Database) -> None:
+def test_a_head_that_contradicts_its_leaves_is_named(kept: StoredGames, database: Database) -> None:
     size = kept.log.head().size
     as_superuser(
         kept.url, f"UPDATE log_heads SET root = sha256('x'), note = NULL WHERE size = {size}"
@@ -286,9 +284,7 @@ def test_a_head_that_its_leaves_do_not_make_is_named(kept: StoredGames, database
     assert found(checked(database)) == {(f"head of {size} leaves", "root")}
 
 
-def test_leaves_that_are_gone_leave_a_head_without_a_tree(
-    kept: StoredGames, database: Database
-) -> None:
+def test_deleted_leaves_are_found(kept: StoredGames, database: Database) -> None:
     size = kept.log.head().size
     as_superuser(kept.url, f"DELETE FROM log_leaves WHERE leaf_index = {size - 1}")
     assert (f"head of {size} leaves", "root") in found(checked(database))
@@ -298,7 +294,7 @@ def test_a_checkpoint_by_another_key_is_named(kept: StoredGames, database: Datab
     assert {check for _, check in found(checked(database, key=OTHER))} == {"signature"}
 
 
-def test_an_end_that_never_came_to_the_log_is_named(kept: StoredGames, database: Database) -> None:
+def test_a_seal_missing_from_the_public_log_is_named(kept: StoredGames, database: Database) -> None:
     game = open_game(kept.services, person(kept.services), ({"bot": "lowest"}, {"bot": "greedy"}))
     play_out(kept.services, game)
     assert checked(database).faults == (), "it is on its way"
@@ -322,7 +318,7 @@ def test_an_archived_game_is_checked_in_its_bundle(
     assert found(checked(database, archive=tmp_path)) >= expected
 
 
-def test_a_check_that_was_stopped_goes_on_where_it_was(
+def test_a_stopped_check_is_resumed_where_it_stopped(
     kept: StoredGames, database: Database, tmp_path: Path
 ) -> None:
     """Each stream is read once, whatever stops the check and when."""
@@ -358,9 +354,7 @@ def test_a_state_of_another_check_is_refused(tmp_path: Path) -> None:
         load_progress(path, deep=True)
 
 
-def test_the_command_ends_with_1_where_something_does_not_fit(
-    kept: StoredGames, tmp_path: Path
-) -> None:
+def test_the_command_ends_with_1_if_a_fault_is_found(kept: StoredGames, tmp_path: Path) -> None:
     words = ["check", "--database-url", kept.url, "--data", str(tmp_path)]
     state = tmp_path / "state"
 

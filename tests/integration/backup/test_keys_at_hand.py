@@ -53,7 +53,7 @@ def test_keys_of_the_environment_are_backed_up_like_those_of_a_file(
     assert load(tmp_path / "copy").to_text() == OWN.to_text()
 
 
-def test_the_check_looks_at_signatures_with_the_keys_of_the_environment(
+def test_the_check_verifies_signatures_with_the_keys_of_the_environment(
     run: Run, service: tuple[object, ...]
 ) -> None:
     status, out, _ = run("check", *service, "--json", keys=OWN)
@@ -65,9 +65,7 @@ def test_the_check_looks_at_signatures_with_the_keys_of_the_environment(
     assert status == 1
 
 
-def test_a_file_that_is_named_is_the_one_that_is_meant(
-    tmp_path: Path, run: Run, service: tuple[object, ...]
-) -> None:
+def test_a_named_key_file_is_used(tmp_path: Path, run: Run, service: tuple[object, ...]) -> None:
     save_new(OWN, tmp_path / "named.json")
     words = ("check", *service, "--key-file", tmp_path / "named.json", "--json")
     assert run(*words, keys=Keyring.generate())[0] == 0
@@ -85,7 +83,7 @@ def test_the_check_says_which_keys_running_games_lack(
 
 
 @pytest.mark.parametrize("there", [None, LATER])
-def test_a_restore_says_which_keys_are_lacking_where_the_service_looks(
+def test_a_restore_names_the_keys_that_the_service_will_miss(
     kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run, there: Keyring | None
 ) -> None:
     """Finished games can be restored without the key, so the restore is not refused."""
@@ -98,7 +96,7 @@ def test_a_restore_says_which_keys_are_lacking_where_the_service_looks(
     assert f"{data / 'keys.json'} has no key {OWN.current}, which running games need" in err
 
 
-def test_a_restore_has_nothing_to_say_where_the_keys_are_there(
+def test_a_restore_prints_no_warning_if_the_keys_exist(
     kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
 ) -> None:
     path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
@@ -109,7 +107,7 @@ def test_a_restore_has_nothing_to_say_where_the_keys_are_there(
     assert signed.size == json.loads(out)["leaves"], "from where the log's process goes on"
 
 
-def test_keys_that_do_not_open_the_running_games_are_not_put_in_their_place(
+def test_keys_that_do_not_fit_the_running_games_are_refused(
     kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
 ) -> None:
     path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
@@ -126,7 +124,7 @@ def test_keys_that_do_not_open_the_running_games_are_not_put_in_their_place(
     assert load(data / "keys.json").to_text() == OWN.to_text()
 
 
-def test_an_operator_s_commands_take_the_same_keys(
+def test_the_operators_commands_use_the_same_keys(
     kept: StoredGames, tmp_path: Path, run: Run
 ) -> None:
     """A game whose key is missing can never go on, so the report names each."""

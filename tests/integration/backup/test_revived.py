@@ -67,7 +67,7 @@ def restored(url: str, keys: Path, person: Person) -> Person:
     return replace(person, world=world)
 
 
-def test_ended_tokens_open_nothing_and_recovery_codes_still_do(
+def test_after_a_restore_that_ends_tokens_only_recovery_codes_work(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     ada = world.person("Ada")
@@ -84,7 +84,7 @@ def test_ended_tokens_open_nothing_and_recovery_codes_still_do(
     there.world.services.close()
 
 
-def test_without_being_asked_for_tokens_stay(
+def test_tokens_remain_valid_unless_the_option_ends_them(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     ada = world.person("Ada")
@@ -95,7 +95,7 @@ def test_without_being_asked_for_tokens_stay(
     there.world.services.close()
 
 
-def test_who_was_erased_after_the_backup_is_erased_again(
+def test_players_erased_after_the_backup_are_erased_again(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     ada, bob = world.person("Ada Unmistakable"), world.person("Bob")
@@ -117,7 +117,7 @@ def test_who_was_erased_after_the_backup_is_erased_again(
     assert (tmp_path / "new" / ERASURES).read_text() == listed.read_text()
 
 
-def test_the_list_holds_each_erasure_once_and_no_name(world: World, keys: Path) -> None:
+def test_the_list_of_erasures_has_each_erasure_once_and_no_name(world: World, keys: Path) -> None:
     listed = keys.with_name(ERASURES)
     people = [world.person(f"Unmistakable {number}") for number in range(3)]
     for person in people[:2]:
@@ -137,7 +137,7 @@ def test_the_list_holds_each_erasure_once_and_no_name(world: World, keys: Path) 
     world.services.close()
 
 
-def test_a_restore_without_the_list_says_what_it_brings_back(
+def test_a_restore_without_the_list_warns_of_restored_players(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     take(run, database_url, keys, tmp_path / "b")
@@ -168,7 +168,7 @@ def rename_ada(files: dict[str, bytes]) -> None:
     files["players.copy"] = files["players.copy"].replace(b"Ada", b"Eve")
 
 
-def test_a_backup_that_was_changed_is_refused_although_its_hashes_fit(
+def test_a_changed_backup_is_refused_even_if_its_hashes_fit(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     """A token hash of one's own, say: no check of the record could tell."""
@@ -188,7 +188,7 @@ def strip(files: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize("way", ["stripped", "another key", "no key", "signed"])
-def test_a_restore_says_whether_the_backup_is_authentic(
+def test_a_restore_reports_whether_the_backup_is_authentic(
     world: World,
     database_url: str,
     empty_database_url: str,
@@ -222,7 +222,7 @@ def test_a_restore_says_whether_the_backup_is_authentic(
     world.services.close()
 
 
-def test_a_key_that_was_retired_since_still_shows_that_a_backup_is_authentic(
+def test_a_key_retired_since_still_authenticates_a_backup(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     take(run, database_url, keys, tmp_path / "b")
@@ -233,7 +233,7 @@ def test_a_key_that_was_retired_since_still_shows_that_a_backup_is_authentic(
     world.services.close()
 
 
-def test_a_backup_without_keys_says_that_it_is_not_signed(
+def test_a_backup_made_without_keys_is_reported_as_unsigned(
     world: World, database_url: str, tmp_path: Path, run: Run
 ) -> None:
     words = ("backup", tmp_path / "b", "--database-url", database_url, "--data", tmp_path / "none")
@@ -243,6 +243,6 @@ def test_a_backup_without_keys_says_that_it_is_not_signed(
     world.services.close()
 
 
-def test_the_keyring_names_every_key_that_it_signed_with() -> None:
+def test_the_keyring_lists_every_key_that_it_signed_with() -> None:
     one = Keyring.generate()
     assert one.publics == (one.signing_key.public_key().public_bytes_raw(),)

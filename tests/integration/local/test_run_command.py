@@ -66,7 +66,7 @@ def wait_healthy(role: str, environment: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("role", ["api", "sweeper"])
-def test_a_process_is_healthy_while_it_runs(role: str, environment: dict[str, str]) -> None:
+def test_a_running_process_is_healthy(role: str, environment: dict[str, str]) -> None:
     assert check(role, environment)[0] == 1
     with running(role, environment):
         wait_healthy(role, environment)

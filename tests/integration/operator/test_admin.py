@@ -16,7 +16,7 @@ from tests.worlds.api_world import Person, World, problem_of
 from tests.worlds.operator_world import Operator, two_seats
 
 
-def test_a_revoked_token_opens_nothing_and_the_recovery_code_gives_another(
+def test_a_revoked_token_is_refused_and_the_recovery_code_gives_a_new_one(
     operator: Operator, world: World, ada: Person
 ) -> None:
     assert ada.get("/v1/players/me").status_code == 200
@@ -35,14 +35,14 @@ def test_a_renamed_player_has_the_new_name(operator: Operator, world: World, ada
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\nb"])
-def test_a_name_that_nobody_could_register_is_no_new_name(
+def test_a_name_that_registration_refuses_is_refused_for_a_rename(
     operator: Operator, ada: Person, world: World, name: str
 ) -> None:
     assert operator.admin("rename", ada.id, name)[0] == 64
     assert world.get(f"/v1/players/{ada.id}").json["name"] == "Ada Unmistakable"
 
 
-def test_an_erased_person_is_gone_and_their_games_stay_valid(
+def test_an_erased_player_is_gone_and_their_games_stay_valid(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     table = two_seats(ada, bob)
@@ -63,7 +63,7 @@ def test_an_erased_person_is_gone_and_their_games_stay_valid(
     ]
 
 
-def test_the_trail_keeps_no_name_of_a_player(operator: Operator, ada: Person, bob: Person) -> None:
+def test_the_audit_trail_holds_no_player_name(operator: Operator, ada: Person, bob: Person) -> None:
     operator.done("rename", ada.id, "Another Unmistakable")
     operator.done("revoke-token", ada.id)
     operator.done("erase", ada.id)
@@ -73,7 +73,7 @@ def test_the_trail_keeps_no_name_of_a_player(operator: Operator, ada: Person, bo
     assert not [row for row in rows if "Unmistakable" in row[0]]
 
 
-def test_a_table_is_closed_between_hands_whoever_hosts_it(
+def test_the_operator_closes_any_table_between_hands(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     table = two_seats(ada, bob, visibility="private")
@@ -86,7 +86,7 @@ def test_a_table_is_closed_between_hands_whoever_hosts_it(
 
 
 @pytest.mark.parametrize("entropy", ["none", "commit"])
-def test_an_aborted_game_shows_its_seed_and_its_table_deals_again(
+def test_an_aborted_game_reveals_its_seed_and_its_table_deals_again(
     operator: Operator, world: World, ada: Person, bob: Person, entropy: str
 ) -> None:
     """In the set-up too, where there is no deck to show."""
@@ -111,7 +111,7 @@ def test_an_aborted_game_shows_its_seed_and_its_table_deals_again(
     ]
 
 
-def test_a_game_whose_seed_is_gone_is_said_to_be_stuck_and_does_not_end_without_it(
+def test_a_game_without_its_seed_is_listed_as_stuck_and_cannot_be_aborted(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     lost, foreign = two_seats(ada, bob)["game"], two_seats(ada, bob)["game"]
@@ -130,7 +130,7 @@ def test_a_game_whose_seed_is_gone_is_said_to_be_stuck_and_does_not_end_without_
         assert operator.trail()[-1] == ("abort", game, "unavailable")
 
 
-def test_games_whose_time_is_long_past_are_stuck(
+def test_games_far_past_their_deadline_are_listed_as_stuck(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     """No worker runs here: the bot never moves, and the set-up stays open."""
@@ -152,7 +152,7 @@ def test_games_whose_time_is_long_past_are_stuck(
     assert thinking not in out
 
 
-def test_what_is_not_there_is_refused_and_noted(operator: Operator) -> None:
+def test_an_action_on_an_unknown_id_is_refused_and_recorded(operator: Operator) -> None:
     acts = ["revoke-token", "erase", "close", "abort"]
     target = str(uuid4())
     for act in acts:
@@ -163,7 +163,7 @@ def test_what_is_not_there_is_refused_and_noted(operator: Operator) -> None:
     assert operator.trail() == [(act, target, "not-found") for act in (*acts, "rename")]
 
 
-def test_an_act_and_its_line_are_written_together_or_not_at_all(
+def test_an_action_and_its_audit_line_are_written_together_or_not_at_all(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     """An operator who cannot write the operator log can do nothing."""
@@ -181,7 +181,7 @@ def test_an_act_and_its_line_are_written_together_or_not_at_all(
     assert world.get(f"/v1/games/{table['game']}").json["status"] == "swapping"
 
 
-def test_the_trail_says_who_and_is_read_by_the_newest_first(
+def test_the_audit_trail_names_the_operator_and_is_listed_newest_first(
     operator: Operator, ada: Person
 ) -> None:
     operator.admin("revoke-token", ada.id, who="Grace")
@@ -195,7 +195,7 @@ def test_the_trail_says_who_and_is_read_by_the_newest_first(
     assert operator.admin("trail", who="\x1b[2J")[0] == 64
 
 
-def test_the_service_alone_cannot_do_any_of_this(
+def test_the_role_of_the_service_cannot_perform_operator_actions(
     operator: Operator, world: World, ada: Person
 ) -> None:
     from tests.contract.conftest import address_of_service
@@ -208,7 +208,7 @@ def test_the_service_alone_cannot_do_any_of_this(
     assert ada.get("/v1/players/me").json["name"] == "Ada Unmistakable"
 
 
-def test_what_cannot_be_undone_is_asked_first_and_refused_where_nobody_can_be_asked(
+def test_irreversible_actions_ask_for_confirmation_and_are_refused_without_a_terminal(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     game = two_seats(ada, bob)["game"]
@@ -220,7 +220,7 @@ def test_what_cannot_be_undone_is_asked_first_and_refused_where_nobody_can_be_as
     assert operator.trail() == []
 
 
-def test_without_an_address_it_looks_for_a_running_service_here(
+def test_without_an_address_the_command_looks_for_a_local_service(
     operator: Operator, tmp_path: Path
 ) -> None:
     status, _, err = operator.run("admin", "--data", tmp_path / "nothing", "trail")
@@ -254,7 +254,7 @@ def test_an_operator_reads_and_answers_disputes_against_the_server(
     ]
 
 
-def test_an_operator_is_no_side_where_a_seat_is_accused(
+def test_an_operator_is_not_a_side_if_a_seat_is_accused(
     operator: Operator, ada: Person, bob: Person
 ) -> None:
     game = f"/v1/games/{two_seats(ada, bob)['game']}"

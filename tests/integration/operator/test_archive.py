@@ -118,7 +118,7 @@ def count(operator: Operator, table: str, game: UUID) -> int:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("visibility", ["public", "private"])
-def test_every_read_of_an_archived_game_answers_to_the_byte_as_before(
+def test_every_read_of_an_archived_game_returns_the_same_bytes_as_before(
     operator: Operator, world: World, ada: Person, bob: Person, played: Played
 ) -> None:
     game, invite = played
@@ -140,7 +140,7 @@ def test_every_read_of_an_archived_game_answers_to_the_byte_as_before(
     fresh.services.close()
 
 
-def test_the_bundle_is_the_public_evidence_with_the_head_that_stays(
+def test_the_archived_bundle_is_the_public_evidence_with_the_stored_head(
     operator: Operator, world: World, played: Played
 ) -> None:
     game, invite = played
@@ -159,7 +159,7 @@ def test_the_bundle_is_the_public_evidence_with_the_head_that_stays(
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "cut", "shortened", "no folder"])
-def test_without_its_bundle_an_archived_game_is_unavailable_and_never_wrong(
+def test_an_archived_game_without_its_bundle_is_unavailable(
     operator: Operator, world: World, played: Played, damage: str
 ) -> None:
     game, invite = played
@@ -209,7 +209,7 @@ class Stopped(BaseException):
 
 
 @pytest.mark.parametrize("step", ["before the file", "after the file", "after the events"])
-def test_stopped_anywhere_a_second_run_goes_on(
+def test_a_run_stopped_at_any_step_is_continued_by_the_next(
     operator: Operator,
     world: World,
     ada: Person,
@@ -253,7 +253,7 @@ def test_stopped_anywhere_a_second_run_goes_on(
     assert "0 of 0" in operator.done("archive", "--older-than", "0", "--to", operator.archive)
 
 
-def test_a_full_disk_leaves_the_game_where_it_is_and_no_half_of_a_file(
+def test_a_full_disk_leaves_the_game_in_the_database_and_no_partial_file(
     operator: Operator, world: World, played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game, _ = played
@@ -268,7 +268,7 @@ def test_a_full_disk_leaves_the_game_where_it_is_and_no_half_of_a_file(
     assert list(operator.archive.iterdir()) == []
 
 
-def test_the_files_are_for_those_to_whom_the_folder_belongs(tmp_path: Path) -> None:
+def test_archive_files_belong_to_the_owner_of_the_folder(tmp_path: Path) -> None:
     """Root may archive for an unprivileged service; other users cannot read the archive."""
     tmp_path.chmod(0o750)
     if os.geteuid() == 0:
@@ -279,7 +279,7 @@ def test_the_files_are_for_those_to_whom_the_folder_belongs(tmp_path: Path) -> N
     assert kept.st_mode & 0o007 == 0
 
 
-def test_nobody_else_archives_a_game_while_its_file_is_written(
+def test_a_game_is_locked_while_its_archive_file_is_written(
     operator: Operator, world: World, played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second one would write over a file of which the first has recorded the hash."""
@@ -301,7 +301,7 @@ def test_nobody_else_archives_a_game_while_its_file_is_written(
 
 
 @pytest.mark.heavy
-def test_two_runs_at_once_both_go_on_to_the_end(
+def test_two_concurrent_runs_both_complete(
     operator: Operator,
     world: World,
     ada: Person,
@@ -352,7 +352,7 @@ def waits_for_a_lock(operator: Operator) -> bool:
     return row is not None and row[0] > 0
 
 
-def test_a_game_that_runs_or_is_still_to_be_told_of_stays(
+def test_running_games_and_games_with_unpublished_events_are_not_archived(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     game = UUID(two_seats(ada, bob)["game"])
@@ -369,7 +369,7 @@ def test_a_game_that_runs_or_is_still_to_be_told_of_stays(
     ]
 
 
-def test_only_games_that_are_old_enough_leave(
+def test_only_games_that_are_old_enough_are_archived(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     game = UUID(two_seats(ada, bob)["game"])
@@ -380,12 +380,12 @@ def test_only_games_that_are_old_enough_leave(
     assert count(operator, "archived", game) == 0
 
 
-def test_it_wants_to_know_the_folder_that_the_service_reads(operator: Operator) -> None:
+def test_the_command_needs_the_archive_folder_of_the_service(operator: Operator) -> None:
     status, _, err = operator.admin("archive", "--older-than", "1")
     assert (status, "SHITHEAD_ARCHIVE" in err) == (64, True)
 
 
-def test_a_game_with_a_part_of_its_refused_attempts_stays(
+def test_a_game_with_partly_deleted_refused_attempts_is_not_archived(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     """What is left of the evidence would go with the rows."""

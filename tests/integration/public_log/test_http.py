@@ -39,11 +39,11 @@ def sealed_game(person: Person) -> str:
     return game
 
 
-def test_before_the_first_checkpoint_there_is_none(world: World) -> None:
+def test_before_the_first_checkpoint_the_log_answers_not_found(world: World) -> None:
     assert problem_of(world.get("/v1/log/checkpoint")) == "not-found"
 
 
-def test_the_checkpoint_is_plain_text_that_is_hardly_kept(world: World, ada: Person) -> None:
+def test_the_checkpoint_is_plain_text_with_a_short_cache_time(world: World, ada: Person) -> None:
     world.services.sequencer.run_once()
     empty = world.get("/v1/log/checkpoint")
     assert empty.data.startswith(
@@ -59,7 +59,7 @@ def test_the_checkpoint_is_plain_text_that_is_hardly_kept(world: World, ada: Per
     assert (checkpoint.origin, checkpoint.size) == ("tests.example", 2)
 
 
-def test_tiles_and_entries_make_the_tree_and_are_kept_for_ever(world: World, ada: Person) -> None:
+def test_tiles_and_entries_form_the_tree_and_are_immutable(world: World, ada: Person) -> None:
     for _ in range(3):
         sealed_game(ada)
         world.services.sequencer.run_once()
@@ -84,13 +84,13 @@ def test_tiles_and_entries_make_the_tree_and_are_kept_for_ever(world: World, ada
     "path",
     ["0/000", "0/000.p/3", "0/001.p/1", "1/000.p/1", "entries/000", "x/000", "0/0", "0/000/"],
 )
-def test_what_the_tree_does_not_have_is_not_there(world: World, ada: Person, path: str) -> None:
+def test_tiles_beyond_the_tree_are_not_found(world: World, ada: Person, path: str) -> None:
     sealed_game(ada)
     world.services.sequencer.run_once()
     assert problem_of(world.get(f"/v1/log/tile/{path}")) == "not-found"
 
 
-def test_leaves_that_no_checkpoint_has_yet_are_not_shown(world: World, ada: Person) -> None:
+def test_leaves_without_a_checkpoint_are_not_served(world: World, ada: Person) -> None:
     sealed_game(ada)
     world.services.sequencer.run_once()
     game = sealed_game(ada)
@@ -101,7 +101,9 @@ def test_leaves_that_no_checkpoint_has_yet_are_not_shown(world: World, ada: Pers
     assert world.get("/v1/log/tile/0/000.p/3").status_code == 200
 
 
-def test_anybody_gets_the_proof_of_a_game_private_ones_too(world: World, ada: Person) -> None:
+def test_every_caller_gets_the_proof_of_a_game_even_of_a_private_one(
+    world: World, ada: Person
+) -> None:
     game = ada.game(visibility="private")
     world.services.sequencer.run_once()
     assert world.get(game).status_code == 404
@@ -134,7 +136,7 @@ def witnessed_bundle(world: World, person: Person) -> bytes:
     return data
 
 
-def test_the_bundle_of_an_anchored_game_brings_its_proof(world: World, ada: Person) -> None:
+def test_the_bundle_of_an_anchored_game_includes_its_proof(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
     given = OutsideEvidence(
         server_keys=(world.services.verifier,), witness_keys=(WITNESS.verifier,)
@@ -147,7 +149,7 @@ def test_the_bundle_of_an_anchored_game_brings_its_proof(world: World, ada: Pers
     assert report.result is Result.PASS
 
 
-def test_what_is_not_given_from_outside_is_missing(world: World, ada: Person) -> None:
+def test_keys_not_given_from_outside_are_reported_as_missing(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
     for given, anchor, witness in (
         (OutsideEvidence(), "missing", "n/a"),
@@ -162,7 +164,7 @@ def test_what_is_not_given_from_outside_is_missing(world: World, ada: Person) ->
         assert not report.witnessed, "the log's own signature was not checked"
 
 
-def test_a_quorum_of_the_witnesses_is_enough(world: World, ada: Person) -> None:
+def test_a_quorum_of_the_witnesses_suffices(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
     both = (WITNESS.verifier, STRANGER.verifier)
     for quorum, result in ((None, Result.MISSING), (2, Result.MISSING), (1, Result.PASS)):
@@ -221,7 +223,7 @@ def test_a_proof_that_was_tampered_with_fails(world: World, ada: Person, kind: s
     assert report.result is Result.FAIL
 
 
-def test_the_verifier_over_http_takes_the_keys_of_witnesses(world: World, ada: Person) -> None:
+def test_the_verifier_over_http_accepts_keys_of_witnesses(world: World, ada: Person) -> None:
     bundle = witnessed_bundle(world, ada)
     keys = [str(world.services.verifier), str(WITNESS.verifier)]
     from io import BytesIO
@@ -234,7 +236,7 @@ def test_the_verifier_over_http_takes_the_keys_of_witnesses(world: World, ada: P
     assert answer.json["result"] == "pass"
 
 
-def test_the_audit_of_a_game_says_that_it_is_anchored(world: World, ada: Person) -> None:
+def test_the_audit_of_an_anchored_game_states_its_anchor(world: World, ada: Person) -> None:
     game = sealed_game(ada)
     for expected in ("missing", "pass"):
         checks = {c["check"]: c["result"] for c in ada.get(f"{game}/audit").json["checks"]}
@@ -243,7 +245,7 @@ def test_the_audit_of_a_game_says_that_it_is_anchored(world: World, ada: Person)
         world.services.sequencer.run_once()
 
 
-def test_a_new_signing_key_is_listed_signed_by_the_old_and_both_sign_for_a_while(
+def test_a_new_signing_key_is_signed_by_the_old_one_and_both_sign_during_the_overlap(
     database_url: str,
 ) -> None:
     """Key rotation, from outside: who trusts the old key can follow to the new one."""
@@ -276,7 +278,7 @@ def test_a_new_signing_key_is_listed_signed_by_the_old_and_both_sign_for_a_while
     assert followed([stranger], read_keys(items)) == [stranger]
 
 
-def test_a_checkpoint_gets_the_new_signature_even_if_nothing_happens(world: World) -> None:
+def test_an_idle_log_signs_its_checkpoint_with_the_new_key(world: World) -> None:
     """A quiet log must not be left with a key whose time is over."""
     sequencer_of(world.services.sequencer._store).run_once()
     assert len(parse_note(world.get("/v1/log/checkpoint").data).signatures) == 1

@@ -42,7 +42,7 @@ def games_in(reader: Reader) -> list[UUID]:
     return [parse_receipt_body(entry.decode()).game for entry in reader.entries]
 
 
-def test_a_game_has_a_leaf_when_it_is_dealt_and_when_it_is_sealed(
+def test_a_game_gets_a_leaf_at_the_deal_and_at_the_seal(
     ada: Person, store: PostgresLog, reader: Reader
 ) -> None:
     """The leaf is the body of the receipt that anybody can fetch at that moment."""
@@ -63,7 +63,7 @@ def test_a_game_has_a_leaf_when_it_is_dealt_and_when_it_is_sealed(
     assert sequencer.run_once() == 0
 
 
-def test_a_running_game_has_a_leaf_in_between_every_sixty_seconds_at_most(
+def test_a_running_game_gets_at_most_one_leaf_every_sixty_seconds(
     ada: Person, store: PostgresLog, reader: Reader, clock: Clock
 ) -> None:
     sequencer = sequencer_of(store, now=clock)
@@ -86,7 +86,7 @@ def test_a_running_game_has_a_leaf_in_between_every_sixty_seconds_at_most(
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("before", [0, 3])
-def test_stopped_at_any_step_the_next_round_goes_on_with_the_same_tree(
+def test_after_a_stop_at_any_step_the_next_round_continues_the_same_tree(
     database: Database, store: PostgresLog, reader: Reader, step: str, before: int
 ) -> None:
     games = add_games(database, before)
@@ -107,7 +107,7 @@ def waiting_rows(store: PostgresLog) -> int:
     return len(store.waiting(limit=1000, last_leaf_before=Clock()()))
 
 
-def test_a_batch_that_was_made_for_another_tree_is_not_added(
+def test_a_batch_built_on_an_outdated_tree_is_not_added(
     database: Database, store: PostgresLog, reader: Reader
 ) -> None:
     """Two sequencers read the same tree; the second one reads again."""
@@ -130,13 +130,13 @@ def batch(size: int, data: bytes = b"data\n") -> Batch:
 
 
 @pytest.mark.parametrize("size", [1, 7])
-def test_a_tree_does_not_begin_in_the_middle(store: PostgresLog, size: int) -> None:
+def test_the_first_batch_must_begin_at_leaf_zero(store: PostgresLog, size: int) -> None:
     with pytest.raises(LogMoved):
         store.append(batch(size))
     assert store.head().size == 0
 
 
-def test_a_leaf_stands_once(store: PostgresLog) -> None:
+def test_a_leaf_is_added_once(store: PostgresLog) -> None:
     one = batch(0)
     store.append(one)
     with pytest.raises(StoreError):
@@ -146,7 +146,7 @@ def test_a_leaf_stands_once(store: PostgresLog) -> None:
     assert store.head().size == 1
 
 
-def test_a_note_of_another_tree_is_not_kept(store: PostgresLog) -> None:
+def test_a_note_of_another_tree_is_not_stored(store: PostgresLog) -> None:
     store.append(batch(0))
     for size, top in ((1, bytes(32)), (2, store.head().root)):
         wrong = Checkpoint(origin=SIGNER.name, size=size, root=top)
@@ -155,7 +155,7 @@ def test_a_note_of_another_tree_is_not_kept(store: PostgresLog) -> None:
     assert store.published() is None
 
 
-def test_a_tree_whose_tiles_were_tampered_with_is_not_signed(
+def test_a_tree_with_changed_tiles_is_not_signed(
     database: Database, store: PostgresLog, database_url: str
 ) -> None:
     """Rows changed with triggers switched off are not signed by the sequencer."""
@@ -171,7 +171,7 @@ def test_a_tree_whose_tiles_were_tampered_with_is_not_signed(
     assert published is not None and published.size == 3
 
 
-def test_a_history_written_anew_is_not_signed(
+def test_a_rewritten_history_is_not_signed(
     database: Database, store: PostgresLog, database_url: str
 ) -> None:
     """Leaves, hashes and head all changed to fit each other: the note of before still stands."""
@@ -205,7 +205,7 @@ CHANGES = (
 
 
 @pytest.mark.parametrize("role", ["origin", "replica"])
-def test_the_owner_cannot_take_anything_back(
+def test_the_owner_cannot_delete_or_change_leaves(
     database: Database, store: PostgresLog, database_url: str, role: str
 ) -> None:
     add_games(database, 2)
@@ -219,7 +219,7 @@ def test_the_owner_cannot_take_anything_back(
             assert refused.value.sqlstate == "SH403", change
 
 
-def test_the_service_itself_writes_no_row_of_the_log(
+def test_the_role_of_the_service_cannot_write_the_log(
     database: Database, store: PostgresLog
 ) -> None:
     for change in (*CHANGES, "INSERT INTO log_heads VALUES (9, sha256(''), now())"):
@@ -228,7 +228,7 @@ def test_the_service_itself_writes_no_row_of_the_log(
         assert refused.value.sqlstate == "42501", change
 
 
-def test_an_outbox_row_for_what_is_there_already_is_just_taken_off(
+def test_an_outbox_row_for_an_existing_leaf_is_removed(
     database: Database, store: PostgresLog, reader: Reader
 ) -> None:
     [game] = add_games(database, 1)
@@ -246,9 +246,7 @@ def test_an_outbox_row_for_what_is_there_already_is_just_taken_off(
     assert games_in(reader) == [game]
 
 
-def test_every_leaf_is_proved_and_the_proof_stays_the_same(
-    database: Database, store: PostgresLog
-) -> None:
+def test_every_leaf_has_a_proof_that_never_changes(database: Database, store: PostgresLog) -> None:
     """Over the border of a tile; evidence given out twice is the same evidence."""
     games = add_games(database, 260)
     log, sequencer = PublicLog(store), sequencer_of(store)

@@ -19,7 +19,7 @@ from tests.integration.public_log.test_sequencer import add_games, games_in
 from tests.worlds.fake_log import ORIGIN, SIGNER, WITNESS, Reader, answering, sequencer_of
 
 
-def test_many_at_once_make_one_tree(
+def test_concurrent_sequencers_build_one_tree(
     database: Database, store: PostgresLog, reader: Reader, database_url: str, tmp_path: Path
 ) -> None:
     """Four sequencers over one folder of keys, while games are being added and somebody reads."""
@@ -86,7 +86,7 @@ class Overtaken(PostgresLog):
 
 
 @pytest.mark.parametrize("read", ["published", "head"])
-def test_one_that_is_overtaken_does_not_take_the_log_for_an_older_one(
+def test_an_overtaken_sequencer_does_not_report_a_rollback(
     database: Database, store: PostgresLog, reader: Reader, tmp_path: Path, read: str
 ) -> None:
     """Two over one folder of keys: one remembers more than the other has just looked at."""
@@ -104,7 +104,7 @@ def test_one_that_is_overtaken_does_not_take_the_log_for_an_older_one(
     assert last is not None and last.size == len(reader.entries) == 4
 
 
-def test_one_that_is_overtaken_does_not_take_a_witness_for_an_accuser(
+def test_an_overtaken_sequencer_does_not_report_a_witness_conflict(
     database: Database, store: PostgresLog, tmp_path: Path
 ) -> None:
     """The witness has seen more because the other sequencer has just shown it more."""

@@ -133,7 +133,7 @@ def forged(world: World, size: int) -> bytes:
     return sign_checkpoint(checkpoint, [signer(world)])
 
 
-def test_an_honest_log_is_watched_in_silence(world: World, ada: Person, watch: Watch) -> None:
+def test_an_honest_log_raises_no_finding(world: World, ada: Person, watch: Watch) -> None:
     world.services.sequencer.run_once()
     assert watch.poll() == []
     for round_ in range(3):
@@ -146,7 +146,7 @@ def test_an_honest_log_is_watched_in_silence(world: World, ada: Person, watch: W
     assert sum(game.private for game in watch.state.games.values()) == 3
 
 
-def test_a_game_that_goes_on_is_held_against_each_of_its_leaves(
+def test_a_running_game_is_compared_with_each_of_its_leaves(
     world: World, ada: Person, watch: Watch
 ) -> None:
     """A game may have more events than the log has leaves: each leaf is compared with its event."""
@@ -178,7 +178,7 @@ def test_a_forked_log_is_reported_with_the_proof(
     assert watch.state.edge.size == 2
 
 
-def test_a_past_that_was_written_anew_is_a_fork(
+def test_a_rewritten_history_is_reported_as_a_fork(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
     play(ada)
@@ -190,9 +190,7 @@ def test_a_past_that_was_written_anew_is_a_fork(
     assert watch.poll() == ["fork"]
 
 
-def test_a_log_that_goes_back_is_reported(
-    world: World, ada: Person, watch: Watch, liar: Liar
-) -> None:
+def test_a_rollback_is_reported(world: World, ada: Person, watch: Watch, liar: Liar) -> None:
     """Rollback: an old checkpoint of the same log."""
     play(ada)
     world.services.sequencer.run_once()
@@ -204,9 +202,7 @@ def test_a_log_that_goes_back_is_reported(
     assert watch.poll() == ["rollback"]
 
 
-def test_entries_that_are_kept_back_are_reported(
-    world: World, ada: Person, watch: Watch, liar: Liar
-) -> None:
+def test_withheld_entries_are_reported(world: World, ada: Person, watch: Watch, liar: Liar) -> None:
     """Truncation: the checkpoint has more leaves than the log returns."""
     play(ada)
     world.services.sequencer.run_once()
@@ -221,7 +217,7 @@ def test_entries_that_are_kept_back_are_reported(
     assert watch.poll() == []
 
 
-def test_a_checkpoint_of_somebody_else_is_reported(
+def test_a_checkpoint_signed_by_another_key_is_reported(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
     world.services.sequencer.run_once()
@@ -232,7 +228,7 @@ def test_a_checkpoint_of_somebody_else_is_reported(
     assert watch.poll() == ["signature"]
 
 
-def test_a_key_that_the_old_one_did_not_sign_is_not_taken(
+def test_a_key_not_signed_by_the_old_key_is_not_accepted(
     world: World, watch: Watch, liar: Liar
 ) -> None:
     world.services.sequencer.run_once()
@@ -252,7 +248,7 @@ def test_a_key_that_the_old_one_did_not_sign_is_not_taken(
     assert watch.state.keys == [world.services.verifier]
 
 
-def test_a_game_whose_events_are_others_than_the_log_says_is_a_fork(
+def test_a_game_that_contradicts_its_leaf_is_reported_as_a_fork(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
     """Split view: the log has one head of a game, and readers get another history."""
@@ -266,7 +262,7 @@ def test_a_game_whose_events_are_others_than_the_log_says_is_a_fork(
     assert {game in said for game in (one, two) for said in watch.state.findings} == {True, False}
 
 
-def test_a_game_that_is_hidden_after_it_was_shown_is_reported(
+def test_a_game_hidden_after_publication_is_reported(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
     game = ada.game()
@@ -307,7 +303,7 @@ def test_an_old_checkpoint_beside_newer_games_is_reported_once(
     assert watch.poll() == []
 
 
-def test_a_checkpoint_shown_for_ever_is_reported_once_for_each_tree(
+def test_a_frozen_checkpoint_is_reported_once_for_each_tree(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
     """The operator permanently shows the monitor an old log and an old list of games."""
@@ -331,7 +327,7 @@ def test_a_checkpoint_shown_for_ever_is_reported_once_for_each_tree(
     assert watch.poll() == ["stale"]
 
 
-def test_a_rollback_is_reported_once_whatever_sizes_it_shows(
+def test_a_rollback_is_reported_once_for_all_sizes_shown(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
     shown = []
@@ -347,7 +343,7 @@ def test_a_rollback_is_reported_once_whatever_sizes_it_shows(
     assert watch.kept == shown[1::-1], "each of them is kept"
 
 
-def test_a_log_whose_witnesses_fell_silent_is_reported(
+def test_a_log_without_recent_cosignatures_is_reported(
     world: World, ada: Person, watch: Watch, witness: Witness
 ) -> None:
     other = Cosigner(name="w.example/2", key=Ed25519PrivateKey.generate()).verifier
@@ -383,7 +379,7 @@ def test_a_false_cosignature_is_reported(
     assert watch.poll() == ["cosignatures"]
 
 
-def test_a_witness_that_looks_for_itself_cosigns_what_grows(
+def test_a_polling_witness_cosigns_a_growing_log(
     world: World, ada: Person, client: LogClient, witness: Witness, liar: Liar
 ) -> None:
     for _ in range(3):
@@ -403,7 +399,7 @@ def test_a_witness_that_looks_for_itself_cosigns_what_grows(
         follow(client, witness)  # the log has no tiles for it
 
 
-def test_the_log_asks_its_witnesses_and_shows_their_cosignatures(
+def test_the_log_requests_and_serves_cosignatures(
     world: World, ada: Person, witness: Witness
 ) -> None:
     """From the setting to the served checkpoint; an unreachable witness has no effect."""
@@ -430,7 +426,7 @@ def test_the_log_asks_its_witnesses_and_shows_their_cosignatures(
         assert witness.seen("tests.example").size == 4
 
 
-def test_a_database_restored_from_an_old_backup_is_noticed_by_the_witnesses(
+def test_a_restored_old_database_is_noticed_by_the_witnesses(
     world: World, ada: Person, witness: Witness
 ) -> None:
     """The operator's restore rolled the log back: the witness has seen a larger tree."""

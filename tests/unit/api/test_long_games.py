@@ -34,7 +34,7 @@ def test_ordinary_games_are_neither_counted_nor_given_slots() -> None:
             stack.enter_context(games.request(None)(LONG - 1))
 
 
-def test_an_address_and_a_player_may_have_so_much_a_minute() -> None:
+def test_events_folded_a_minute_are_limited_by_address_and_player() -> None:
     address, player = Address(), uuid4()
     games = LongGames(address, limits(enabled=True))
     with games.request(player)(EVENTS_A_MINUTE):
@@ -49,7 +49,7 @@ def test_an_address_and_a_player_may_have_so_much_a_minute() -> None:
         pass
 
 
-def test_only_so_many_are_gone_through_at_a_time_and_half_for_one_address() -> None:
+def test_concurrent_folds_are_limited_and_one_address_gets_half() -> None:
     address = Address()
     games = LongGames(address, limits(enabled=False))
     with ExitStack() as stack:
@@ -79,7 +79,7 @@ def test_a_request_that_folds_many_short_games_needs_a_slot_as_well() -> None:
         pass
 
 
-def test_work_within_work_shares_its_slot() -> None:
+def test_nested_work_shares_one_slot() -> None:
     games = LongGames(Address(), limits(enabled=False))
     requests = [games.request(None) for _ in range(SLOTS // 2)]
     with ExitStack() as stack:
@@ -92,7 +92,7 @@ def test_work_within_work_shares_its_slot() -> None:
         pass
 
 
-def test_a_call_beyond_the_limit_of_a_minute_is_answered_once() -> None:
+def test_a_single_call_may_exceed_the_limit_of_a_minute_once() -> None:
     games, player = LongGames(Address(), limits(enabled=True)), uuid4()
     with games.request(player)(10 * EVENTS_A_MINUTE):
         pass

@@ -79,7 +79,7 @@ def test_a_whole_body_is_read_as_it_was_sent(app: Flask, size: int) -> None:
         assert send(app, io.BytesIO(raw), **framing) == ("200 OK", str(size), raw)
 
 
-def test_a_stalled_body_is_given_up_at_its_deadline_and_ends_its_connection(app: Flask) -> None:
+def test_a_stalled_body_is_aborted_at_its_deadline_and_closes_its_connection(app: Flask) -> None:
     body, began = Stalled(), time.monotonic()
     status, length, answer = send(app, body, CONTENT_LENGTH="9")
     assert status.startswith("503")
@@ -88,7 +88,7 @@ def test_a_stalled_body_is_given_up_at_its_deadline_and_ends_its_connection(app:
     body.ended.set()
 
 
-def test_a_given_up_body_keeps_its_slot_until_the_server_lets_go_of_it(
+def test_an_aborted_body_holds_its_slot_until_the_server_thread_ends(
     app: Flask, slots: BodySlots
 ) -> None:
     """Else each one would leave a thread behind that nothing counts."""
@@ -105,7 +105,7 @@ def test_a_given_up_body_keeps_its_slot_until_the_server_lets_go_of_it(
         pytest.fail("the slot was not given back")
 
 
-def test_whole_bodies_go_through_beside_slow_ones_of_the_same_address(
+def test_complete_bodies_are_read_beside_slow_ones_of_the_same_address(
     app: Flask, slots: BodySlots
 ) -> None:
     assert slots.slow.acquire("10.0.0.1")

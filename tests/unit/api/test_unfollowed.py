@@ -58,7 +58,7 @@ def broken() -> tuple[UUID, FlaskClient]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_makes_no_game_is_answered_with_a_problem_and_told_to_the_operator(
+def test_an_unfoldable_log_is_answered_with_a_problem_and_logged(
     call: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     game, client = broken()
@@ -71,7 +71,7 @@ def test_what_makes_no_game_is_answered_with_a_problem_and_told_to_the_operator(
     assert f"game {game} cannot be followed at seq 1" in caplog.text
 
 
-def test_a_log_is_read_up_to_the_event_that_makes_no_game() -> None:
+def test_an_unfoldable_log_is_read_up_to_its_faulty_event() -> None:
     lines = list(made_game(Plan(name="unfollowed", stop=9)))
     game = UUID(orjson.loads(lines[0])["game"])
     assert load(game, lines, seed=None).version == len(lines)

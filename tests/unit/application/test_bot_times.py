@@ -75,7 +75,7 @@ def times_of_bots(services: Services, game: UUID) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "covered-queen", "threes"])
-def test_a_bot_answers_at_the_end_of_a_beat_however_much_it_had_to_think_of(
+def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
     house: House, monkeypatch: pytest.MonkeyPatch, ruleset: str
 ) -> None:
     thought = thinking(house, monkeypatch)
@@ -144,7 +144,7 @@ def waiting_for(services: Services, game: UUID) -> DueGame | None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
 @pytest.mark.parametrize("clock", [None, Clock(turn_seconds=60, swap_seconds=60)])
-def test_the_row_of_a_first_come_opening_does_not_say_whether_a_bot_may_open(
+def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open(
     house: House, services: Services, ada: Player, ruleset: str, clock: Clock | None
 ) -> None:
     """Until all bots have tried; then everybody sees that none of them has opened."""
@@ -168,7 +168,7 @@ def test_the_row_of_a_first_come_opening_does_not_say_whether_a_bot_may_open(
     assert seen == {False, True}, "both must have come up"
 
 
-def test_an_opening_that_nobody_makes_is_made_when_the_clock_runs_out(
+def test_an_opening_is_made_by_the_time_out_if_no_player_opens(
     house: House, services: Services, ada: Player
 ) -> None:
     clock = Clock(turn_seconds=60, swap_seconds=60)
@@ -194,7 +194,7 @@ def test_a_clock_shorter_than_the_window_comes_first(
     assert (wake.kind, wake.at) == (WakeKind.TIME_OUT, house.world.now() + timedelta(seconds=1))
 
 
-def test_what_takes_longer_than_a_beat_is_told_at_the_end_of_a_later_one() -> None:
+def test_a_slow_bot_answers_at_the_end_of_a_later_interval() -> None:
     moments = iter((10.0, 10.045))
     slept: list[float] = []
     ConstantTime(BEAT, clock=lambda: next(moments), sleep=slept.append).begin()()

@@ -35,7 +35,7 @@ class Machine:
         return self.watch.doubt() or ""
 
 
-def test_a_clock_that_runs_evenly_is_trusted() -> None:
+def test_a_steady_clock_is_trusted() -> None:
     machine = Machine()
     for _ in range(5):
         assert machine.doubt() == ""
@@ -43,7 +43,7 @@ def test_a_clock_that_runs_evenly_is_trusted() -> None:
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=400), timedelta(minutes=2), timedelta(hours=-1)])
-def test_a_jump_is_in_doubt_for_a_day_although_the_database_jumps_along(jump: timedelta) -> None:
+def test_a_clock_that_jumps_with_the_database_is_in_doubt_for_a_day(jump: timedelta) -> None:
     machine = Machine()
     machine.wait(timedelta(minutes=10))
     assert machine.doubt() == ""
@@ -56,13 +56,13 @@ def test_a_jump_is_in_doubt_for_a_day_although_the_database_jumps_along(jump: ti
     assert machine.doubt() == ""
 
 
-def test_a_small_step_is_lived_with() -> None:
+def test_a_small_clock_step_is_accepted() -> None:
     machine = Machine()
     machine.time += timedelta(seconds=20)
     assert machine.doubt() == ""
 
 
-def test_a_database_with_another_time_is_in_doubt_as_long_as_it_has_one() -> None:
+def test_a_clock_that_differs_from_the_database_is_in_doubt_as_long_as_it_differs() -> None:
     machine = Machine()
     machine.ahead = timedelta(minutes=-3)
     assert "clocks of this machine and of the database" in machine.doubt()
@@ -81,9 +81,9 @@ def test_a_process_started_after_a_long_silence_waits_a_day(newest: datetime | N
     assert machine.doubt() == ""
 
 
-def test_a_process_started_while_the_service_is_used_waits_for_nothing() -> None:
+def test_a_process_started_during_use_does_not_wait() -> None:
     assert Machine(BEGIN - timedelta(minutes=5)).doubt() == ""
 
 
-def test_an_event_of_the_future_is_in_doubt() -> None:
+def test_an_event_in_the_future_puts_the_clock_in_doubt() -> None:
     assert "behind the newest stored event" in Machine(BEGIN + DAY).doubt()

@@ -51,7 +51,7 @@ def commit_of(game: UUID, seat: int) -> str:
     return client_commit(game, seat, bytes.fromhex(VALUES[seat])).hex()
 
 
-def test_the_last_value_sets_off_the_deal(services: Services, ada: Player, bob: Player) -> None:
+def test_the_last_value_triggers_the_deal(services: Services, ada: Player, bob: Player) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     give(services, ada, game, value=VALUES[0])
     assert "cards_dealt" not in types_of(services, game)
@@ -88,18 +88,20 @@ def test_reveals_begin_when_every_commitment_is_in(
     assert_sound(services, game)
 
 
-def test_after_the_deal_nothing_can_be_added(services: Services, ada: Player) -> None:
+def test_after_the_deal_no_entropy_is_accepted(services: Services, ada: Player) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
 
 
-def test_others_add_nothing(services: Services, ada: Player, bob: Player) -> None:
+def test_only_players_of_the_game_contribute_entropy(
+    services: Services, ada: Player, bob: Player
+) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     eve = person(services, "Eve")
     assert refused(services, eve, game, value=VALUES[0]) == "not-seated"
 
 
-def test_who_gives_nothing_in_time_ends_the_set_up(
+def test_a_seat_without_entropy_at_the_deadline_aborts_the_set_up(
     house: House, services: Services, ada: Player, bob: Player
 ) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)

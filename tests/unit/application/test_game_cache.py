@@ -32,7 +32,7 @@ def kept(games: Games, entries: list[GameEntry]) -> list[bool]:
     return [games.get(one.record.identity) is one for one in entries]
 
 
-def test_games_that_are_over_take_no_room_from_those_that_go_on(
+def test_finished_games_do_not_displace_running_games(
     versions: tuple[GameEntry, GameEntry],
 ) -> None:
     games = Games(running=3, over=2)
@@ -43,7 +43,7 @@ def test_games_that_are_over_take_no_room_from_those_that_go_on(
     assert kept(games, over) == [False, False, False, True, True]
 
 
-def test_a_game_that_ended_leaves_the_room_of_those_that_go_on(
+def test_a_finished_game_leaves_the_cache_of_running_games(
     versions: tuple[GameEntry, GameEntry],
 ) -> None:
     begun, over = versions
@@ -60,7 +60,7 @@ def test_a_game_that_ended_leaves_the_room_of_those_that_go_on(
     assert games.get(other.record.identity) is None
 
 
-def test_a_game_that_ended_in_another_process_leaves_after_a_time(
+def test_a_game_finished_by_another_process_leaves_the_cache_later(
     versions: tuple[GameEntry, GameEntry],
 ) -> None:
     now = 0.0

@@ -57,7 +57,7 @@ def test_a_move_that_loses_the_race_is_decided_again(
     assert_sound(services, game)
 
 
-def test_who_loses_the_race_too_often_is_told_to_try_again(
+def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
     house: House, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     other = house.process()
@@ -73,7 +73,7 @@ def test_who_loses_the_race_too_often_is_told_to_try_again(
     assert types_of(services, game).count("seat_ready") == 0
 
 
-def test_a_process_that_knows_an_old_version_plays_in_the_present(
+def test_a_process_with_an_outdated_cache_decides_on_the_current_version(
     house: House, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """What it knows forbids the move, what is there allows it: nothing is refused, nothing kept."""
@@ -91,7 +91,7 @@ def refused_moves(services: Services, game: UUID) -> list[int]:
     return [refusal.seat for refusal in services.directory.refusals(game)]
 
 
-def test_a_refusal_by_a_rule_is_kept_once_and_changes_nothing(
+def test_a_refusal_by_a_rule_is_recorded_once_and_changes_nothing(
     services: Services, ada: Player, game: UUID
 ) -> None:
     before = lines_of(services, game)
@@ -122,7 +122,9 @@ def test_a_refusal_cites_the_rules_as_the_table_chose_them(
         assert cites["ranks.T.burns"] == "P34"
 
 
-def test_what_no_rule_refused_is_not_kept(services: Services, ada: Player, game: UUID) -> None:
+def test_refusals_without_a_rule_are_not_recorded(
+    services: Services, ada: Player, game: UUID
+) -> None:
     """A card that is not in the deck, and a move out of turn."""
     unknown = {"type": "swap", "up": ["X1"], "hand": ["X1"]}
     with pytest.raises(Refusal) as refused:
@@ -148,7 +150,7 @@ def test_a_seat_exchanges_cards_a_limited_number_of_times(
     assert_sound(services, game)
 
 
-def test_only_seats_move(services: Services, game: UUID) -> None:
+def test_only_players_of_the_game_move(services: Services, game: UUID) -> None:
     with pytest.raises(Refusal) as refused:
         post(services, person(services, "Eve"), game, READY)
     assert refused.value.code == "not-seated"
@@ -163,7 +165,7 @@ def test_a_repeated_request_gets_the_first_answer_and_moves_once(
     assert types_of(services, game).count("seat_ready") == 1
 
 
-def test_a_twin_that_comes_first_answers_for_both(
+def test_a_concurrent_duplicate_answers_for_both(
     house: House, services: Services, ada: Player, game: UUID
 ) -> None:
     other = house.process()
@@ -213,14 +215,14 @@ def test_a_version_that_never_was_is_stale(
     assert refused.value.code == "stale-version"
 
 
-def test_after_the_end_nothing_moves(services: Services, ada: Player, game: UUID) -> None:
+def test_after_the_end_no_move_is_accepted(services: Services, ada: Player, game: UUID) -> None:
     post(services, ada, game, {"type": "forfeit"})
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, READY, expected=1)
     assert refused.value.code == "game-over"
 
 
-def test_a_store_that_went_back_is_believed(
+def test_a_store_restored_to_an_older_version_overrides_the_cache(
     house: House, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """A database restored from a backup: what this process remembers is no truth."""

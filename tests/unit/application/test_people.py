@@ -51,7 +51,7 @@ def back(services: Services, player: Player, game: UUID, key: Idempotency | None
     return services.stand_ins.back(Caller(player=player.id), game, key).replayed
 
 
-def test_who_comes_back_plays_again_and_the_log_says_nothing(
+def test_a_returned_player_plays_again_without_an_event(
     services: Services, ada: Player, silent: UUID
 ) -> None:
     before = lines_of(services, silent)
@@ -61,7 +61,7 @@ def test_who_comes_back_plays_again_and_the_log_says_nothing(
     assert lines_of(services, silent) == before
 
 
-def test_coming_back_again_gets_the_first_answer(
+def test_a_repeated_return_gets_the_first_answer(
     house: House, services: Services, ada: Player, silent: UUID
 ) -> None:
     first = services.stand_ins.back(Caller(player=ada.id), silent, KEY)
@@ -69,7 +69,7 @@ def test_coming_back_again_gets_the_first_answer(
     assert (again.body, again.replayed) == (first.body, True)
 
 
-def test_a_key_that_was_used_for_something_else_is_refused(
+def test_a_key_used_for_another_request_is_refused(
     services: Services, ada: Player, silent: UUID
 ) -> None:
     back(services, ada, silent, KEY)
@@ -78,7 +78,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(
     assert refused.value.code == "idempotency-conflict"
 
 
-def test_without_a_key_nothing_is_kept(
+def test_without_a_key_no_answer_is_stored(
     house: House, services: Services, ada: Player, silent: UUID
 ) -> None:
     commits = house.store.commits
@@ -87,14 +87,14 @@ def test_without_a_key_nothing_is_kept(
     assert house.store.commits == commits
 
 
-def test_others_do_not_bring_a_player_back(services: Services, bob: Player, silent: UUID) -> None:
+def test_only_the_player_can_return(services: Services, bob: Player, silent: UUID) -> None:
     with pytest.raises(Refusal) as refused:
         back(services, bob, silent)
     assert refused.value.code == "not-seated"
     assert stands_in(services, silent)
 
 
-def test_any_move_brings_a_player_back(services: Services, ada: Player, silent: UUID) -> None:
+def test_any_move_is_a_return(services: Services, ada: Player, silent: UUID) -> None:
     while entry_of(services, silent).record.game.turn != 0:
         one_move(services, silent)
     post(services, ada, silent, legal(services, silent, 0)[0])
@@ -102,14 +102,14 @@ def test_any_move_brings_a_player_back(services: Services, ada: Player, silent: 
     assert_sound(services, silent)
 
 
-def test_nobody_is_erased_during_a_hand(services: Services, ada: Player, silent: UUID) -> None:
+def test_no_player_is_erased_during_a_hand(services: Services, ada: Player, silent: UUID) -> None:
     with pytest.raises(Refusal) as refused:
         services.players.erase(ada)
     assert refused.value.code == "hand-running"
     assert services.players.public(ada.id)["name"] == "Ada"
 
 
-def test_who_is_erased_is_a_name_nowhere_and_every_log_stands(
+def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
     house: House, services: Services, ada: Player
 ) -> None:
     answer = services.players.register("Grace")
@@ -131,7 +131,7 @@ def test_who_is_erased_is_a_name_nowhere_and_every_log_stands(
     assert_sound(services, game)
 
 
-def test_a_recovery_code_ends_with_its_person(services: Services) -> None:
+def test_the_recovery_code_of_an_erased_player_is_invalid(services: Services) -> None:
     answer = services.players.register("Grace")
     services.players.erase(Player(id=UUID(answer["id"]), name="Grace"))
     with pytest.raises(Refusal) as refused:
@@ -139,7 +139,7 @@ def test_a_recovery_code_ends_with_its_person(services: Services) -> None:
     assert refused.value.code == "unauthorized"
 
 
-def test_who_is_erased_gives_up_seats_between_hands(services: Services, ada: Player) -> None:
+def test_an_erased_player_leaves_seats_between_hands(services: Services, ada: Player) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     post(services, ada, game, {"type": "forfeit"})
     services.players.erase(ada)

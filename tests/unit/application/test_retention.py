@@ -44,7 +44,7 @@ class RetainedData:
         return {kind for kind, count in self.purging.purge().items() if count}
 
 
-def test_each_kind_goes_when_its_time_is_over() -> None:
+def test_each_kind_of_data_is_deleted_after_its_period() -> None:
     kept = RetainedData(SHORT)
     assert kept.gone(0.9) == set()
     assert kept.gone(1.1) == {"answers"}
@@ -53,7 +53,7 @@ def test_each_kind_goes_when_its_time_is_over() -> None:
     assert kept.gone(3.2) == set()
 
 
-def test_work_still_to_be_done_stays_however_old() -> None:
+def test_unfinished_work_is_never_deleted() -> None:
     """A game without its leaf, or not counted yet, would stay so for ever."""
     kept = RetainedData(SHORT)
     assert kept.gone(3000) >= {"wake-ups"}
@@ -61,7 +61,7 @@ def test_work_still_to_be_done_stays_however_old() -> None:
     assert [len(kept.store.waiting(topic)) for topic in ("log", "statistics")] == [1, 1]
 
 
-def test_people_who_did_nothing_are_looked_for_once_a_day() -> None:
+def test_unused_players_are_looked_for_once_a_day() -> None:
     kept = RetainedData(replace(SHORT, unused_players=DAY))
     assert "players" in kept.purging.purge()
     kept.world.wait(3600)
@@ -70,7 +70,7 @@ def test_people_who_did_nothing_are_looked_for_once_a_day() -> None:
     assert kept.purging.purge()["players"] == 1
 
 
-def test_what_is_kept_for_ever_stays() -> None:
+def test_permanent_data_is_never_deleted() -> None:
     kept = RetainedData(DEFAULT_RETENTION)
     assert kept.gone(30_000) == {"answers", "wake-ups"}
 
@@ -85,6 +85,6 @@ def test_what_is_kept_for_ever_stays() -> None:
         ({"SHITHEAD_KEEP_UNUSED_PLAYERS_DAYS": "0"}, {"unused_players": None}),
     ],
 )
-def test_the_times_are_settings(more: dict[str, str], expected: dict[str, Any]) -> None:
+def test_retention_periods_are_settings(more: dict[str, str], expected: dict[str, Any]) -> None:
     found = retention_of(settings_from(ENOUGH | more))
     assert {name: getattr(found, name) for name in expected} == expected

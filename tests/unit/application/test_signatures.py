@@ -59,7 +59,7 @@ def swap_of(services: Services, game: UUID) -> dict[str, Any]:
     return next(move for move in legal(services, game, 0) if move["type"] == "swap")
 
 
-def test_a_signed_move_is_made_and_the_log_keeps_the_signature(
+def test_a_signed_move_is_made_and_its_signature_is_in_the_log(
     services: Services, ada: Player, game: UUID
 ) -> None:
     signed = auth(services, game, READY)
@@ -68,7 +68,7 @@ def test_a_signed_move_is_made_and_the_log_keeps_the_signature(
     assert orjson.loads(line)["auth"] == signed
 
 
-def test_a_seat_with_a_key_signs(services: Services, ada: Player, game: UUID) -> None:
+def test_a_seat_with_a_key_must_sign(services: Services, ada: Player, game: UUID) -> None:
     assert refused(services, ada, game, READY) == "signature-required"
 
 
@@ -77,31 +77,33 @@ def test_a_seat_with_a_key_signs(services: Services, ada: Player, game: UUID) ->
     [{"seat": 1}, {"game": UUID(int=1)}, {"seen_head": bytes(32)}],
     ids=["another seat", "another game", "another history"],
 )
-def test_a_signature_for_something_else_is_none(
+def test_a_signature_for_another_context_is_refused(
     services: Services, ada: Player, game: UUID, changes: dict[str, Any]
 ) -> None:
     body = {**READY, "auth": auth(services, game, READY, changes=changes)}
     assert refused(services, ada, game, body) == "bad-signature"
 
 
-def test_a_signature_by_another_key_is_none(services: Services, ada: Player, game: UUID) -> None:
+def test_a_signature_by_another_key_is_refused(services: Services, ada: Player, game: UUID) -> None:
     body = {**READY, "auth": auth(services, game, READY, key=private_key("eve"))}
     assert refused(services, ada, game, body) == "bad-signature"
 
 
-def test_a_signature_of_another_move_is_none(services: Services, ada: Player, game: UUID) -> None:
+def test_a_signature_of_another_move_is_refused(
+    services: Services, ada: Player, game: UUID
+) -> None:
     body = {**swap_of(services, game), "auth": auth(services, game, READY)}
     assert refused(services, ada, game, body) == "bad-signature"
 
 
-def test_what_has_not_the_shape_of_a_signature_is_none(
-    services: Services, ada: Player, game: UUID
-) -> None:
+def test_a_malformed_signature_is_refused(services: Services, ada: Player, game: UUID) -> None:
     short = {**auth(services, game, READY), "sig": b64encode(b"short").decode()}
     assert refused(services, ada, game, {**READY, "auth": short}) == "bad-signature"
 
 
-def test_a_seat_without_a_key_signs_nothing(services: Services, bob: Player, game: UUID) -> None:
+def test_a_signature_of_a_seat_without_a_key_is_refused(
+    services: Services, bob: Player, game: UUID
+) -> None:
     other = opened(services, bob, key=None)
     body = {**READY, "auth": auth(services, other, READY)}
     assert refused(services, bob, other, body) == "bad-signature"
@@ -116,7 +118,7 @@ def test_a_nonce_is_used_once(services: Services, ada: Player, game: UUID) -> No
     post(services, ada, game, fresh)
 
 
-def test_an_intent_from_before_one_s_own_last_action_is_stale(
+def test_an_intent_older_than_the_seats_last_action_is_stale(
     services: Services, ada: Player, game: UUID
 ) -> None:
     before = auth(services, game, READY, nonce="1" * 32)

@@ -108,7 +108,7 @@ def test_each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot(services: Ser
     assert meter.of(lambda: services.auditing.move(caller, game, last)) >= LONG
 
 
-def test_the_texts_of_custom_rulesets_are_work_when_they_are_generated(
+def test_generating_texts_of_custom_rulesets_counts_as_work(
     services: Services,
 ) -> None:
     ada, meter = person(services, "Ada"), Meter()
@@ -122,7 +122,7 @@ def test_the_texts_of_custom_rulesets_are_work_when_they_are_generated(
     assert meter.of(listed) == 3 * READING
 
 
-def test_an_ordinary_hand_is_no_work(services: Services) -> None:
+def test_an_ordinary_hand_needs_no_slot(services: Services) -> None:
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game, meter = open_game(services, ada, ("me", "open"), guests=(bob,)), Meter()
     caller = Caller(player=ada.id)

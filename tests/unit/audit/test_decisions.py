@@ -102,7 +102,7 @@ def test_every_event_of_a_sample_belongs_to_a_decision(name: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("identity", sorted(catalogue()))
-def test_every_option_of_a_ruleset_can_be_decided(identity: str) -> None:
+def test_decisions_are_explained_under_every_option_of_a_ruleset(identity: str) -> None:
     for number, ruleset in enumerate(variants(catalogue()[identity])):
         game = play(ruleset, seat_counts(ruleset)[-1], number, turn_limit=60)
         history = history_of(game, game.deck)
@@ -129,7 +129,7 @@ def test_leeds_cites_its_own_statements() -> None:
     assert "1-model" in cited  # the steps of the shuffle, of which no ruleset speaks
 
 
-def test_what_only_the_seat_may_know_is_null_for_others() -> None:
+def test_private_parts_of_a_decision_are_null_for_others() -> None:
     history = sample("shithead")
     move = next(d for d in history.moves if d.command is not None and d.seat == 1)
     own = decision(history, move.first, viewer=1)
@@ -140,7 +140,7 @@ def test_what_only_the_seat_may_know_is_null_for_others() -> None:
         assert all(other[name] is None for name in hidden)
 
 
-def test_a_refused_attempt_stands_before_the_next_move_of_its_seat() -> None:
+def test_a_refused_attempt_is_listed_before_the_next_move_of_its_seat() -> None:
     history = sample("shithead")
     moves = [d for d in history.moves if d.command is not None and d.seat == 1][-3:]
     at = history.log[moves[1].first].at
@@ -150,7 +150,7 @@ def test_a_refused_attempt_stands_before_the_next_move_of_its_seat() -> None:
     assert answer == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
 
 
-def test_a_card_that_does_not_fit_says_which_card_asks_for_more() -> None:
+def test_a_card_that_does_not_fit_names_the_card_that_asks() -> None:
     """L19: on a seven goes seven or lower."""
     history = sample("leeds")
     lines = [
@@ -163,7 +163,7 @@ def test_a_card_that_does_not_fit_says_which_card_asks_for_more() -> None:
     assert any(line["rules"] == ["L19"] for line in lines)
 
 
-def test_a_ruleset_of_ones_own_cites_what_it_is_told_with() -> None:
+def test_a_custom_ruleset_cites_the_statements_it_is_given() -> None:
     """A log pins settings without statements: alone it rests on the model."""
     known = definition("leeds")
     game = play(replace(known.ruleset({}), cites={}), 3, 8, turn_limit=60)

@@ -55,7 +55,7 @@ def test_a_seat_knows_what_the_log_and_its_openings_give(identity: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-def test_where_a_seat_knows_a_card_it_is(name: str) -> None:
+def test_a_known_card_is_where_the_seat_knows_it(name: str) -> None:
     history = sample(name)
     version = len(history.log) * 2 // 3 + 1
     if not history.games[-1].deck:
@@ -68,7 +68,7 @@ def test_where_a_seat_knows_a_card_it_is(name: str) -> None:
         assert first == line["since_seq"]
 
 
-def test_what_is_known_stays_known() -> None:
+def test_known_cards_stay_known() -> None:
     history = sample("covered-queen")
     known: dict[str, tuple[int, str]] = {}
     for version in range(1, len(history.log) + 1, 7):
@@ -78,7 +78,7 @@ def test_what_is_known_stays_known() -> None:
         known = now
 
 
-def test_how_a_card_came_to_be_known() -> None:
+def test_the_origin_of_knowledge_is_named() -> None:
     history = sample("shithead")
     dealt = next(r.seq for r in history.log if isinstance(r.event, CardsDealt))
     lines = knowledge(history, 0, dealt + 1)["cards"]
@@ -89,7 +89,7 @@ def test_how_a_card_came_to_be_known() -> None:
     assert {line["by"] for line in last} >= {"own", "table", "pile", "drawn"}
 
 
-def test_a_pile_taken_is_known_in_the_hand_of_whoever_took_it() -> None:
+def test_a_taken_pile_is_known_in_the_hand_of_its_seat() -> None:
     history = sample("shithead")
     taken = next(r for r in history.log if isinstance(r.event, PilePickedUp))
     assert isinstance(taken.event, PilePickedUp)
@@ -101,7 +101,7 @@ def test_a_pile_taken_is_known_in_the_hand_of_whoever_took_it() -> None:
     assert all(answer[card]["seat"] == taken.event.taker for card in pile)
 
 
-def test_the_seal_adds_nothing() -> None:
+def test_the_seal_adds_no_knowledge() -> None:
     history = sample("shithead")
     before = knowledge(history, 0, len(history.log) - 1)
     assert {**knowledge(history, 0, len(history.log)), "version": before["version"]} == before

@@ -47,7 +47,7 @@ def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
-def test_a_viewer_is_told_the_same_whatever_it_cannot_know(identity: str) -> None:
+def test_an_audit_does_not_depend_on_hidden_cards(identity: str) -> None:
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[-1], 21, turn_limit=40)
     rng = random.Random(identity)
@@ -63,7 +63,7 @@ def test_a_viewer_is_told_the_same_whatever_it_cannot_know(identity: str) -> Non
 
 
 @pytest.mark.parametrize("identity", RULESETS)
-def test_a_seat_is_told_before_the_seal_what_it_is_told_after_it(identity: str) -> None:
+def test_an_audit_for_a_seat_is_the_same_before_and_after_the_seal(identity: str) -> None:
     """What a seat could do did not depend on cards that it did not see."""
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[0], 22, turn_limit=40)

@@ -35,7 +35,7 @@ def test_the_deck_of_a_sample_is_taken_as_it_was_dealt(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_blind_choice_of_a_person_is_taken_with_what_lay_there(name: str) -> None:
+def test_every_blind_choice_of_a_person_is_counted_with_the_face_down_cards(name: str) -> None:
     log, seats = log_of(name), len(log_of(name)[0].fields["data"]["seats"])
     facts = {fact.seq: fact for fact in blind_facts(log, sealed_deck(log), range(seats))}
     made = [
@@ -52,13 +52,13 @@ def test_every_blind_choice_of_a_person_is_taken_with_what_lay_there(name: str) 
         assert choice.fitted <= choice.playable <= choice.slots - (not choice.fitted)
 
 
-def test_bots_are_left_out() -> None:
+def test_blind_choices_of_bots_are_not_counted() -> None:
     for name in NAMES:
         log = log_of(name)
         assert not list(blind_facts(log, sealed_deck(log), []))
 
 
-def test_the_samples_hold_choices_that_tell_something() -> None:
+def test_the_samples_contain_informative_choices() -> None:
     telling = 0
     for name in NAMES:
         log = log_of(name)

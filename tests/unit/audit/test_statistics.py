@@ -53,7 +53,7 @@ def test_the_gamma_function_of_whole_numbers_is_a_poisson_sum() -> None:
         assert upper_gamma(a, x) == pytest.approx(math.fsum(map(math.exp, terms)), rel=1e-9)
 
 
-def test_a_chi_square_without_freedom_is_a_mistake() -> None:
+def test_a_chi_square_without_degrees_of_freedom_is_an_error() -> None:
     with pytest.raises(ValueError, match="freedom"):
         chi_square_p(1.0, 0)
     with pytest.raises(ValueError, match="between"):
@@ -85,7 +85,7 @@ def games_until_found(rng: random.Random, looks: float, most: int) -> int | None
     return None
 
 
-def test_nobody_is_suspected_without_evidence() -> None:
+def test_without_choices_no_player_is_suspected() -> None:
     assert e_value([]) == pytest.approx(1)
     idle = [Choice(slots=1, playable=1, fitted=True), Choice(slots=3, playable=0, fitted=False)]
     assert e_value(idle * 50) == pytest.approx(1), "there was nothing to choose"
@@ -135,7 +135,7 @@ def honest_alarms(players: int, games: int, seed: int) -> int:
 
 
 @pytest.mark.heavy
-def test_honest_players_are_left_alone_however_often_one_looks() -> None:
+def test_honest_players_are_not_flagged_under_repeated_looks() -> None:
     """Ville: of 300 honest players 0.3 ever reach the threshold; three would be a scandal."""
     assert honest_alarms(300, 40, seed=3) < 3
 
@@ -181,7 +181,7 @@ def tally(rng: random.Random, games: int, *, cheat: str = "") -> dict[str, Measu
     return {measure.name: measure for measure in counted.measures()}
 
 
-def test_honest_decks_lie_where_chance_has_them() -> None:
+def test_honest_decks_are_within_the_expected_range() -> None:
     found = tally(random.Random(1), 500)
     assert found.keys() == {POSITIONS, ABORTED, LUCK}
     for measure in found.values():
@@ -196,7 +196,7 @@ def test_honest_decks_lie_where_chance_has_them() -> None:
     ("cheat", "name"),
     [("lazy shuffle", POSITIONS), ("choosy", ABORTED), ("dealt to people", LUCK)],
 )
-def test_what_is_not_chance_is_seen(cheat: str, name: str) -> None:
+def test_decks_that_are_not_random_are_detected(cheat: str, name: str) -> None:
     """A lazy shuffle; an operator who breaks off hands full of twos and tens; aces kept back."""
     measure = tally(random.Random(2), 600, cheat=cheat)[name]
     assert measure.p is not None
@@ -204,7 +204,7 @@ def test_what_is_not_chance_is_seen(cheat: str, name: str) -> None:
     assert measure.statistic > measure.high
 
 
-def test_with_few_games_nothing_is_said() -> None:
+def test_with_few_games_there_is_no_verdict() -> None:
     found = tally(random.Random(3), ENOUGH // 2)
     assert all(measure.p is None for measure in found.values())
 
@@ -227,6 +227,6 @@ def test_honest_decks_are_outside_the_range_about_as_rarely_as_promised() -> Non
 
 
 @pytest.mark.long
-def test_the_range_holds_what_it_promises() -> None:
+def test_the_range_covers_its_stated_share() -> None:
     for name, share in outside(2000, 300, seed=5).items():
         assert 0.003 <= share <= 0.017, name

@@ -98,7 +98,7 @@ def test_a_follow_up_has_no_clock_and_takes_none_of_the_next_seats_time() -> Non
             assert taken(history, following.first) == between(history, came, following.first)
 
 
-def test_what_is_no_move_took_no_time() -> None:
+def test_an_event_that_is_not_a_move_has_no_time() -> None:
     history = sample("leeds")
     for kind in (EntropyRevealed, CardsDealt):
         for seq in seqs(history, kind):

@@ -33,7 +33,7 @@ def whole(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_backup_holds_what_was_put_into_it(whole: Path) -> None:
+def test_a_backup_is_read_back_as_written(whole: Path) -> None:
     with closing(Backup(whole)) as backup:
         backup.check()
         assert b"".join(backup.blocks("players")) == ROWS
@@ -42,7 +42,7 @@ def test_a_backup_holds_what_was_put_into_it(whole: Path) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("change", [0x01, 0x80, 0xFF])
-def test_wherever_a_byte_is_another_it_is_the_same_backup_or_refused(
+def test_a_backup_with_a_changed_byte_is_refused_or_has_equal_content(
     whole: Path, change: int
 ) -> None:
     data, refused = whole.read_bytes(), 0
@@ -57,7 +57,7 @@ def test_wherever_a_byte_is_another_it_is_the_same_backup_or_refused(
     assert refused > len(data) / 6
 
 
-def test_wherever_it_is_cut_short_it_is_refused(whole: Path) -> None:
+def test_a_truncated_backup_is_refused(whole: Path) -> None:
     data = whole.read_bytes()
     for end in range(0, len(data), 7):
         whole.write_bytes(data[:end])

@@ -82,7 +82,7 @@ def test_bots_of_every_kind_can_sit_at_one_table(
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("identity", RULESETS)
-def test_a_bot_left_alone_with_the_exchange_gets_ready(identity: str, name: str) -> None:
+def test_a_bot_ends_its_exchange(identity: str, name: str) -> None:
     """However often it is asked: it never swaps for ever."""
     ruleset = rules(identity)
     seats = seat_counts(ruleset)[0]
@@ -95,7 +95,7 @@ def test_a_bot_left_alone_with_the_exchange_gets_ready(identity: str, name: str)
             assert version < 30 + seats * (slots * hand + 2)
 
 
-def test_random_never_takes_a_card_back_to_the_table_that_came_from_there() -> None:
+def test_random_never_swaps_a_card_back_to_the_table() -> None:
     """So swapping ends, however the chances fall."""
     game = fold(play(rules("shithead"), 2, 3).events[:3])
     mine = replace(game.seats[0], hand=cards("2c Td 4h"), known=cards("2c Td"))
@@ -128,7 +128,7 @@ def test_a_bot_asked_twice_chooses_the_same(identity: str, seed: int, data: st.D
         assert GameViewSchema().dumps(view) == kept, "a bot changed what it was shown"
 
 
-def test_the_generator_of_a_turn_repeats_itself_and_no_other() -> None:
+def test_the_random_generator_of_a_turn_is_repeatable_and_unique() -> None:
     draws = {
         turn: bot_rng(*turn).random()
         for turn in [(b"a", "g", 1), (b"a", "g", 2), (b"a", "h", 1), (b"b", "g", 1)]
@@ -137,12 +137,12 @@ def test_the_generator_of_a_turn_repeats_itself_and_no_other() -> None:
     assert all(bot_rng(*turn).random() == drawn for turn, drawn in draws.items())
 
 
-def test_the_generator_of_a_turn_is_the_one_that_earlier_releases_had() -> None:
+def test_the_random_generator_of_a_turn_is_that_of_earlier_releases() -> None:
     """A job that is tried again after an update plays the same move."""
     assert bot_rng(b"secret", FACTS.id, 7).getrandbits(64) == 3933888178399349400
 
 
-def test_every_bot_says_what_it_is() -> None:
+def test_every_bot_has_a_description() -> None:
     assert list(bots()) == ["random", "lowest", "greedy", "careful", "expert"]
     assert [bot.strength for bot in bots().values()] == sorted(b.strength for b in bots().values())
     for name, bot in bots().items():
@@ -153,7 +153,7 @@ def test_every_bot_says_what_it_is() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-def test_a_bot_plays_a_ruleset_that_the_catalogue_does_not_know(name: str) -> None:
+def test_a_bot_plays_a_custom_ruleset(name: str) -> None:
     for identity in ("leeds", "guarducci", "karma-radford", "reverse"):
         ruleset = replace(rules(identity), id="custom-0123456789abcdef")
         *_, (game, _) = steps_of(ruleset, 2, 4, choose=by_bots(name))

@@ -45,13 +45,13 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(learn, name, small)
 
 
-def test_a_training_repeats_itself_from_its_seed() -> None:
+def test_training_is_repeatable_from_its_seed() -> None:
     one, again, other = _trained(1), _trained(1), _trained(2)
     assert all(np.array_equal(*pair) for pair in zip(one.weights, again.weights, strict=True))
     assert not np.array_equal(one.weights[0], other.weights[0])
 
 
-def test_a_step_of_training_makes_the_estimates_better() -> None:
+def test_a_training_step_improves_the_estimates() -> None:
     """Positions with their results, again and again: the cross-entropy falls."""
     play, rng = SelfPlay((None, None), 0.1, 3), random.Random(3)
     found = [one for _ in range(60) for hand in play.choices() for one in examples(hand, rng)]
@@ -62,7 +62,7 @@ def test_a_step_of_training_makes_the_estimates_better() -> None:
     assert losses[-1] < 0.9 * losses[0]
 
 
-def test_the_weights_are_small_and_come_back_from_their_file(tmp_path: Path) -> None:
+def test_the_weights_are_small_and_read_back_from_their_file(tmp_path: Path) -> None:
     net, path = Net.fresh(1), tmp_path / "net.npz"
     save(net, path)
     assert path.stat().st_size < 200_000
@@ -70,7 +70,7 @@ def test_the_weights_are_small_and_come_back_from_their_file(tmp_path: Path) -> 
     assert load(path).odds(rows) == pytest.approx(net.odds(rows), abs=0.01)
 
 
-def test_the_cards_that_a_seat_never_saw_are_those_that_it_cannot_see() -> None:
+def test_the_unseen_cards_of_a_seat_are_its_hidden_cards() -> None:
     """They lie in the stock, in the other hand, face down, or were just drawn by the seat."""
     play = SelfPlay((None, None), 0.2, 5)
     for _ in range(120):
@@ -82,7 +82,7 @@ def test_the_cards_that_a_seat_never_saw_are_those_that_it_cannot_see() -> None:
                 assert _cards(unseen) == hidden - _cards(known)
 
 
-def test_other_hidden_cards_leave_what_the_seat_knows_as_it_is() -> None:
+def test_the_features_of_a_seat_do_not_depend_on_hidden_cards() -> None:
     play, rng, dealt = SelfPlay((None, None), 0.2, 6), random.Random(6), set()
     for _ in range(60):
         for hand in play.choices():
@@ -100,7 +100,7 @@ def _cards(packed: int) -> int:
     return sum(packed >> shift & rules.field for shift in rules.shift[:RANK_COUNT])
 
 
-def test_the_bot_plays_by_its_view_and_not_by_a_possible_deal() -> None:
+def test_the_bot_plays_by_its_view_and_not_by_a_sampled_deal() -> None:
     """Another seed deals the hidden cards otherwise; only face-down cards are drawn by lot."""
     net, rng, met = Net.fresh(4), random.Random(8), 0
     ruleset = definition("shithead").ruleset({})

@@ -41,14 +41,14 @@ def test_the_view_of_a_bot_names_the_settings() -> None:
     assert heights(seen)["A"] == 12
 
 
-def test_cards_are_worth_what_they_do_at_this_table() -> None:
+def test_cards_are_valued_by_the_rules_of_the_table() -> None:
     plain = view(hand=["4c"], pile=[])
     assert worth(with_settings(plain, OWN.tree))["4"] > worth(with_settings(plain, OWN.tree))["T"]
     assert worth(with_settings(plain, None))["4"] < worth(with_settings(plain, None))["T"]
 
 
 @pytest.mark.parametrize("name", ["greedy"])
-def test_a_bot_keeps_what_burns_here_and_plays_the_ten_that_does_not(name: str) -> None:
+def test_a_bot_retains_burning_cards_of_the_table_and_plays_a_plain_ten(name: str) -> None:
     moves = [{"type": "play", "cards": [card]} for card in ("4c", "Tc")]
     seen = with_settings(view(hand=["4c", "Tc"], pile=["3d"]), OWN.tree)
     assert bots()[name].choose(seen, moves, random.Random(1))["cards"] == ["Tc"]

@@ -130,7 +130,7 @@ def test_the_move_that_wins_is_found(
     assert sorted(chosen["cards"]) == right
 
 
-def test_the_opinion_of_a_move_finds_the_one_that_wins() -> None:
+def test_the_opinion_on_a_move_names_the_winning_move() -> None:
     """Both nines end the hand: that move alone is certain, and the seat made another."""
     game = _playing("9h 9s", "8c", "Kc Kd")
     view = dict(view_of(game, 0))
@@ -146,7 +146,7 @@ def test_the_opinion_of_a_move_finds_the_one_that_wins() -> None:
 
 
 @pytest.mark.heavy
-def test_there_is_no_opinion_of_the_exchange_and_every_move_of_play_has_one() -> None:
+def test_only_moves_of_play_have_an_opinion() -> None:
     compared = 0
     for game, _ in steps_of(rules("covered-queen"), 4, 6, turn_limit=12):
         seat = next((s for s in range(4) if legal_moves(game, s)), None)
@@ -164,7 +164,7 @@ def test_there_is_no_opinion_of_the_exchange_and_every_move_of_play_has_one() ->
     assert compared > 5
 
 
-def test_an_endgame_is_solved_beyond_what_the_playouts_would_play() -> None:
+def test_an_endgame_is_solved_better_than_by_playouts() -> None:
     """Playouts spend the five first; then the ace goes out. The solution burns the pile."""
     rules_ = Rules(rules("shithead"), 2)
     state = State.empty(rules_)
@@ -179,7 +179,7 @@ def test_an_endgame_is_solved_beyond_what_the_playouts_would_play() -> None:
     assert solved(state, policy_of(rules_))[0] == 0
 
 
-def test_budgets_are_samples_and_equal_turns_have_equal_moves() -> None:
+def test_equal_turns_with_equal_budgets_have_equal_moves() -> None:
     played = play(rules("shithead"), 3, 3)
     game = fold(played.events[:20], played.deck)
     seat = next(s for s in range(3) if legal_moves(game, s))
@@ -191,7 +191,7 @@ def test_budgets_are_samples_and_equal_turns_have_equal_moves() -> None:
     assert EXPERT_BUDGET.samples > 0
 
 
-def test_moves_that_differ_in_suits_alone_are_one_choice() -> None:
+def test_moves_that_differ_only_in_suits_are_one_choice() -> None:
     view = view_of(_playing("9h 9s Kd", "8c", "Kc Qd"), 0)
     found = choices(view, view["moves"], Worlds(view))
     plays = [move for move in found if move[0] == PLAY]

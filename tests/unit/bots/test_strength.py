@@ -75,7 +75,7 @@ def test_a_compiled_copy_plays_the_same_hands(tmp_path: Path) -> None:
     assert len(results[0]) == 6
 
 
-def test_hands_that_were_played_are_not_played_again(
+def test_measured_hands_are_not_played_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, numbers = tmp_path / "hands.jsonl", []
@@ -86,7 +86,7 @@ def test_hands_that_were_played_are_not_played_again(
     assert read(data) == {CELL: dict.fromkeys(range(5))}
 
 
-def test_joined_files_have_a_line_for_each_cell_and_the_same_hands(tmp_path: Path) -> None:
+def test_joined_files_have_one_line_per_cell_and_all_hands(tmp_path: Path) -> None:
     """A gap in the numbers begins a new line, so that a missing hand is still played later."""
     other = Cell(ruleset="leeds", seats=4, first="expert", second="greedy", samples=(1000, 0))
     played = {CELL: {0: 1, 1: 0, 2: None, 5: 1}, other: {0: 0}}

@@ -18,7 +18,7 @@ SOMEBODY = str(uuid4())
 
 
 @pytest.mark.parametrize("name", sorted(admin.commands))
-def test_every_act_has_help_with_a_word_on_each_option(
+def test_every_action_has_help_with_a_text_for_each_option(
     shithead: Callable[..., RecordedAnswer], name: str
 ) -> None:
     status, out, _ = shithead("admin", name, "--help")
@@ -44,7 +44,7 @@ def test_every_act_has_help_with_a_word_on_each_option(
         ("dance",),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_done(
+def test_invalid_arguments_are_refused_before_any_action(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     nowhere = "postgresql://nobody@/none?host=/nowhere"

@@ -21,7 +21,7 @@ from tests.unit.verify.test_html import Reader
 LEEDS = SAMPLES / "leeds.jsonl"
 
 
-def test_a_decision_is_told_with_the_words_of_its_statements(
+def test_a_decision_quotes_its_statements(
     shithead: Callable[..., RecordedAnswer],
 ) -> None:
     """L8: a play is equal to the top card of the pile, or higher."""
@@ -38,7 +38,7 @@ QUESTIONS = (("--move", "60"), ("--card", "Kc"), ("--knowledge", "1", "--at", "6
 
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words[0])
-def test_the_page_has_what_the_text_has_and_loads_nothing(
+def test_the_page_has_the_content_of_the_text_and_loads_nothing(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     path = tmp_path / "answer.html"
@@ -54,7 +54,7 @@ def test_the_page_has_what_the_text_has_and_loads_nothing(
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_the_page_and_text_on_an_invalid_log_begin_with_what_was_changed(
+def test_the_page_and_text_on_an_invalid_log_begin_with_the_fault(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     forgery = sample("leeds")
@@ -77,7 +77,7 @@ def test_the_page_and_text_on_an_invalid_log_begin_with_what_was_changed(
 
 
 @pytest.mark.heavy
-def test_every_event_and_card_of_every_sample_can_be_asked_for(
+def test_every_event_and_card_of_every_sample_can_be_audited(
     shithead: Callable[..., RecordedAnswer],
 ) -> None:
     """CI asks one of three questions about each sample, --long all."""
@@ -92,7 +92,7 @@ def test_every_event_and_card_of_every_sample_can_be_asked_for(
         assert status == 0
 
 
-def test_custody_and_knowledge_are_told(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_custody_and_knowledge_are_printed(shithead: Callable[..., RecordedAnswer]) -> None:
     out = shithead("audit", LEEDS, "--card", "Th")[1]
     assert "  2–74    up of seat 1, slot 1  seen by all" in out
     out = shithead("audit", LEEDS, "--knowledge", "1", "--at", "60")[1]
@@ -100,13 +100,13 @@ def test_custody_and_knowledge_are_told(shithead: Callable[..., RecordedAnswer])
     assert "unseen (14)" in out
 
 
-def test_json_is_the_object_of_the_api(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_the_json_is_the_object_of_the_api(shithead: Callable[..., RecordedAnswer]) -> None:
     status, out, _ = shithead("audit", LEEDS, "--move", "60", "--json")
     assert status == 0
     assert json.loads(out)["did"] == {"type": "play", "cards": ["Kc", "Kh", "Ks"]}
 
 
-def test_refused_attempts_of_a_bundle_are_told(
+def test_refused_attempts_of_a_bundle_are_printed(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     lines = LEEDS.read_bytes().splitlines()
@@ -121,7 +121,7 @@ def test_refused_attempts_of_a_bundle_are_told(
     assert f"refused before\n  {at}  pick up  L10\n" in out
 
 
-def test_a_running_game_tells_what_is_public(
+def test_the_audit_of_a_running_game_prints_only_public_facts(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     path = tmp_path / "running.jsonl"
@@ -134,7 +134,7 @@ def test_a_running_game_tells_what_is_public(
     assert shithead("audit", path, "--knowledge", "0")[0] == MISUSED
 
 
-def test_a_seats_bundle_of_a_running_game_tells_what_the_seat_saw(
+def test_the_audit_of_a_seats_bundle_prints_what_the_seat_saw(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     lines = made_game(Plan(name="audit", stop=9))
@@ -144,7 +144,7 @@ def test_a_seats_bundle_of_a_running_game_tells_what_the_seat_saw(
     assert shithead("audit", path, "--knowledge", "1")[0] == MISUSED
 
 
-def test_a_log_that_does_not_hold_says_so(
+def test_the_audit_of_an_invalid_log_begins_with_the_failure(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     lines = LEEDS.read_bytes().splitlines()
@@ -174,7 +174,7 @@ def test_a_log_that_does_not_hold_says_so(
         ("--card", "Th", "--at", "3"),
     ],
 )
-def test_what_cannot_be_asked_ends_with_64(
+def test_an_impossible_question_ends_with_64(
     shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     status, out, err = shithead("audit", LEEDS, *words)
@@ -182,7 +182,7 @@ def test_what_cannot_be_asked_ends_with_64(
     assert "\x1b" not in err
 
 
-def test_no_file_and_no_log_end_with_3(
+def test_a_missing_or_unreadable_log_ends_with_3(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     assert shithead("audit", tmp_path / "none.shx", "--move", "1")[0] == 3

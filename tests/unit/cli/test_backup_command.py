@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.unit.cli.conftest import RecordedAnswer
 
 
-def test_keys_are_not_written_over_and_that_is_said_before_the_backup(
+def test_an_existing_key_file_is_reported_before_the_backup_and_not_overwritten(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     """As in the second night of a backup with the same command every night."""

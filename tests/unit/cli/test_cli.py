@@ -13,7 +13,7 @@ from service.cli.__main__ import shithead as group
 from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
 
 
-def test_without_a_word_it_says_what_there_is(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_without_arguments_the_commands_are_listed(shithead: Callable[..., RecordedAnswer]) -> None:
     status, out, _ = shithead()
     assert status == 0
     for command in ("up", "verify", "replay", "simulate", "rulesets", "migrate"):
@@ -21,7 +21,7 @@ def test_without_a_word_it_says_what_there_is(shithead: Callable[..., RecordedAn
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_has_help_with_a_word_on_each_option(
+def test_every_command_has_help_with_a_text_for_each_option(
     shithead: Callable[..., RecordedAnswer], name: str
 ) -> None:
     status, out, _ = shithead(name, "--help")
@@ -38,7 +38,7 @@ def test_every_command_has_help_with_a_word_on_each_option(
     "words",
     [("dance",), ("verify",), ("verify", "--receipts", "x"), ("simulate", "--games", "none")],
 )
-def test_a_wrong_command_line_ends_with_a_status_that_no_report_has(
+def test_a_wrong_command_line_ends_with_a_status_that_no_report_uses(
     shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     """2 would say that evidence is missing."""
@@ -48,7 +48,7 @@ def test_a_wrong_command_line_ends_with_a_status_that_no_report_has(
 
 
 @pytest.mark.heavy
-def test_the_status_of_a_command_is_the_status_of_the_program(
+def test_the_program_exits_with_the_status_of_its_command(
     program: Callable[..., RecordedAnswer],
 ) -> None:
     assert program("verify", SAMPLES / "leeds.jsonl")[0] == 0
@@ -56,7 +56,7 @@ def test_the_status_of_a_command_is_the_status_of_the_program(
     assert program("verify")[0] == MISUSED
 
 
-def test_ctrl_c_is_one_word_and_no_traceback(
+def test_ctrl_c_prints_one_word_and_no_traceback(
     shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> int:
@@ -67,7 +67,7 @@ def test_ctrl_c_is_one_word_and_no_traceback(
     assert (status, out, err.split()) == (__main__.INTERRUPTED, "", ["interrupted"])
 
 
-def test_the_version_is_the_one_that_logs_name(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_the_printed_version_is_the_one_in_logs(shithead: Callable[..., RecordedAnswer]) -> None:
     from service.application.tables.dealing import ENGINE
 
     assert shithead("--version")[1] == f"shithead {ENGINE['version']}\n"

@@ -43,7 +43,7 @@ def test_equal_seeds_give_equal_rows_and_each_names_a_legal_choice(shithead: Shi
         assert (row["place"] == row["seats"]) == (row["shithead"] == 1)
 
 
-def test_a_row_has_no_card_that_the_seat_could_not_see(shithead: Shithead) -> None:
+def test_a_row_has_no_hidden_card(shithead: Shithead) -> None:
     """Every card is at one place or hidden; hidden ones are counted only."""
     for row in rows(shithead(*WORDS)[1]):
         hidden = row["stock"] + row["down"]
@@ -55,9 +55,7 @@ def test_a_row_has_no_card_that_the_seat_could_not_see(shithead: Shithead) -> No
         assert len(seen) + hidden == len(ordered_deck(decks=1, jokers=0))
 
 
-def test_logs_give_the_rows_of_the_hands_that_were_simulated(
-    shithead: Shithead, tmp_path: Path
-) -> None:
+def test_logs_give_the_same_rows_as_their_simulation(shithead: Shithead, tmp_path: Path) -> None:
     options = WORDS[1:]
     shithead("simulate", *options, "--keep", tmp_path, "--jobs", "1", "--no-verify")
     logs = sorted(tmp_path.iterdir())
@@ -84,7 +82,7 @@ def test_the_page_describes_every_column(shithead: Shithead, name: str) -> None:
     )
 
 
-def test_the_page_describes_no_other_column() -> None:
+def test_the_page_describes_only_existing_columns() -> None:
     found = re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE)
     assert found == list(COLUMNS)
 
@@ -98,7 +96,7 @@ def test_every_value_has_the_type_of_its_column(shithead: Shithead, ruleset: str
         assert json.loads(row["options"]) == {}
 
 
-def test_a_value_of_another_type_would_be_seen() -> None:
+def test_a_value_of_another_type_is_detected() -> None:
     for wrong in (7, True, ["a"], {"hand": 1}):
         assert not fits(wrong, Scalar.STRING)
     assert not fits(True, Scalar.INTEGER)
@@ -122,7 +120,7 @@ def fits(value: Any, type_: Type) -> bool:
             assert_never(type_)
 
 
-def test_a_file_is_there_whole_or_not_at_all(shithead: Shithead, tmp_path: Path) -> None:
+def test_a_file_is_written_atomically(shithead: Shithead, tmp_path: Path) -> None:
     file, log = tmp_path / "rows.ndjson", tmp_path / "game.jsonl"
     assert shithead(*WORDS, "-o", file)[:2] == (0, "")
     assert rows(file.read_text()) == rows(shithead(*WORDS)[1])

@@ -72,12 +72,14 @@ def test_an_exchange_is_typed_in_pairs() -> None:
         ("9d", ["7c"], ["9d"]),
     ],
 )
-def test_the_number_of_a_deck_may_be_left_out(text: str, own: list[str], cards: list[str]) -> None:
+def test_the_deck_number_of_a_card_may_be_omitted(
+    text: str, own: list[str], cards: list[str]
+) -> None:
     """A card that the player does not hold stays as typed, and the service refuses it."""
     assert in_own_codes(typed(text, [], swapping=False), own)["cards"] == cards
 
 
-def test_decks_may_be_left_out_of_exchanges_and_stacks() -> None:
+def test_deck_numbers_may_be_omitted_in_exchanges_and_stacks() -> None:
     swap = typed("Kd=4c", [], swapping=True)
     assert in_own_codes(swap, ["Kd/2", "4c/2"]) == {**swap, "up": ["Kd/2"], "hand": ["4c/2"]}
     laid = in_own_codes(typed("lay Kd Kd/Ac", [], swapping=False), ["Kd", "Kd/2", "Ac/2"])
@@ -95,12 +97,12 @@ def test_cards_typed_before_play_are_answered_with_their_codes() -> None:
     ("text", "swapping"),
     [("0", False), ("5", False), ("Kd 4c", True), ("foo", False), ("7x 7h", False), ("11h", False)],
 )
-def test_what_means_no_move_is_told(text: str, swapping: bool) -> None:
+def test_input_that_is_no_move_is_explained(text: str, swapping: bool) -> None:
     with pytest.raises(Unclear):
         typed(text, LISTED, swapping=swapping)
 
 
-def test_moves_come_in_the_order_of_ranks_and_taking_the_pile_comes_last() -> None:
+def test_moves_are_listed_by_rank_with_the_pick_up_last() -> None:
     ten_in_rank = "23456789TJQKA"
     shown = [words_of(move) for move in moves_in_order(LISTED[::-1], ten_in_rank)]
     assert shown == ["play 2s", "play 7c 7h", "play 9d", "take the pile"]
@@ -108,13 +110,13 @@ def test_moves_come_in_the_order_of_ranks_and_taking_the_pile_comes_last() -> No
     assert words_of(moves_in_order(LISTED, twos_high)[2]) == "play 2s"
 
 
-def test_a_pick_up_takes_along_what_goes_along_in_any_case() -> None:
+def test_a_pick_up_includes_the_cards_that_must_go_along() -> None:
     """A signed move is complete, so nothing is left for the server to add."""
     moves = [{"type": "pick_up", "with": ["Kd"]}]
     assert typed("take", moves, swapping=False) == moves[0]
 
 
-def test_automatic_players_choose_as_they_are_called() -> None:
+def test_automatic_players_choose_as_named() -> None:
     chosen = {rule: choose(LISTED) for rule, choose in AUTOMATIC.items()}
     assert chosen == {"first": LISTED[0], "greedy": SEVENS, "lowest": SEVENS}
     single = [LISTED[0], LISTED[2], LISTED[3]]

@@ -37,7 +37,7 @@ def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -
     return [one for one in against_events([failed], GAME, LINES, given) if one.seq != 6]
 
 
-def test_every_event_after_the_last_that_a_receipt_agrees_with_is_named() -> None:
+def test_every_event_after_the_last_confirmed_one_is_named() -> None:
     found = spoken(receipt(6, of=OTHER), receipt(3), receipt(1))
     assert [one.seq for one in found] == [4, 5]
     assert {one.line for one in found} == {
@@ -45,31 +45,31 @@ def test_every_event_after_the_last_that_a_receipt_agrees_with_is_named() -> Non
     }
 
 
-def test_where_no_receipt_agrees_it_may_be_any_event_from_the_first() -> None:
+def test_without_a_confirming_receipt_every_event_from_the_first_is_named() -> None:
     found = spoken(receipt(6, of=OTHER))
     assert [one.seq for one in found] == [0, 1, 2, 3, 4, 5]
     assert found[0].reason == "one for seq 6 is of another history"
 
 
-def test_a_second_receipt_that_contradicts_is_about_what_comes_after_the_first() -> None:
+def test_a_second_contradicting_receipt_concerns_events_after_the_first() -> None:
     found = spoken(receipt(3), receipt(6, of=OTHER), receipt(9, of=OTHER))
     assert [one.seq for one in found] == [4, 5, 7, 8]
 
 
-def test_notes_by_strangers_and_of_other_games_say_nothing_of_any_event() -> None:
+def test_notes_by_unknown_signers_or_of_other_games_object_to_no_event() -> None:
     assert spoken(receipt(6, of=OTHER, by=STRANGER)) == []
     assert spoken(receipt(6, of=OTHER, game=ELSEWHERE)) == []
     assert spoken(b"no note at all") == []
     assert spoken(receipt(len(LINES) - 1), receipt(6)) == []
 
 
-def test_without_a_key_it_is_said_that_nobody_knows_who_signed() -> None:
+def test_without_a_key_the_signer_is_stated_as_unknown() -> None:
     found = spoken(receipt(3), receipt(6, of=OTHER), known=())
     unsure = "(if the server signed it, which is not shown)"
     assert [one.reason.endswith(unsure) for one in found] == [True, True]
 
 
-def test_an_event_has_what_every_check_says_of_it_in_the_order_of_the_checks() -> None:
+def test_objections_to_an_event_are_in_the_order_of_the_checks() -> None:
     legal = Finding(check=Check.LEGALITY, result=Result.FAIL, seq=4, reason="no", rule="L10")
     card = Finding(check=Check.CUSTODY, result=Result.FAIL, seq=4, reason="not held")
     whole = Finding(check=Check.SEAL, result=Result.FAIL, reason="of no event")
@@ -77,7 +77,7 @@ def test_an_event_has_what_every_check_says_of_it_in_the_order_of_the_checks() -
     assert marks(found) == {4: ["custody: not held", "legality: no [L10]"]}
 
 
-def test_what_proves_nothing_is_said_against_no_event() -> None:
+def test_evidence_that_proves_nothing_objects_to_no_event() -> None:
     """A checkpoint without a known signature is reported by its check, not at an event."""
     idle = Finding(
         check=Check.ANCHOR,

@@ -68,7 +68,7 @@ def test_a_table_fits_in_80_columns_without_colours(name: str) -> None:
     assert "Eve" in out
 
 
-def test_an_empty_pile_and_the_direction_are_said_in_words() -> None:
+def test_an_empty_pile_and_the_direction_are_stated_in_words() -> None:
     """Two players take turns either way, so their direction is left out."""
     view = next(v for v in views("shithead") if v["status"] == "playing" and not v["pile"])
     others = {**view, "direction": -1}
@@ -83,14 +83,14 @@ def test_an_empty_pile_and_the_direction_are_said_in_words() -> None:
     assert "play goes" not in printed(table_of(two, ORDER, frozenset()))
 
 
-def test_the_shithead_is_not_among_those_who_are_out() -> None:
+def test_the_shithead_is_not_listed_as_out() -> None:
     people = People(names=("Ada", "Bob", "Cy"), me=1)
     result = {"reason": "shithead", "shithead": 2, "places": [1, 0, 2]}
     said = result_of({"result": result}, people)
     assert said == "Cy is the shithead. Out, in this order: you, Ada."
 
 
-def test_moves_are_numbered_down_the_columns_and_no_more_than_can_be_read() -> None:
+def test_moves_are_numbered_down_the_columns_up_to_a_limit() -> None:
     moves = [{"type": "play", "cards": [f"{rank}c"]} for rank in "3456789TJ"]
     lines = plain(printed(moves_of(moves))).splitlines()
     assert len(lines) == 5
@@ -98,18 +98,18 @@ def test_moves_are_numbered_down_the_columns_and_no_more_than_can_be_read() -> N
     assert "and 11 more" in printed(moves_of([moves[0]] * 41))
 
 
-def test_what_happened_cannot_steer_the_terminal() -> None:
+def test_text_of_events_cannot_control_the_terminal() -> None:
     assert "\x1b[2J" not in printed(recent_events(["\x1b[2Jcleared"]))
 
 
-def test_taking_the_pile_is_listed_however_many_plays_there_are() -> None:
+def test_the_pick_up_is_listed_beside_any_number_of_plays() -> None:
     plays = [{"type": "play", "cards": [f"{rank}{suit}"]} for rank in ORDER for suit in "cdh"]
     out = plain(printed(moves_of([*plays, TAKE])))
     assert "40  take the pile" in out
     assert "and 10 more" in out
 
 
-def test_cards_have_the_colours_of_their_suits_unless_no_colours_are_wanted() -> None:
+def test_cards_have_the_colours_of_their_suits_unless_colours_are_off() -> None:
     def sent(**variables: str) -> str:
         out = io.StringIO()
         terminal = Console(
@@ -129,7 +129,7 @@ def events_of(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*[a-z].jsonl")), ids=lambda path: path.stem)
-def test_every_event_is_narrated_by_names_and_to_the_reader_as_you(path: Path) -> None:
+def test_every_event_is_narrated_by_name_and_the_reader_as_you(path: Path) -> None:
     if path.stem.endswith("refusals"):
         return
     events = events_of(path.stem)
@@ -153,7 +153,7 @@ def person(
     return Person(pane=Pane(console=console, story=story)), out
 
 
-def test_a_person_is_asked_until_there_is_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_is_asked_until_the_input_is_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
     somebody, out = person(["?", "99", "foo", "7c 7h"], monkeypatch)
     view = {"moves": [{"type": "ready"}], "status": "playing"}
     assert somebody.choose(view) == {"type": "play", "cards": ["7c", "7h"]}
@@ -202,7 +202,7 @@ def test_without_a_terminal_each_state_is_printed_after_the_last(
     assert out.getvalue() == first
 
 
-def test_a_refusal_tells_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_prints_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     somebody, out = person([], monkeypatch)
     problem = {"type": "/problems/rule-refused", "detail": "too low", "rule": "L10"}
     somebody.refused(Refused({**problem, "rule_text": "Higher [or] equal."}))
@@ -210,7 +210,7 @@ def test_a_refusal_tells_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "refused: too low [L10] Higher [or] equal." in out.getvalue()
 
 
-def test_playing_by_itself_shows_the_hand_and_stops_where_a_listed_move_is_refused() -> None:
+def test_automatic_play_shows_the_hand_and_stops_if_a_listed_move_is_refused() -> None:
     out = io.StringIO()
     story = Story(events=lambda: events_of("shithead"))
     automatic = Automatic(rule="first", console=Console(file=out, width=80), story=story)
@@ -225,14 +225,14 @@ def test_playing_by_itself_shows_the_hand_and_stops_where_a_listed_move_is_refus
 
 
 @pytest.mark.parametrize("words", [("nowhere",), ("--auto", "best"), ("--seat-key", "0=AAAA")])
-def test_a_wrong_command_line_is_told(
+def test_a_wrong_command_line_is_explained(
     shithead: Callable[..., RecordedAnswer], words: Sequence[str]
 ) -> None:
     assert shithead("play", *words)[0] == MISUSED
 
 
 @pytest.mark.parametrize("words", [("play",), ("tables",), ("bots",), ("watch", str(UUID(int=1)))])
-def test_without_a_service_the_command_that_starts_one_is_named_at_once(
+def test_without_a_service_the_command_that_starts_one_is_named(
     shithead: Callable[..., RecordedAnswer], words: Sequence[str], tmp_path: Path
 ) -> None:
     home = () if words == ("bots",) else ("--home", tmp_path)

@@ -91,7 +91,7 @@ def test_a_witness_prints_its_key_and_the_cosigned_checkpoint(
         assert len(cosignatures(parse_note(out.encode()), [key])) == 1
 
 
-def test_a_witness_refuses_a_log_that_began_anew(
+def test_a_witness_refuses_a_restarted_log(
     asked: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
     grow(log, services, 1)
@@ -105,7 +105,7 @@ def test_a_witness_refuses_a_log_that_began_anew(
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
-def test_a_witness_refuses_a_log_that_was_set_back_and_keeps_the_proof(
+def test_a_witness_refuses_a_set_back_log_and_stores_the_proof(
     asked: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
     """It shows fewer leaves than it signed, and what they were is gone: that is no failed call."""
@@ -131,7 +131,7 @@ def test_two_witnesses_do_not_share_a_state(asked: Shithead, url: str) -> None:
     assert "another witness" in err
 
 
-def test_a_monitor_says_once_what_does_not_fit_and_ends_with_1_ever_after(
+def test_a_monitor_reports_a_finding_once_and_always_ends_with_1(
     asked: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
     grow(log, services, 1)
@@ -190,7 +190,7 @@ def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(asked: Shithe
 
 
 @pytest.mark.heavy
-def test_an_idle_log_bears_any_number_of_rotations(
+def test_an_idle_log_supports_any_number_of_rotations(
     asked: Shithead, log: MemoryLog, tmp_path: Path
 ) -> None:
     """The same tree is signed by each new key in turn, without an overlap."""

@@ -16,7 +16,7 @@ from tests.unit.cli.conftest import RecordedAnswer
 from tests.unit.cli.test_replay_command import LINES, LOG, whole
 
 
-def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
+def test_an_invalid_log_is_shown_to_its_end_with_a_warning(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     changed = tmp_path / "changed.jsonl"
@@ -30,7 +30,7 @@ def test_a_log_that_does_not_hold_is_shown_as_far_as_it_goes_and_says_so(
     assert out.endswith(f"!     {rest}\n")
 
 
-def test_events_that_are_no_longer_chained_are_shown_and_marked(
+def test_events_after_a_broken_link_are_shown_and_marked(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     """A time changed in one event leaves all that follows as readable as it was."""
@@ -60,7 +60,7 @@ def no_slot(forgery: Forgery) -> None:
 
 
 @pytest.mark.parametrize("forge", [no_seat, no_stock, no_slot])
-def test_events_that_lead_nowhere_are_told_in_words_of_their_own(
+def test_events_that_cannot_be_folded_are_described_one_by_one(
     forge: Callable[[Forgery], None], shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     """Even the public story cannot go on: what each event says of itself is left."""
@@ -81,7 +81,7 @@ def test_events_that_lead_nowhere_are_told_in_words_of_their_own(
     assert not re.search(r"[A-Z][a-z]+Error|index out of|list\.|zip\(", "".join(said))
 
 
-def test_a_screen_shows_what_is_said_against_its_event() -> None:
+def test_a_screen_shows_the_objections_to_its_event() -> None:
     """Under way through a game its reader sees at which event something is wrong."""
     forgery = Forgery(LINES)
     no_stock(forgery)

@@ -71,7 +71,7 @@ def test_without_a_terminal_it_prints_the_transcript(
     assert shithead("replay", LOG, "--as", "2") == (0, whole(2), "")
 
 
-def test_before_the_seal_only_the_public_side_is_shown(
+def test_before_the_seal_only_public_cards_are_shown(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     running = part(tmp_path / "running.jsonl", 41)  # with the whole of its last move
@@ -97,7 +97,7 @@ def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
     assert shithead("replay", bundle, "--as", "1")[0] == MISUSED
 
 
-def test_what_is_no_log_ends_with_3(
+def test_a_file_that_is_not_a_log_ends_with_3(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     (tmp_path / "text").write_text("{}")
@@ -146,14 +146,14 @@ def test_an_id_is_fetched_from_the_server(
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "ftp://example", "nonsense"])
-def test_a_server_that_gives_nothing_is_one_message(
+def test_a_server_without_an_answer_is_one_message(
     shithead: Callable[..., RecordedAnswer], address: str
 ) -> None:
     status, out, err = shithead("replay", GAME, "--url", address)
     assert (status, out, err.count("\n")) == (1, "", 1)
 
 
-def test_keys_have_names_in_every_terminals_spelling() -> None:
+def test_key_sequences_of_every_terminal_have_names() -> None:
     assert keys_of(b"\x1b[C\x1bOD n\x7f\r") == ["right", "left", " ", "n", "backspace", "enter"]
     assert keys_of(b"\x1b") == ["escape"]
     assert keys_of(b"\x1b[5~\x01\xc3\xa9") == [], "page up, controls, letters that mean nothing"
@@ -210,7 +210,7 @@ def test_a_screen_shows_hidden_cards_as_such() -> None:
     assert re.search(r"▶ +1 random +3: \?\? \?\? \?\? +As +Th +Js", drawn(None, 9))
 
 
-def test_a_small_terminal_keeps_the_head_and_the_keys() -> None:
+def test_a_small_terminal_shows_the_header_and_the_keys() -> None:
     lines = drawn(ALL, 150, width=60, height=10).splitlines()
     assert "version 150" in lines[0]
     assert "next" in lines[-1]
@@ -228,7 +228,7 @@ def test_every_sample_can_be_drawn_at_every_version_for_every_viewer() -> None:
                 console.print(screen(step, Shown(viewer=viewer, versions=len(steps))))
 
 
-def test_nothing_in_a_log_steers_the_terminal() -> None:
+def test_text_of_a_log_cannot_control_the_terminal() -> None:
     steps, _ = steps_of(read_recording(LOG.read_bytes()), ALL)
     view = dict(steps[0].view)
     view["ruleset"] = {**view["ruleset"], "id": "custom-\x1b[2J\x07"}
@@ -239,7 +239,7 @@ def test_nothing_in_a_log_steers_the_terminal() -> None:
 
 
 @pytest.mark.heavy
-def test_on_a_terminal_keys_step_and_q_gives_the_terminal_back() -> None:
+def test_on_a_terminal_keys_step_and_q_restores_the_terminal() -> None:
     """The whole of it, on a terminal of 100 columns, as a person has it."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 26, 100, 0, 0))

@@ -13,7 +13,7 @@ from service.rulesets.rules_page import as_text, rules_page
 from tests.unit.cli.conftest import RecordedAnswer
 
 
-def test_the_list_has_every_ruleset_and_those_known_by_name(
+def test_the_list_has_every_ruleset_and_the_named_variants(
     shithead: Callable[..., RecordedAnswer],
 ) -> None:
     status, out, _ = shithead("rulesets")
@@ -29,12 +29,14 @@ def test_one_ruleset_is_printed_as_its_page(
     assert shithead("rulesets", identity) == (0, as_text(rules_page(definition(identity))), "")
 
 
-def test_a_variant_known_by_name_only_says_so(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_a_variant_known_only_by_name_is_described_as_such(
+    shithead: Callable[..., RecordedAnswer],
+) -> None:
     assert "unknown" in shithead("rulesets", "mukava")[1]
     assert shithead("rulesets", "mukava", "leeds")[0] == MISUSED
 
 
-def test_two_side_by_side_show_only_what_differs_with_the_statements(
+def test_two_rulesets_side_by_side_show_only_differences_with_statements(
     shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """L21 and T11: a ten goes on what it beats in Leeds, on anything in Threes."""

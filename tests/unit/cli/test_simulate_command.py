@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import RecordedAnswer
 PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, hands=2)
 
 
-def test_it_counts_what_it_played_and_verified(
+def test_played_and_verified_hands_are_counted(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     words = ("simulate", "--ruleset", "leeds", "--seats", "3", "--games", "3", "--jobs", "1")
@@ -47,7 +47,7 @@ def test_the_table_names_each_bot_and_the_result_of_verifying(
 
 
 @pytest.mark.heavy
-def test_two_processes_play_the_games_of_one() -> None:
+def test_two_processes_play_the_same_games_as_one() -> None:
     one, two = (
         [
             (number, report.lengths, report.shitheads)
@@ -82,14 +82,14 @@ def test_tables_have_seeds_of_their_own_and_move_the_bots_on() -> None:
     assert [table.bots[0] for table in tables] == ["greedy", "lowest", "greedy"]
 
 
-def test_all_means_every_ruleset_at_every_number_of_seats_it_allows() -> None:
+def test_all_plays_every_ruleset_with_every_number_of_seats() -> None:
     plans = list(every_plan(PLAN))
     assert {plan.ruleset for plan in plans} == set(catalogue())
     assert [plan.seats for plan in plans if plan.ruleset == "shithead-six"] == [6]
     assert [plan.seats for plan in plans if plan.ruleset == "smeghead"] == list(range(2, 13))
 
 
-def test_a_log_that_does_not_hold_is_reported_and_ends_with_1(
+def test_an_invalid_log_is_reported_and_ends_with_1(
     shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def changed(log: bytes) -> Bundle:
@@ -113,7 +113,7 @@ def test_a_log_that_does_not_hold_is_reported_and_ends_with_1(
         ("--all", "--seats", "3"),
     ],
 )
-def test_what_cannot_be_played_is_a_wrong_command_line(
+def test_impossible_options_are_a_wrong_command_line(
     shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     status, out, err = shithead("simulate", "--jobs", "1", "--games", "1", *words)

@@ -96,7 +96,7 @@ def happened(out: str, claim: str) -> str:
 
 
 @pytest.mark.parametrize("kept", [None, 10, -10, -1])
-def test_a_changed_card_points_at_its_event_and_blames_nobody(
+def test_a_changed_card_names_its_event_and_blames_no_party(
     shithead: Run, tmp_path: Path, kept: int | None
 ) -> None:
     """Whatever receipts there are: those after the change name the bytes of later events."""
@@ -125,7 +125,7 @@ def test_a_changed_card_points_at_its_event_and_blames_nobody(
     assert min(c["seq"] for c in checks if c["result"] == "fail") == seq
 
 
-def test_a_log_made_anew_by_its_holder_is_the_holders_where_a_receipt_contradicts(
+def test_a_rewritten_log_contradicted_by_a_receipt_is_attributed_to_its_holder(
     shithead: Run, tmp_path: Path
 ) -> None:
     for forged, seq in (rechained(), illegal()):
@@ -139,7 +139,7 @@ def test_a_log_made_anew_by_its_holder_is_the_holders_where_a_receipt_contradict
         assert not any(blame in out + audit for blame in BLAME[:2])
 
 
-def test_where_nothing_shows_who_wrote_a_log_its_producer_comes_first(
+def test_without_evidence_of_its_author_a_log_is_attributed_to_its_producer_first(
     shithead: Run, tmp_path: Path
 ) -> None:
     forged, seq = illegal()
@@ -155,7 +155,7 @@ def test_where_nothing_shows_who_wrote_a_log_its_producer_comes_first(
         assert "made this move, and the server, which judges every move, accepted it." in second
 
 
-def test_what_a_signature_of_the_server_covers_the_server_answers_for(
+def test_events_covered_by_a_server_signature_are_attributed_to_the_server(
     shithead: Run, tmp_path: Path
 ) -> None:
     """A receipt, also one of the bundle, or a checkpoint: by a key that came from outside."""
@@ -188,7 +188,7 @@ def relinked(lines: Lines, seq: int, *, path: Path) -> Path:
     return path
 
 
-def test_a_changed_link_names_the_event_that_has_it(shithead: Run, tmp_path: Path) -> None:
+def test_a_changed_link_names_its_own_event(shithead: Run, tmp_path: Path) -> None:
     """It breaks the links before and after it, and the events beside it are as they were."""
     lines, seq = with_another_card()
     lines = (*lines[:seq], TRUE[seq], *lines[seq + 1 :])
@@ -224,7 +224,7 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
         (("key",), "the server's key was given without a receipt that it signed"),
     ],
 )
-def test_evidence_that_lacks_its_other_half_is_named_as_that(
+def test_evidence_without_its_key_is_reported_as_incomplete(
     shithead: Run, tmp_path: Path, given: tuple[str, ...], said: str
 ) -> None:
     """It says that the key is missing, and not that nothing from outside was given."""
@@ -251,7 +251,9 @@ def test_evidence_that_lacks_its_other_half_is_named_as_that(
         assert "receipts     missing  the server's key" in out
 
 
-def test_the_command_in_the_first_lines_settles_who_it_was(shithead: Run, tmp_path: Path) -> None:
+def test_the_command_in_the_first_lines_identifies_the_author(
+    shithead: Run, tmp_path: Path
+) -> None:
     """With receipts it names the operator, or says that the file is not what the server signed."""
     lines, seq = illegal()
     file = bundle(tmp_path, lines)

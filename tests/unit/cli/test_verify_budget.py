@@ -35,7 +35,7 @@ def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.heavy
-def test_what_is_not_checked_in_time_is_missing(shithead: Shithead, costly: Path) -> None:
+def test_checks_not_finished_in_time_are_missing(shithead: Shithead, costly: Path) -> None:
     began = time.monotonic()
     status, out, _ = shithead("verify", costly, "--budget", "0.5")
     assert time.monotonic() - began < 8
@@ -47,7 +47,7 @@ def test_what_is_not_checked_in_time_is_missing(shithead: Shithead, costly: Path
 
 
 @pytest.mark.heavy
-def test_the_object_says_so_too(shithead: Shithead, costly: Path) -> None:
+def test_the_json_object_lists_unfinished_checks(shithead: Shithead, costly: Path) -> None:
     status, out, _ = shithead("verify", costly, "--budget", "0.5", "--json")
     assert status == 2
     answer = json.loads(out)
@@ -57,7 +57,7 @@ def test_the_object_says_so_too(shithead: Shithead, costly: Path) -> None:
     assert answer["level"] in (None, "L0")
 
 
-def test_no_time_at_all_is_no_crash(shithead: Shithead) -> None:
+def test_a_budget_of_zero_does_not_crash(shithead: Shithead) -> None:
     status, out, _ = shithead("verify", LOG, "--budget", "0.000001")
     assert status == 2, out
     assert "missing: budget" in out
@@ -75,7 +75,7 @@ def test_a_budget_is_a_number_of_seconds(shithead: Shithead, budget: str) -> Non
 
 
 @pytest.mark.heavy
-def test_alternatives_are_named_once(shithead: Shithead, tmp_path: Path) -> None:
+def test_alternative_moves_are_listed_once(shithead: Shithead, tmp_path: Path) -> None:
     """Each refused pass of this log cost a second of CPU when all moves were listed for it."""
     path = tmp_path / "events.jsonl"
     path.write_bytes(costly_log(40))

@@ -39,7 +39,7 @@ def receipt(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_log_that_holds_ends_with_0_and_says_so_last(
+def test_a_valid_log_ends_with_0_and_a_closing_line(
     shithead: Callable[..., RecordedAnswer],
 ) -> None:
     status, out, _ = shithead("verify", LOG)
@@ -79,7 +79,7 @@ def test_an_unfinished_game_ends_with_2(
     assert out.splitlines()[-1].startswith("no evidence of tampering, level L1 so far; nothing")
 
 
-def test_what_is_no_log_ends_with_3(
+def test_a_file_that_is_not_a_log_ends_with_3(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
@@ -89,7 +89,7 @@ def test_what_is_no_log_ends_with_3(
         assert err.startswith("shithead verify: ")
 
 
-def test_a_receipt_and_the_servers_key_make_l2(
+def test_a_receipt_and_the_server_key_give_l2(
     shithead: Callable[..., RecordedAnswer], receipt: Path, tmp_path: Path
 ) -> None:
     older = NoteSigner(name=SERVER.name, key=Ed25519PrivateKey.generate()).verifier
@@ -142,7 +142,7 @@ def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Recorded
         ("--level", "L4"),
     ],
 )
-def test_a_key_that_is_none_is_a_wrong_command_line(
+def test_an_invalid_key_is_a_wrong_command_line(
     shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
     status, out, _ = shithead("verify", LOG, *words)
@@ -171,7 +171,7 @@ def test_a_proof_beside_a_plain_log_counts_like_one_in_a_bundle(
     assert (status, "anchor       fail" in out) == (1, True)
 
 
-def test_changes_of_keys_reach_the_verifier(
+def test_key_changes_are_passed_to_the_verifier(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     keyed = SAMPLES / "shithead-keyed.jsonl"
@@ -191,7 +191,7 @@ def test_changes_of_keys_reach_the_verifier(
     assert "changes.json" in err
 
 
-def test_seat_keys_reach_the_verifier(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_seat_keys_are_passed_to_the_verifier(shithead: Callable[..., RecordedAnswer]) -> None:
     keyed = SAMPLES / "shithead-keyed.jsonl"
     created = json.loads(keyed.read_bytes().splitlines()[0])["data"]
     keys = {seat: s["key"] for seat, s in enumerate(created["seats"]) if s["key"]}
@@ -201,7 +201,7 @@ def test_seat_keys_reach_the_verifier(shithead: Callable[..., RecordedAnswer]) -
     assert shithead("verify", keyed, "--seat-key", f"{min(keys)}={other}")[0] == 1
 
 
-def test_a_folder_in_place_of_a_log_is_told_as_such(
+def test_a_folder_in_place_of_a_log_is_reported_as_such(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
     status, _, err = shithead("verify", tmp_path)

@@ -50,7 +50,7 @@ def test_a_hand_that_every_person_signed_reaches_l3(shithead: Run, tmp_path: Pat
     assert (status, out.splitlines()[-1]) == (0, "no evidence of tampering, level L3")
 
 
-def test_a_seat_whose_moves_all_came_after_time_outs_leaves_it_at_l2(
+def test_a_seat_with_moves_only_after_time_outs_limits_the_level_to_l2(
     shithead: Run, tmp_path: Path
 ) -> None:
     """Its key stands in the log, and signed nothing: the server made every move for it."""
@@ -64,7 +64,7 @@ def test_a_hand_that_was_aborted_after_the_deal_reaches_no_l3_by_its_keys(
 
 
 @pytest.mark.parametrize("after", [6, 8])
-def test_moves_made_after_time_outs_are_counted_in_the_words_of_l3(
+def test_moves_made_after_time_outs_are_counted_in_the_text_on_l3(
     shithead: Run, tmp_path: Path, after: int
 ) -> None:
     plan = replace(SIGNED, silent=1, silent_after=after)
@@ -78,7 +78,9 @@ def test_moves_made_after_time_outs_are_counted_in_the_words_of_l3(
     assert made in page.read_text("utf-8")
 
 
-def test_one_move_made_after_a_time_out_is_one(shithead: Run, tmp_path: Path) -> None:
+def test_a_single_move_made_after_a_time_out_is_stated_in_the_singular(
+    shithead: Run, tmp_path: Path
+) -> None:
     last = sum(b'"auth"' in line for line in made_game(SIGNED))
     found = set()
     for after in (last - 1, last - 2):

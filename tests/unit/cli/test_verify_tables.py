@@ -72,7 +72,7 @@ def fails(run: Run, folder: Path, *games: Lines) -> str:
 
 
 @pytest.mark.parametrize("prev_game", [None, ELSEWHERE])
-def test_a_chosen_dealer_of_hand_1_fails_whatever_game_is_named_before(
+def test_a_chosen_dealer_of_hand_1_fails_with_any_predecessor(
     shithead: Run, tmp_path: Path, prev_game: str | None
 ) -> None:
     lines = made_game_of("chosen", dealer=1, prev_game=prev_game)
@@ -91,7 +91,7 @@ def test_a_later_hand_without_a_game_before_it_fails(shithead: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("hand", "why"), [(1, "was it an aborted"), (2, "why was the dealer")])
-def test_what_only_the_game_before_could_show_is_noted_as_missing_and_lowers_no_level(
+def test_a_missing_predecessor_is_noted_and_lowers_no_level(
     shithead: Run, tmp_path: Path, hand: int, why: str
 ) -> None:
     lines = made_game_of("second", hand=hand, prev_game=ELSEWHERE)
@@ -103,9 +103,7 @@ def test_what_only_the_game_before_could_show_is_noted_as_missing_and_lowers_no_
     assert "no evidence of tampering, level L1" in out
 
 
-def test_a_later_hand_with_a_chosen_dealer_says_nothing_alone(
-    shithead: Run, tmp_path: Path
-) -> None:
+def test_a_later_hand_with_a_chosen_dealer_passes_alone(shithead: Run, tmp_path: Path) -> None:
     status, [check] = sequence(shithead, tmp_path, hands()[1])
     assert (status, check["result"]) == (0, "n/a")
 
@@ -151,7 +149,7 @@ def test_a_changed_turn_limit_or_clock_fails(
     assert said in fails(shithead, tmp_path, lines, first)
 
 
-def test_a_hand_left_out_fails(shithead: Run, tmp_path: Path) -> None:
+def test_a_missing_hand_fails(shithead: Run, tmp_path: Path) -> None:
     first, second = hands()
     third = made_game_of("third", hand=3, dealer=dealer_after(second), after=second)
     assert "a game is missing" in fails(shithead, tmp_path, first, third)
@@ -159,7 +157,9 @@ def test_a_hand_left_out_fails(shithead: Run, tmp_path: Path) -> None:
     assert fails(shithead, tmp_path, first, skipped) == "hand 3 after hand 1, not 2"
 
 
-def test_two_games_after_one_fail_also_at_two_tables(shithead: Run, tmp_path: Path) -> None:
+def test_games_with_the_same_predecessor_fail_even_at_two_tables(
+    shithead: Run, tmp_path: Path
+) -> None:
     first, second = hands()
     dealer = dealer_after(first)
     for table in (None, OTHER_TABLE):
@@ -171,7 +171,7 @@ def test_two_games_after_one_fail_also_at_two_tables(shithead: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("table", [None, OTHER_TABLE])
-def test_a_server_commitment_used_twice_fails_at_whatever_table(
+def test_a_server_commitment_used_twice_fails_at_any_table(
     shithead: Run, tmp_path: Path, table: str | None
 ) -> None:
     first, second = hands()
@@ -182,9 +182,7 @@ def test_a_server_commitment_used_twice_fails_at_whatever_table(
     assert "is used twice: " in fails(shithead, tmp_path, first, forgery.lines())
 
 
-def test_aborted_attempts_are_listed_also_where_something_fails(
-    shithead: Run, tmp_path: Path
-) -> None:
+def test_aborted_attempts_are_listed_even_if_a_check_fails(shithead: Run, tmp_path: Path) -> None:
     aborted = made_game_of("first", abort=True)
     again = made_game_of("again", abort=True, after=aborted)
     second = made_game_of("second", after=again)

@@ -112,9 +112,7 @@ def url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def test_a_key_that_was_retired_gets_no_cosignature_any_more(
-    shithead: Shithead, house: House, url: str
-) -> None:
+def test_a_retired_key_gets_no_cosignature(shithead: Shithead, house: House, url: str) -> None:
     """A thief signs the true tree and three leaves more, a moment after the rotation."""
     house.grow(1, 2)
     pinned, stolen = str(house.services.verifier), house.signer
@@ -132,7 +130,7 @@ def test_a_key_that_was_retired_gets_no_cosignature_any_more(
     assert "\n3\n" in out
 
 
-def test_the_end_of_a_key_is_remembered_where_the_service_shows_it_no_more(
+def test_the_end_of_a_key_is_remembered_after_the_service_stops_listing_it(
     shithead: Shithead, house: House, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house.grow(1)
@@ -160,7 +158,7 @@ def test_during_the_overlap_the_old_key_still_counts(
     assert shithead(*words)[0] == 0
 
 
-def test_a_key_whose_state_is_lost_is_refused_without_new(
+def test_a_key_without_its_state_is_refused_without_new(
     shithead: Shithead, house: House, url: str
 ) -> None:
     words = ("witness", "--log", url, *WORDS)
@@ -178,7 +176,7 @@ def test_a_key_whose_state_is_lost_is_refused_without_new(
     assert (status, "already exists" in err) == (1, True)
 
 
-def test_a_state_is_there_before_anything_was_cosigned(
+def test_a_state_file_is_created_before_the_first_cosignature(
     shithead: Shithead, house: House, url: str
 ) -> None:
     """A witness that was started on an empty log starts again without --new."""
@@ -245,7 +243,7 @@ def spoilt(server: Malformed, log: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_the_looks_of_a_witness_go_on_after_malformed_answers(house: House, port: int) -> None:
+def test_a_witness_continues_polling_after_malformed_answers(house: House, port: int) -> None:
     house.grow(1)
     words = ("--name", "w.example/1", "--port", "0", "--every", "0.1")
     with malformed(port) as server, running("witness", "--log", server.url, *words) as log:
@@ -262,7 +260,7 @@ def test_the_looks_of_a_witness_go_on_after_malformed_answers(house: House, port
 
 
 @pytest.mark.heavy
-def test_the_looks_of_a_monitor_go_on_after_malformed_answers(house: House, port: int) -> None:
+def test_a_monitor_continues_polling_after_malformed_answers(house: House, port: int) -> None:
     house.grow(1)
     words = ("--every", "0.1", "--health-port", "0")
     with malformed(port) as server, running("monitor", "--log", server.url, *words) as log:

@@ -67,7 +67,7 @@ def test_an_object_has_the_fields_of_its_schema(type_: Any, schema: Schema) -> N
         assert (NoneType in get_args(hints[name])) is bool(field.allow_none), name
 
 
-def test_the_views_are_followed_to_the_end() -> None:
+def test_views_are_typed_at_every_depth() -> None:
     assert {t.__name__ for t, _ in VIEW} >= {"SeatView", "Cards", "Demand", "Result", "SetupSeat"}
     assert {t.__name__ for t, _ in TABLE} >= {"TableSeat", "TableGame", "Ruleset", "Clock"}
 

@@ -114,7 +114,7 @@ def test_a_busy_service_is_asked_again(serve: Callable[[Script], Server]) -> Non
     assert list(server.api.stream("/games/1/stream")) == [b'{"seq":0}']
 
 
-def test_a_lost_stream_goes_on_after_the_last_whole_event(
+def test_a_lost_stream_resumes_after_the_last_complete_event(
     serve: Callable[[Script], Server],
 ) -> None:
     """Comments are skipped; an event that was cut short is sent again."""

@@ -37,7 +37,7 @@ class Server:
         return LINES[int(path.partition("after=")[2]) : self.version]
 
 
-def test_a_server_that_goes_back_is_believed_no_more(tmp_path: Path) -> None:
+def test_a_server_that_rolls_back_is_reported(tmp_path: Path) -> None:
     """Every head is right, but a further move would sign a second history."""
     server: Any = Server()
     hand = Hand(Player(api=server, kept=PlayerFolder(tmp_path)), GAME)

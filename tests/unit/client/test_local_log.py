@@ -40,7 +40,7 @@ def later(forgery: Forgery) -> None:
     forgery.events[20]["at"] = forgery.events[20]["at"][:20] + "999999Z"
 
 
-def test_what_follows_is_taken_and_outlives_the_program(seen: Seen, tmp_path: Path) -> None:
+def test_events_that_continue_the_log_are_saved(seen: Seen, tmp_path: Path) -> None:
     seen.add(LINES[30:])
     again = Seen(GAME, tmp_path)
     assert again.lines == list(LINES)
@@ -48,7 +48,7 @@ def test_what_follows_is_taken_and_outlives_the_program(seen: Seen, tmp_path: Pa
     again.check_head(30, seen.heads[29].hex())
 
 
-def test_a_line_that_was_half_written_is_dropped(seen: Seen, tmp_path: Path) -> None:
+def test_an_incomplete_line_is_dropped(seen: Seen, tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(path.read_bytes() + LINES[30][:40])
     again = Seen(GAME, tmp_path)
@@ -62,13 +62,15 @@ def test_a_line_that_was_half_written_is_dropped(seen: Seen, tmp_path: Path) -> 
     [LINES[31:], LINES[29:], forged(later)[30:], (b"{}",), sample_lines("leeds")[30:]],
     ids=["a gap", "a repetition", "a changed past", "no event", "another game"],
 )
-def test_events_that_do_not_go_on_are_a_contradiction(seen: Seen, lines: tuple[bytes, ...]) -> None:
+def test_events_that_do_not_continue_the_log_are_a_contradiction(
+    seen: Seen, lines: tuple[bytes, ...]
+) -> None:
     with pytest.raises(Contradicted):
         seen.add(lines)
     assert seen.version == 30
 
 
-def test_another_head_and_another_log_are_contradictions(seen: Seen) -> None:
+def test_a_different_head_or_log_is_a_contradiction(seen: Seen) -> None:
     for version, head in ((30, "00" * 32), (31, seen.heads[-1].hex()), (0, "00" * 32)):
         with pytest.raises(Contradicted):
             seen.check_head(version, head)
@@ -78,7 +80,7 @@ def test_another_head_and_another_log_are_contradictions(seen: Seen) -> None:
             seen.check_whole(lines)
 
 
-def test_a_game_that_was_set_back_is_a_contradiction(seen: Seen) -> None:
+def test_a_rolled_back_game_is_a_contradiction(seen: Seen) -> None:
     """The head is one of this log: a move signed on it would make a second history."""
     seen.check_head(20, seen.heads[19].hex())
     with pytest.raises(Contradicted, match="shows version 20, and has shown 30"):
@@ -87,7 +89,7 @@ def test_a_game_that_was_set_back_is_a_contradiction(seen: Seen) -> None:
     seen.check_not_back(31)
 
 
-def test_two_receipts_for_one_version_are_both_kept(seen: Seen) -> None:
+def test_two_receipts_for_one_version_are_both_saved(seen: Seen) -> None:
     """Together they prove, with the server's key, that the server signed two histories."""
     heads = [seen.heads[29], bytes(32)]
     for head in (*heads, *heads):
@@ -97,7 +99,7 @@ def test_two_receipts_for_one_version_are_both_kept(seen: Seen) -> None:
     assert sorted(receipt.head for receipt in kept) == sorted(heads)
 
 
-def test_receipts_are_kept_and_held_against_the_log(seen: Seen) -> None:
+def test_receipts_are_saved_and_compared_with_the_log(seen: Seen) -> None:
     def note(game: UUID, seq: int, head: bytes) -> bytes:
         return issue_receipt(SERVER, game=game, seq=seq, head=head)
 
@@ -117,7 +119,7 @@ def test_receipts_are_kept_and_held_against_the_log(seen: Seen) -> None:
             seen.keep_receipt(bad, known)
 
 
-def test_own_key_and_entropy_have_to_be_in_the_log(seen: Seen) -> None:
+def test_the_players_key_and_entropy_must_be_in_the_log(seen: Seen) -> None:
     """An operator who swaps a seat's key or entropy gets no signature from it."""
     seats = FIRST["data"]["seats"]
     seat = next(n for n, setup in enumerate(seats) if setup["entropy"] == "commit")

@@ -28,7 +28,7 @@ def test_a_key_is_made_once_and_read_again(tmp_path: Path) -> None:
     assert (mode(path), mode(path.parent)) == (0o600, 0o700)
 
 
-def test_what_others_can_read_is_refused(tmp_path: Path) -> None:
+def test_files_readable_by_others_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "token"
     assert read_token(path) is None
     write_private(path, b"secret\n")
@@ -39,14 +39,14 @@ def test_what_others_can_read_is_refused(tmp_path: Path) -> None:
             read(path)
 
 
-def test_what_is_no_key_is_refused_without_showing_it(tmp_path: Path) -> None:
+def test_an_invalid_key_is_refused_without_showing_it(tmp_path: Path) -> None:
     write_private(tmp_path / "seat.key", b'{"ed25519":"c2VjcmV0"}')
     with pytest.raises(BadFile) as answer:
         read_seat_key(tmp_path / "seat.key")
     assert "c2VjcmV0" not in str(answer.value)
 
 
-def test_services_are_kept_apart_and_so_are_games(tmp_path: Path) -> None:
+def test_files_of_services_and_games_are_separate(tmp_path: Path) -> None:
     here, there = (
         PlayerFolder.at(tmp_path, f"http://{host}/") for host in ("a.example", "b.example:8080")
     )

@@ -19,7 +19,7 @@ KEY = private_key("reference")
 
 
 @pytest.mark.parametrize("name", ["shithead-keyed", "leeds", "threes-time-outs"])
-def test_events_have_the_spelling_and_heads_of_the_record(name: str) -> None:
+def test_events_have_the_canonical_bytes_and_heads_of_the_service(name: str) -> None:
     lines = (SAMPLES / f"{name}.jsonl").read_bytes().splitlines()
     for line in lines:
         assert signing.canonical(json.loads(line)) == line
@@ -29,11 +29,11 @@ def test_events_have_the_spelling_and_heads_of_the_record(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", [{"b": 1, "a": [None, True]}, 'né\n"\\\u2028', {}, [0, -7]])
-def test_other_values_have_the_same_spelling_too(value: object) -> None:
+def test_other_values_have_the_same_canonical_bytes(value: object) -> None:
     assert signing.canonical(value) == canonical.canonical(value)
 
 
-def test_a_signed_move_is_one_that_the_server_and_the_verifier_take() -> None:
+def test_a_signed_move_is_accepted_by_server_and_verifier() -> None:
     move: dict[str, object] = {"type": "pick_up", "with": ["Kd"]}
     body = signing.signed_move(
         KEY, game=GAME, seat=3, seen_seq=17, seen_head=bytes(range(32)), move=move
@@ -52,7 +52,7 @@ def _nonce(move: dict[str, object]) -> str:
     return nonce
 
 
-def test_commitments_and_changes_of_keys_are_those_of_the_record() -> None:
+def test_commitments_and_key_changes_agree_with_the_service() -> None:
     value = bytes(range(32))
     assert signing.client_commit(GAME, 2, value) == shuffle.client_commit(GAME, 2, value).hex()
     key = signing.public_text(private_key("next"))

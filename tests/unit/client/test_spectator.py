@@ -73,7 +73,7 @@ def test_an_event_that_does_not_continue_the_log_is_not_yielded(
         spectator(server, tmp_path).view()
 
 
-def test_a_view_is_one_of_the_log_and_no_older_than_it(server: Any, tmp_path: Path) -> None:
+def test_a_view_must_agree_with_the_log_and_be_no_older(server: Any, tmp_path: Path) -> None:
     server.version = 30
     watched = spectator(server, tmp_path)
     assert watched.view()["version"] == 30

@@ -81,7 +81,7 @@ def test_stacks_stay_whole_in_runs_and_with_companions() -> None:
     assert plays(accompanied, at) == ["5c 7c 7d", "5c 8c", "7c 7d", "8c"]
 
 
-def test_fives_and_companions_are_listed_each_once() -> None:
+def test_fives_and_companions_are_listed_once() -> None:
     """L17: up to six cards every choice, beyond them one a pair of sizes."""
     few = table(pile="Kc", hands=["5c 5d 6c 6d", "9d"])
     assert plays(LEEDS, few) == [
@@ -95,13 +95,13 @@ def test_fives_and_companions_are_listed_each_once() -> None:
     assert len(plays(LEEDS, seven)) == len(set(plays(LEEDS, seven))) == 12
 
 
-def test_of_many_cards_one_set_a_size_is_listed_each_once() -> None:
+def test_one_set_of_each_size_is_listed_for_many_cards() -> None:
     """Seven nines: seven sizes."""
     at = table(pile="4c", hands=["9c 9d 9h 9s 9c/2 9d/2 9h/2", "Ks"], decks=2)
     assert [len(laid.split()) for laid in plays(LEEDS, at)] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_runs_are_listed_each_once_by_suit_and_rank() -> None:
+def test_runs_are_listed_once_by_suit_and_rank() -> None:
     """P34(5): two or more consecutive cards of one suit."""
     at = table(hands=["9s 8s 4c 3c 2c Kd Ad 9h 8h Jh", "Jd"])
     listed = plays(RUNS, at)
@@ -126,7 +126,7 @@ def test_the_cards_of_a_partial_deck_are_in_the_game_and_no_others() -> None:
     assert codes_of(1, 0, (Rank("9"),)) - codes_of(1, 0, ()) == {"9c/2", "9d/2", "9h/2", "9s/2"}
 
 
-def test_of_runs_from_several_decks_a_few_are_listed() -> None:
+def test_some_runs_of_several_decks_are_listed() -> None:
     """P34(5) with many cards of a suit: each card is in a run, and all others are as legal."""
     decks = [f"{rank}c{mark}" for rank in "3456789TJQKA" for mark in ("", "/2", "/3", "/4")]
     at = table(hands=[" ".join(decks), "9d"], decks=4)

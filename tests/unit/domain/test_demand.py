@@ -33,7 +33,7 @@ def test_a_rank_asks_for_at_least_at_most_below_or_anything(asks: Asks, fitting:
     assert "".join(r for r in rules.order if satisfies(rules, r, demand)) == fitting
 
 
-def test_a_transparent_card_hands_on_what_lies_below() -> None:
+def test_a_transparent_card_asks_what_the_card_below_asks() -> None:
     """Demand: read from the top down, passing over transparent cards."""
     rules = asking(asks=Asks.TRANSPARENT)
     assert demand_of(rules, (Card("Jc"), Card("7c"), Card("7d"))).rank == JACK
@@ -62,7 +62,7 @@ def test_a_card_may_ask_as_another_rank() -> None:
     assert (demand.rank, demand.asked_by) == (JACK, SEVEN)
 
 
-def test_what_asks_nothing_names_the_card_and_the_setting() -> None:
+def test_a_pile_that_asks_nothing_names_the_card_and_the_setting() -> None:
     """Demand: an empty pile, a card that anything beats, and a joker, which has no height."""
     rules = asking(asks=Asks.ANYTHING)
     assert demand_of(rules, ()) == Demand(kind=Asks.ANYTHING, setting="model.empty_pile")
@@ -94,7 +94,7 @@ def test_a_rank_outside_the_order_satisfies_only_what_asks_nothing() -> None:
     assert satisfies(rules, JOKER, demand_of(rules, ())) is True
 
 
-def test_a_refusal_to_fit_is_a_plain_no() -> None:
+def test_fitting_is_answered_with_a_boolean() -> None:
     """The answer is yes or no, and nothing between."""
     companion = asking(plays=Plays.WITH_COMPANION)
     assert fits(companion, SEVEN, demand_of(companion, ())) is False

@@ -499,7 +499,7 @@ def may(court: Court, player: str) -> list[str]:
     return [act.value for act in acts_of(court.dispute, player)]
 
 
-def test_each_act_is_offered_to_those_whom_the_rules_allow_it() -> None:
+def test_each_action_is_offered_exactly_to_those_allowed_by_the_rules() -> None:
     """A refused referee, a stranger, a side and a voter, from the opening to the end."""
     court = Court()
     assert may(court, "ada") == ["statement", "receipt"], "there is no referee to refuse"
@@ -567,7 +567,7 @@ def test_a_reveal_before_all_have_voted_says_how_many_are_missing() -> None:
         court.reveal(CHEATED, "a")
 
 
-def test_a_referee_is_refused_once() -> None:
+def test_a_referee_cannot_be_refused_twice() -> None:
     court = Court().seat(*THREE).refused("bob", 1)
     with pytest.raises(DisputeRefused, match="the accused refused referee 1 already"):
         court.refused("ada", 1)

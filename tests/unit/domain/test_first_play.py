@@ -35,7 +35,7 @@ def opening_by(ruleset: Ruleset, ranks: str) -> Ruleset:
     return replace(ruleset, opening=opening)
 
 
-def test_who_qualifies_and_by_which_rank() -> None:
+def test_opening_seats_qualify_by_rank_and_zone() -> None:
     """M4: a face-up three, else a three in hand, then fours likewise; T3: the hand alone."""
     on_table = holding(MOREHEAD, "3c", "9c", "9d", up=("", "3d", "3h"))
     assert qualifying(on_table) == ((1, 2), "3")
@@ -44,13 +44,13 @@ def test_who_qualifies_and_by_which_rank() -> None:
     assert qualifying(holding(THREES, "4c", "9c", "4d", up=("", "3d", "3h"))) == ((0, 2), "4")
 
 
-def test_where_nobody_qualifies_everybody_does() -> None:
+def test_if_no_seat_qualifies_every_seat_may_open() -> None:
     """T3, with jokers or ranks that do not count: the first rank of the list is asked for."""
     game = holding(opening_by(THREES, "34"), "9c", "9d")
     assert qualifying(game) == ((0, 1), "3")
 
 
-def test_the_first_that_qualifies_left_of_the_dealer_opens_for_the_silent() -> None:
+def test_a_time_out_opens_with_the_first_qualifying_seat_left_of_the_dealer() -> None:
     """Time-outs: at a first-come opening."""
     hands = ("3c", "9c", "3d", "3h")
     assert [default_opener(holding(THREES, *hands, dealer=d)) for d in range(4)] == [2, 2, 3, 0]
@@ -58,7 +58,7 @@ def test_the_first_that_qualifies_left_of_the_dealer_opens_for_the_silent() -> N
     assert default_opener(holding(THREES, "3c", "3d", dealer=1)) == 0
 
 
-def test_equal_worst_cards_are_judged_by_who_sits_nearest_to_the_dealers_left() -> None:
+def test_equal_worst_cards_are_decided_by_the_distance_from_the_dealer() -> None:
     """S3: equal cards of two decks; the dealer is the last."""
     assert worst_card(holding(QUEEN, "4c", "4c/2", "9c")) == (1, "4c/2")
     assert worst_card(holding(QUEEN, "4c/2", "9c", "4c", dealer=1)) == (2, "4c")
@@ -66,7 +66,7 @@ def test_equal_worst_cards_are_judged_by_who_sits_nearest_to_the_dealers_left() 
     assert worst_card(holding(QUEEN, "9d", "4s 4h 4c")) == (1, "4c")
 
 
-def test_a_card_that_does_not_count_is_better_than_all_that_do() -> None:
+def test_an_unlisted_card_is_better_than_every_listed_one() -> None:
     """S3, with jokers or a shorter list: such cards are judged by the place alone."""
     short = opening_by(QUEEN, "4")
     assert worst_card(holding(short, "9c", "4s", "9d")) == (1, "4s")
@@ -85,7 +85,7 @@ def test_the_opening_play_holds_either_of_two_equal_cards() -> None:
     scenario(QUEEN, given=second, when=play(0, "4c/2 4d"))
 
 
-def test_where_no_card_counts_the_seat_left_of_the_dealer_opens() -> None:
+def test_without_a_listed_card_the_seat_left_of_the_dealer_opens() -> None:
     """P5, with a list of ranks that no seat was dealt."""
     short = opening_by(SHITHEAD, "2")
     for dealer in range(3):
@@ -94,7 +94,7 @@ def test_where_no_card_counts_the_seat_left_of_the_dealer_opens() -> None:
         assert opener_of(game) == (dealer + 1) % 3
 
 
-def test_where_nobody_threw_the_seat_left_of_the_dealer_opens() -> None:
+def test_without_thrown_cards_the_seat_left_of_the_dealer_opens() -> None:
     """R, without a rank that is thrown."""
     reverse = rules("reverse")
     quiet = replace(reverse, deal=replace(reverse.deal, throws=()))
@@ -102,13 +102,13 @@ def test_where_nobody_threw_the_seat_left_of_the_dealer_opens() -> None:
     assert (len(events), opener_of(game)) == (1, 2)
 
 
-def test_only_after_a_deal_can_anybody_open() -> None:
+def test_before_the_deal_no_seat_may_open() -> None:
     """The dealer may be drawn; until then there is no seat left of the dealer."""
     with pytest.raises(ValueError, match="dealt"):
         opener_of(replace(holding(rules("leeds"), "3c", "4c"), dealer=None))
 
 
-def test_who_may_open() -> None:
+def test_the_seat_on_turn_or_every_qualifying_seat_may_open() -> None:
     """The seat on turn, or at a first-come opening every seat that qualifies."""
     game = holding(THREES, "3c", "9c", "3d")
     assert [may_open(game, seat) for seat in range(3)] == [True, False, True]
@@ -116,13 +116,13 @@ def test_who_may_open() -> None:
     assert [may_open(named, seat) for seat in range(3)] == [False, True, False]
 
 
-def test_first_come_openings_are_known_as_such() -> None:
+def test_first_come_openings_are_recognized() -> None:
     """T3, M4: first come, first served."""
     first_come = {opener for opener in Opener if opens_first_come(holding(_opened(opener), "3c"))}
     assert first_come == {Opener.FIRST_COME_HAND, Opener.FIRST_COME_TABLE}
 
 
-def test_with_companions_the_first_cards_laid_are_of_the_rank_that_opens() -> None:
+def test_an_opening_with_companions_begins_with_the_opening_rank() -> None:
     """T3 with L17: fives and their companions, where a five lets the seat open."""
     leeds = rules("leeds")
     opening = OpeningSettings(
@@ -138,7 +138,7 @@ def _opened(opener: Opener) -> Ruleset:
     return replace(THREES, opening=replace(THREES.opening, opener=opener))
 
 
-def test_a_run_is_no_opening_of_one_rank() -> None:
+def test_a_run_is_not_an_opening_of_one_rank() -> None:
     """T3: the opening play is one or more cards of that rank, also where runs are played."""
     runs = replace(THREES, turn=replace(THREES.turn, runs=True))
     game, _ = dealt(runs, seats=2, hands=["3c 4c 3d", "Kd Qd Jd"])

@@ -100,14 +100,14 @@ def test_an_aborted_game_is_over() -> None:
     ],
     ids=["turned", "failed", "no slot", "drew", "hand", "up"],
 )
-def test_what_cannot_have_happened_cannot_be_followed(event: object) -> None:
+def test_impossible_events_cannot_be_folded(event: object) -> None:
     """An empty slot, more than the stock holds, a card that lies elsewhere."""
     game = playing(down=["- 3d"])
     with pytest.raises(ValueError):
         evolve(game, event)  # type: ignore[arg-type] # all of them are events
 
 
-def test_a_swap_and_a_laying_that_do_not_match_cannot_be_followed() -> None:
+def test_mismatched_swaps_and_layings_cannot_be_folded() -> None:
     """Pair by pair; slot by slot."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c 4c 5c"], hands=["Kc Qc Jc"])
     with pytest.raises(ValueError, match="zip"):
@@ -117,14 +117,14 @@ def test_a_swap_and_a_laying_that_do_not_match_cannot_be_followed() -> None:
         evolve(game, TableLaid(seat=0, stacks=(cards("Ac"), cards("Kc")), count=0))
 
 
-def test_a_card_leaves_a_hand_that_is_not_seen_as_a_hidden_one() -> None:
+def test_a_card_leaves_an_unseen_hand_as_a_hidden_card() -> None:
     """A viewer who does not see a hand learns its cards when they are played."""
     assert without((HIDDEN, Card("9c"), HIDDEN), cards("9c 4d")) == (HIDDEN,)
     with pytest.raises(ValueError, match="not among"):
         without(cards("9c"), cards("4d"))
 
 
-def test_what_everybody_saw_go_to_a_hand_is_known_until_it_leaves() -> None:
+def test_publicly_taken_cards_are_known_until_they_leave_the_hand() -> None:
     """Swapped-in cards, a pile, a failed try, a blind card that was shown."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c 4c 5c"], hands=["Kc Qc Jc"])
     game = scenario(SHITHEAD, given=game, when=[swap(0, "Kc", "3c"), swap(0, "Qc", "4c")])
@@ -149,7 +149,7 @@ def test_a_blind_card_that_is_not_shown_is_not_known() -> None:
     assert (unseen.seats[0].known, unseen.seats[0].hand) == (cards("3c 4c"), cards("3c 4c"))
 
 
-def test_nobody_has_played_on_a_new_pile() -> None:
+def test_a_new_pile_has_no_previous_player() -> None:
     """Previous player: after a burn, a pick-up and a pass there is none."""
     burnt = scenario(SHITHEAD, given=playing(hands=["Tc 9d", "Kc"]), when=play(0, "Tc"))
     assert (burnt.pile, burnt.last_play) == ((), None)
@@ -157,7 +157,7 @@ def test_nobody_has_played_on_a_new_pile() -> None:
     assert (taken.pile, taken.last_play) == ((), None)
 
 
-def test_every_action_is_counted_and_ends_a_row_of_passes() -> None:
+def test_every_action_is_counted_and_resets_the_passes() -> None:
     """Endless hands: play, follow-up, blind, try, pick-up and pass count one each."""
     game = scenario(SHITHEAD, given=playing(actions=7), when=play(0, "9c"))
     assert (game.actions, game.passes, game.first_turn) == (8, 0, False)
@@ -168,7 +168,7 @@ def test_every_action_is_counted_and_ends_a_row_of_passes() -> None:
     assert (opening.actions, opening.passes, opening.first_turn) == (1, 0, False)
 
 
-def test_what_is_drawn_in_laying_out_may_be_added_until_the_seat_is_ready() -> None:
+def test_cards_drawn_in_laying_out_may_be_added_until_the_seat_is_ready() -> None:
     """P31: cards drawn while laying out, less those that were laid."""
     hands = ["Ac Kc Kd Jc Jh 9c", "Qd Qh Qs Th 9h 8h"]
     game, _ = dealt(KARMA, seats=2, hands=hands, stock="Js 6c Ad 4c")
@@ -195,7 +195,7 @@ def test_a_seat_is_empty_only_without_a_card_in_any_zone() -> None:
     assert not SeatState(hand=cards("7c")).empty
 
 
-def test_follow_ups_are_taken_together_with_the_play_that_they_follow() -> None:
+def test_follow_ups_are_combined_with_their_play() -> None:
     """S4: with the direction before the first of them, and what is still drawn of it."""
     at = table(pile="8c", hands=["9c Kc", "Jd 6d", "Jh 6h"], stock="9d 9h 4d 4h")
     after = scenario(QUEEN, given=at, when=[play(0, "9c"), play(0, "9d")])
@@ -208,7 +208,7 @@ def test_follow_ups_are_taken_together_with_the_play_that_they_follow() -> None:
     scenario(QUEEN, given=again, when=play(0, "4d"), then=not_your_turn())
 
 
-def test_only_a_play_out_of_turn_upon_ones_own_is_a_follow_up() -> None:
+def test_only_a_play_out_of_turn_on_the_seats_own_play_is_a_follow_up() -> None:
     """S4: the seat that just played, the same rank, while another seat is on turn."""
     at = table(pile="8c", hands=["9c Kc", "Jd 6d", "Jh 6h"], stock="9d 9h 4d 4h")
     after = scenario(QUEEN, given=at, when=play(0, "9c"))
@@ -221,7 +221,7 @@ def test_only_a_play_out_of_turn_upon_ones_own_is_a_follow_up() -> None:
     assert not is_follow_up(replace(after, ruleset=SHITHEAD), 0, cards("9d"))
 
 
-def test_what_another_seat_draws_is_no_part_of_the_last_play() -> None:
+def test_cards_drawn_by_another_seat_do_not_belong_to_the_last_play() -> None:
     """S4: only with cards drawn in the refill of that play."""
     mine = LastPlay(seat=0, cards=cards("4c"), drawn=(), direction=1)
     game = replace(playing(), last_play=mine)
@@ -231,20 +231,20 @@ def test_what_another_seat_draws_is_no_part_of_the_last_play() -> None:
     assert evolve(playing(), CardsDrawn(seat=0, count=1)).last_play is None
 
 
-def test_a_pick_up_settles_what_was_to_be_covered_and_says_the_direction() -> None:
+def test_a_pick_up_ends_the_demand_for_a_cover_and_states_the_direction() -> None:
     """The pile that asked for it is gone."""
     game = replace(playing(), covering=True)
     after = evolve(game, took(0, 1, turn=1, direction=-1))
     assert (after.covering, after.direction, after.turn) == (False, -1, 1)
 
 
-def test_a_hand_that_ended_is_nobodys_turn() -> None:
+def test_after_the_end_no_seat_has_the_turn() -> None:
     """Also where it ended in the middle of a turn."""
     game = scenario(SHITHEAD, given=playing(), when=forfeit(1))
     assert (game.status, game.turn, game.over) == (Status.ENDED, None, True)
 
 
-def test_a_move_named_with_a_time_out_is_the_one_that_is_made() -> None:
+def test_a_time_out_makes_the_named_move() -> None:
     """Time-outs: for an auditor any legal move will do."""
     game = playing()
     events = decide(TimeOut(seat=0, move=play(0, "9c 9d")), game)

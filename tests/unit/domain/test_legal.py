@@ -35,7 +35,7 @@ def listed(ruleset: Ruleset, given: Table | Game, seat: int = 0) -> list[str]:
     return [words(move) for move in legal_moves(game, seat)]
 
 
-def test_with_only_face_down_cards_nothing_is_taken_tried_or_passed() -> None:
+def test_with_only_face_down_cards_no_pick_up_try_or_pass_is_legal() -> None:
     """Blind play: turning a card is the only action open."""
     at = table(pile="Kc", hands=["", "9d"], down=["3c 4c"], stock="6c")
     game = game_of(EGILSSON, at)
@@ -44,7 +44,7 @@ def test_with_only_face_down_cards_nothing_is_taken_tried_or_passed() -> None:
     assert listed(EGILSSON, game) == ["turn 0", "turn 1"]
 
 
-def test_a_seat_that_has_to_cover_neither_takes_nor_tries_nor_passes() -> None:
+def test_a_seat_that_must_cover_cannot_pick_up_try_or_pass() -> None:
     """Cover: it may not pick up or try the stock."""
     at = table(pile="Kc", hands=["4c", "9d"], stock="6c", covering=True)
     game = game_of(EGILSSON, at)
@@ -53,7 +53,7 @@ def test_a_seat_that_has_to_cover_neither_takes_nor_tries_nor_passes() -> None:
     assert listed(EGILSSON, game) == ["4c"]
 
 
-def test_the_stock_is_tried_never_when_unable_or_always() -> None:
+def test_tries_are_allowed_never_when_unable_or_always() -> None:
     """P37, B, and everybody else."""
     able = table(pile="4c", hands=["9c", "9d"], stock="6c")
     unable = table(pile="Kc", hands=["9c", "9d"], stock="6c")
@@ -68,7 +68,7 @@ def test_the_stock_is_tried_never_when_unable_or_always() -> None:
     }
 
 
-def test_who_can_try_the_stock_does_not_pass() -> None:
+def test_a_seat_that_can_try_the_stock_cannot_pass() -> None:
     """Picking up: a seat passes that has no legal play on an empty pile, and nothing else."""
     turn = replace(LEEDS.turn, try_stock=TryStock.WHEN_UNABLE)
     trying = replace(LEEDS, turn=turn)
@@ -78,7 +78,7 @@ def test_who_can_try_the_stock_does_not_pass() -> None:
     assert moves(LEEDS, table(pile="9c", hands=["5c 4d", "9d"])) == {"take"}
 
 
-def test_outside_play_nobody_may_act() -> None:
+def test_outside_play_no_seat_may_act() -> None:
     """Before the deal and after the end."""
     game, _ = dealt(SHITHEAD, seats=2)
     over = scenario(SHITHEAD, given=all_ready(game), when=forfeit(0))
@@ -86,7 +86,7 @@ def test_outside_play_nobody_may_act() -> None:
     assert follow_up_cards(over, 0) == ()
 
 
-def test_a_follow_up_is_for_the_seat_that_just_played_and_for_nobody_else() -> None:
+def test_only_the_seat_that_just_played_may_follow_up() -> None:
     """S4: with cards drawn in the refill; open until another seat acts."""
     at = table(pile="8c", hands=["9c Kc Qc", "Jd 6d", "9s 6h"], stock="9d 9h")
     after = scenario(QUEEN, given=at, when=play(0, "9c"))
@@ -99,7 +99,7 @@ def test_a_follow_up_is_for_the_seat_that_just_played_and_for_nobody_else() -> N
     assert follow_up_cards(replace(after, turn=None), 0) == ()
 
 
-def test_without_the_follow_up_rule_nobody_adds_to_a_play() -> None:
+def test_without_the_follow_up_rule_no_card_is_added_to_a_play() -> None:
     """P8: drawing a card of the rank just played changes nothing."""
     at = table(pile="8c", hands=["9c Kc Qc", "Jd 6d"], stock="9d 9h")
     after = scenario(SHITHEAD, given=at, when=play(0, "9c"))
@@ -107,7 +107,7 @@ def test_without_the_follow_up_rule_nobody_adds_to_a_play() -> None:
     scenario(SHITHEAD, given=after, when=play(0, "9d"), then=not_your_turn())
 
 
-def test_the_choices_of_what_goes_along_are_in_order() -> None:
+def test_the_cards_that_may_go_along_are_listed_in_order() -> None:
     """P14: one slot, not an empty one; S7: one card or several of one rank, rank by rank."""
     at = table(pile="Kc", hands=["", "9d"], up=["- 7d 5c"], down=["- 6d 6c"])
     assert list(along_choices(game_of(SHITHEAD, at), 0)) == [("7d",), ("5c",)]
@@ -116,27 +116,27 @@ def test_the_choices_of_what_goes_along_are_in_order() -> None:
     assert [cards[0] for cards in along_choices(game_of(QUEEN, wide), 0)] == sorted(many[0].split())
 
 
-def test_the_list_says_plays_then_the_try_then_what_is_taken() -> None:
+def test_plays_are_listed_before_the_try_and_the_pick_ups() -> None:
     """Plays first, each rank from few cards to many."""
     at = table(pile="4c", hands=["9d 9c Kd", "Jd"], stock="6c")
     assert listed(EGILSSON, at) == ["9c", "9d", "9c 9d", "Kd", "trystock", "take"]
 
 
-def test_a_hand_is_never_held_to_the_stacks_on_the_table() -> None:
+def test_stacks_on_the_table_do_not_restrict_the_hand() -> None:
     """A stack of face-up cards is played whole: that says nothing of a hand."""
     at = table(pile="4c", hands=["7h 9s", "9d"], up=["7d+7c 8c"], down=["3c 3d"])
     scenario(KARMA, given=at, when=play(0, "7h"))
     assert "7h" in moves(KARMA, at)
 
 
-def test_the_exchange_lists_every_swap_of_one_pair_then_readiness() -> None:
+def test_the_exchange_lists_swaps_of_one_pair_and_then_ready() -> None:
     """The swaps of one pair stand for all, in the order of the hand's codes."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c 4c 5c"], hands=["Qc Kc Jc"])
     pairs = [f"swap {up} for {hand}" for up in ("Jc", "Kc", "Qc") for hand in ("3c", "4c", "5c")]
     assert listed(SHITHEAD, game) == [*pairs, "ready"]
 
 
-def test_without_an_exchange_a_seat_is_only_ready() -> None:
+def test_without_an_exchange_ready_is_the_only_move() -> None:
     """`exchange` is a setting of its own."""
     strict = replace(SHITHEAD, deal=replace(SHITHEAD.deal, exchange=False))
     game, _ = dealt(strict, seats=2, up=["3c 4c 5c"], hands=["Qc Kc Jc"])
@@ -144,7 +144,7 @@ def test_without_an_exchange_a_seat_is_only_ready() -> None:
     scenario(strict, given=game, when=swap(0, "Qc", "3c"), then=refused())
 
 
-def test_who_lays_the_cards_does_not_exchange_them() -> None:
+def test_a_seat_that_lays_its_cards_cannot_exchange_them() -> None:
     """Also where the rules speak of both: what is laid is laid."""
     both = replace(KARMA, deal=replace(KARMA.deal, exchange=True))
     game, _ = dealt(both, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
@@ -190,7 +190,7 @@ def test_without_stacks_nothing_is_added_to_a_laid_table() -> None:
     scenario(roomy, given=game, when=lay(0, "9d", "", ""), then=refused("P21"))
 
 
-def test_nothing_is_followed_up_but_the_last_play_in_anothers_turn() -> None:
+def test_only_the_last_play_can_be_followed_up_in_another_seats_turn() -> None:
     """S4: cards drawn may be added until the next player plays; a burn or a cover is one's own."""
     at = table(hands=["5c 9d Jd", "5d", "6h"], stock="Jc Js")
     assert may_be_followed_up(game_of(QUEEN, at)) is False  # no play yet
@@ -206,7 +206,7 @@ def test_nothing_is_followed_up_but_the_last_play_in_anothers_turn() -> None:
     assert may_be_followed_up(after) is False
 
 
-def test_what_goes_along_is_a_slot_that_has_cards_or_cards_of_one_rank_that_lie_there() -> None:
+def test_a_slot_or_cards_of_one_rank_go_along_with_a_pick_up() -> None:
     """P14: one face-up card or stack; S7: cards of one rank."""
     at = table(pile="Kc", hands=["", "9d"], up=["- 4c"], down=["3c 3d"])
     assert may_go_along(game_of(SHITHEAD, at), 0, cards("4c"))

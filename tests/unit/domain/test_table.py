@@ -96,7 +96,9 @@ def test_l3_the_shithead_of_the_last_hand_deals() -> None:
 
 
 @pytest.mark.parametrize(("dealer", "following"), [(0, 1), (2, 3), (3, 0)])
-def test_m2_the_deal_rotates_clockwise_whoever_loses(dealer: Seat, following: Seat) -> None:
+def test_m2_the_deal_rotates_clockwise_regardless_of_the_loser(
+    dealer: Seat, following: Seat
+) -> None:
     """M2: the deal rotates clockwise."""
     rotating = opened(next_dealer=NextDealer.ROTATE)
     after = played(finished(dealer=dealer, shithead=dealer), opening=rotating)
@@ -111,19 +113,19 @@ def test_after_a_stalemate_the_same_seat_deals_again(rule: NextDealer) -> None:
 
 
 @pytest.mark.parametrize("rule", NextDealer)
-def test_after_a_forfeit_the_one_who_gave_up_deals(rule: NextDealer) -> None:
+def test_after_a_forfeit_the_forfeiting_seat_deals(rule: NextDealer) -> None:
     """Next dealer: after a forfeit the one who gave up, also where the deal rotates."""
     hand = finished(EndReason.FORFEIT, dealer=1, shithead=0)
     assert played(hand, opening=opened(next_dealer=rule)).next_dealer == 0
 
 
 @pytest.mark.parametrize("reason", [EndReason.WINNER, EndReason.FORFEIT])
-def test_where_nobody_lost_the_deal_rotates(reason: EndReason) -> None:
+def test_without_a_loser_the_deal_rotates(reason: EndReason) -> None:
     """Next dealer: where there is no such seat the deal rotates (a game for a winner)."""
     assert played(finished(reason, dealer=3, shithead=None, places=(1,))).next_dealer == 0
 
 
-def test_an_aborted_hand_uses_up_neither_its_number_nor_the_dealer() -> None:
+def test_an_aborted_hand_changes_neither_number_nor_dealer() -> None:
     """A hand that was aborted does not use up its number: the next attempt has the same."""
     before = played(finished(shithead=2))
     aborted = finished(None, hand=2, dealer=2, shithead=None, places=())
@@ -165,7 +167,7 @@ def test_m14_the_loser_wears_the_bag_until_out_in_a_later_hand() -> None:
     assert worn(played(lost, again, opening=bags)) == [2]
 
 
-def test_m14_who_does_not_go_out_keeps_the_bag_beside_the_new_loser() -> None:
+def test_m14_a_seat_that_does_not_go_out_keeps_the_bag_beside_the_new_loser() -> None:
     """M14: in a hand that ends before seat 2 is out, the bag stays on."""
     lost = finished(shithead=2, places=(0, 1, 3))
     given_up = finished(EndReason.FORFEIT, hand=2, shithead=0, places=(1,))
@@ -178,7 +180,7 @@ def test_m14_an_aborted_hand_takes_no_bag_off() -> None:
     assert worn(played(lost, aborted, opening=opened(paper_bag=True))) == [2]
 
 
-def test_without_that_rule_nobody_wears_a_bag() -> None:
+def test_without_the_bag_rule_no_seat_wears_a_bag() -> None:
     assert worn(played(finished(shithead=2))) == []
 
 
@@ -187,7 +189,7 @@ def worn(after: Table) -> list[Seat]:
     return [number for number, seat in enumerate(after.seats) if seat.bag]
 
 
-def test_who_sits_down_in_a_seat_begins_without_its_losses() -> None:
+def test_a_new_player_in_a_seat_begins_without_losses() -> None:
     opening = opened(ADA, BOT, paper_bag=True)
     lost = finished(dealer=0, shithead=0, places=(1,))
     left = evolve_table(played(lost, opening=opening), SeatLeft(seat=0))
@@ -201,7 +203,7 @@ def test_who_sits_down_in_a_seat_begins_without_its_losses() -> None:
     assert (sat.seat_of("bob"), sat.seat_of("ada")) == (0, None)
 
 
-def test_another_key_keeps_the_tallies_and_says_what_signed_it() -> None:
+def test_a_key_change_keeps_the_tallies_and_states_its_signature() -> None:
     before = played(finished(shithead=0))
     after = evolve_table(
         before, SeatChanged(seat=0, entropy=Entropy.COMMIT, key="new", sig="by the old one")

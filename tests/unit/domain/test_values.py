@@ -29,12 +29,12 @@ ENUMS = sorted(
 
 
 @pytest.mark.parametrize("enum", ENUMS, ids=lambda enum: enum.__name__)
-def test_the_words_of_the_record_are_the_names_of_the_members(enum: type[StrEnum]) -> None:
+def test_enum_members_have_the_names_used_in_the_format(enum: type[StrEnum]) -> None:
     """Rulesets, events and views are written with these words, and old games are read by them."""
     assert {member.name.lower(): member for member in enum} == {m.value: m for m in enum}
 
 
-def test_cards_are_written_as_ever() -> None:
+def test_card_codes_have_not_changed() -> None:
     """Cards: text codes are rank and suit; jokers are X1 and X2; ace high, two low."""
     assert "".join(RANKS) == "23456789TJQKA"
     assert "".join(SUITS) == "cdhs"
@@ -54,7 +54,7 @@ def test_every_refusal_has_its_own_code() -> None:
     assert [kind.code for kind in kinds] == codes
 
 
-def test_a_ruleset_that_says_nothing_is_the_plain_game() -> None:
+def test_a_ruleset_without_settings_is_the_plain_game() -> None:
     """Three down, three up, three in the hand; no card is special; played for a loser."""
     plain = Ruleset(id="custom-plain", seats_min=2, seats_max=5)
     settings = {key: value for key, value in asdict(plain).items() if key not in ("id", "order")}
@@ -115,7 +115,7 @@ def test_a_rank_that_is_not_special_is_plain() -> None:
     assert RankRule() == PLAIN_RANK
 
 
-def test_who_cites_differently_plays_by_the_same_rules() -> None:
+def test_rulesets_that_differ_only_in_citations_are_equal() -> None:
     """Two rulesets are the same where they say the same, whatever they rest it on."""
     one, other = (
         Ruleset(id="custom-x", seats_min=2, seats_max=5, cites={"deal.up": cited})
@@ -124,7 +124,7 @@ def test_who_cites_differently_plays_by_the_same_rules() -> None:
     assert one == other
 
 
-def test_a_new_game_is_one_in_which_nothing_has_happened() -> None:
+def test_a_new_game_has_its_initial_values() -> None:
     """Nothing dealt, no seat on turn, clockwise, and the first play still to come."""
     begun = created(rules("shithead"), 2)
     state = new_game(begun)
@@ -142,7 +142,7 @@ def test_a_new_game_is_one_in_which_nothing_has_happened() -> None:
     assert state.seats == (seat, seat)
 
 
-def test_a_new_table_has_played_no_hand() -> None:
+def test_a_new_table_has_its_initial_values() -> None:
     """Seats that have lost nothing, and a first dealer still to be drawn."""
     state = fold_table([OPENED])
     assert (state.hand, state.repeat, state.game, state.last_game) == (0, False, None, None)
@@ -166,7 +166,7 @@ def test_values_are_never_changed_in_place() -> None:
             setattr(value, name, 1)
 
 
-def test_what_is_left_unsaid_in_a_command() -> None:
+def test_optional_fields_of_commands_have_defaults() -> None:
     """A pick-up takes nothing along, and a time-out names no move."""
     assert PickUp(seat=0).along == ()
     assert TimeOut(seat=0).move is None

@@ -8,7 +8,7 @@ from tests.changed import replace
 from tests.rules.tables import cards, game_of, rules, table
 
 
-def test_cards_that_are_seen_stand_in_code_order_and_hidden_ones_last() -> None:
+def test_seen_cards_are_in_code_order_and_hidden_ones_last() -> None:
     """The order of a hand would tell when each of its cards was drawn."""
     game = game_of(rules("shithead"), table(hands=["Kc 9c", "9d"]))
     hand = (Card("Kc"), HIDDEN, Card("9c"), HIDDEN)
@@ -18,6 +18,6 @@ def test_cards_that_are_seen_stand_in_code_order_and_hidden_ones_last() -> None:
     assert seen_by(game, 1).seats[0].hand == (Card("Kc"), HIDDEN, HIDDEN, HIDDEN)
 
 
-def test_the_viewer_who_sees_all_is_called_all() -> None:
+def test_the_viewer_of_all_cards_is_named_all() -> None:
     """The word stands in addresses; it is no seat."""
     assert ALL == "all"

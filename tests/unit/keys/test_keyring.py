@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "keys" / "server.json"
 
 
-def test_what_is_sealed_opens_for_the_same_thing_alone() -> None:
+def test_a_sealed_value_is_opened_only_in_its_own_context() -> None:
     keys = Keyring.generate()
     key_id, sealed = keys.seal(b"secret", GAME)
     assert b"secret" not in sealed
@@ -75,7 +75,7 @@ def test_no_key_is_shown() -> None:
         assert b64encode(secret).decode() not in repr(keys)
 
 
-def test_the_first_start_makes_a_file_that_its_owner_alone_reads(path: Path) -> None:
+def test_the_first_start_creates_a_private_key_file(path: Path) -> None:
     made = keyring.load_or_create(path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert [item.name for item in path.parent.iterdir()] == ["server.json"]
@@ -123,7 +123,7 @@ def test_processes_that_start_at_once_end_up_with_the_same_keys(path: Path) -> N
         assert seen == {file.read_text()}
 
 
-def test_a_rotation_is_kept_in_the_file(path: Path) -> None:
+def test_a_rotation_is_saved_in_the_file(path: Path) -> None:
     first = keyring.load_or_create(path)
     sealed = first.seal(b"secret", GAME)
     second = keyring.rotate(path)

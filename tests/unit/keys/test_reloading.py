@@ -27,7 +27,7 @@ def replaced(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-def test_a_rotation_is_taken_up_at_the_next_use(path: Path) -> None:
+def test_a_rotation_takes_effect_at_the_next_use(path: Path) -> None:
     here, there = KeyFile(path), KeyFile(path)
     before = here.seal(b"secret", GAME)
     rotate(path)
@@ -52,7 +52,7 @@ def test_a_new_signing_key_signs_at_once(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["another server's", "no keys", "gone", "open to others"])
-def test_a_file_that_does_not_lead_on_is_not_taken(path: Path, fault: str) -> None:
+def test_a_key_file_that_does_not_continue_the_old_one_is_rejected(path: Path, fault: str) -> None:
     """A mistake in the file must not end the running games; it is logged."""
     keys = KeyFile(path)
     good, sealed = path.read_text(), keys.seal(b"secret", GAME)
@@ -75,7 +75,7 @@ def test_a_file_that_does_not_lead_on_is_not_taken(path: Path, fault: str) -> No
     assert keys.present.current == load(path).current != sealed[0]
 
 
-def test_keys_that_know_the_name_and_not_the_key_are_not_taken(path: Path) -> None:
+def test_keys_with_a_known_id_and_another_value_are_rejected(path: Path) -> None:
     keys = KeyFile(path)
     sealed = keys.seal(b"secret", GAME)
     text = path.read_text()
@@ -87,7 +87,7 @@ def test_keys_that_know_the_name_and_not_the_key_are_not_taken(path: Path) -> No
         keys.check()
 
 
-def test_an_old_key_that_nothing_needs_may_go(path: Path) -> None:
+def test_an_unused_old_key_may_be_removed(path: Path) -> None:
     keys = KeyFile(path)
     old = keys.present.current
     rotate(path)
@@ -97,9 +97,7 @@ def test_an_old_key_that_nothing_needs_may_go(path: Path) -> None:
     keys.check()
 
 
-def test_the_file_is_read_once_as_long_as_it_stays(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unchanged_key_file_is_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = KeyFile(path)
     keys.check()
     monkeypatch.setattr("service.keys.keyring.load", lambda _path: pytest.fail("read again"))

@@ -53,7 +53,7 @@ ID = id_of(LINES)
 SECOND = Plan(name="two", hand=2, dealer=0, prev_game=ID)
 
 
-def test_hands_that_follow_one_another_are_right() -> None:
+def test_consecutive_hands_have_no_finding() -> None:
     assert kinds(seen(FIRST, SECOND)) == set()
     aborted = Plan(name="one", hand=1, abort=True)
     assert kinds(seen(aborted, Plan(name="again", hand=1, prev_game=ID))) == set()
@@ -73,7 +73,7 @@ def test_hands_that_follow_one_another_are_right() -> None:
         [FIRST, Plan(name="two", hand=2, dealer=0, prev_game=ID, table=ID)],
     ],
 )
-def test_a_hand_left_out_doubled_or_out_of_place_is_found(plans: list[Plan]) -> None:
+def test_a_missing_repeated_or_misplaced_hand_is_found(plans: list[Plan]) -> None:
     assert kinds(seen(*plans)) == {"hands"}
 
 
@@ -84,7 +84,7 @@ def test_a_server_commitment_used_twice_is_found() -> None:
     assert kinds(games) == {"commitment"}
 
 
-def test_leaves_come_once_in_order_and_not_after_the_seal() -> None:
+def test_repeated_unordered_or_late_leaves_are_found() -> None:
     games = seen(FIRST)
     last = len(LINES) - 1
     cases = [
@@ -98,7 +98,7 @@ def test_leaves_come_once_in_order_and_not_after_the_seal() -> None:
         assert said.startswith(f"{kind}:")
 
 
-def test_another_head_than_the_log_says_is_a_fork() -> None:
+def test_a_head_that_differs_from_the_leaf_is_a_fork() -> None:
     games: Games = {}
     assert list(note_leaf(games, leaf(ID, 5, b"another event"), NOW)) == []
     said = list(read_lines(ID, games[ID], LINES))
@@ -107,7 +107,7 @@ def test_another_head_than_the_log_says_is_a_fork() -> None:
 
 
 @pytest.mark.parametrize("change", ["drop", "swap", "edit", "garbage"])
-def test_events_that_were_changed_are_found(change: str) -> None:
+def test_changed_events_are_found(change: str) -> None:
     lines = list(LINES)
     match change:
         case "drop":
@@ -126,7 +126,7 @@ def test_events_that_were_changed_are_found(change: str) -> None:
     assert said[0].startswith(("fork:", "events:"))
 
 
-def test_what_is_remembered_is_the_same_after_a_file() -> None:
+def test_the_state_is_the_same_after_saving_and_loading() -> None:
     import json
 
     games = seen(FIRST, SECOND)

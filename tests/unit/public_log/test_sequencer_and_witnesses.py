@@ -124,7 +124,7 @@ def faulty(url: str) -> RemoteWitness:
 
 
 @pytest.mark.parametrize("answer", [ICY, CUT, DEEP, SEEN_MORE, REFUSED, b""])
-def test_a_faulty_witness_is_a_fault_of_that_one_alone(
+def test_a_faulty_witness_does_not_affect_the_others(
     watched: Watched, honest: Callable[[], Honest], answer: bytes
 ) -> None:
     """At the start as well as later: the log is signed, and the other witness cosigns."""
@@ -143,7 +143,7 @@ def test_a_faulty_witness_is_a_fault_of_that_one_alone(
         assert server.asked > 0
 
 
-def test_a_witness_that_answers_a_byte_at_a_time_holds_up_nothing(watched: Watched) -> None:
+def test_a_witness_that_answers_byte_by_byte_delays_nothing(watched: Watched) -> None:
     watched.asks(1)
     with malformed() as slow, malformed() as slower:
         for server in (slow, slower):
@@ -230,7 +230,7 @@ def test_the_log_goes_on_once_it_continues_what_the_witness_saw(
 
 
 @pytest.mark.parametrize(("quorum", "up", "signed"), [(0, 0, 2), (2, 1, 1), (2, 2, 2), (3, 2, 1)])
-def test_so_many_witnesses_have_to_agree_before_anything_is_signed(
+def test_the_configured_number_of_witnesses_must_agree_before_a_signature(
     watched: Watched, honest: Callable[[], Honest], quorum: int, up: int, signed: int
 ) -> None:
     three = [honest() for _ in range(3)]

@@ -79,7 +79,7 @@ def test_a_log_that_grows_is_cosigned_each_time(witness: Witness) -> None:
     assert witness.seen(LOG.name).size == 40
 
 
-def test_a_log_that_changes_its_key_is_followed_and_no_other_log_gets_in(
+def test_a_rotated_log_key_is_followed_and_an_unrelated_key_is_refused(
     witness: Witness,
 ) -> None:
     """Once the overlap is over, only the new key signs: a witness must not fall silent then."""
@@ -93,7 +93,9 @@ def test_a_log_that_changes_its_key_is_followed_and_no_other_log_gets_in(
     assert witness.add_checkpoint(unknown).status == 404
 
 
-def test_an_old_size_that_is_not_the_last_one_is_told_the_last_one(witness: Witness) -> None:
+def test_a_request_with_an_outdated_size_is_answered_with_the_current_size(
+    witness: Witness,
+) -> None:
     assert asked(witness, 0, 7).status == 200
     for old in (0, 3, 8):
         answer = asked(witness, old, 9)
@@ -101,9 +103,7 @@ def test_an_old_size_that_is_not_the_last_one_is_told_the_last_one(witness: Witn
         assert answer.media_type == "text/x.tlog.size"
 
 
-def test_another_tree_of_the_same_size_is_refused_and_kept_as_evidence(
-    witness: Witness, path: Path
-) -> None:
+def test_a_different_tree_of_equal_size_is_refused_and_saved(witness: Witness, path: Path) -> None:
     """Equivocation: two signed checkpoints of one size are proof against the log."""
     assert asked(witness, 0, 7).status == 200
     answer = asked(witness, 7, 7, FORGED)
@@ -133,11 +133,11 @@ def test_a_smaller_tree_is_not_cosigned_after_a_greater_one(witness: Witness) ->
     assert asked(witness, 0, 7).status == 409
 
 
-def test_a_proof_from_nothing_is_empty(witness: Witness) -> None:
+def test_a_consistency_proof_from_size_zero_is_empty(witness: Witness) -> None:
     assert asked(witness, 0, 7, proof=(LEAVES[0],)).status == 422
 
 
-def test_unknown_logs_and_signatures_are_told_apart(witness: Witness) -> None:
+def test_unknown_logs_and_invalid_signatures_have_different_statuses(witness: Witness) -> None:
     def status(signer: NoteSigner) -> int:
         return witness.add_checkpoint(write_request(0, (), note_of(3, signer=signer))).status
 
@@ -164,11 +164,11 @@ def test_unknown_logs_and_signatures_are_told_apart(witness: Witness) -> None:
         b"\xff",
     ],
 )
-def test_what_is_no_request_is_refused(witness: Witness, request_: bytes) -> None:
+def test_a_malformed_request_is_refused(witness: Witness, request_: bytes) -> None:
     assert witness.add_checkpoint(request_).status == 400
 
 
-def test_what_was_seen_outlives_the_process(witness: Witness, path: Path) -> None:
+def test_the_last_cosigned_tree_survives_a_restart(witness: Witness, path: Path) -> None:
     assert asked(witness, 0, 7).status == 200
     again = witness_at(path)
     assert asked(again, 0, 7, FORGED).status == 409
@@ -176,14 +176,14 @@ def test_what_was_seen_outlives_the_process(witness: Witness, path: Path) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_state_that_cannot_be_read_is_not_begun_anew(path: Path) -> None:
+def test_an_unreadable_state_is_not_replaced(path: Path) -> None:
     for text in ("", "{", "[]", '{"logs":{"a":{}}}'):
         path.write_text(text)
         with pytest.raises(RecordError):
             WitnessState(path)
 
 
-def test_nothing_is_answered_that_is_not_on_disk(
+def test_no_cosignature_is_sent_before_the_state_is_on_disk(
     witness: Witness, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -195,7 +195,7 @@ def test_nothing_is_answered_that_is_not_on_disk(
     assert witness.seen(LOG.name).size == 0
 
 
-def test_requests_at_once_never_go_back(path: Path) -> None:
+def test_concurrent_requests_never_store_an_older_tree(path: Path) -> None:
     """The race of the text: a later answer must not store an earlier tree."""
     witness, answers = witness_at(path), list[Answer]()
     sizes = list(range(1, 40))
@@ -249,7 +249,7 @@ def served(witness: Witness) -> Served:
     return Served(witness)
 
 
-def test_a_log_asks_over_http_and_is_told_where_to_go_on(served: Served) -> None:
+def test_a_log_asks_over_http_and_continues_from_the_size_in_the_answer(served: Served) -> None:
     """What the log thinks the witness has seen may be wrong, in both directions."""
     served.ask(5, 0)
     for size, known in ((9, 0), (20, 9), (20, 9), (30, 7)):
@@ -259,7 +259,7 @@ def test_a_log_asks_over_http_and_is_told_where_to_go_on(served: Served) -> None
     served.server.shutdown()
 
 
-def test_a_log_that_forks_or_goes_back_is_told_so(served: Served) -> None:
+def test_a_forked_or_rolled_back_log_is_refused_over_http(served: Served) -> None:
     served.ask(9, 0)
     for size, leaves in ((9, FORGED), (12, FORGED), (7, LEAVES)):
         with pytest.raises(WitnessRefused):
@@ -267,7 +267,7 @@ def test_a_log_that_forks_or_goes_back_is_told_so(served: Served) -> None:
     served.server.shutdown()
 
 
-def test_an_answer_of_another_witness_is_none(served: Served) -> None:
+def test_an_answer_of_another_witness_is_rejected(served: Served) -> None:
     other = Cosigner(name="w.example/2", key=WITNESS.key)
     served.remote = RemoteWitness(url=served.remote.url, verifier=other.verifier)
     with pytest.raises(NoCosignature, match="no cosignature of the key"):
@@ -275,7 +275,7 @@ def test_an_answer_of_another_witness_is_none(served: Served) -> None:
     served.server.shutdown()
 
 
-def test_a_witness_that_is_not_there_is_unheard(served: Served) -> None:
+def test_an_unreachable_witness_is_reported(served: Served) -> None:
     served.server.shutdown()
     served.server.server_close()
     with pytest.raises(NoCosignature, match="does not answer"):

@@ -77,31 +77,31 @@ def test_a_play_names_cards_zone_and_the_next_seat() -> None:
     assert sentence(played("9h")) == "Seat 0 plays 9h from its hand; seat 1 is next."
 
 
-def test_a_play_that_keeps_the_turn_or_ends_the_hand_says_so() -> None:
+def test_the_caption_of_a_play_states_an_extra_turn_or_the_end() -> None:
     assert sentence(played("9h", turn=0)) == "Seat 0 plays 9h from its hand; it acts again."
     assert sentence(played("9h", turn=None)) == "Seat 0 plays 9h from its hand."
 
 
-def test_a_play_that_reverses_says_so() -> None:
+def test_the_caption_of_a_play_states_a_reverse() -> None:
     text = "Seat 0 plays 9h from its hand, turning the direction; seat 1 is next."
     assert sentence(played("9h", direction=-1)) == text
 
 
-def test_a_blind_play_and_a_try_name_where_the_card_lay() -> None:
+def test_captions_of_blind_plays_and_tries_name_the_source_of_the_card() -> None:
     blind = sentence(played("7c", zone=Zone.DOWN))
     assert blind == "Seat 0 turns 7c in slot 0, and it is played; seat 1 is next."
     tried = sentence(played("4d", zone=Zone.STOCK))
     assert tried == "Seat 0 tries the stock, turns 4d, and it is played; seat 1 is next."
 
 
-def test_a_follow_up_is_told_apart_from_a_play() -> None:
+def test_a_follow_up_has_a_caption_of_its_own() -> None:
     """S4: cards of the rank just played that turn up in refilling."""
     last = LastPlay(seat=0, cards=cards("9c"), drawn=cards("9h"), direction=1)
     game = replace(table("covered-queen"), last_play=last, turn=1)
     assert sentence(played("9h"), game) == "Seat 0 goes on with 9h that it drew; seat 1 is next."
 
 
-def test_drawn_cards_are_named_to_their_seat_alone() -> None:
+def test_drawn_cards_are_named_only_to_their_seat() -> None:
     drawn = CardsDrawn(seat=0, count=2)
     assert sentence(drawn) == sentence(drawn, viewer=1) == "Seat 0 draws 2 cards."
     assert sentence(drawn, viewer=0) == "Seat 0 draws 2 cards: 4d and 8s."
@@ -111,7 +111,7 @@ def test_drawn_cards_are_named_to_their_seat_alone() -> None:
 @pytest.mark.parametrize(
     ("viewer", "card"), [(None, "a card unseen"), (0, "7c"), (1, "a card unseen")]
 )
-def test_a_hidden_blind_card_is_named_to_its_seat_alone(viewer: Viewer, card: str) -> None:
+def test_a_hidden_blind_card_is_named_only_to_its_seat(viewer: Viewer, card: str) -> None:
     """L13: the others do not get to see it."""
     failed = BlindFailed(seat=0, taker=0, slot=0, opening=None, count=1, turn=1, direction=1)
     assert sentence(failed, viewer=viewer) == (
@@ -127,7 +127,7 @@ def test_a_blind_card_that_fails_on_an_empty_pile_is_taken_alone() -> None:
     assert sentence(failed, table(pile="")) == text
 
 
-def test_where_the_previous_player_takes_the_pile_both_are_named() -> None:
+def test_both_seats_are_named_if_the_previous_player_takes_the_pile() -> None:
     """R, second hand."""
     picked = PilePickedUp(seat=0, taker=1, count=1, along=(), turn=0, direction=1)
     text = "Seat 0 cannot play, and seat 1 takes the pile of 1 card; it acts again."
@@ -150,14 +150,14 @@ def test_a_failed_try_is_seen_by_all() -> None:
     )
 
 
-def test_a_burn_names_its_cause_and_who_clears() -> None:
+def test_a_burn_names_its_cause_and_the_clearing_seat() -> None:
     burn = PileBurned(seat=0, cause=BurnCause.SET, count=4, cleared_by=0)
     assert sentence(burn) == "The pile of 4 cards burns by a set of one rank."
     burn = PileBurned(seat=0, cause=BurnCause.RANK, count=1, cleared_by=1)
     assert sentence(burn) == "The pile of 1 card burns by its top card; seat 1 clears it."
 
 
-def test_the_deal_tells_counts_the_starter_and_what_went_under_the_stock() -> None:
+def test_the_deal_names_the_counts_the_starter_and_the_cards_under_the_stock() -> None:
     openings = [Opening(p=p, card=card) for p, card in enumerate(DECK)]
     deal = CardsDealt(
         dealer=1,

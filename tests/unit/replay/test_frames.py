@@ -38,7 +38,7 @@ def test_every_frame_is_the_fold_up_to_it_as_its_viewer_sees_it(identity: str) -
             assert frame.game == seen_by(so_far, viewer)
 
 
-def test_a_stretch_of_frames_is_the_same_as_those_of_the_whole() -> None:
+def test_a_range_of_frames_equals_the_same_part_of_all_frames() -> None:
     game = play(rules("shithead"), 2, 5)
     whole = list(frames(game.events, deck=game.deck, viewer=0))
     assert list(frames(game.events, deck=game.deck, viewer=0, first=9, last=17)) == whole[8:17]
@@ -46,7 +46,7 @@ def test_a_stretch_of_frames_is_the_same_as_those_of_the_whole() -> None:
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
-def test_stored_lines_come_back_as_the_game_they_record(path: Path) -> None:
+def test_stored_lines_are_folded_to_the_recorded_game(path: Path) -> None:
     log = decode_log(path.read_bytes().splitlines())
     game = fold(events_of(log), sealed_deck(log) or None)
     assert game.version == len(log) == log[-1].version
@@ -54,7 +54,7 @@ def test_stored_lines_come_back_as_the_game_they_record(path: Path) -> None:
     assert [record.fields["prev"] for record in log[1:]] == [record.head for record in log[:-1]]
 
 
-def test_the_deck_of_a_log_is_there_only_after_its_seal() -> None:
+def test_the_deck_of_a_log_is_known_only_after_its_seal() -> None:
     log = sample("shithead")
     assert sealed_deck(log[:-1]) is None
     deck = sealed_deck(log)
@@ -77,7 +77,7 @@ def test_frames_of_a_stored_game_are_what_the_schema_describes(viewer: Viewer) -
         assert [seat["name"] for seat in item["view"]["seats"]] == [None] * 3
 
 
-def test_a_transcript_is_the_same_every_time_and_names_no_time_and_nobody() -> None:
+def test_a_transcript_is_reproducible_and_names_no_time_or_player() -> None:
     log = sample("shithead-keyed")
     text = transcript(events_of(log), deck=sealed_deck(log), viewer=ALL)
     assert text == transcript(events_of(log), deck=sealed_deck(log), viewer=ALL)

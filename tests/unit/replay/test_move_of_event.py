@@ -53,12 +53,12 @@ from tests.rules.tables import cards, dealt, rules
     ],
     ids=lambda thing: type(thing).__name__,
 )
-def test_an_action_tells_the_move_that_it_answers(event: Event, move: Move) -> None:
+def test_the_move_is_derived_from_its_event(event: Event, move: Move) -> None:
     """An auditor learns from the record alone what a player did."""
     assert move_behind(event) == move
 
 
-def test_a_swap_tells_both_sides() -> None:
+def test_a_swap_names_both_sides() -> None:
     """The cards that went up, and those that came to the hand."""
     game, _ = dealt(rules("shithead"), seats=2, up=["3c 4c 5c"], hands=["Kc Qc Jc"])
     asked = swap(0, "Kc Qc", "4c 3c")
@@ -80,6 +80,6 @@ def test_a_swap_tells_both_sides() -> None:
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_what_only_follows_from_a_move_is_none_itself(event: Event) -> None:
+def test_effects_of_a_move_are_not_moves(event: Event) -> None:
     """A draw, a burn and the end are effects; no command asks for them."""
     assert move_behind(event) is None

@@ -46,7 +46,7 @@ def test_a_seat_opens_its_hand_and_its_face_up_cards() -> None:
     assert seat_openings(dealt(), 0) == (7, 9, 11, 13, 15, 17)
 
 
-def test_the_starter_is_nobodys_and_the_next_card_is_whose_who_draws_it() -> None:
+def test_the_starter_has_no_owner_and_the_next_card_belongs_to_its_drawer() -> None:
     events = [*dealt(), CardsDrawn(seat=1, count=2)]
     assert seat_openings(events, 1)[-2:] == (19, 20)
     assert 18 not in seat_openings(events, 1) + seat_openings(events, 0)
@@ -68,7 +68,7 @@ def test_a_card_from_another_seats_play_has_no_opening() -> None:
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_a_face_down_card_has_an_opening_once_it_was_turned_shown_or_not(shown: bool) -> None:
+def test_a_turned_face_down_card_has_an_opening_even_if_not_shown(shown: bool) -> None:
     opening = Opening(p=2, card=cards("4d")[0]) if shown else None
     failed = BlindFailed(seat=1, taker=1, slot=1, opening=opening, count=1, turn=0, direction=1)
     events = [*dealt(), failed]
@@ -105,13 +105,13 @@ def test_a_card_of_the_stock_that_was_tried_has_an_opening() -> None:
 
 
 @pytest.mark.parametrize("identity", ["shithead-layout", "karma-radford", "reverse", "shit-boot"])
-def test_in_a_layout_deal_the_six_cards_of_the_hand_are_the_seats_own(identity: str) -> None:
+def test_in_a_layout_deal_a_seat_opens_its_six_hand_cards(identity: str) -> None:
     events = play(rules(identity), 2, 3).events[:3]
     assert len(seat_openings(events, 0)) == 6
 
 
 @pytest.mark.parametrize("identity", RULESETS)
-def test_a_hand_is_known_from_its_openings_and_what_was_public(identity: str) -> None:
+def test_a_hand_follows_from_its_openings_and_public_events(identity: str) -> None:
     game = play(rules(identity), max(2, rules(identity).seats_min), 9)
     seen = masked_deck(game.deck, seat_openings(game.events, 1))
     assert HIDDEN not in fold(game.events, seen).seats[1].hand

@@ -20,14 +20,14 @@ def played_from_hand(events: tuple[object, ...]) -> int:
     return [*found][6]
 
 
-def test_a_log_that_holds_gives_what_its_fold_gives() -> None:
+def test_the_tolerant_fold_of_a_valid_log_equals_the_fold() -> None:
     steps = list(steps_of(GAME.events, GAME.deck))
     assert {step.known for step in steps} == {Known.DECK}
     assert [step.event for step in steps] == list(GAME.events)
     assert steps[-1].game == fold(GAME.events, GAME.deck)
 
 
-def test_where_the_deck_contradicts_an_event_the_public_story_goes_on() -> None:
+def test_if_the_deck_contradicts_an_event_the_public_fold_continues() -> None:
     """A card is played that by the deck lies in the stock: the public part goes on."""
     seq = played_from_hand(GAME.events)
     game = fold(GAME.events[:seq], GAME.deck)
@@ -42,7 +42,7 @@ def test_where_the_deck_contradicts_an_event_the_public_story_goes_on() -> None:
     assert all(card == HIDDEN for card in steps[-1].game.deck)
 
 
-def test_where_even_that_cannot_go_on_the_game_stays_as_it_was() -> None:
+def test_if_the_public_fold_fails_the_last_state_is_repeated() -> None:
     """After a draw of a hundred cards the events are listed without a state."""
     seq = played_from_hand(GAME.events)
     impossible = CardsDrawn(seat=0, count=100)
@@ -56,7 +56,7 @@ def test_where_even_that_cannot_go_on_the_game_stays_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("seat", [7, 64])
-def test_a_seat_that_is_not_there_is_not_followed(seat: int) -> None:
+def test_an_event_of_an_unknown_seat_is_not_folded(seat: int) -> None:
     game = fold(GAME.events[:20], GAME.deck)
     with pytest.raises(Contradiction, match="takes what is not there"):
         next_game(game, CardsDrawn(seat=seat, count=1))
@@ -73,7 +73,7 @@ def test_a_card_that_is_not_in_a_hand_is_refused_in_words() -> None:
         evolve(game, event)
 
 
-def test_since_when_what_is_not_known_is_said() -> None:
+def test_the_version_from_which_cards_are_unknown_is_stated() -> None:
     assert unknown_from(17, Known.EVENTS).startswith("From seq 17 on hidden cards are not known")
     unknown = unknown_from(3, Known.NOTHING)
     assert unknown.startswith("From seq 3 on the places of the cards are not known")

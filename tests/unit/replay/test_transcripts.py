@@ -37,7 +37,7 @@ def _text(name: str, viewer: Viewer) -> str:
 
 
 @pytest.mark.parametrize(("name", "viewer"), KEPT)
-def test_a_sample_reads_as_it_did(name: str, viewer: Viewer) -> None:
+def test_the_transcript_of_a_sample_has_not_changed(name: str, viewer: Viewer) -> None:
     assert _text(name, viewer) == _path(name, viewer).read_text("utf-8")
 
 

@@ -54,20 +54,20 @@ def played(game: Any, seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("identity", "seats"), TABLES)
-def test_openspiel_plays_it_at_random(identity: str, seats: int) -> None:
+def test_openspiels_random_play_test_passes(identity: str, seats: int) -> None:
     """With its bounds of length, utilities, actions, chance outcomes and observations."""
     pyspiel.random_sim_test(made(identity, seats), num_sims=1, serialize=False, verbose=False)
 
 
 @pytest.mark.parametrize(("identity", "seats"), [("shithead", 2), ("leeds", 4), ("reverse", 3)])
-def test_openspiel_copies_and_stores_it(identity: str, seats: int) -> None:
+def test_openspiels_copy_and_storage_tests_pass(identity: str, seats: int) -> None:
     np.random.seed(5)  # OpenSpiel draws from it
     games_sim_test.GamesSimTest().sim_game(made(identity, seats))
 
 
 @pytest.mark.parametrize("name", CONFORMANCE)
 @pytest.mark.parametrize(("identity", "seats"), [("shithead", 2), ("covered-queen", 4)])
-def test_openspiel_finds_its_interface(identity: str, seats: int, name: str) -> None:
+def test_openspiels_interface_test_passes(identity: str, seats: int, name: str) -> None:
     """OpenSpiel samples states near the root, which are all of the deal: these are of the play."""
 
     class OfPlay(api_test.EnforceAPIOnPartialTreeBase):  # type: ignore[misc]  # OpenSpiel has no types
@@ -80,7 +80,7 @@ def test_openspiel_finds_its_interface(identity: str, seats: int, name: str) -> 
 
 
 @pytest.mark.parametrize(("identity", "seats"), TABLES)
-def test_it_is_the_hand_of_the_other_environment(identity: str, seats: int) -> None:
+def test_the_game_equals_the_pettingzoo_environment(identity: str, seats: int) -> None:
     """The same deck and the same actions lead to the same observations, legal actions and ends."""
     env = shithead_v0.raw_env(ruleset=identity, seats=seats, turn_limit=60)
     env.reset(seed=9)
@@ -110,7 +110,7 @@ def test_it_is_the_hand_of_the_other_environment(identity: str, seats: int) -> N
     assert state.returns() == pytest.approx(rewards)
 
 
-def test_chance_draws_the_dealer_and_then_each_card_that_is_left() -> None:
+def test_chance_nodes_draw_the_dealer_and_then_each_remaining_card() -> None:
     game = openspiel.ShitheadGame({"ruleset": "covered-queen", "players": 5})
     state, cards = game.new_initial_state(), len(game.table.deck)
     assert dict(state.chance_outcomes()) == pytest.approx(dict.fromkeys(range(5), 1 / 5))
@@ -121,7 +121,7 @@ def test_chance_draws_the_dealer_and_then_each_card_that_is_left() -> None:
     assert dict(state.chance_outcomes()) == pytest.approx(left)
 
 
-def test_an_observation_has_the_own_hand_and_no_other() -> None:
+def test_an_observation_has_only_the_players_own_hand() -> None:
     state = played(made("shithead", 2), 2)[3]
     seat = state.current_player()
     text = state.observation_string(seat)
@@ -129,7 +129,7 @@ def test_an_observation_has_the_own_hand_and_no_other() -> None:
     assert state.observation_string(seat) != state.observation_string(1 - seat)
 
 
-def test_agents_of_openspiel_play_it() -> None:
+def test_agents_of_openspiel_play_the_game() -> None:
     env = Environment(made("shithead", 2), seed=1)
     actions = env.action_spec()["num_actions"]
     agents = [random_agent.RandomAgent(player, actions) for player in range(2)]

@@ -51,7 +51,7 @@ def episode(env: Any, seed: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
-def test_pettingzoo_finds_its_interface(identity: str) -> None:
+def test_pettingzoos_interface_test_passes(identity: str) -> None:
     tests_of_pettingzoo.api_test(made(identity, turn_limit=60), num_cycles=200)
 
 
@@ -61,7 +61,7 @@ def test_equal_seeds_give_equal_episodes(identity: str) -> None:
     tests_of_pettingzoo.seed_test(lambda: made(identity), num_cycles=100)
 
 
-def test_pettingzoo_finds_its_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pettingzoos_render_test_passes(capsys: pytest.CaptureFixture[str]) -> None:
     tests_of_pettingzoo.render_test(lambda render_mode: made("shithead", render_mode=render_mode))
     assert "stock" in capsys.readouterr().out
 
@@ -106,7 +106,7 @@ def test_the_plays_of_one_rank_all_have_actions() -> None:
     assert compared > 5
 
 
-def test_an_agent_sees_its_view_and_nothing_that_is_hidden() -> None:
+def test_an_observation_has_nothing_hidden() -> None:
     env = shithead_v0.raw_env(ruleset="shithead", seats=2)
     env.reset(seed=4)
     seen = env.observe("player_0")["observation"]
@@ -125,7 +125,7 @@ def test_an_agent_sees_its_view_and_nothing_that_is_hidden() -> None:
     assert np.array_equal(seen, env.observe("player_0")["observation"])
 
 
-def test_the_shithead_pays_and_the_others_share() -> None:
+def test_the_shithead_loses_and_the_others_share_the_reward() -> None:
     env = shithead_v0.raw_env(ruleset="shithead", seats=3)
     for _ in episode(env, 5):
         pass
@@ -168,7 +168,7 @@ def test_options_and_second_hands_change_the_rules() -> None:
 
 
 @pytest.mark.heavy
-def test_the_example_trains() -> None:
+def test_the_training_example_runs() -> None:
     before, after, episodes = trained("shithead", 1.0, 4)
     assert 0 <= before <= 1
     assert 0 <= after <= 1

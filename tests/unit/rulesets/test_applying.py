@@ -15,7 +15,7 @@ def shared(identity: str) -> set[str]:
     return {statement.id for statement in rules_page(definition(identity)).common}
 
 
-def test_what_cannot_apply_is_not_on_the_page() -> None:
+def test_statements_that_cannot_apply_are_not_on_the_page() -> None:
     gone = {"1-first-come", "1-stacks", "1-try", "1-previous", "1-along", "1-duties", "1-windows"}
     assert gone & shared("leeds") == set()
     assert "1-pass" in shared("leeds"), "a seat with only fives passes"
@@ -27,12 +27,12 @@ def test_what_cannot_apply_is_not_on_the_page() -> None:
     assert "1-duties" in shared("smeghead")
 
 
-def test_a_blind_card_that_is_not_shown_is_seen_by_nobody_on_the_page() -> None:
+def test_the_page_states_that_an_unshown_blind_card_is_hidden() -> None:
     assert "Everyone sees" not in as_text(rules_page(definition("leeds")))
     assert "Everyone sees" in as_text(rules_page(definition("shithead")))
 
 
-def test_a_page_of_ones_own_follows_its_settings() -> None:
+def test_the_page_of_a_custom_ruleset_follows_its_settings() -> None:
     changes = {"turn": {"try_stock": "when_unable"}, "burn": {"set_size": 3}}
     page = rules_page(custom_definition(definition("shithead"), "Own", changes))
     ids = {statement.id for statement in page.common}
@@ -48,14 +48,14 @@ def test_extensions_of_the_source_are_marked_as_readings() -> None:
     assert any("It clears nothing" in s.text for s in definition("threes").statements)
 
 
-def test_l11_leaves_to_the_general_statements_what_an_empty_pile_takes() -> None:
+def test_l11_leaves_plays_on_an_empty_pile_to_the_general_statements() -> None:
     """A page must not say that anything goes where a general statement names exceptions."""
     [after_pick_up] = [s for s in definition("leeds").statements if s.id == "L11"]
     assert "whatever may be played on an empty pile" in after_pick_up.text
     assert "anything" not in after_pick_up.text
 
 
-def test_every_condition_of_the_model_is_known_and_holds_somewhere_and_not_everywhere() -> None:
+def test_every_condition_of_the_model_applies_to_some_rulesets_and_not_to_all() -> None:
     asked = {statement.applies for statement in model().statements} - {""}
     assert asked == set(APPLIES)
     rules = [one.ruleset({}, hand=hand) for one in catalogue().values() for hand in (1, 2)]

@@ -30,7 +30,7 @@ def test_the_id_is_the_hash_of_the_settings() -> None:
     assert own.ruleset({}).burn.set_size == 3
 
 
-def test_equal_rulesets_have_equal_ids_however_they_are_said() -> None:
+def test_equal_rulesets_have_equal_ids_in_any_notation() -> None:
     leeds, jack = definition("leeds"), {"reverses": False}
     one = custom_definition(leeds, "One", {"ranks": {"J": jack}})
     two = custom_definition(leeds, "Two", {"ranks": {"J": jack, "9": {"burns": False}}})
@@ -47,7 +47,7 @@ def test_equal_rulesets_have_equal_ids_however_they_are_said() -> None:
         {"end": {"next_dealer": "loser"}},
     ],
 )
-def test_what_second_hands_say_as_first_hands_do_leaves_the_id_as_it_is(second: Tree) -> None:
+def test_second_hand_settings_equal_to_the_first_hand_do_not_change_the_id(second: Tree) -> None:
     """Equal rulesets have equal ids: what repeats the first hand changes nothing."""
     reverse, changes = definition("reverse"), {"burn": {"set_size": 3}}
     one = custom_definition(reverse, "One", changes)
@@ -56,7 +56,7 @@ def test_what_second_hands_say_as_first_hands_do_leaves_the_id_as_it_is(second: 
         custom_definition(reverse, "Same", {"second_hand": second})
 
 
-def test_a_second_hand_that_takes_a_special_rank_back_is_kept() -> None:
+def test_a_second_hand_may_make_a_special_rank_plain() -> None:
     own = custom_definition(
         definition("reverse"), "Mine", {"second_hand": {"ranks": {"J": {"skips": False}}}}
     )
@@ -64,12 +64,12 @@ def test_a_second_hand_that_takes_a_special_rank_back_is_kept() -> None:
     assert [own.ruleset({}, hand=hand).rank(Rank("J")).skips for hand in (1, 2)] == [True, False]
 
 
-def test_accepted_settings_make_the_same_ruleset_again() -> None:
+def test_a_ruleset_is_reproduced_from_its_accepted_settings() -> None:
     own = custom_definition(definition("threes"), "Mine", {"turn": {"follow_up": True}})
     assert custom_of(definition("threes"), "Mine", own.settings({})) == own
 
 
-def test_of_options_it_has_those_that_every_ruleset_has() -> None:
+def test_a_custom_ruleset_has_the_options_of_every_ruleset() -> None:
     own = custom_definition(definition("guarducci"), "Mine", {"burn": {"set_size": 3}})
     assert list(own.options) == ["next_dealer"]
     with pytest.raises(OptionError):
@@ -78,7 +78,7 @@ def test_of_options_it_has_those_that_every_ruleset_has() -> None:
 
 
 @pytest.mark.parametrize("base", ["leeds", "morehead"])
-def test_who_deals_next_is_for_the_table_to_say_and_leaves_the_id_as_it_is(base: str) -> None:
+def test_the_next_dealer_is_a_table_option_and_does_not_change_the_id(base: str) -> None:
     """rules.md, section 0: every ruleset has `next_dealer`; SHX/1: the id follows from settings."""
     own = custom_definition(definition(base), "Mine", {"burn": {"set_size": 3}})
     usual, other = own.ruleset({}).end.next_dealer, {"leeds": "rotate", "morehead": "loser"}[base]
@@ -90,21 +90,21 @@ def test_who_deals_next_is_for_the_table_to_say_and_leaves_the_id_as_it_is(base:
         assert str(read.end.next_dealer) == other != str(usual)
 
 
-def test_a_stranger_who_has_only_the_log_is_told_the_shared_statements() -> None:
+def test_a_log_alone_gives_the_shared_statements_of_a_custom_ruleset() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
     read = played_by(own.pinned({}), 1)
     cited = [read.cite("burn.set_size"), read.cite("ranks.7.asks"), read.cite("model.pass")]
     assert cited == ["1-set", "1-demand", "1-pass"]
 
 
-def test_an_option_that_repeats_the_default_is_no_record() -> None:
+def test_an_option_equal_to_its_default_is_not_recorded() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
     for options in ({"next_dealer": "loser"}, {"next_dealer": "nobody"}, {"joker": "7"}):
         with pytest.raises(Failed):
             played_by({**own.pinned({}), "options": options}, 1)
 
 
-def test_a_change_takes_the_place_of_the_statement_it_contradicts() -> None:
+def test_a_changed_setting_replaces_the_statement_that_it_contradicts() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"ranks": {"T": {"plays": "anything"}}})
     ids = {statement.id for statement in own.statements}
     assert "L21" not in ids
@@ -116,12 +116,12 @@ def test_a_change_takes_the_place_of_the_statement_it_contradicts() -> None:
     assert own.rule_of("ranks.7.asks") == "L19"
 
 
-def test_a_reading_goes_with_its_statement() -> None:
+def test_a_reading_is_removed_with_its_statement() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"ranks": {"5": {"plays": "normal"}}})
     assert not {"L17", "L18"} & {statement.id for statement in own.statements}
 
 
-def test_what_no_setting_says_rests_on_the_model_once_its_statement_is_told_anew() -> None:
+def test_parts_of_a_replaced_statement_rest_on_the_model() -> None:
     """P31 stays for the deal alone, and P20 for the opening: neither speaks of plays any more."""
     changes = {"pick_up": {"after": "next"}}
     own = custom_definition(definition("karma-radford"), "Mine", changes)
@@ -152,7 +152,7 @@ def test_what_no_setting_says_rests_on_the_model_once_its_statement_is_told_anew
         ({"burn": {"set_size": 4}}, ""),
     ],
 )
-def test_what_cannot_be_played_is_refused_at_its_place(changes: Any, at: str) -> None:
+def test_unplayable_settings_are_refused_with_a_pointer(changes: Any, at: str) -> None:
     with pytest.raises(RulesetRefused) as refused:
         custom_definition(definition("shithead"), "Mine", changes)
     assert at in {pointer for pointer, _ in refused.value.reasons}
@@ -172,7 +172,7 @@ def accepted(seed: int) -> tuple[str, Tree] | None:
 
 
 @pytest.mark.heavy
-def test_whatever_is_accepted_can_be_dealt_opened_and_played() -> None:
+def test_every_accepted_ruleset_can_be_dealt_opened_and_played() -> None:
     """Random changes: none gets stuck, breaks off, or lists a move that is then refused."""
     limits, found = Limits(actions_per_seat=50, seconds=2), 0
     for seed in range(80):

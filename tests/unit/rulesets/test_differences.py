@@ -10,7 +10,7 @@ from service.rulesets.catalogue import catalogue, definition
 from service.rulesets.labels import differences, differs_from_base, label_of, value_in_words
 
 
-def test_only_what_differs_is_told_with_its_statement() -> None:
+def test_only_differences_are_listed_with_their_statements() -> None:
     (only,) = differs_from_base(definition("shithead-ten-in-rank"))
     assert only.data() == {
         "setting": "ranks.T.plays",
@@ -26,7 +26,7 @@ def test_a_ruleset_does_not_differ_from_itself(identity: str) -> None:
     assert differences(definition(identity), definition(identity)) == ()
 
 
-def test_the_way_back_changes_from_and_to() -> None:
+def test_the_reverse_comparison_swaps_from_and_to() -> None:
     leeds, queen = definition("leeds"), definition("covered-queen")
     there = {d.setting: (d.before, d.after) for d in differences(leeds, queen)}
     back = {d.setting: (d.after, d.before) for d in differences(queen, leeds)}
@@ -34,20 +34,20 @@ def test_the_way_back_changes_from_and_to() -> None:
     assert there["ranks.3.asks"] == ("at_least", "transparent")
 
 
-def test_a_rule_is_that_of_the_second_ruleset() -> None:
+def test_a_cited_rule_is_that_of_the_second_ruleset() -> None:
     found = {d.setting: d.rule for d in differences(definition("leeds"), definition("shithead"))}
     assert found["turn.obligation"] == "P9"
     assert found["ranks.5.plays"] == "1-normal-play"
 
 
-def test_what_only_second_hands_do_is_told_apart() -> None:
+def test_differences_in_second_hands_are_listed_separately() -> None:
     answer = {d.setting for d in differs_from_base(definition("reverse"))}
     assert "second_hand.order.low_to_high" in answer
     assert "order.low_to_high" not in answer
     assert "second_hand.deal.hand" not in answer  # the same change as in first hands
 
 
-def test_options_stand_at_their_defaults() -> None:
+def test_rulesets_are_compared_with_default_options() -> None:
     answer = {d.setting for d in differs_from_base(definition("guarducci"))}
     assert {"turn.runs", "deck.jokers", "ranks.7.asks"} <= answer
 
@@ -56,7 +56,7 @@ def test_a_base_has_no_differences_from_its_base() -> None:
     assert differs_from_base(definition("shithead")) == ()
 
 
-def test_every_setting_has_words() -> None:
+def test_every_setting_has_a_description() -> None:
     for section, kind in SECTIONS.items():
         for name, hint in setting_kinds(kind).items():
             for value in getattr(hint, "__members__", {}).values():

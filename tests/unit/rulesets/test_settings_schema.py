@@ -15,7 +15,7 @@ from tests.unit.rulesets.random_settings import random_changes
 VALIDATOR = jsonschema_rs.Draft202012Validator(json_schema())
 
 
-def test_it_is_a_schema() -> None:
+def test_the_schema_is_valid() -> None:
     jsonschema_rs.meta.validate(json_schema())
 
 
@@ -24,7 +24,7 @@ def test_the_settings_of_the_catalogue_are_valid(identity: str) -> None:
     assert VALIDATOR.is_valid(definition(identity).settings({}))
 
 
-def test_random_changes_are_valid_as_they_are_readable() -> None:
+def test_random_settings_are_valid_exactly_if_they_are_readable() -> None:
     for seed in range(100):
         changes = random_changes(random.Random(seed))
         check_changes(changes)
@@ -57,7 +57,7 @@ def test_random_changes_are_valid_as_they_are_readable() -> None:
         [],
     ],
 )
-def test_what_cannot_be_read_is_not_valid(changes: Any) -> None:
+def test_unreadable_settings_are_invalid(changes: Any) -> None:
     with pytest.raises(SettingsError):
         check_changes(changes)
     assert not VALIDATOR.is_valid(changes)

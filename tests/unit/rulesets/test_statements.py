@@ -61,7 +61,7 @@ def test_every_citation_is_among_the_statements_or_in_the_model(ruleset: Definit
 
 
 @RULESETS
-def test_every_setting_rests_on_a_statement_of_a_section_that_can_say_it(
+def test_every_setting_cites_a_statement_of_a_fitting_section(
     ruleset: Definition,
 ) -> None:
     for setting, _ in leaves(ruleset.settings({})):
@@ -93,12 +93,12 @@ def test_statements_of_other_sources_are_not_shown(ruleset: Definition) -> None:
         ("morehead", "M", 14),
     ],
 )
-def test_a_source_is_shown_whole(identity: str, letter: str, last: int) -> None:
+def test_a_source_is_shown_completely(identity: str, letter: str, last: int) -> None:
     assert ids_of(definition(identity)) == numbered(letter, last)
 
 
 @pytest.mark.parametrize(("identity", "own"), OWN_OF_A_VARIANT.items())
-def test_a_variant_adds_its_own_statement_only(identity: str, own: str) -> None:
+def test_a_variant_adds_only_its_own_statement(identity: str, own: str) -> None:
     variant = definition(identity)
     assert variant.base is not None
     assert ids_of(variant) - ids_of(definition(variant.base)) == {own}
@@ -117,7 +117,7 @@ def test_a_variant_adds_its_own_statement_only(identity: str, own: str) -> None:
         ("reverse", {"P1", "P5", "P9", "P11", "P14"}),
     ],
 )
-def test_a_variant_hides_what_no_longer_holds(identity: str, gone: set[str]) -> None:
+def test_a_variant_hides_statements_that_no_longer_apply(identity: str, gone: set[str]) -> None:
     assert not gone & ids_of(definition(identity))
 
 
@@ -143,7 +143,7 @@ def test_statements_are_sentences_in_a_section(ruleset: Definition) -> None:
         assert "  " not in statement.text
 
 
-def test_reconstructions_say_so() -> None:
+def test_reconstructions_are_marked() -> None:
     assert {d.id for d in catalogue().values() if d.reconstruction} == {"reverse", "shit-boot"}
 
 
@@ -158,7 +158,7 @@ def test_the_text_of_a_statement_has_its_readings() -> None:
 
 
 @pytest.mark.parametrize("identity", ["model", "unknown", "mukava", "../leeds", ""])
-def test_what_is_no_ruleset_is_not_found(identity: str) -> None:
+def test_an_unknown_ruleset_is_not_found(identity: str) -> None:
     with pytest.raises(KeyError):
         definition(identity)
     assert identity not in catalogue()

@@ -130,7 +130,7 @@ def test_the_catalogue_has_no_contradictions(ruleset: Definition) -> None:
 
 
 @pytest.mark.parametrize(("base", "changes", "at"), BAD)
-def test_a_contradiction_is_told_at_its_setting(base: str, changes: Tree, at: str) -> None:
+def test_a_contradiction_is_reported_at_its_setting(base: str, changes: Tree, at: str) -> None:
     found = of(base, changes)
     assert at in {pointer for pointer, _ in found}
     assert all(message for _, message in found)

@@ -112,7 +112,7 @@ def test_a_playout_of_a_custom_ruleset_is_a_hand_of_legal_moves() -> None:
             play_in_step(ruleset, seats, number)
 
 
-def test_a_playout_leaves_its_position_alone() -> None:
+def test_a_playout_does_not_change_its_position() -> None:
     ruleset, seats = tables("covered-queen")[0]
     state = first_position(ruleset, seats, 5)
     policy = policy_of(state.rules)

@@ -57,7 +57,7 @@ def zipped(prepare: Callable[[zipfile.ZipFile], None]) -> bytes:
     return out.getvalue()
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_a_written_bundle_is_read_back() -> None:
     bundle = read_log(write_bundle(LINES, profile="seat-12", files=FILES))
     assert bundle.lines == LINES
     assert bundle.files == FILES
@@ -86,7 +86,7 @@ def test_a_plain_log_is_read_with_or_without_its_last_newline() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"[]", b"PK", b"\x1f\x8b"])
-def test_other_files_are_no_bundles(data: bytes) -> None:
+def test_other_files_are_refused_as_bundles(data: bytes) -> None:
     with pytest.raises(NotABundle):
         read_log(data)
 
@@ -111,21 +111,21 @@ def test_an_ordinary_zip_of_the_same_files_is_read_as_well() -> None:
         "dispute/" + "x" * 200,
     ],
 )
-def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+def test_a_file_name_with_a_path_is_refused(name: str) -> None:
     refused(zipped(lambda archive: archive.writestr(name, b"")), "not a name|not a plain file")
     with pytest.raises(RecordError):
         write_bundle(LINES, files={name: b""})
 
 
 @pytest.mark.parametrize("name", ["extra.txt", "receipts/a.txt", "receipts/a/b.note", "log/x"])
-def test_a_file_that_no_bundle_has_is_refused_even_if_listed(name: str) -> None:
+def test_an_unknown_file_name_is_refused_even_if_listed(name: str) -> None:
     files = {"events.jsonl": LOG, name: b"x"}
     refused(write_zip({**files, "manifest.json": manifest(files)}), "not a file that a bundle may")
     with pytest.raises(RecordError):
         write_bundle(LINES, files={name: b"x"})
 
 
-def test_the_log_and_the_manifest_are_not_files_beside() -> None:
+def test_the_log_and_the_manifest_cannot_be_added_as_files() -> None:
     for name in ("events.jsonl", "manifest.json"):
         with pytest.raises(RecordError):
             write_bundle(LINES, files={name: b""})
@@ -143,7 +143,7 @@ def test_compression_is_refused() -> None:
 
 
 @pytest.mark.parametrize("mode", [stat.S_IFLNK | 0o777, stat.S_IFIFO | 0o644, stat.S_IFDIR | 0o755])
-def test_links_and_other_things_that_are_no_files_are_refused(mode: int) -> None:
+def test_links_and_special_files_are_refused(mode: int) -> None:
     def prepare(archive: zipfile.ZipFile) -> None:
         info = zipfile.ZipInfo("dispute/a")
         info.create_system, info.external_attr = 3, mode << 16
@@ -152,13 +152,13 @@ def test_links_and_other_things_that_are_no_files_are_refused(mode: int) -> None
     refused(zipped(prepare), "not a plain file")
 
 
-def test_a_file_that_is_not_listed_or_listed_and_not_there_is_refused() -> None:
+def test_unlisted_and_missing_files_are_refused() -> None:
     refused(zipped(lambda archive: archive.writestr("dispute/a", b"")), "lists other files")
     only = manifest({"events.jsonl": LOG, "dispute/a": b""})
     refused(write_zip({"events.jsonl": LOG, "manifest.json": only}), "lists other files")
 
 
-def test_a_file_that_is_not_the_one_listed_is_refused() -> None:
+def test_a_file_with_another_hash_than_listed_is_refused() -> None:
     other = LOG.replace(b"02:46", b"02:47")
     listed = manifest({"events.jsonl": LOG})
     refused(write_zip({"events.jsonl": other, "manifest.json": listed}), "hash differs")
@@ -184,7 +184,7 @@ def test_a_manifest_of_another_shape_is_refused(change: dict[str, Any], match: s
     refused(write_zip({**files, "manifest.json": manifest(files, **change)}), match)
 
 
-def test_a_manifest_must_be_there_and_canonical_and_an_object() -> None:
+def test_a_manifest_must_be_a_canonical_object() -> None:
     files = {"events.jsonl": LOG}
     refused(write_zip(files), "no manifest")
     refused(write_zip({**files, "manifest.json": manifest(files) + b"\n"}), "canonical")
@@ -205,14 +205,14 @@ def test_bytes_before_after_or_between_the_entries_are_refused() -> None:
     refused(bytes(moved), "between the last entry")
 
 
-def test_a_directory_of_another_size_than_told_is_refused() -> None:
+def test_a_zip_directory_with_a_wrong_size_is_refused() -> None:
     good = bytearray(write_bundle(LINES))
     at = good.rindex(b"PK\x05\x06") + 12
     struct.pack_into("<I", good, at, struct.unpack_from("<I", good, at)[0] - 1)
     refused(bytes(good), "with gaps")
 
 
-def test_a_header_that_tells_another_story_than_the_directory_is_refused() -> None:
+def test_a_zip_header_that_contradicts_the_directory_is_refused() -> None:
     good = write_bundle(LINES)
     refused(good.replace(b"events.jsonl", b"events.jsonX", 1), "differ")
     refused(good[:14] + b"\0\0\0\0" + good[18:], "differ")
@@ -230,7 +230,7 @@ def with_extra(field: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("kind", [0x0001, 0x7075, 0x554E], ids=["zip64", "name", "other name"])
-def test_an_extra_field_by_which_some_readers_take_another_name_or_size_is_refused(
+def test_an_extra_field_that_overrides_name_or_size_is_refused(
     kind: int,
 ) -> None:
     """Info-ZIP takes the name in field 0x7075 for the file's; this reader would not."""
@@ -239,7 +239,7 @@ def test_an_extra_field_by_which_some_readers_take_another_name_or_size_is_refus
 
 
 @pytest.mark.parametrize("field", [b"UT", b"UT\x05\x00\x01", b"UT\xff\xff\x01\x00\x00\x00\x00"])
-def test_an_extra_field_that_ends_elsewhere_is_refused(field: bytes) -> None:
+def test_an_extra_field_of_a_wrong_length_is_refused(field: bytes) -> None:
     refused(with_extra(field), "extra field")
 
 
@@ -249,7 +249,7 @@ def test_times_and_owners_in_extra_fields_change_nothing() -> None:
     assert read_bundle(with_extra(time)).lines == LINES
 
 
-def test_damage_is_seen() -> None:
+def test_a_damaged_entry_is_refused() -> None:
     good = write_bundle(LINES)
     refused(good.replace(b"no_entropy", b"no_Entropy"), "damaged")
 

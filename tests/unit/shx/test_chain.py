@@ -36,7 +36,7 @@ def test_a_changed_lost_doubled_or_moved_event_breaks_the_chain() -> None:
     assert refused(LINES[1:]) == "bad_chain"
 
 
-def test_the_first_event_hangs_on_its_game() -> None:
+def test_the_first_event_links_to_the_id_of_its_game() -> None:
     other = str(UUID(int=7))
     assert refused([changed(LINES[0], game=other)]) == "bad_chain"
     second = changed(LINES[1], game=other)
@@ -48,11 +48,11 @@ def test_time_does_not_run_backwards() -> None:
     assert refused([LINES[0], early]) == "bad_time"
 
 
-def test_a_log_without_a_gap_is_read_to_its_head() -> None:
+def test_a_complete_log_is_read_to_its_head() -> None:
     assert list(read_chain(LINES))[-1].head == head(LINES[-1])
 
 
-def test_an_event_has_limits() -> None:
+def test_an_event_has_size_limits() -> None:
     event: dict[str, Any] = {"game": UUID(int=1), "prev": b"\0" * 32, "at": "", "by": None}
     with pytest.raises(RecordError, match="too_large"):
         encode_event(**event, seq=0, type="x", data={"a": ["b" * 99] * (MAX_LINE // 100)})
@@ -73,6 +73,6 @@ def test_times_of_other_zones_are_written_in_utc() -> None:
     assert text == "2026-11-20T21:00:00.000000Z"
 
 
-def test_a_time_without_a_zone_is_a_mistake() -> None:
+def test_a_time_without_a_zone_is_an_error() -> None:
     with pytest.raises(RecordError):
         format_time(datetime(2026, 11, 21, tzinfo=None))  # noqa: DTZ001 - the mistake itself

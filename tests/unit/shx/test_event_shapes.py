@@ -74,7 +74,7 @@ def refused(event: Any) -> str:
     return caught.value.code
 
 
-def test_there_is_a_specimen_of_every_type_and_each_passes() -> None:
+def test_every_event_type_has_a_valid_specimen() -> None:
     assert {event["type"] for event in SPECIMENS} == EVENT_TYPES
     for event in SPECIMENS:
         check_event(event)
@@ -110,7 +110,7 @@ def test_no_field_takes_a_value_of_another_kind() -> None:
                         refused(bent)
 
 
-def test_another_version_and_another_type_are_told_apart() -> None:
+def test_an_unknown_version_and_an_unknown_type_are_different_errors() -> None:
     event = of("seat_ready")
     assert refused({**event, "v": 2}) == "unknown_version"
     assert refused({**event, "v": 3}) == "unknown_version"
@@ -145,7 +145,7 @@ def test_a_seal_has_the_fields_of_its_version_and_of_no_other(name: str, v: int)
         ("files", 1),
     ],
 )
-def test_what_a_seal_says_of_refused_attempts_has_its_shape(name: str, value: Any) -> None:
+def test_the_refused_attempts_of_a_seal_are_validated(name: str, value: Any) -> None:
     seal = sample("shithead-v2").events[-1]
     seal["data"]["refusals"][name] = value
     assert refused(seal) == "bad_field"
@@ -208,13 +208,13 @@ def test_a_value_out_of_its_limits_is_refused(kind: str, path: str, value: Any) 
 
 
 @pytest.mark.parametrize("code", ["Th", "7c/2", "Ac/12", "2s", "X1", "X12"])
-def test_codes_of_cards_are_read(code: str) -> None:
+def test_invalid_card_codes_are_refused(code: str) -> None:
     event = of("game_sealed")
     event["data"]["deck"] = [code]
     check_event(event)
 
 
-def test_only_a_card_that_nobody_saw_is_opened() -> None:
+def test_only_an_unseen_card_is_opened() -> None:
     opening = of("cards_played", zone="down")["data"]["opening"]
     for zone, change in [
         ("hand", {"opening": opening}),
@@ -229,7 +229,7 @@ def test_only_a_card_that_nobody_saw_is_opened() -> None:
         assert refused(event) == "bad_field"
 
 
-def test_people_have_no_name_here_and_bots_have_one() -> None:
+def test_only_bots_have_a_name_in_the_log() -> None:
     event = of("game_created")
     seats = event["data"]["seats"]
     seats[0] |= {"kind": "human", "bot": "greedy"}
@@ -253,7 +253,7 @@ def test_by_is_the_seat_that_acted_or_null() -> None:
     assert refused({**of("entropy_revealed"), "by": None}) == "bad_field"
 
 
-def test_only_a_players_own_act_is_signed() -> None:
+def test_only_a_players_own_action_is_signed() -> None:
     signed = next(e for e in SPECIMENS if "auth" in e and e["type"] == "cards_played")
     auth = signed["auth"]
     assert refused({**signed, "by": None}) == "bad_field"
@@ -263,7 +263,7 @@ def test_only_a_players_own_act_is_signed() -> None:
     check_event({**of("game_ended", reason="forfeit"), "auth": auth})
 
 
-def test_the_refusal_says_where() -> None:
+def test_the_error_names_the_place() -> None:
     event = of("game_created")
     event["data"]["seats"][1]["key"] = "?"
     with pytest.raises(RecordError, match="/data/seats/1/key: not 32 bytes"):

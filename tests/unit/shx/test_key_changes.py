@@ -29,19 +29,19 @@ def follows(old: str, new: str, *changes: KeyChange, seat: int = 1) -> bool:
     return key_follows(public(old), public(new), changes, table=HERE, seat=seat)
 
 
-def test_a_key_follows_the_one_that_signed_for_it() -> None:
+def test_a_key_follows_the_key_that_signed_it() -> None:
     assert follows("one", "two", change("one", "two"))
     assert not follows("one", "two")
     assert not follows("two", "one", change("one", "two")), "it does not lead back"
 
 
-def test_changes_lead_on_in_whatever_order_they_are_handed_over() -> None:
+def test_key_changes_are_followed_in_any_order() -> None:
     chain = (change("two", "three"), change("three", "four"), change("one", "two"))
     assert follows("one", "four", *chain)
     assert not follows("one", "four", *chain[:2]), "the link is missing"
 
 
-def test_a_signature_by_somebody_else_leads_nowhere() -> None:
+def test_a_key_change_signed_by_another_key_is_ignored() -> None:
     assert not follows("one", "two", change("thief", "two"))
     stolen = change("one", "two", seat=2)
     moved = KeyChange(table=HERE, seat=1, key=stolen.key, sig=stolen.sig)
@@ -51,13 +51,13 @@ def test_a_signature_by_somebody_else_leads_nowhere() -> None:
     assert not follows("one", "two", moved), "signed for another table"
 
 
-def test_a_key_that_anybody_can_sign_for_leads_nowhere() -> None:
+def test_a_key_change_by_a_weak_key_is_ignored() -> None:
     """Under the neutral point, R = the neutral point and s = 0 sign every message."""
     forged = KeyChange(table=HERE, seat=1, key=public("two"), sig="AQ" + "A" * 84 + "==")
     assert not key_follows(NEUTRAL, public("two"), [forged], table=HERE, seat=1)
 
 
-def test_files_are_read_in_each_of_their_forms() -> None:
+def test_key_changes_are_read_from_every_file_format() -> None:
     first, second = change("one", "two"), change("two", "three")
     both = [first.as_json(), second.as_json()]
     assert read_key_changes(json.dumps(both[0]).encode()) == (first,)
@@ -67,11 +67,11 @@ def test_files_are_read_in_each_of_their_forms() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "7", "[{}]", '{"items":7}', '{"change":{},"sig":"AA"}'])
-def test_what_is_no_change_is_refused(text: str) -> None:
+def test_a_malformed_key_change_is_refused(text: str) -> None:
     with pytest.raises(RecordError):
         read_key_changes(text.encode())
 
 
-def test_too_many_are_refused() -> None:
+def test_too_many_key_changes_are_refused() -> None:
     with pytest.raises(RecordError, match="more than 1 "):
         read_key_changes(json.dumps([change("one", "two").as_json()] * 2).encode(), most=1)

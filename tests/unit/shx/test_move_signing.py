@@ -51,7 +51,7 @@ def an_intent(**change: Any) -> dict[str, Any]:
         {"type": "forfeit"},
     ],
 )
-def test_the_nine_moves_are_read_and_nothing_more(move: dict[str, Any]) -> None:
+def test_exactly_nine_types_of_moves_are_read(move: dict[str, Any]) -> None:
     check_move(move)
     with pytest.raises(RecordError):
         check_move({**move, "note": ""})
@@ -77,7 +77,7 @@ def test_the_nine_moves_are_read_and_nothing_more(move: dict[str, Any]) -> None:
         {"type": "lay", "stacks": ["2c"]},
     ],
 )
-def test_what_is_no_move_is_refused(move: Any) -> None:
+def test_a_malformed_move_is_refused(move: Any) -> None:
     with pytest.raises(RecordError):
         check_move(move)
 
@@ -93,7 +93,7 @@ def test_the_bytes_of_an_intent_are_those_of_the_protocol() -> None:
     )
 
 
-def test_a_signature_holds_for_its_key_and_its_intent_alone() -> None:
+def test_a_signature_is_valid_only_for_its_key_and_intent() -> None:
     auth = sign_intent(KEY, an_intent())
     assert intent_holds(PUBLIC, auth)
     assert not intent_holds(OTHER, auth)
@@ -105,12 +105,12 @@ def test_a_signature_holds_for_its_key_and_its_intent_alone() -> None:
 
 
 @pytest.mark.parametrize("change", [{"nonce": "ab"}, {"seat": 64}, {"move": {"type": "draw"}}])
-def test_an_intent_of_another_shape_is_not_made(change: dict[str, Any]) -> None:
+def test_a_malformed_intent_cannot_be_created(change: dict[str, Any]) -> None:
     with pytest.raises(RecordError):
         an_intent(**change)
 
 
-def test_a_new_key_is_named_by_the_old_one_for_its_seat() -> None:
+def test_a_key_change_is_signed_by_the_old_key_for_its_seat() -> None:
     table = UUID(int=9)
     signature = sign_key_change(KEY, table=table, seat=0, key=OTHER)
     assert key_change_holds(PUBLIC, signature, table=table, seat=0, key=OTHER)

@@ -69,13 +69,13 @@ def test_any_text_can_be_signed_and_opened(text: str) -> None:
     assert signed == [HERE.verifier]
 
 
-def test_several_sign_and_each_is_told() -> None:
+def test_every_signer_of_a_note_is_reported() -> None:
     data = sign_note("text\n", [HERE, THERE])
     assert open_note(data, [THERE.verifier])[1] == [THERE.verifier]
     assert len(open_note(data, [THERE.verifier, HERE.verifier])[1]) == 2
 
 
-def test_a_bad_signature_of_a_known_key_spoils_the_note() -> None:
+def test_a_bad_signature_of_a_known_key_invalidates_the_note() -> None:
     good, other = sign_note("text\n", [HERE]), sign_note("text?\n", [THERE])
     data = good + other.partition(b"\n\n")[2]
     assert open_note(data, [HERE.verifier])[1] == [HERE.verifier]
@@ -83,7 +83,7 @@ def test_a_bad_signature_of_a_known_key_spoils_the_note() -> None:
         open_note(data, [HERE.verifier, THERE.verifier])
 
 
-def test_unknown_keys_are_passed_over_even_under_a_known_name() -> None:
+def test_signatures_of_unknown_keys_are_ignored_even_under_a_known_name() -> None:
     namesake = NoteSigner(name=HERE.name, key=THERE.key)
     data = sign_note("text\n", [namesake])
     with pytest.raises(RecordError, match="not signed by a known key"):
@@ -91,7 +91,7 @@ def test_unknown_keys_are_passed_over_even_under_a_known_name() -> None:
     assert open_note(sign_note("text\n", [namesake, HERE]), [HERE.verifier])[1] == [HERE.verifier]
 
 
-def test_sixteen_signatures_are_taken() -> None:
+def test_sixteen_signatures_are_accepted() -> None:
     signers = [NoteSigner(name=f"w{n}.example", key=HERE.key) for n in range(16)]
     data = sign_note("text\n", signers)
     assert len(open_note(data, [signer.verifier for signer in signers])[1]) == 16
@@ -125,7 +125,7 @@ def signature() -> str:
         "text\n\n" + signature() * 101,
     ],
 )
-def test_what_is_no_note_is_refused(data: str) -> None:
+def test_a_malformed_note_is_refused(data: str) -> None:
     with pytest.raises(RecordError):
         open_note(data.encode(), [HERE.verifier])
 
@@ -137,7 +137,7 @@ def test_a_signature_line_begins_with_an_em_dash_and_a_space(start: str) -> None
         parse_note(f"text\n\n{start}{line}".encode())
 
 
-def test_bytes_that_are_no_text_are_no_note() -> None:
+def test_bytes_that_are_not_utf8_are_not_a_note() -> None:
     with pytest.raises(RecordError):
         parse_note(b"\xff\n\n" + signature().encode())
 
@@ -149,7 +149,7 @@ def test_a_text_that_cannot_be_a_note_is_not_signed(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\u2003b", "a\nb", "a\x00b"])
-def test_a_name_that_no_key_may_have_is_refused(name: str) -> None:
+def test_an_invalid_key_name_is_refused(name: str) -> None:
     with pytest.raises(RecordError):
         key_id(name, b"\x01", b"p" * 32)
 
@@ -182,7 +182,7 @@ def test_the_text_of_a_receipt_is_that_of_the_protocol() -> None:
     assert (receipt.seq, receipt.head, receipt.body) == (16, b"\0" * 32, text)
 
 
-def test_a_receipt_holds_for_its_server_alone() -> None:
+def test_a_receipt_is_valid_only_for_its_server() -> None:
     note = issue_receipt(HERE, game=GAME, seq=3, head=b"\1" * 32)
     receipt = check_receipt(note, [HERE.verifier, THERE.verifier])
     assert (receipt.origin, receipt.game, receipt.seq) == ("cards.example", GAME, 3)
@@ -212,7 +212,7 @@ def test_a_receipt_in_the_name_of_another_server_is_refused() -> None:
         ("00010203-0405-", "000102-030405-"),
     ],
 )
-def test_what_is_not_quite_a_receipt_is_refused(old: str, new: str) -> None:
+def test_a_malformed_receipt_is_refused(old: str, new: str) -> None:
     text = receipt_body("cards.example", GAME, 16, b"\0" * 32)
     assert old in text
     with pytest.raises(RecordError):

@@ -66,7 +66,7 @@ def test_the_checkpoint_of_c2sp_is_read_and_written_alike() -> None:
     assert int.from_bytes(witness.signature[:8], "big") == 1679315147  # as its text says
 
 
-def test_a_cosignature_of_a_witness_in_service_holds() -> None:
+def test_a_cosignature_of_a_public_witness_is_valid() -> None:
     verifier = parse_cosigner(REAL_WITNESS)
     assert str(verifier) == REAL_WITNESS
     (found,) = cosignatures(parse_note(REAL_CHECKPOINT), [verifier])
@@ -77,7 +77,7 @@ def test_a_cosignature_of_a_witness_in_service_holds() -> None:
         cosignatures(parse_note(changed), [verifier])
 
 
-def test_the_key_of_a_log_is_not_that_of_a_witness_nor_the_other_way() -> None:
+def test_log_keys_and_witness_keys_are_not_interchangeable() -> None:
     """The algorithm byte keeps them apart: a log's signature must not count as a witness."""
     parse_verifier(LOG_KEY)
     with pytest.raises(RecordError):
@@ -86,7 +86,7 @@ def test_the_key_of_a_log_is_not_that_of_a_witness_nor_the_other_way() -> None:
         parse_verifier(REAL_WITNESS)
 
 
-def test_a_log_that_signs_with_the_key_of_a_witness_has_not_been_witnessed() -> None:
+def test_a_log_signature_by_a_witness_key_is_not_a_cosignature() -> None:
     namesake = NoteSigner(name=WITNESS.name, key=WITNESS.key)
     note = parse_note(sign_note(HEAD.body, [LOG, namesake]))
     assert cosignatures(note, [WITNESS.verifier]) == []
@@ -101,7 +101,7 @@ def test_a_checkpoint_is_signed_and_cosigned() -> None:
     assert found.timestamp == 1679315147
 
 
-def test_the_message_of_a_cosignature_is_that_of_the_text() -> None:
+def test_the_message_of_a_cosignature_is_that_of_the_specification() -> None:
     line = cosign(HEAD.body, WITNESS, timestamp=1679315147)
     raw = b64decode(line.split()[2])
     assert raw[:4] == sha256(b"w.example/1\n\x04" + WITNESS.verifier.public).digest()[:4]
@@ -118,7 +118,7 @@ def test_a_cosignature_moved_to_another_time_is_wrong() -> None:
         cosignatures(note, [WITNESS.verifier])
 
 
-def test_one_key_counts_once_however_often_it_signs() -> None:
+def test_several_cosignatures_of_one_key_count_once() -> None:
     lines = "".join(cosign(HEAD.body, WITNESS, timestamp=time) for time in (5, 9, 7))
     note = parse_note(sign_checkpoint(HEAD, [LOG]) + lines.encode())
     (found,) = cosignatures(note, [WITNESS.verifier])
@@ -127,7 +127,7 @@ def test_one_key_counts_once_however_often_it_signs() -> None:
     assert len(cosignatures(note, [WITNESS.verifier, twice])) == 1
 
 
-def test_a_log_signs_in_its_own_name_alone() -> None:
+def test_a_log_signs_only_in_its_own_name() -> None:
     with pytest.raises(RecordError):
         sign_checkpoint(HEAD, [OTHER])
     with pytest.raises(RecordError, match="whose name is not the origin"):
@@ -150,13 +150,13 @@ def test_a_log_signs_in_its_own_name_alone() -> None:
         ("cards.example\n", ""),
     ],
 )
-def test_what_is_not_quite_a_checkpoint_is_refused(old: str, new: str) -> None:
+def test_a_malformed_checkpoint_is_refused(old: str, new: str) -> None:
     assert old in HEAD.body
     with pytest.raises(RecordError):
         parse_checkpoint(HEAD.body.replace(old, new))
 
 
-def test_further_lines_are_kept_and_signed() -> None:
+def test_extension_lines_are_retained_and_signed() -> None:
     more = parse_checkpoint(HEAD.body + "more\n")
     assert more.extensions == ("more",)
     assert more.body == HEAD.body + "more\n"
@@ -169,7 +169,7 @@ def proof_of(index: int, extra: bytes | None = None) -> TlogProof:
 
 
 @pytest.mark.parametrize("index", range(7))
-def test_a_proof_is_written_read_and_holds(index: int) -> None:
+def test_a_proof_is_read_back_and_valid(index: int) -> None:
     made = proof_of(index, extra=bytes([index]))
     assert parse_proof(made.text) == made
     assert check_proof(made.text, bytes([index]), [LOG.verifier]) == HEAD
@@ -223,7 +223,7 @@ def test_the_text_of_a_proof_is_that_of_c2sp() -> None:
         ("\n7\n", "\n07\n"),
     ],
 )
-def test_what_is_not_quite_a_proof_is_refused(old: str, new: str) -> None:
+def test_a_malformed_proof_is_refused(old: str, new: str) -> None:
     text = proof_of(3, extra=b"\3").text.decode()
     assert old in text
     with pytest.raises(RecordError):

@@ -68,11 +68,11 @@ def openings_in(value: Any) -> Iterator[dict[str, Any]]:
             yield from openings_in(item)
 
 
-def test_the_copy_holds_the_samples() -> None:
+def test_the_copied_samples_are_complete() -> None:
     assert len(LOGS) == 33
 
 
-def test_every_event_is_written_again_with_the_same_bytes(links: list[Link]) -> None:
+def test_every_event_is_encoded_to_the_same_bytes(links: list[Link]) -> None:
     prev, second = links[0].event["prev"], links[0].event["v"] == 2
     for link in links:
         event = dict(link.event)
@@ -84,7 +84,7 @@ def test_every_event_is_written_again_with_the_same_bytes(links: list[Link]) -> 
         prev = link.head.hex()
 
 
-def test_seed_entropy_and_ruleset_are_what_was_committed_to(links: list[Link]) -> None:
+def test_seed_entropy_and_ruleset_match_their_commitments(links: list[Link]) -> None:
     first, last = links[0].event, links[-1].event
     game = UUID(first["game"])
     assert server_commit(game, bytes.fromhex(last["data"]["seed"])).hex() == first["data"]["commit"]
@@ -121,7 +121,7 @@ def test_every_opening_opens_its_commitment(links: list[Link]) -> None:
             assert made.hex() == commitments[p]
 
 
-def test_the_seals_of_version_2_name_the_refused_attempts_beside_them() -> None:
+def test_seals_of_version_2_name_the_refused_attempts_of_their_bundles() -> None:
     found = {}
     for path in LOGS:
         seal = list(read_chain(path.read_bytes().splitlines()))[-1].event
@@ -147,7 +147,7 @@ def test_every_signed_move_is_signed_by_its_seat() -> None:
         assert intent_holds(b64decode(keys[event["by"]]), event["auth"])
 
 
-def test_every_move_of_the_samples_has_the_shape_of_a_move() -> None:
+def test_every_move_of_the_samples_is_well_formed() -> None:
     entries = json.loads((SAMPLES / "moves.json").read_text())
     for log in entries.values():
         for entry in log:

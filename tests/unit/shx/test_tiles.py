@@ -83,7 +83,7 @@ def test_consistency_proofs_are_the_published_ones(old: int, size: int, proof: l
     assert [item.hex() for item in tree.consistency_proof(LEAVES[:size], old)] == proof
 
 
-def test_the_tiles_of_seventy_thousand_leaves_are_those_of_the_text() -> None:
+def test_the_tiles_of_70000_leaves_are_those_of_the_specification() -> None:
     """The example of tlog-tiles."""
     widths = {tile.level: (tile.index, tile.width) for tile in edge_tiles(70_000)}
     assert widths == {0: (273, 112), 1: (1, 17), 2: (0, 1)}
@@ -100,7 +100,7 @@ def test_the_tiles_of_seventy_thousand_leaves_are_those_of_the_text() -> None:
         (Tile(level=None, index=1000, width=255), "tile/entries/x001/000.p/255"),
     ],
 )
-def test_paths_are_those_of_the_text(tile: Tile, path: str) -> None:
+def test_tile_paths_are_those_of_the_specification(tile: Tile, path: str) -> None:
     assert tile.path == path
     _, level, rest = path.split("/", 2)
     assert parse_tile(level, rest) == tile
@@ -116,7 +116,7 @@ def test_paths_are_those_of_the_text(tile: Tile, path: str) -> None:
         ("0", "x999/" * 9 + "999"),
     ],
 )
-def test_what_is_no_path_of_a_tile_is_none(level: str, rest: str) -> None:
+def test_an_invalid_tile_path_is_not_parsed(level: str, rest: str) -> None:
     assert parse_tile(level, rest) is None
 
 
@@ -156,7 +156,7 @@ def test_a_tree_read_from_tiles_is_the_tree_over_its_leaves(size: int, data: st.
 
 
 @given(st.integers(0, 1000))
-def test_the_edge_is_found_again_in_the_tiles(size: int) -> None:
+def test_the_right_edge_of_a_tree_is_read_from_its_tiles(size: int) -> None:
     tiles = Tiles(leaves_of(size), [])
     found = read_edge(size, tiles.read)
     assert found.root == tiles.edge.root
@@ -164,7 +164,7 @@ def test_the_edge_is_found_again_in_the_tiles(size: int) -> None:
     assert grow(found, more[size:])[0].root == tree.root(more)
 
 
-def test_a_tile_lies_within_a_tree_or_not() -> None:
+def test_tiles_outside_a_tree_are_recognized() -> None:
     size = 70_000
     assert all(tile.within(size) for tile in edge_tiles(size))
     assert Tile(level=1, index=0).within(size)
@@ -186,7 +186,7 @@ def test_entries_are_written_with_their_lengths() -> None:
             read_entries(wrong, tile)
 
 
-def test_the_bundles_of_new_entries_are_those_that_hold_them() -> None:
+def test_new_entries_are_in_the_bundles_that_are_written() -> None:
     def bundles(first: int, end: int) -> list[tuple[int, int]]:
         return [(tile.index, tile.width) for tile in entry_tiles(first, end)]
 

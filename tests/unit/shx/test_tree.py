@@ -52,7 +52,7 @@ def test_the_roots_are_the_published_ones(size: int) -> None:
     assert root(LEAVES[:size]).hex() == ROOTS[size]
 
 
-def test_the_proofs_hold_for_every_leaf_and_every_older_tree() -> None:
+def test_proofs_are_valid_for_every_leaf_and_every_older_tree() -> None:
     for size in range(1, 33):
         tree = leaves(size)
         top = root(tree)
@@ -69,7 +69,9 @@ def test_the_proofs_hold_for_every_leaf_and_every_older_tree() -> None:
 
 
 @given(sizes, st.data())
-def test_an_inclusion_proof_holds_for_nothing_else(size: int, data: st.DataObject) -> None:
+def test_an_inclusion_proof_is_valid_only_for_its_leaf_and_tree(
+    size: int, data: st.DataObject
+) -> None:
     tree = leaves(size)
     index = data.draw(st.integers(0, size - 1))
     proof = inclusion_proof(tree, index)
@@ -101,7 +103,7 @@ def test_a_rewritten_history_is_not_consistent(size: int, data: st.DataObject) -
         )
 
 
-def test_a_proof_of_what_is_not_there_is_not_made() -> None:
+def test_a_proof_of_a_missing_leaf_is_refused() -> None:
     with pytest.raises(IndexError):
         inclusion_proof(leaves(3), 3)
     with pytest.raises(IndexError):

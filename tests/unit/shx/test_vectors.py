@@ -52,7 +52,7 @@ def entropy_of(vector: dict[str, Any]) -> list[bytes | None]:
     return [value and bytes.fromhex(value) for value in vector["reveals"]]
 
 
-def test_no_value_of_the_vectors_goes_unchecked(vector: dict[str, Any]) -> None:
+def test_every_value_of_the_vectors_is_checked(vector: dict[str, Any]) -> None:
     assert vector.keys() == _known()
     assert FILE.keys() == {"about", "uniform", "vectors"}
 
@@ -75,7 +75,7 @@ def test_events_and_heads(vector: dict[str, Any]) -> None:
     assert [link.head.hex() for link in read_chain(lines)] == heads
 
 
-def test_events_are_written_as_they_were_read(vector: dict[str, Any]) -> None:
+def test_events_are_written_as_read(vector: dict[str, Any]) -> None:
     for line in (vector["event_0"].encode(), vector["event_1"].encode()):
         event = decode_event(line)
         del event["v"]
@@ -121,7 +121,7 @@ def test_the_shuffle(vector: dict[str, Any]) -> None:
     assert shuffle.opening(0) == opening
 
 
-def test_uniform_throws_away_the_words_at_the_uneven_end() -> None:
+def test_uniform_rejects_words_that_would_bias_the_result() -> None:
     case = FILE["uniform"]
     words = iter([*(int(word, 16) for word in case["words"]), 7])
     assert uniform(case["n"], words) == case["result"]
@@ -129,12 +129,12 @@ def test_uniform_throws_away_the_words_at_the_uneven_end() -> None:
     assert case["words_used"] == 3
 
 
-def test_a_shuffle_shows_no_secret() -> None:
+def test_the_repr_of_a_shuffle_shows_no_secret() -> None:
     shuffle = derive(UUID(int=1), b"S" * 32, b"h" * 32, deck_codes(1, 0), [None])
     assert repr(shuffle) == f"Shuffle(game={UUID(int=1)!r})"
 
 
-def test_parts_are_told_apart_by_their_lengths() -> None:
+def test_hashed_parts_are_separated_by_their_lengths() -> None:
     assert enc(b"ab", b"") == b"\x00\x00\x00\x02ab\x00\x00\x00\x00"
     assert enc(b"a", b"b") != enc(b"ab", b"")
 

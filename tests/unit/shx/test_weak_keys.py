@@ -60,7 +60,7 @@ def test_the_points_of_small_order_are_these_eight() -> None:
     assert {y for _, y in points} == SMALL_ORDER
 
 
-def test_every_spelling_of_them_is_weak() -> None:
+def test_every_encoding_of_a_point_of_small_order_is_weak() -> None:
     spelled = {y + more for y in SMALL_ORDER for more in (0, P) if y + more < 2**255}
     assert len(spelled) == 7
     for y in spelled:
@@ -86,7 +86,7 @@ def test_a_key_is_a_point_of_the_curve(sign: int) -> None:
         assert (key_fault(encoded(y, sign)) is None) == (point_at(y) is not None)
 
 
-def test_a_second_encoding_of_a_point_is_no_key() -> None:
+def test_a_non_canonical_encoding_of_a_point_is_not_a_key() -> None:
     for y in range(19):
         assert key_fault(encoded(P + y)) is not None
         assert key_fault(encoded(P + y, 1)) is not None
@@ -98,7 +98,7 @@ def test_every_weak_key_is_faulty() -> None:
         assert key_fault(encoded(y, 1)) is not None
 
 
-def test_keys_that_were_generated_have_no_fault() -> None:
+def test_generated_keys_are_valid() -> None:
     for _ in range(50):
         public = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
         assert key_fault(public) is None

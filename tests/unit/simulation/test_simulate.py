@@ -50,7 +50,7 @@ def test_hands_of_a_table_follow_one_another() -> None:
     assert created[2]["dealer"] is created[2]["prev_game"] is None
 
 
-def test_bots_move_on_by_a_seat_at_each_table() -> None:
+def test_bots_change_seats_from_table_to_table() -> None:
     """So that none of them always sits where it is best to sit."""
     games = simulated_games(plan_for("leeds", games=4))
     seated = [("greedy", "lowest")] * 2 + [("lowest", "greedy")] * 2
@@ -69,7 +69,7 @@ def test_the_report_counts_games_seats_and_shitheads() -> None:
     assert report.failed == []
 
 
-def test_what_the_verifier_finds_is_reported_with_its_game() -> None:
+def test_findings_of_the_verifier_are_reported_with_their_game() -> None:
     kept: list[SimulatedGame] = []
     report = simulate(plan_for("shithead"), verify=lambda log: "no", keep=kept.append)
     assert report.failed == [(game.identity, "no") for game in kept]
@@ -81,7 +81,7 @@ def test_what_the_verifier_finds_is_reported_with_its_game() -> None:
     [{"seats": 9}, {"bots": ("nobody",)}, {"options": {"switches": [1]}}],
     ids=["seats", "bot", "option"],
 )
-def test_what_the_server_would_refuse_is_refused(change: dict[str, object]) -> None:
+def test_plans_that_the_server_would_refuse_are_refused(change: dict[str, object]) -> None:
     plan = {"ruleset": "shithead", "seats": 2, "bots": ("greedy",), "games": 1, **change}
     with pytest.raises(Refusal):
         simulate(Plan(**plan))  # type: ignore[arg-type] # the test chooses the fields

@@ -22,7 +22,7 @@ def test_the_rulesets_of_the_catalogue_pass(identity: str) -> None:
     assert report.hands == 3
 
 
-def test_trials_repeat() -> None:
+def test_trials_are_repeatable() -> None:
     settings = definition("shithead").settings({})
     assert play_trials(settings, 4) == play_trials(settings, 4)
 

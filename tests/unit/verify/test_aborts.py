@@ -18,40 +18,40 @@ def aborted(cause: str, seat: int | None) -> Forgery:
     return forgery
 
 
-def test_a_set_up_that_ended_before_its_time_says_after_how_long() -> None:
+def test_an_early_abort_of_the_set_up_states_its_duration() -> None:
     """Seats have `swap_seconds` for their entropy: here 60, and it ended after five."""
     report = report_on(sample("shithead-aborted").lines())
     assert failing(report) == {}
     assert reason(report, Check.LEGALITY) == "aborted after 5.341087 s of 60"
 
 
-def test_a_set_up_that_ended_in_time_says_nothing() -> None:
+def test_an_abort_of_the_set_up_at_its_deadline_has_no_remark() -> None:
     forgery = sample("shithead-aborted")
     forgery.events[-1]["at"] = "2026-11-21T02:47:00.109447Z"
     report = report_on(forgery.lines())
     assert (failing(report), reason(report, Check.LEGALITY)) == ({}, None)
 
 
-def test_that_a_seat_left_before_the_deal_passes_and_is_listed_as_unproven() -> None:
+def test_an_abort_by_a_leaving_seat_passes_and_is_listed_as_unproven() -> None:
     report = report_on(aborted("left", 1).lines())
     assert failing(report) == {}
     assert report.unproven == ("seq 5: that seat 1 left is unproven",)
 
 
-def test_nobody_leaves_without_being_named() -> None:
+def test_an_abort_by_a_leaving_player_must_name_the_seat() -> None:
     assert failing(report_on(aborted("left", None).lines())) == {Check.LEGALITY: 5}
 
 
-def test_a_bot_does_not_leave() -> None:
+def test_an_abort_by_a_leaving_bot_fails() -> None:
     forgery = aborted("left", 1)
     forgery.data(0)["seats"][1].update(kind="bot", bot="lowest")
     assert failing(report_on(forgery.lines())) == {Check.LEGALITY: 5}
 
 
-def test_an_operator_that_names_nobody_passes() -> None:
+def test_an_abort_by_the_operator_without_a_seat_passes() -> None:
     assert failing(report_on(aborted("operator", None).lines())) == {}
 
 
-def test_a_seat_whose_entropy_was_in_is_not_named() -> None:
+def test_an_abort_cannot_name_a_seat_that_gave_its_entropy() -> None:
     for cause in ("idle", "operator"):
         assert failing(report_on(aborted(cause, 2).lines())) == {Check.LEGALITY: 5}

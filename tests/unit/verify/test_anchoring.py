@@ -80,7 +80,7 @@ def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
         (40, listed(LONG_AGO, TIMES[20]), f"ended at {TIMES[20]}, before that ({TIMES[40]})"),
     ],
 )
-def test_a_key_that_signed_out_of_its_time_is_remarked_and_fails_nothing(
+def test_a_signature_outside_the_period_of_its_key_gets_a_remark_and_passes(
     seq: int, key: ListedKey, said: str
 ) -> None:
     receipts = found(with_dates(seq, key))
@@ -100,11 +100,11 @@ def test_a_key_that_signed_out_of_its_time_is_remarked_and_fails_nothing(
         listed("not a time", "nor this"),
     ],
 )
-def test_a_key_in_its_time_is_not_remarked(key: ListedKey) -> None:
+def test_a_signature_within_the_period_of_its_key_gets_no_remark(key: ListedKey) -> None:
     assert found(with_dates(40, key)).remarks == ()
 
 
-def test_many_receipts_of_one_key_are_remarked_on_in_one_sentence() -> None:
+def test_many_receipts_of_one_key_get_one_remark() -> None:
     key = listed(LATER)
     seqs = range(0, LAST, 10)
     given = OutsideEvidence(
@@ -117,7 +117,7 @@ def test_many_receipts_of_one_key_are_remarked_on_in_one_sentence() -> None:
     assert f"; and so for {len(seqs) - 1} more it signed: so the times" in remark
 
 
-def test_the_key_under_the_public_log_is_remarked_as_well() -> None:
+def test_the_key_of_the_public_log_gets_the_same_remark() -> None:
     given = OutsideEvidence(server_keys=(SERVER.verifier,), listed=(listed(LONG_AGO, LONG_AGO),))
     anchor = found(
         OutsideEvidence(proof=proof(), server_keys=given.server_keys, listed=given.listed),
@@ -127,7 +127,7 @@ def test_the_key_under_the_public_log_is_remarked_as_well() -> None:
     assert "ended at" in anchor.remarks[0]
 
 
-def test_while_keys_overlap_one_in_its_time_is_enough() -> None:
+def test_during_an_overlap_one_key_within_its_period_suffices() -> None:
     """A checkpoint of those weeks carries both signatures, of the old key and of the new one."""
     checkpoint = Checkpoint(origin=SERVER.name, size=1, root=root([leaf_hash(BODY)]))
     note = sign_checkpoint(checkpoint, [SERVER, THIEF])
@@ -140,12 +140,12 @@ def test_while_keys_overlap_one_in_its_time_is_enough() -> None:
     assert alone.remarks[0].count("begins at") == 2
 
 
-def test_a_bundle_of_a_seat_that_is_not_there_is_caught() -> None:
+def test_a_bundle_for_an_unknown_seat_is_caught() -> None:
     bundle = Bundle(lines=LINES, profile="seat-9")
     assert failing(verify_bundle(bundle)) == {Check.CHAIN: 0}
 
 
-def test_an_anchor_of_an_earlier_head_says_how_far_it_reaches() -> None:
+def test_an_anchor_of_an_earlier_head_states_its_range() -> None:
     anchor = found(OutsideEvidence(proof=proof(40), server_keys=(SERVER.verifier,)), Check.ANCHOR)
     assert (anchor.result, anchor.reason) == (Result.PASS, "the public log has it up to seq 40")
 
@@ -159,7 +159,7 @@ def test_an_anchor_of_an_earlier_head_says_how_far_it_reaches() -> None:
     ],
     ids=["receipt", "proof", "witnesses"],
 )
-def test_what_was_brought_and_cannot_be_checked_without_the_servers_key_is_missing(
+def test_evidence_without_the_server_key_is_reported_as_missing(
     given: OutsideEvidence,
 ) -> None:
     """It was asked for by bringing it: all that passes without it is not all."""
@@ -168,18 +168,18 @@ def test_what_was_brought_and_cannot_be_checked_without_the_servers_key_is_missi
     assert not report(given).witnessed
 
 
-def test_a_bundle_may_bring_along_what_nobody_asked_for() -> None:
+def test_unrequested_evidence_in_a_bundle_is_allowed() -> None:
     evidence = {"receipts/a.note": receipt(40), "log/proof.tlog-proof": proof()}
     assert report(OutsideEvidence(), bundled=evidence).result is Result.PASS
 
 
-def test_a_receipt_that_contradicts_without_a_key_says_that_nobody_knows_who_signed_it() -> None:
+def test_a_contradicting_receipt_without_a_key_has_an_unknown_signer() -> None:
     other = issue_receipt(THIEF, game=GAME, seq=40, head=bytes(32))
     reason = found(OutsideEvidence(receipts=(other,))).reason
     assert reason is not None and "its signer is unknown" in reason
 
 
-def test_every_receipt_that_contradicts_is_named() -> None:
+def test_every_contradicting_receipt_is_named() -> None:
     notes = [issue_receipt(SERVER, game=GAME, seq=seq, head=bytes(32)) for seq in (50, 40, 60)]
     found_ = found(OutsideEvidence(receipts=(receipt(30), *notes), server_keys=(SERVER.verifier,)))
     assert (found_.seq, found_.others) == (40, "2 more, at seq 50, 60")
@@ -197,7 +197,7 @@ def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> No
     assert failing(report(given, bundled=other)) == {}
 
 
-def test_a_named_dealer_who_did_not_deal_is_seen_before_the_seal() -> None:
+def test_a_false_dealer_is_found_before_the_seal() -> None:
     lines = made_game(Plan(name="dealt", dealer=1, hand=2, prev_game=str(GAME), stop=6))
     assert failing(report_on(lines)) == {}
     forgery = Forgery(lines)

@@ -47,25 +47,25 @@ def without_a_line() -> Bundle:
     return Bundle(lines=(*lines[:40], *lines[41:]))
 
 
-def test_a_broken_rule_is_no_forged_history() -> None:
+def test_a_broken_rule_is_not_reported_as_a_forged_history() -> None:
     report = report_on(with_a_false_burn().lines())
     assert against(report) == {Claim.ACTIONS}
     assert report.wording.endswith("; nothing against the deck or the history")
 
 
-def test_another_deck_is_told_as_one() -> None:
+def test_a_false_deck_is_reported_under_deck() -> None:
     report = report_on(with_another_seed().lines())
     assert Claim.DECK in against(report)
     assert report.wording.startswith("the deck does not hold: commitments fails at seq ")
 
 
-def test_a_history_with_a_gap_is_told_as_one() -> None:
+def test_a_history_with_a_gap_is_reported_under_history() -> None:
     report = verify_bundle(without_a_line())
     assert Claim.HISTORY in against(report)
     assert "the history does not hold: chain fails at seq 40" in report.wording
 
 
-def test_text_page_and_json_say_which_of_the_three_it_is() -> None:
+def test_text_page_and_json_name_the_failed_claim() -> None:
     report = report_on(with_a_false_burn().lines())
     text, page = report_text(report), report_html([("game", report)])
     for claim in Claim:
@@ -75,7 +75,7 @@ def test_text_page_and_json_say_which_of_the_three_it_is() -> None:
     assert audit_object(report)["wording"] == report.wording
 
 
-def test_a_good_log_alone_says_that_nothing_from_outside_speaks_for_it() -> None:
+def test_a_valid_log_alone_states_that_outside_evidence_is_missing() -> None:
     report = report_on(sample_lines("shithead"))
     said = {one.claim: (one.result, one.said) for one in report.claims}
     nothing = (Result.PASS, "nothing against it")
@@ -86,14 +86,14 @@ def test_a_good_log_alone_says_that_nothing_from_outside_speaks_for_it() -> None
     )
 
 
-def test_an_open_game_says_what_cannot_be_told_yet() -> None:
+def test_a_running_game_names_the_checks_that_must_wait() -> None:
     report = report_on(made_game(Plan(name="open", stop=9)))
     said = {one.claim: one.said for one in report.claims}
     assert said[Claim.DECK].endswith("not checked yet: commitments, shuffle")
     assert said[Claim.HISTORY].endswith("not checked yet: seal")
 
 
-def test_of_a_log_that_cannot_be_read_whole_no_claim_stands() -> None:
+def test_no_claim_holds_for_a_log_that_is_partly_unreadable() -> None:
     lines = sample_lines("shithead")
     report = report_on((*lines[:60], b"{}", *lines[60:]))
     assert {one.result for one in report.claims} == {Result.FAIL, Result.MISSING}
@@ -111,7 +111,7 @@ def test_every_illegal_move_is_named_and_each_is_judged_by_itself() -> None:
     assert all(one.rule for one in legality.further)
 
 
-def test_further_failures_are_told_within_the_shape_of_the_api() -> None:
+def test_further_failures_fit_the_schema_of_the_api() -> None:
     forgery = sample("shithead")
     for seq in (forgery.find("pile_burned", n=n) for n in range(2)):
         forgery.data(seq)["count"] += 1
@@ -124,7 +124,7 @@ def test_further_failures_are_told_within_the_shape_of_the_api() -> None:
     assert ". 1 more, at seq " in report_html([("game", report)])
 
 
-def test_all_lines_that_are_no_events_are_counted() -> None:
+def test_all_invalid_lines_are_counted() -> None:
     """As where a file went through a program that writes other ends of lines."""
     lines = tuple(line + b"\r" for line in sample_lines("shithead"))
     report = report_on(lines)
@@ -138,11 +138,11 @@ def test_all_lines_that_are_no_events_are_counted() -> None:
     assert unreadable.others == f"{len(lines) - 1} more, at seq {named} and {beyond} other events"
 
 
-def test_a_gap_in_the_numbers_is_one_failure_and_not_one_for_each_event_after_it() -> None:
+def test_a_gap_in_the_numbers_is_one_failure() -> None:
     assert finding(verify_bundle(without_a_line()), Check.CHAIN).further == ()
 
 
-def test_a_wrong_time_out_does_not_bring_the_stand_in_nearer() -> None:
+def test_an_early_time_out_does_not_count_towards_the_stand_in() -> None:
     """Time-outs of a seat, each a little too early: none of them excuses the next."""
     clock = {"turn_seconds": 30, "swap_seconds": 60}
     lines = made_game(Plan(name="silent", clock=clock, silent=1, stop=60))
@@ -165,7 +165,7 @@ def test_a_good_log_has_no_further_failures(name: str) -> None:
     assert all(not found.further for found in report_on(sample_lines(name)).findings)
 
 
-def test_a_line_that_cannot_be_read_makes_no_rule_broken() -> None:
+def test_an_unreadable_line_breaks_no_rule() -> None:
     """The rest of a move stands in the unreadable line: its absence is no fault of a seat."""
     lines = sample_lines("shithead")
     for kind in ("cards_drawn", "pile_burned", "play_started", "game_sealed"):
@@ -174,7 +174,7 @@ def test_a_line_that_cannot_be_read_makes_no_rule_broken() -> None:
         assert failing(report) == {Check.BYTES: seq}
 
 
-def test_receipts_are_held_against_lines_that_cannot_be_read() -> None:
+def test_receipts_are_compared_with_unreadable_lines() -> None:
     """A receipt for a later line still names its bytes; one for the line itself does not."""
     lines = sample_lines("shithead")
     signer = NoteSigner(name="example.org", key=private_key("server"))

@@ -39,7 +39,7 @@ def sample_path(name: str) -> Path:
     return SAMPLES / f"{name}.jsonl"
 
 
-def test_a_good_log_ends_with_0_and_says_so_in_the_last_line() -> None:
+def test_a_valid_log_ends_with_0_and_states_so_in_the_last_line() -> None:
     status, out, _ = run(sample_path("shithead"))
     assert status == 0
     assert out.splitlines()[-1] == f"no evidence of tampering, level L1; {NOTHING_FROM_OUTSIDE}"
@@ -79,12 +79,12 @@ def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "asked", [VerifyOptions(level="L2"), VerifyOptions(level="L3"), VerifyOptions(witnessed=True)]
 )
-def test_evidence_that_was_asked_for_and_is_not_there_ends_with_2(asked: VerifyOptions) -> None:
+def test_missing_requested_evidence_ends_with_2(asked: VerifyOptions) -> None:
     assert run(sample_path("threes"), asked=asked)[0] == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04", b"\x00" * 50])
-def test_what_is_no_bundle_ends_with_3(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_a_bundle_ends_with_3(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
     status, out, errors = run(path)
@@ -92,11 +92,11 @@ def test_what_is_no_bundle_ends_with_3(tmp_path: Path, data: bytes) -> None:
     assert errors.startswith("shithead verify: ")
 
 
-def test_a_file_that_is_not_there_ends_with_3(tmp_path: Path) -> None:
+def test_a_missing_file_ends_with_3(tmp_path: Path) -> None:
     assert run(tmp_path / "nothing")[0] == 3
 
 
-def test_a_file_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_file_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.verify.files.MAX_FILE", 1000)
     endless = Path("/dev/zero")
     status, _, errors = run(endless)
@@ -104,7 +104,7 @@ def test_a_file_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPa
     assert run(sample_path("shithead-aborted"), asked=VerifyOptions(receipts=[endless]))[0] == 3
 
 
-def test_receipts_go_to_the_log_of_their_game_and_the_worst_status_counts(tmp_path: Path) -> None:
+def test_receipts_are_assigned_to_their_games_and_the_worst_status_counts(tmp_path: Path) -> None:
     notes = []
     for name in ("threes", "shithead"):
         log = Log(sample_lines(name))
@@ -148,7 +148,7 @@ def test_a_second_run_gives_the_same_bytes() -> None:
     assert run(sample_path("leeds")) == run(sample_path("leeds"))
 
 
-def test_text_from_a_log_cannot_steer_a_terminal() -> None:
+def test_text_from_a_log_cannot_control_a_terminal() -> None:
     report = report_on(sample_lines("threes"))
     nasty = Finding(check=Check.CHAIN, result=Result.FAIL, reason="\x1b[2J\x07red\u202e")
     text = report_text(replace(report, findings=(nasty,)))

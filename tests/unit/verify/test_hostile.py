@@ -134,7 +134,7 @@ def test_a_changed_byte_never_passes(data: st.DataObject) -> None:
 
 @QUICK
 @given(st.binary(max_size=300))
-def test_any_bytes_are_either_no_bundle_or_reported_on(data: bytes) -> None:
+def test_any_bytes_are_refused_or_reported_on(data: bytes) -> None:
     for read in (data, b"{" + data, b"PK\x03\x04" + data):
         try:
             bundle = read_log(read)
@@ -144,7 +144,7 @@ def test_any_bytes_are_either_no_bundle_or_reported_on(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("lines", [(), (b"",), (b"{}",), (b"[]", b"{}"), (b"\xff",)])
-def test_what_is_no_log_at_all_has_no_level(lines: tuple[bytes, ...]) -> None:
+def test_a_file_without_a_log_has_no_level(lines: tuple[bytes, ...]) -> None:
     report = verify_bundle(Bundle(lines=lines))
     assert (report.level, report.result, report.game) == (None, Result.FAIL, None)
     assert failing(report) == {Check.BYTES: 0}

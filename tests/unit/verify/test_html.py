@@ -60,7 +60,7 @@ def nasty(text: str) -> Report:
     )
 
 
-def test_it_says_what_the_text_says() -> None:
+def test_the_page_has_every_line_of_the_text_report() -> None:
     report = report_on(sample_lines("leeds"))
     words = Reader(page_of(report)).words
     assert report.wording in words
@@ -92,13 +92,13 @@ def test_nothing_of_a_log_becomes_markup(text: str) -> None:
     assert page.count("<style>") == page.count("</style>") == 1
 
 
-def test_it_loads_nothing_and_forbids_itself_to() -> None:
+def test_the_page_loads_nothing_and_its_policy_forbids_it() -> None:
     page = page_of(report_on(sample_lines("threes")))
     assert "default-src 'none'; style-src 'unsafe-inline'" in page
     assert not re.search(r"url\(|@import|https?:", page)
 
 
-def test_long_lists_are_cut_so_that_the_page_stays_one() -> None:
+def test_long_lists_are_truncated() -> None:
     page = page_of(nasty("x" * 5000))
     assert page.count(f"and {40 - MOST_LINES} more") == 3
     assert len(page) < 40_000
@@ -118,6 +118,6 @@ def test_a_second_run_gives_the_same_bytes(tmp_path: Path) -> None:
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
-def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     page = tmp_path / "nowhere" / "page.html"
     assert main_verify([SAMPLES / "leeds.jsonl"], VerifyOptions(html=page)) == 3

@@ -30,7 +30,7 @@ def turn_of(log: Forgery) -> int:
     return int(turns[-1])
 
 
-def test_a_game_closed_for_idleness_holds_and_reaches_the_first_level() -> None:
+def test_a_game_closed_as_idle_is_valid_and_reaches_l1() -> None:
     log = closed(None)
     report = report_on(log.lines())
     assert report.sealed
@@ -43,7 +43,7 @@ def test_the_seat_that_had_the_turn_may_be_named() -> None:
     assert failing(report_on(log.lines())) == {}
 
 
-def test_another_seat_that_is_named_is_blamed_for_nothing() -> None:
+def test_a_wrongly_named_idle_seat_is_not_blamed() -> None:
     log = closed(None)
     end = len(log.events) - 1
     log.data(end)["seat"] = 1 - turn_of(log)
@@ -54,7 +54,7 @@ def test_another_seat_that_is_named_is_blamed_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(("seat", "fails"), [(0, True), (1, False), (None, False)])
-def test_in_the_exchange_a_seat_that_was_ready_was_not_waited_for(
+def test_in_the_exchange_a_ready_seat_cannot_be_named_as_idle(
     seat: int | None, fails: bool
 ) -> None:
     log = closed(seat, moves=0)
@@ -63,7 +63,7 @@ def test_in_the_exchange_a_seat_that_was_ready_was_not_waited_for(
     assert (Check.LEGALITY in failing(report_on(log.lines()))) is fails
 
 
-def test_a_seed_that_was_not_committed_to_is_found_here_too() -> None:
+def test_a_seed_without_its_commitment_is_found_in_an_idle_game() -> None:
     log = closed(None)
     log.data(len(log.events) - 1)["seed"] = "00" * 32
     assert Check.COMMITMENTS in failing(report_on(log.lines()))

@@ -32,7 +32,7 @@ def accounts(report: Report) -> dict[Claim, str]:
     return {one.claim: one.said for one in report.accounts}
 
 
-def test_what_the_server_works_out_is_laid_to_no_player() -> None:
+def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None:
     forgery, seq = with_a_false_burn()
     report = report_on(forgery.lines())
     [account] = report.accounts
@@ -44,7 +44,7 @@ def test_what_the_server_works_out_is_laid_to_no_player() -> None:
     assert ", the server decides this, no player does; cause is set" in account.said
 
 
-def test_what_a_player_did_the_server_let_pass() -> None:
+def test_an_illegal_move_is_attributed_to_the_player_and_the_accepting_server() -> None:
     forgery, _ = with_a_wrong_turn()
     said = accounts(report_on(forgery.lines()))[Claim.ACTIONS]
     assert " took the pile of " in said
@@ -61,12 +61,12 @@ def test_the_text_points_to_the_command_that_shows_the_move() -> None:
     assert f"shithead audit FILE --move {seq}<" in report_html([("my.shx", report)])
 
 
-def test_a_log_that_fails_is_not_told_to_bring_a_better_one() -> None:
+def test_the_report_on_a_failed_log_does_not_ask_for_a_better_one() -> None:
     forgery, _ = with_a_false_burn()
     assert "for more" not in report_text(report_on(forgery.lines()))
 
 
-def test_each_claim_that_fails_has_its_own_account() -> None:
+def test_each_failed_claim_has_its_own_account() -> None:
     forgery, _ = with_a_false_burn()
     forgery.reseed(b"\x07" * 32, commit=False)
     lines = forgery.lines()
@@ -77,7 +77,7 @@ def test_each_claim_that_fails_has_its_own_account() -> None:
     assert not any("the house" in said for said in found.values())
 
 
-def test_a_deal_that_does_not_hold_is_the_houses_if_the_log_is() -> None:
+def test_a_false_deal_is_attributed_to_the_author_of_the_log() -> None:
     forgery = sample("shithead")
     forgery.reseed(b"\x07" * 32, commit=False)
     said = accounts(report_on(forgery.lines()))[Claim.DECK]
@@ -85,7 +85,7 @@ def test_a_deal_that_does_not_hold_is_the_houses_if_the_log_is() -> None:
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
-def test_every_event_of_a_game_can_be_told(path: object) -> None:
+def test_every_event_of_a_game_has_a_description(path: object) -> None:
     kinds: set[str] = set()
     for line in sample_lines(getattr(path, "stem", "")):
         event = json.loads(line)
@@ -95,7 +95,7 @@ def test_every_event_of_a_game_can_be_told(path: object) -> None:
     assert kinds
 
 
-def test_a_move_made_in_a_silent_seats_place_is_the_servers() -> None:
+def test_a_move_after_a_time_out_is_attributed_to_the_server() -> None:
     events = [json.loads(line) for line in sample_lines("threes-time-outs")]
     seq = next(seq for seq, event in enumerate(events) if event["type"] == "turn_timed_out")
     seat = events[seq]["data"]["seat"]
@@ -106,14 +106,14 @@ def state(seat: int, mode: str, how_far: str) -> dict[str, object]:
     return {"seat": seat, "mode": mode, "state": how_far}
 
 
-def test_a_deck_to_which_no_player_added_was_the_houses_choice() -> None:
+def test_without_player_entropy_the_server_could_choose_the_deck() -> None:
     """`none`: safe only if the operator is honest."""
     states = [state(seat, "none", "none") for seat in range(3)]
     assert entropy_lines(states) == ["no player added to the shuffle: the house alone chose it"]
     assert "did not choose a seed it liked" in (doubt_on_the_seed(states) or "")
 
 
-def test_a_value_in_one_step_keeps_out_players_and_not_the_house_with_one_of_them() -> None:
+def test_single_step_entropy_excludes_players_but_not_the_server_with_a_player() -> None:
     """`value`: sent in one step, safe against other players."""
     states = [state(0, "value", "revealed"), state(1, "none", "none")]
     assert entropy_lines(states)[0].startswith("seat 0 added a value in one step: no player alone")
@@ -121,7 +121,7 @@ def test_a_value_in_one_step_keeps_out_players_and_not_the_house_with_one_of_the
     assert "the player who sent last" in (doubt_on_the_seed(states) or "")
 
 
-def test_a_seat_that_was_bound_leaves_nobody_who_could_steer() -> None:
+def test_committed_entropy_excludes_every_party() -> None:
     """`commit`: not even the operator together with a player can steer the deck."""
     states = [state(0, "commit", "revealed"), state(1, "none", "none")]
     assert "not even the house together with all others" in entropy_lines(states)[0]
@@ -129,7 +129,7 @@ def test_a_seat_that_was_bound_leaves_nobody_who_could_steer() -> None:
 
 
 @pytest.mark.parametrize(("mode", "how_far"), [("commit", "committed"), ("value", "waiting")])
-def test_what_was_not_shown_binds_nobody(mode: str, how_far: str) -> None:
+def test_entropy_that_was_not_revealed_binds_no_party(mode: str, how_far: str) -> None:
     states = [state(0, mode, how_far)]
     assert "did not" in entropy_lines(states)[0]
     assert doubt_on_the_seed(states) is not None

@@ -49,7 +49,7 @@ def history(of: Report) -> tuple[Result, str]:
     return next((one.result, one.said) for one in of.claims if one.claim is Claim.HISTORY)
 
 
-def test_a_note_of_an_unknown_signer_says_nothing_against_the_history() -> None:
+def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> None:
     found = report(given(note(30), note(40, THIEF, changed=True)))
     assert receipts(found).result is Result.FAIL
     assert "the history does not hold" not in found.wording
@@ -58,21 +58,21 @@ def test_a_note_of_an_unknown_signer_says_nothing_against_the_history() -> None:
     assert history(found)[0] is not Result.FAIL
 
 
-def test_a_damaged_note_is_named_and_says_nothing_against_the_history() -> None:
+def test_a_damaged_note_is_named_and_does_not_count_against_the_history() -> None:
     found = report(given(note(30), note(40)[:-20]))
     reason = receipts(found).reason or ""
     assert reason.startswith("1.note does not hold: ")
     assert history(found)[0] is not Result.FAIL
 
 
-def test_a_note_of_another_game_says_nothing_against_this_one() -> None:
+def test_a_note_of_another_game_does_not_count_against_this_one() -> None:
     other = issue_receipt(SERVER, game=UUID(int=7), seq=3, head=bytes(32))
     found = report(given(other))
     assert "0.note is of another game" in (receipts(found).reason or "")
     assert history(found)[0] is not Result.FAIL
 
 
-def test_without_the_key_a_contradiction_counts_only_if_the_note_is_the_servers() -> None:
+def test_without_the_key_a_contradiction_counts_only_if_the_server_signed_the_note() -> None:
     found = report(given(note(40, changed=True), keys=False))
     assert receipts(found).result is Result.FAIL
     said = "the history is contradicted if the server signed it, which is not shown"
@@ -80,7 +80,7 @@ def test_without_the_key_a_contradiction_counts_only_if_the_note_is_the_servers(
     assert history(found)[0] is Result.MISSING
 
 
-def test_the_note_that_contradicts_is_named_with_who_signed_it() -> None:
+def test_the_contradicting_note_is_named_with_its_signer() -> None:
     found = report(given(note(10), note(20), note(40, changed=True)))
     reason = receipts(found).reason or ""
     assert reason.startswith("2.note names another history than this one; they agree up to seq 20")
@@ -88,7 +88,7 @@ def test_the_note_that_contradicts_is_named_with_who_signed_it() -> None:
     assert history(found)[0] is Result.FAIL
 
 
-def test_how_many_agree_is_told_beside_the_one_that_contradicts() -> None:
+def test_the_number_of_agreeing_receipts_is_stated_beside_the_contradicting_one() -> None:
     found = report(given(note(10), note(20), note(40, changed=True), b"x"))
     assert found.outside == (
         "2 receipts agree, up to seq 20 (trusting the key of the server that was given)",
@@ -98,14 +98,14 @@ def test_how_many_agree_is_told_beside_the_one_that_contradicts() -> None:
     assert "from outside: 2 receipts agree" in report_text(found)
 
 
-def test_a_log_that_nobody_signed_leaves_open_who_changed_it() -> None:
+def test_the_author_of_a_change_in_an_unsigned_log_is_left_open() -> None:
     """The holder of a file can rewrite it, so one good note proves one good history."""
     reason = receipts(report(given(note(10), note(40, changed=True)))).reason or ""
     assert "can have made both" not in reason
     assert "If the house gave out this log" in reason
 
 
-def test_where_one_key_signed_both_histories_only_the_house_can_have_made_them() -> None:
+def test_two_histories_signed_by_one_key_are_attributed_to_the_server() -> None:
     both = "It signed this one too, at seq 60: only the holder of its key, the house, can have made"
     contradicting = given(note(40, changed=True))
     assert both in (receipts(report(given(note(60), note(40, changed=True)))).reason or "")
@@ -115,7 +115,7 @@ def test_where_one_key_signed_both_histories_only_the_house_can_have_made_them()
     assert both not in (receipts(stranger).reason or "")
 
 
-def test_a_receipt_of_an_event_after_an_open_log_is_no_second_history() -> None:
+def test_a_receipt_for_an_event_after_an_open_log_is_not_a_second_history() -> None:
     """An earlier copy ends before the receipt: it is not a second history."""
     evidence = given(note(59), note(80))
     found = verify_bundle(Bundle(lines=LINES[:60]), evidence)
@@ -124,19 +124,19 @@ def test_a_receipt_of_an_event_after_an_open_log_is_no_second_history() -> None:
     assert reason.endswith("the game went on, and this log was cut short or is an earlier copy")
 
 
-def test_a_receipt_of_an_event_after_the_seal_is_of_another_history() -> None:
+def test_a_receipt_for_an_event_after_the_seal_shows_another_history() -> None:
     last = len(LINES) - 1
     after = issue_receipt(SERVER, game=GAME, seq=last + 1, head=bytes(32))
     reason = receipts(report(given(note(last), after))).reason or ""
     assert f"It signed this one too, at seq {last}: only the holder of its key" in reason
 
 
-def test_a_note_of_the_bundle_that_contradicts_is_named() -> None:
+def test_a_contradicting_note_of_the_bundle_is_named() -> None:
     found = report(given(note(10)), **{"a.note": note(40, changed=True)})
     assert (receipts(found).reason or "").startswith("receipts/a.note of the bundle names another")
 
 
-def test_remarks_on_keys_are_lines_of_their_own_also_where_a_receipt_contradicts() -> None:
+def test_remarks_on_keys_are_separate_lines_even_with_a_contradicting_receipt() -> None:
     evidence = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
     found = report(evidence)
     [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]

@@ -18,7 +18,7 @@ from tests.tamper import Forgery, failing, report_on
 CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
 
 
-def test_an_id_of_the_catalogue_is_judged_by_the_catalogue_whatever_is_pinned() -> None:
+def test_a_catalogue_id_is_judged_by_the_catalogue_and_not_by_pinned_settings() -> None:
     """A game that claims a known name plays by the known rules."""
     doctored = catalogue()["shithead"].settings({})
     doctored["ranks"]["T"]["burns"] = False
@@ -26,7 +26,7 @@ def test_an_id_of_the_catalogue_is_judged_by_the_catalogue_whatever_is_pinned() 
     assert played_by(pinned, 1) == catalogue()["shithead"].ruleset({})
 
 
-def test_a_ruleset_of_ones_own_is_judged_by_the_settings_that_give_its_id() -> None:
+def test_a_custom_ruleset_is_judged_by_the_settings_that_give_its_id() -> None:
     settings = catalogue()["shithead"].settings({})
     settings["ranks"]["T"]["burns"] = False
     settings["burn"]["set_size"] = 0
@@ -48,7 +48,7 @@ def test_a_ruleset_of_ones_own_is_judged_by_the_settings_that_give_its_id() -> N
         {"id": "custom-0123456789abcdef", "options": {}, "settings": {}},
     ],
 )
-def test_rules_that_cannot_be_known_fail_at_the_first_event(pinned: dict[str, object]) -> None:
+def test_unknown_rules_fail_at_the_first_event(pinned: dict[str, object]) -> None:
     with pytest.raises(Failed) as failed:
         played_by(pinned, 1)
     assert failed.value.seq == 0
@@ -76,7 +76,7 @@ def _with_time_out(lines: list[bytes], n: int) -> tuple[Forgery, int]:
     return forgery, seq
 
 
-def test_a_time_out_that_comes_too_early_is_not_right() -> None:
+def test_an_early_time_out_fails() -> None:
     lines = made_game(Plan(name="prompt", clock=CLOCK))
     forgery, seq = _with_time_out(lines, 0)
     report = report_on(forgery.lines())
@@ -109,7 +109,7 @@ def test_a_move_of_its_own_ends_the_stand_in() -> None:
     assert failing(report_on(forgery.lines())) == {Check.LEGALITY: fourth}
 
 
-def test_the_turn_begins_anew_with_a_seats_own_action_that_leaves_it_the_turn() -> None:
+def test_an_action_that_keeps_the_turn_restarts_the_clock() -> None:
     """After a burn of its own a seat has the whole time again."""
     forgery = Forgery(made_game(Plan(name="burner", clock=CLOCK)))
     game = replace(game_at(forgery, forgery.find("play_started") + 1), turn=1, first_turn=False)

@@ -19,7 +19,7 @@ NAMES = [path.stem for path in LOGS]
 FINISHED = [name for name in NAMES if not name.endswith("-aborted")]
 
 
-def test_there_is_a_sample_of_every_kind() -> None:
+def test_the_corpus_has_a_sample_of_every_kind() -> None:
     assert len(NAMES) >= 26
 
 
@@ -35,7 +35,7 @@ def test_a_sample_passes_every_check_of_the_log_alone(name: str) -> None:
     assert report.result is Result.PASS
 
 
-def test_the_keyed_sample_passes_signatures_and_leeds_passes_hidden() -> None:
+def test_the_checks_signatures_and_hidden_pass_where_they_apply() -> None:
     """The checks that mostly do not apply are really made where they do."""
     keyed = report_on(sample_lines("shithead-keyed"))
     leeds = report_on(sample_lines("leeds"))
@@ -43,7 +43,7 @@ def test_the_keyed_sample_passes_signatures_and_leeds_passes_hidden() -> None:
     assert _result(leeds, Check.HIDDEN) is Result.PASS
 
 
-def test_an_aborted_set_up_passes_what_applies() -> None:
+def test_an_aborted_set_up_passes_the_applicable_checks() -> None:
     report = report_on(sample_lines("shithead-aborted"))
     results = {f.check: f.result for f in report.findings}
     applies = (Check.BYTES, Check.CHAIN, Check.ORDER, Check.COMMITMENTS, Check.LEGALITY, Check.SEAL)

@@ -45,13 +45,13 @@ def shown(found: Report) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["shithead-v2", "leeds-v2", "shithead-v2-aborted"])
-def test_a_sample_of_version_2_passes_with_what_stands_beside_it(name: str) -> None:
+def test_a_sample_of_version_2_passes_with_its_refused_attempts(name: str) -> None:
     found = verify_bundle(sample_bundle(name))
     assert (failing(found), found.level, seal_finding(found).said) == ({}, "L1", None)
     assert not any("unproven" in said for said in shown(found))
 
 
-def test_attempts_that_were_deleted_are_noted_and_fail_nothing() -> None:
+def test_deleted_attempts_are_noted_and_pass() -> None:
     found = verify_bundle(Bundle(lines=sample_lines("shithead-v2")))
     assert seal_finding(found).result is Result.PASS
     assert (found.result, found.level) == (Result.PASS, "L1")
@@ -88,7 +88,7 @@ def test_other_attempts_than_the_seal_names_fail(data: bytes) -> None:
     assert "nothing against the deck or the history or the actions" in found.wording
 
 
-def test_a_file_where_the_seal_names_no_attempt_fails() -> None:
+def test_a_file_of_attempts_not_named_by_the_seal_fails() -> None:
     data = sample_bundle("shithead-v2").files[REFUSALS]
     for name in ("leeds-v2", "shithead-v2-aborted"):
         found = verify_bundle(Bundle(lines=sample_lines(name), files={REFUSALS: data}))
@@ -143,7 +143,7 @@ def test_refusals_of_a_game_without_a_seal_are_shown_as_unproven() -> None:
 
 
 @pytest.mark.parametrize("name", ["shithead", "shithead-v2"])
-def test_what_is_said_of_disputes_is_shown_as_unproven(name: str) -> None:
+def test_dispute_files_are_shown_as_unproven(name: str) -> None:
     bundle = sample_bundle(name)
     files = {**bundle.files, "dispute/one.json": canonical({"ruling": "cad"})}
     found = verify_bundle(Bundle(lines=bundle.lines, files=files))
@@ -166,7 +166,7 @@ def test_a_seal_of_the_other_version_fails() -> None:
 
 
 @pytest.mark.parametrize("name", ["shithead-v2", "shithead-v2-aborted"])
-def test_a_field_of_the_other_version_is_no_field(name: str) -> None:
+def test_a_field_of_the_other_version_is_invalid(name: str) -> None:
     forgery = sample(name)
     del forgery.events[-1]["data"]["refusals"]
     assert Check.BYTES in failing(report(forgery, {}))

@@ -102,7 +102,7 @@ def test_a_move_out_of_turn_names_the_seat_whose_turn_it_was() -> None:
     assert f"It was the turn of seat {due}, not of seat {other}." in summary.changed
 
 
-def test_a_time_that_goes_back_was_written_so() -> None:
+def test_a_time_that_goes_back_leaves_two_possible_authors() -> None:
     """All links are whole: the check `chain` fails, and the server may have written the event."""
     forgery = sample("shithead")
     a_time_that_goes_back(forgery)
@@ -112,7 +112,7 @@ def test_a_time_that_goes_back_was_written_so() -> None:
     assert summary.author.startswith("Two are possible")
 
 
-def test_another_seed_is_named_before_the_deck_that_follows_from_it() -> None:
+def test_a_false_seed_is_named_before_the_deck_derived_from_it() -> None:
     forgery = sample("shithead")
     another_seed_than_the_one_committed_to(forgery)
     summary = report_on(forgery.lines()).summary
@@ -121,7 +121,7 @@ def test_another_seed_is_named_before_the_deck_that_follows_from_it() -> None:
     assert "dealer" not in summary.changed
 
 
-def test_a_file_that_proves_nothing_blames_nobody() -> None:
+def test_a_file_that_proves_nothing_blames_no_party() -> None:
     """A damaged receipt beside a true record."""
     reason = "mine.note does not hold: malformed; it proves nothing, for or against"
     finding = Finding(

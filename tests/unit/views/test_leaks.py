@@ -49,7 +49,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int, int]:
 @pytest.mark.heavy
 @examples(25)
 @given(stop=stops())
-def test_a_viewer_is_shown_the_same_whatever_it_cannot_know(stop: tuple[Played, int, int]) -> None:
+def test_a_view_does_not_depend_on_hidden_cards(stop: tuple[Played, int, int]) -> None:
     game, version, seed = stop
     full = fold(game.events[:version], game.deck)
     viewers: tuple[Viewer, ...] = (None, *range(len(full.seats)))
@@ -60,7 +60,7 @@ def test_a_viewer_is_shown_the_same_whatever_it_cannot_know(stop: tuple[Played, 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("identity", RULESETS)
-def test_every_ruleset_shows_a_viewer_the_same_whatever_it_cannot_know(identity: str) -> None:
+def test_views_of_every_ruleset_do_not_depend_on_hidden_cards(identity: str) -> None:
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[-1], 11, turn_limit=60)
     rng = random.Random(12)

@@ -40,7 +40,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int]:
 
 @examples(40)
 @given(stop=stops())
-def test_a_seat_sees_what_it_could_fold_with_the_cards_it_was_dealt_or_drew(
+def test_a_seat_sees_the_fold_with_its_own_dealt_and_drawn_cards(
     stop: tuple[Played, int],
 ) -> None:
     game, version = stop
@@ -77,7 +77,7 @@ def test_the_openings_of_a_seat_are_of_no_card_that_another_seat_drew(
 
 
 @pytest.mark.parametrize("identity", RULESETS)
-def test_nothing_of_the_deck_is_left_in_what_the_public_sees(identity: str) -> None:
+def test_the_public_view_has_no_hidden_card_of_the_deck(identity: str) -> None:
     game = play(rules(identity), seat_counts(rules(identity))[0], 5)
     full = fold(game.events, game.deck)
     assert set(seen_by(full, None).deck) == {HIDDEN}
@@ -93,7 +93,7 @@ def test_all_is_the_whole_game_with_hands_in_code_order() -> None:
     assert all(list(seat.hand) == sorted(seat.hand) for seat in seen.seats)
 
 
-def test_what_another_seat_drew_in_its_last_play_is_hidden() -> None:
+def test_cards_drawn_by_another_seat_in_its_last_play_are_hidden() -> None:
     """S4: a follow-up is a secret until it is played."""
     for seed in range(40):
         game = play(rules("covered-queen"), 2, seed)
@@ -109,7 +109,7 @@ def test_what_another_seat_drew_in_its_last_play_is_hidden() -> None:
     raise AssertionError("no game had a refill")
 
 
-def test_what_another_seat_drew_while_laying_out_is_hidden() -> None:
+def test_cards_drawn_by_another_seat_while_laying_out_are_hidden() -> None:
     """P31: only cards drawn while laying out may be added to a stack."""
     lay = TableLaid(seat=0, stacks=(cards("4c 4d"), cards("Kd"), cards("Ac")), count=1)
     game = new_game(created(rules("karma-radford"), 2))

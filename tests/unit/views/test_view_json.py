@@ -43,7 +43,7 @@ def demand(identity: str, pile: str, *, covering: bool = False) -> Any:
     return view_json(table(identity, pile, covering=covering), None, FACTS)["demand"]
 
 
-def test_a_view_is_the_object_that_the_interface_promises() -> None:
+def test_a_view_has_the_documented_fields() -> None:
     first = replace(
         created(rules("shithead"), 2),
         clock=Clock(turn_seconds=30, swap_seconds=60),
@@ -145,7 +145,7 @@ def test_a_view_is_the_object_that_the_interface_promises() -> None:
 
 @examples(40)
 @given(data=st.data())
-def test_every_view_is_what_the_schema_describes(data: st.DataObject) -> None:
+def test_every_view_fits_the_schema(data: st.DataObject) -> None:
     ruleset = rules(data.draw(st.sampled_from(RULESETS)))
     seats = data.draw(st.sampled_from(seat_counts(ruleset)))
     game = play(ruleset, seats, data.draw(st.integers(0, 2**32)))
@@ -163,21 +163,21 @@ def _names(schema: GameViewSchema) -> set[str]:
 
 
 @pytest.mark.parametrize("change", [{"more": 1}, {"as": "nobody"}, {"turn": None, "pile": ["1z"]}])
-def test_the_schema_takes_nothing_else(change: dict[str, Any]) -> None:
+def test_the_schema_refuses_other_values(change: dict[str, Any]) -> None:
     view = view_json(new_game(created(rules("leeds"), 2)), None, FACTS)
     GameViewSchema().load(view)
     with pytest.raises(ValidationError):
         GameViewSchema().load(view | change)
 
 
-def test_the_schema_misses_every_key_that_is_left_out() -> None:
+def test_the_schema_reports_every_missing_key() -> None:
     view = view_json(new_game(created(rules("leeds"), 2)), None, FACTS)
     for name in view:
         with pytest.raises(ValidationError):
             GameViewSchema().load({key: value for key, value in view.items() if key != name})
 
 
-def test_set_up_shows_how_far_each_seat_is_and_is_gone_after_the_deal() -> None:
+def test_set_up_shows_the_progress_of_each_seat_until_the_deal() -> None:
     modes = (Entropy.COMMIT, Entropy.VALUE, Entropy.NONE)
     seats = tuple(SeatSetup(kind="human", bot=None, key=None, entropy=mode) for mode in modes)
     first: GameCreated = replace(created(rules("shithead"), 3), seats=seats)
@@ -191,7 +191,7 @@ def test_set_up_shows_how_far_each_seat_is_and_is_gone_after_the_deal() -> None:
     assert view_json(dealt, None, FACTS)["setup"] is None
 
 
-def test_an_aborted_game_says_so_and_has_no_result() -> None:
+def test_an_aborted_game_has_its_status_and_no_result() -> None:
     game = evolve(
         new_game(created(rules("shithead"), 2)), GameAborted(cause=AbortCause.LEFT, seat=1)
     )
