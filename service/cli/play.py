@@ -21,6 +21,8 @@ from service.cli.connection import (
     same_player,
 )
 from service.cli.evidence_options import seat_keys_of
+from service.cli.narration import People
+from service.cli.play_report import closing_lines
 from service.cli.play_screen import (
     Automatic,
     Chooser,
@@ -59,18 +61,14 @@ def _move(hand: Hand, view: GameView, move: Mapping[str, Any], chooser: Chooser)
         chooser.refused(refused)
 
 
-def print_report(hand: Hand, report: Report) -> bool:
+def print_report(hand: Hand, report: Report, people: People) -> bool:
     """Print the result of the verification, and return whether all checks passed."""
-    for finding in report.findings:
-        if finding.result is Result.FAIL:
-            where = "" if finding.seq is None else f"seq {finding.seq}: "
-            click.echo(printable(f"{finding.check} fails: {where}{finding.said}"))
-    click.echo(f"from outside: {'; '.join(report.outside) or 'nothing'}")
-    for reason in (*report.unproven, *report.missing):
-        click.echo(printable(f"not proven: {reason}"))
+    *lines, last = closing_lines(report, people, str(hand.bundle))
+    for line in lines:
+        click.echo(line)
     click.echo(f"saved in {hand.folder}")
-    click.echo(f"to replay it: shithead replay {hand.bundle}")
-    click.echo(printable(report.conclusion))
+    click.echo(f"to replay it: shithead replay {shlex.quote(str(hand.bundle))}")
+    click.echo(last)
     return report.result is not Result.FAIL
 
 
@@ -277,11 +275,12 @@ def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
         if not can_resume(hand, given["key_file"]):
             return UNFINISHED
         try:
-            play_hand(hand, _chooser(given["auto"], hand))
+            people = People.of(play_hand(hand, _chooser(given["auto"], hand)))
         except (Left, KeyboardInterrupt):
             click.echo(f"\nthe game continues; to come back: {_again(player, game, given)}")
             raise
-        return VALID if print_report(hand, hand.verified(given["seat_keys"])) else CONTRADICTED
+        report = hand.verified(given["seat_keys"])
+        return VALID if print_report(hand, report, people) else CONTRADICTED
     except NotSeated:
         name = printable(player.api.get("/players/me")["name"])
         raise NoService(
