@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.running import Running, running
 from tests.web.browsing import FLAGS, Visits, chromium_program
 
-NO_BROWSER = "no Chromium: the browser tests are left out (apt-get install chromium)"
+NO_BROWSER = "no Chromium: the browser tests are left out (apt-get install chromium-headless-shell)"
 
 
 @pytest.fixture(scope="module")
