@@ -65,7 +65,7 @@ class DifferenceSchema(Closed):
     from_ = fields.Raw(
         allow_none=True,
         data_key="from",
-        **described("the value in the ruleset that is compared with; null if it has none"),
+        **described("the value in the ruleset to compare with; null if it has none"),
     )
     to = fields.Raw(allow_none=True, **described("the value in this ruleset; null if it has none"))
     rule = fields.String(allow_none=True, **described("the id of the statement about the setting"))
@@ -80,8 +80,8 @@ class RulesetSchema(Closed):
     is null for a ruleset known by name only.
     """
 
-    id = fields.String(**described("the id, which tables name"))
-    name = fields.String(**described("the name for people"))
+    id = fields.String(**described("the id by which tables refer to it"))
+    name = fields.String(**described("the name shown to people"))
     base = fields.String(
         allow_none=True,
         **described(

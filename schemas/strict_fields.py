@@ -28,18 +28,18 @@ class Closed(Schema):
     """A schema that refuses unknown fields."""
 
     class Meta:
-        """Unknown fields are refused, and the document says so."""
+        """Unknown fields are refused, as the OpenAPI document states."""
 
         unknown = RAISE
 
 
 def described(text: str) -> dict[str, Any]:
-    """Return the arguments of a required field with its description in the document."""
+    """Return the arguments of a required field with a description for the OpenAPI document."""
     return {"required": True, "metadata": {"description": text}}
 
 
 class BoundedList(fields.List[Any]):
-    """A JSON list whose length is checked before its items, which a long list has thousands of."""
+    """A JSON list whose length is checked first, so that a long list costs no work."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
         if isinstance(value, list):
@@ -107,12 +107,12 @@ class Name(fields.String):
 
     def __init__(self, *, longest: int = 40, **more: Any) -> None:
         size = validate.Length(min=1, max=longest, error="is not 1 to {max} characters long")
-        super().__init__(validate=[size, validate.Regexp(NAME_PATTERN, error=_HIDDEN)], **more)
+        super().__init__(validate=[size, validate.Regexp(NAME_PATTERN, error=_INVISIBLE)], **more)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         text = unicodedata.normalize("NFC", super()._deserialize(value, *args, **kwargs))
-        if any(unicodedata.category(character) in _UNSEEN for character in text):
-            raise ValidationError(_HIDDEN)
+        if any(unicodedata.category(character) in _INVISIBLE_CATEGORIES for character in text):
+            raise ValidationError(_INVISIBLE)
         if not text.strip():
             raise ValidationError("is empty")
         return text
@@ -121,8 +121,8 @@ class Name(fields.String):
 NAME_PATTERN = (
     r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
 )
-_HIDDEN = "has a control character, or one that cannot be seen"
-_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_INVISIBLE = "has a control character, or an invisible one"
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 class Chosen(fields.String):
@@ -183,7 +183,7 @@ SEAT_OR_WORD = r"^(public|all|[0-9]|[1-5][0-9]|6[0-3])$"
 
 
 def viewer_field(**more: Any) -> PatternString:
-    """Return the field `as`: whose view."""
+    """Return the field `as`: the viewer."""
     return PatternString(
         SEAT_OR_WORD, "is neither public, nor all, nor a seat", data_key="as", **more
     )
@@ -226,6 +226,8 @@ class OneOf(Closed):
         return {}
 
     none_fits = "matches none of the permitted forms"
+    """The message for a value without a variant."""
+
     discriminator = "_schema"
     """The field by which the variants are chosen, if there is one."""
 
@@ -295,13 +297,13 @@ class PageQuery(Closed):
     """Pagination: page size and cursor."""
 
     limit = QueryWhole(
-        low=1, high=200, load_default=50, metadata={"description": "the most items in the answer"}
+        low=1, high=200, load_default=50, metadata={"description": "the largest number of items"}
     )
     cursor = PatternString(
         CURSOR,
-        "is not a cursor that a list gave",
+        "is not a cursor of a list",
         load_default=None,
-        metadata={"description": "`next` of the page before"},
+        metadata={"description": "`next` of the previous page"},
     )
 
 

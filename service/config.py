@@ -23,7 +23,7 @@ _CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]
 _WITNESS = re.compile(
     r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+( +https?://[^\s,]+)?"
 )
-_OF_OTHERS = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
+_OTHER_PREFIXES = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
 _TEN_YEARS = 3650 * 86_400
 _READER = "reader"
 _E = TypeVar("_E", bound=StrEnum)
@@ -212,8 +212,8 @@ class Settings:
         """
         Return how many requests may wait for a connection while the database is slow.
 
-        Half the threads may serve long polls and streams. Some of the rest stay free to
-        refuse requests and to answer health checks.
+        Half of the threads may serve long polls and streams. Some of the others must stay free
+        to refuse requests and to answer health checks.
         """
         return max(1, self.api_threads // 2 - self.pool_size - 4)
 
@@ -225,7 +225,7 @@ read_database_url | none | PostgreSQL URL | Replica for replays, audits, evidenc
 redis_url | none | Redis URL | Redis, Valkey or Sentinels; without it bots do not move
 host | | address | Address on which the API listens
 port | | TCP port | Port of the API
-stream_port | no such process | TCP port | Port of a separate process for streams and long polls
+stream_port | no process | TCP port | Port of a separate process for streams and long polls
 metrics_port | none | TCP port | Port with all metrics; `/metrics` of the API has gauges only
 metrics_host | as SHITHEAD_HOST | address | Address of the metrics port
 trusted_proxies | | proxies | Number of reverse proxies whose `X-Forwarded-For` is trusted
@@ -237,23 +237,23 @@ archive | none | absolute path | Folder of archived games
 erasures | beside the keys | absolute path | File that lists erased players, for restores
 = Public log
 origin | | host and path | Name of the service in receipts and log; it can never be changed
-log_checkpoint | beside the keys | absolute path | Newest signed checkpoint; no older log is signed
+log_checkpoint | beside the keys | absolute path | File of the newest signed checkpoint of the log
 witnesses | none | list | Witnesses of the public log, each `name+id+key url`
 witness_quorum | | witnesses | Witnesses that must answer at a start before anything is signed
 = Processes and connections
 api_processes | | processes | Processes of the API
 api_threads | | threads each | Requests served at once, of which half may be streams and long polls
-stream_threads | | threads | The same in the stream process, of which all but eight may be
+stream_threads | | threads | The same in the stream process; all but eight may be such
 workers | | processes | Processes that play the moves of bots
 pool_size | | connections | Database connections of each process
-prepared_statements | | on or off | Off behind a pooler that keeps none (PgBouncer before 1.21)
+prepared_statements | | on or off | Off behind a pooler without support (PgBouncer before 1.21)
 = Limits
 statement_seconds | | seconds | Time limit of a SQL statement
 body_seconds | | seconds | Time limit for receiving a body, plus one second for each 64 KiB
 max_body_bytes | | bytes | Largest request body
 max_bundle_bytes | | bytes | Largest bundle uploaded to `/v1/verify`
 verify_seconds | | seconds | Time limit for verifying an uploaded bundle
-rate_limits | | on or off | Limits calls by token and by address
+rate_limits | | on or off | Whether calls are limited by token and by address
 calls_per_token | | calls a minute | Calls with one token, counted by each process
 calls_per_address | | calls a minute | Calls from one IP address, counted by each process
 = Retention
@@ -346,5 +346,5 @@ def _unknown(environment: Mapping[str, str]) -> list[str]:
     return [
         f"{name} is not a setting"
         for name in sorted(environment)
-        if name.startswith(_PREFIX) and not name.startswith(_OF_OTHERS) and name not in known
+        if name.startswith(_PREFIX) and not name.startswith(_OTHER_PREFIXES) and name not in known
     ]

@@ -722,9 +722,9 @@ END
 $$;
 
 
--- archive_stream: delete the events of a sealed game, leaving its head; for the owner only.
+-- archive_stream: delete the events of a sealed game and keep its head; for the owner only.
 --
--- `bundle_hash` is the SHA-256 of the bundle that serves reads from now on, refused moves included.
+-- `bundle_hash` is the SHA-256 of the bundle that replaces the events and the refused moves.
 -- Returns the number of events deleted. SH425 while outbox rows for the public log or the
 -- statistics wait: both read the events here.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
@@ -1211,9 +1211,9 @@ $$;
 
 -- record_attempt: store a refused move of a running game, encrypted by the caller.
 --
--- Returns false, and stores nothing, if the game is over or unknown. The row of the stream is
--- locked, so the append that seals the game either precedes, and this returns false, or follows and
--- counts this attempt (see check_refusals). Only the first 200 of a seat are stored.
+-- Returns false, and stores nothing, if the game is over or unknown. Locks the row of the stream: the
+-- append that seals the game comes either before, and this returns false, or after, and counts this
+-- attempt (see check_refusals). Only the first 200 attempts of a seat are stored.
 CREATE OR REPLACE FUNCTION record_attempt(
     game uuid, attempt uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS boolean
@@ -1237,10 +1237,10 @@ END
 $$;
 
 
--- record_reading: add a read of private data to the access log; a repetition within a minute is one.
+-- record_reading: add a read of private data to the access log, unless it repeats one.
 --
--- A repetition has the same reader and resource, and the game has not moved on. Without this rule a
--- polling client would fill the disk.
+-- A repetition has the same reader, resource and version of the game, within a minute. Without this
+-- rule a polling client would fill the disk.
 CREATE OR REPLACE FUNCTION record_reading(
     game uuid, read_at timestamptz, its_reader uuid, what_was_read text
 ) RETURNS void

@@ -22,8 +22,8 @@ def visible(
     Return the game if the caller may see it.
 
     A hand of a private table is visible to the host, to the players of this hand and to
-    callers with the invite; `others` looks up the players who sit at the table now and the
-    referees of disputes about this hand. Lists apply the same rule in SQL (`may_see_game`).
+    callers with the invite; `others` returns whether the caller sits at the table now, or is
+    a referee of a dispute about this hand. Lists apply the same rule in SQL (`may_see_game`).
     Raises Refusal `not-found`, the same as for a game that does not exist.
     """
     if entry is None:
@@ -75,7 +75,7 @@ class AccessLog:
         self._world = world
 
     def note(self, entry: GameEntry, caller: Caller, shows: Viewer = None) -> None:
-        """Record a read of data that all seats share (None), of one seat's, or of all seats'."""
+        """Record a read of shared data (None), of one seat's data, or of the data of all seats."""
         own = entry.seat_of(caller.player)
         if entry.public or (own is not None and shows in (None, own)):
             return
@@ -83,7 +83,7 @@ class AccessLog:
 
     def note_table(self, table: TableRow, caller: Caller) -> None:
         """Record a read of a table, which lists its hands, under its newest hand."""
-        if not _theirs(table, caller):
+        if not _is_unrecorded(table, caller):
             newest = self._directory.games_of_table(table.id, limit=1)
             self._record([game.id for game in newest], caller)
 
@@ -91,12 +91,14 @@ class AccessLog:
         self, tables: Iterable[tuple[TableRow, Sequence[GameRow]]], caller: Caller
     ) -> None:
         """Record a list of tables, each with its newest hands, the last one first."""
-        newest = [hands[0].id for table, hands in tables if hands and not _theirs(table, caller)]
+        newest = [
+            hands[0].id for table, hands in tables if hands and not _is_unrecorded(table, caller)
+        ]
         self._record(newest, caller)
 
     def note_listed(self, games: Iterable[GameRow], caller: Caller) -> None:
         """Record a list of games."""
-        private = [game.id for game in games if not _theirs(game, caller)]
+        private = [game.id for game in games if not _is_unrecorded(game, caller)]
         self._record(private, caller)
 
     def note_person(self, games: Iterable[UUID], caller: Caller) -> None:
@@ -109,7 +111,7 @@ class AccessLog:
         )
 
 
-def _theirs(shown: TableRow | GameRow, caller: Caller) -> bool:
-    """Return whether the caller may read shared data unrecorded: it is public, or one's own."""
+def _is_unrecorded(shown: TableRow | GameRow, caller: Caller) -> bool:
+    """Return whether a read of shared data is not logged: it is public, or the caller's own."""
     seats = {seat.player for seat in shown.seats}
     return shown.public or (caller.player is not None and caller.player in seats)

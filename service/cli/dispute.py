@@ -28,7 +28,7 @@ from service.shx.canonical import RecordError
 from service.shx.receipts import claimed_receipt, vote_commitment
 
 VOTES: Final = {"cheated": "cheated", "not-proven": "not_proven"}
-OF_THE_SERVER: Final = ("wrong-deal", "altered-log")
+CHARGES_AGAINST_SERVER: Final = ("wrong-deal", "altered-log")
 Dispute = dict[str, Any]
 
 
@@ -60,7 +60,7 @@ def dispute() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Court:
-    """A service, and the player who uses it."""
+    """The disputes of a service, as one player uses them."""
 
     url: str
     player: Player
@@ -111,7 +111,7 @@ def printable_text(text: str) -> str:
     return "".join(f"{printable(line)}\n" for line in text.splitlines())
 
 
-def _of_dispute(function: Callable[..., Any]) -> Callable[..., Any]:
+def _dispute_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument DISPUTE and the options of a player."""
     return click.argument("where", metavar="DISPUTE")(_player_options(function))
 
@@ -147,7 +147,7 @@ def open_(
     seq: int | None,
     accused: str | None,
     statement: str | None,
-    **who: Any,
+    **options: Any,
 ) -> None:
     """
     Open a dispute about a game that you play or played.
@@ -166,13 +166,13 @@ def open_(
     follow within seconds.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     with answered():
-        court, game = _court(where, **who)
+        court, game = _court(where, **options)
         path = f"/games/{game}"
         view = court.player.api.get(path)
         people = People.of(view)
         events = [json.loads(line) for line in court.player.api.lines(f"{path}/events")]
         charge = charge or str(click.prompt("Charge", type=click.Choice(tuple(CHARGES))))
-        seq = _asked_seq(events, people, charge) if seq is None else seq
+        seq = _chosen_seq(events, people, charge) if seq is None else seq
         body = {
             "accused": _accused(accused, charge, events, seq, people.me),
             "seq": seq,
@@ -184,14 +184,14 @@ def open_(
         except Refused as refused:
             if refused.kind != "dispute-open":
                 raise
-            there = court.command("show", refused.problem["id"])
-            raise NoService(f"this move is already disputed: {there}") from None
+            command = court.command("show", refused.problem["id"])
+            raise NoService(f"this move is already disputed: {command}") from None
         court.show(opened)
 
 
-def _asked_seq(events: list[Event], people: People, charge: str) -> int:
+def _chosen_seq(events: list[Event], people: People, charge: str) -> int:
     """Return the number of the disputed event, chosen among the moves."""
-    if charge in OF_THE_SERVER:
+    if charge in CHARGES_AGAINST_SERVER:
         dealt = (event["seq"] for event in events if event["type"] == "cards_dealt")
         return next(dealt, 0) if charge == "wrong-deal" else 0
     listed = [e for e in events if fits(e, charge) and e["data"]["seat"] != people.me]
@@ -208,7 +208,7 @@ def _accused(
     wanted: str | None, charge: str, events: list[Event], seq: int, me: int | None
 ) -> int | None:
     """Return the accused seat, None for the server; by default the seat that moved."""
-    if wanted == "server" or (wanted is None and charge in OF_THE_SERVER):
+    if wanted == "server" or (wanted is None and charge in CHARGES_AGAINST_SERVER):
         return None
     if wanted is not None:
         if not wanted.isdecimal():
@@ -226,9 +226,9 @@ def _accused(
 
 
 @dispute.command(short_help="Show a dispute, or those about a game.")
-@_of_dispute
+@_dispute_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as returned by the API.")
-def show(where: str, *, as_json: bool, **who: Any) -> None:
+def show(where: str, *, as_json: bool, **options: Any) -> None:
     """
     Show a dispute: findings, statements, referees, ruling, and what you can do next.
 
@@ -236,7 +236,7 @@ def show(where: str, *, as_json: bool, **who: Any) -> None:
     the names of referees are shown to the two sides and the referees only.
     """
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         try:
             found = [court.get(identity)] if "/games/" not in where else None
         except Refused as refused:
@@ -255,18 +255,18 @@ def show(where: str, *, as_json: bool, **who: Any) -> None:
 
 
 @dispute.command(short_help="Save the evidence of the game as a file.")
-@_of_dispute
+@_dispute_argument
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
-def evidence(where: str, *, file: Path | None, **who: Any) -> None:
+def evidence(where: str, *, file: Path | None, **options: Any) -> None:
     """
     Save the public evidence of the disputed game, for the commands verify, audit and replay.
 
-    FILE is the game's id with the ending .shx if it is not named. It contains the copy that was
-    frozen when the dispute was opened. Receipts that the sides handed in and the server's keys
-    are saved beside it. The commands that make pages of them are printed.
+    Without FILE the name is the id of the game with the ending .shx. The file contains the copy
+    that was frozen when the dispute was opened. Receipts that the sides handed in and the
+    server's keys are saved beside it. Commands that make HTML pages of them are printed.
     """
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         found = court.get(identity)
         path = file or Path(f"{found['game']}.shx")
         data = court.player.api.data(f"/games/{found['game']}/evidence?profile=public")
@@ -299,16 +299,16 @@ def evidence(where: str, *, file: Path | None, **who: Any) -> None:
 
 
 def _frozen_lines(data: bytes, found: Dispute) -> Iterator[str]:
-    """Yield what is known of the frozen copy in the evidence of a game."""
+    """Yield the hash of the frozen copy in the evidence of a game, and whether it fits."""
     name, recorded = f"dispute/{found['id']}.shx", found["bundle_sha256"]
     yield f"frozen copy, SHA-256 in the dispute: {recorded}"
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as whole:
-            frozen = whole.read(name) if name in whole.namelist() else None
-            proved = "log/proof.tlog-proof"
+        with zipfile.ZipFile(io.BytesIO(data)) as bundle:
+            frozen = bundle.read(name) if name in bundle.namelist() else None
+            proof = "log/proof.tlog-proof"
             if frozen is not None:
                 with zipfile.ZipFile(io.BytesIO(frozen)) as copy:
-                    without = proved in whole.namelist() and proved not in copy.namelist()
+                    is_older = proof in bundle.namelist() and proof not in copy.namelist()
     except zipfile.BadZipFile:
         raise NoService("the evidence of the service is no ZIP archive") from None
     if frozen is None:
@@ -317,19 +317,19 @@ def _frozen_lines(data: bytes, found: Dispute) -> Iterator[str]:
         yield f"FAULT: {name} in the file has another SHA-256 than the dispute records."
     else:
         yield f"{name} in the file has this SHA-256."
-        if without:
+        if is_older:
             yield "The copy is from before the public log had a proof; the file has the proof."
 
 
 @dispute.command(short_help="Hand in receipts of the game as evidence.")
-@_of_dispute
+@_dispute_argument
 @click.argument(
     "files",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="[FILE]...",
     nargs=-1,
 )
-def receipt(where: str, *, files: tuple[Path, ...], **who: Any) -> None:
+def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
     """
     Hand in receipts of the disputed game as accuser or accused.
 
@@ -339,7 +339,7 @@ def receipt(where: str, *, files: tuple[Path, ...], **who: Any) -> None:
     contradict it are handed in, or else the newest. A side can hand in ten.
     """
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         found = court.get(identity)
         for file in files or _stored_receipts(court, UUID(found["game"])):
             try:
@@ -372,59 +372,59 @@ def _stored_receipts(court: _Court, game: UUID) -> list[Path]:
 
 
 @dispute.command(short_help="Make a statement as one of the two sides.")
-@_of_dispute
+@_dispute_argument
 @click.argument("text", required=False)
-def statement(where: str, *, text: str | None, **who: Any) -> None:
+def statement(where: str, *, text: str | None, **options: Any) -> None:
     """
     Make the statement TEXT as accuser or accused; it is asked for if it is missing.
 
     The other side and the referees can read it. It has at most 4,000 characters.
     """
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         words = text or click.prompt("Your statement")
         court.post(identity, "statements", {"text": words})
         click.echo("Your statement is recorded.")
 
 
 @dispute.command(short_help="Offer to judge as a referee.")
-@_of_dispute
-def judge(where: str, **who: Any) -> None:
+@_dispute_argument
+def judge(where: str, **options: Any) -> None:
     """
     Offer to judge a dispute.
 
-    A referee neither sat at the table nor hosts it, has played some hands, and has an account
-    of some age; `show` names both numbers. You vote once three referees or more are seated and
-    the game is over. A ruling against the accused needs the votes of all of them.
+    A referee neither sat at the table nor hosts it, has played a minimum number of hands, and
+    has an account of a minimum age; `show` names both. You vote once the game is over and
+    three referees or more are seated. A ruling against the accused needs the votes of all of them.
     """
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         court.show(court.post(identity, "referees", {}))
 
 
 @dispute.command(short_help="Refuse a referee, as one of the two sides.")
-@_of_dispute
+@_dispute_argument
 @click.argument("referee", type=click.IntRange(0), metavar="NUMBER")
-def refuse(where: str, *, referee: int, **who: Any) -> None:
+def refuse(where: str, *, referee: int, **options: Any) -> None:
     """
     Refuse the referee with this NUMBER, before the voting opens.
 
     Each referee can be refused once, by either side, and cannot offer to judge again.
     """
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         court.show(court.post(identity, "referees", {"refuse": referee}))
 
 
 @dispute.command(short_help="Vote as a referee, or reveal your vote.")
-@_of_dispute
+@_dispute_argument
 @click.argument("opinion", type=click.Choice(tuple(VOTES)), required=False, metavar="[VOTE]")
 @click.option(
     "--server-seals",
     is_flag=True,
     help="Let the server seal and reveal the vote: nothing to keep, but it knows your vote.",
 )
-def vote(where: str, *, opinion: str | None, server_seals: bool, **who: Any) -> None:
+def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any) -> None:
     """
     Vote `cheated` or `not-proven`; without VOTE, reveal the vote that you sealed.
 
@@ -435,7 +435,7 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **who: Any) -> 
     `not-proven` is enough to clear.
     """
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         found = court.get(identity)
         if why := _no_vote(court, found, opinion):
             raise NoService(printable(why))
@@ -452,7 +452,7 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **who: Any) -> 
 
 
 def _no_vote(court: _Court, found: Dispute, opinion: str | None) -> str | None:
-    """Return why the player cannot vote, or not reveal a vote, and what to do; None if possible."""
+    """Return why the player can neither vote nor reveal a vote, and what to do, or None."""
     you, state = found["you"], found["state"]
     if you is None:
         return "you have no account here: `shithead play` registers you, or name --token"
@@ -469,7 +469,7 @@ def _no_vote(court: _Court, found: Dispute, opinion: str | None) -> str | None:
 
 
 def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
-    """Return why a referee cannot vote, or not reveal a vote, now."""
+    """Return why a referee can neither vote nor reveal a vote now."""
     ends = f" The voting ends on {when(found['deadline'])}." if state == "voting" else ""
     if own["state"] == "recused":
         refused = f"the {own['refused_by']} refused you as a referee"
@@ -494,8 +494,8 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
 def _seal(court: _Court, found: Dispute, number: int, opinion: str, file: Path) -> None:
     """Commit to a vote, after its salt was written to a file; reveal it if it is the last one."""
     identity, salt = UUID(found["id"]), secrets.token_bytes(32)
-    kept = {"dispute": str(identity), "referee": number, "vote": opinion, "salt": salt.hex()}
-    write_private(file, json.dumps(kept).encode() + b"\n")
+    sealed = {"dispute": str(identity), "referee": number, "vote": opinion, "salt": salt.hex()}
+    write_private(file, json.dumps(sealed).encode() + b"\n")
     commit = vote_commitment(identity, number, opinion, salt).hex()
     changed = court.post(identity, "votes", {"commit": commit})
     click.echo("Your vote is sealed: until you reveal it, no person can read or change it.")
@@ -518,8 +518,8 @@ def _reveal(court: _Court, found: Dispute, file: Path, opinion: str | None) -> N
             + ": use the folder (--home) or browser in which you voted"
         )
     try:
-        kept = json.loads(file.read_text("utf-8"))
-        body = {"vote": kept["vote"], "salt": kept["salt"]}
+        sealed = json.loads(file.read_text("utf-8"))
+        body = {"vote": sealed["vote"], "salt": sealed["salt"]}
     except (OSError, ValueError, KeyError, TypeError):
         raise NoService(f"{file} is not the file of a sealed vote") from None
     if opinion is not None and VOTES[opinion] != body["vote"]:
@@ -530,9 +530,9 @@ def _reveal(court: _Court, found: Dispute, file: Path, opinion: str | None) -> N
 
 
 @dispute.command(short_help="Appeal against a ruling, as the side that lost.")
-@_of_dispute
-def appeal(where: str, **who: Any) -> None:
+@_dispute_argument
+def appeal(where: str, **options: Any) -> None:
     """Appeal against a ruling, once, as the side that lost; other referees judge then."""
     with answered():
-        court, identity = _court(where, **who)
+        court, identity = _court(where, **options)
         court.show(court.post(identity, "appeal", {}))

@@ -73,7 +73,7 @@ SILENT_SECONDS: Final = 60.0
 """Seconds without a successful round after which relay, sweeper or sequencer is not healthy."""
 
 _ROUND = re.compile(r'shithead_last_round_timestamp_seconds\{process="(\w+)"\} (\S+)')
-_PATIENCE = 5.0
+_TIMEOUT = 5.0  # seconds
 
 
 @click.command(short_help="Run one process of the service, as containers do.")
@@ -105,10 +105,10 @@ def run(role: str, *, check: bool) -> int:
         raise click.ClickException(str(error)) from None
     if role in ("api", "streams"):  # several processes of one server share their metrics
         os.environ.setdefault(SHARED_FOLDER, tempfile.mkdtemp(prefix="shithead-metrics-"))
-    return _become(program.command)
+    return _replace_process(program.command)
 
 
-def _become(command: list[str]) -> NoReturn:
+def _replace_process(command: list[str]) -> NoReturn:
     os.execv(command[0], command)  # noqa: S606 - the command is ours, and no shell is wanted
 
 
@@ -121,8 +121,8 @@ def _fault(settings: Settings, role: str) -> str | None:
     """Return why the process is not healthy, None if it is; raises ValueError without a port."""
     if role in ("api", "streams"):
         port = settings.port if role == "api" else settings.stream_port
-        return _text(port, "/healthz")[0]
-    fault, text = _text(settings.metrics_port, "/metrics")
+        return _get(port, "/healthz")[0]
+    fault, text = _get(settings.metrics_port, "/metrics")
     if fault is not None or role not in ("relay", "sweeper", "sequencer"):
         return fault
     rounds = dict(_ROUND.findall(text))
@@ -130,11 +130,11 @@ def _fault(settings: Settings, role: str) -> str | None:
     return None if age < SILENT_SECONDS else f"the last round was {age:.0f} s ago"
 
 
-def _text(port: int | None, path: str) -> tuple[str | None, str]:
-    """Return a fault or None, and the answer of this machine at a port; raises ValueError."""
+def _get(port: int | None, path: str) -> tuple[str | None, str]:
+    """Return a fault or None, and the text at a local port; raises ValueError if it is not set."""
     if port is None:
         raise ValueError("the port to ask is not set")
-    connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
+    connection = HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

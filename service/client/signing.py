@@ -1,12 +1,13 @@
 """
-All that a keyed player computes (SHX/1, sections 1 to 5), to be written again in any language.
+Hashes and signatures of a player with a key: a model for clients in other languages.
 
-It needs SHA-256, Ed25519, base64 and JSON, and nothing of this project:
+The module needs SHA-256, Ed25519, base64 and JSON, and imports nothing of this project (SHX/1,
+sections 1 to 5):
 
 1. the head after each event is SHA-256(0x00 ‖ its bytes), and each event names the one before;
 2. entropy: choose 32 random bytes R, post `client_commit`, wait until the log has every
-   commitment, post R, and look for both in the log before signing anything;
-3. a move is signed together with the game, the seat, and the head that was seen.
+   commitment, post R, and check that the log has both before signing anything;
+3. a move is signed together with the game, the seat, and the last head that the player saw.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 def canonical(value: Any) -> bytes:
-    """Return the one spelling of a value: keys in order, no spaces, whole numbers, UTF-8."""
+    """Return the canonical JSON of a value: sorted keys, no spaces, whole numbers, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8")
 
 
 def tagged_hash(tag: str, *parts: bytes) -> bytes:
     """Return SHA-256 over the tag and the parts, each after its length in four bytes."""
-    every = (tag.encode("ascii"), *parts)
-    return hashlib.sha256(b"".join(len(p).to_bytes(4, "big") + p for p in every)).digest()
+    fields = (tag.encode("ascii"), *parts)
+    return hashlib.sha256(b"".join(len(p).to_bytes(4, "big") + p for p in fields)).digest()
 
 
 def genesis(game: UUID) -> bytes:
-    """Return what the first event of a game names as the head before it."""
+    """Return the `prev` of the first event of a game, which has no event before it."""
     return tagged_hash("shx/1/genesis", game.bytes)
 
 
@@ -45,7 +46,7 @@ def head(line: bytes) -> bytes:
 
 
 def client_commit(game: UUID, seat: int, value: bytes) -> str:
-    """Return what a seat commits to before it reveals its entropy `value`."""
+    """Return the commitment of a seat, posted before it reveals its entropy `value`."""
     return tagged_hash("shx/1/client-seed", game.bytes, bytes([seat]), value).hex()
 
 
@@ -58,7 +59,7 @@ def signed_move(
     seen_head: bytes,
     move: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the body to post: the move, and the intent that binds it to what was seen."""
+    """Return the body to post: the move, and the intent that binds it to the last seen event."""
     intent = {
         "v": 1,
         "game": str(game),
@@ -72,7 +73,7 @@ def signed_move(
 
 
 def signed_key_change(old: Ed25519PrivateKey, *, table: UUID, seat: int, key: str) -> str:
-    """Return the old key's signature under the key (base64) that follows it at a table."""
+    """Return the signature of the old key on the new key (base64) of a seat at a table."""
     change = {"v": 1, "table": str(table), "seat": seat, "key": key}
     return b64encode(old.sign(b"shx/1/key\n" + canonical(change))).decode("ascii")
 

@@ -154,7 +154,7 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
     if position is None:
         raise RuleRefused(rule, "there is no card in this slot")
     opening = Opening(p=position, card=game.deck[position])
-    if _lands(game, opening.card):
+    if _fits(game, opening.card):
         return _laid(game, seat, (opening.card,), Zone.DOWN, slot=slot, opening=opening)
     return _failed(
         game,
@@ -178,7 +178,7 @@ def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
         raise refusal.error(game.ruleset)
     position = game.stock[0]
     opening = Opening(p=position, card=game.deck[position])
-    if _lands(game, opening.card):
+    if _fits(game, opening.card):
         return _laid(game, seat, (opening.card,), Zone.STOCK, opening=opening)
     return _failed(
         game,
@@ -248,9 +248,9 @@ def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
     events: tuple[Event, ...] = (timed_out,)
     moves = (command.move,) if command.move else default_moves(after, command.seat)
     for move in moves:
-        done = decide(move, after)
-        events += done
-        for event in done:
+        made = decide(move, after)
+        events += made
+        for event in made:
             after = evolve(after, event)
     return events
 
@@ -326,6 +326,6 @@ def _failed(
     return (event(taker, turn),)
 
 
-def _lands(game: Game, card: Card) -> bool:
+def _fits(game: Game, card: Card) -> bool:
     """Return whether a single card, turned unseen, is a legal play."""
     return rank_of(card) in fitting_now(game)

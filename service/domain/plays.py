@@ -40,8 +40,8 @@ def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, .
     """
     Return `cards` in the order in which they go on the pile.
 
-    A card that the seat does not hold is refused in the same words wherever it lies, so
-    that refusals reveal nothing.
+    The refusal of a card that the seat does not hold is the same wherever the card lies, so
+    that it reveals nothing.
 
     Raises UnknownCard, or RuleRefused with the statement that forbids the play.
     """
@@ -102,7 +102,7 @@ def can_play(game: Game, seat: Seat) -> bool:
     """
     Return whether the seat has, in its hand or else face up, cards that may go on the pile.
 
-    What only the first play of a game has to satisfy is left out.
+    Requirements of the first play of a game are ignored.
     """
     ruleset, fitting_ranks = game.ruleset, fitting_now(game)
     ranks = {rank_of(card) for card in source_cards(game.seats[seat]) if card != HIDDEN}
@@ -123,7 +123,7 @@ def candidate_plays(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
 
 def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
     """
-    Yield every set of `cards`, or of more than six cards one set of each size.
+    Yield every subset of `cards`; of more than six cards only one subset of each size.
 
     >>> list(choices(("9d", "9c")))
     [('9c',), ('9d',), ('9c', '9d')]
@@ -184,7 +184,7 @@ def _accompanied(
 
 
 def _stacks(state: SeatState, rank: Rank) -> Iterator[tuple[Card, ...]]:
-    """Yield every choice of whole stacks; of more than six, each alone and one of each number."""
+    """Yield every set of whole stacks; of more than six, each stack alone and one set a size."""
     stacks = [stack for stack in state.up if stack and rank_of(stack[0]) == rank]
     for size in range(1, len(stacks) + 1):
         few = len(stacks) <= FEW or size == 1
@@ -209,9 +209,9 @@ def _runs(ruleset: Ruleset, source: tuple[Card, ...]) -> Iterator[tuple[Card, ..
 
 def _picked(held: list[list[Card]]) -> Iterator[tuple[Card, ...]]:
     """
-    Yield runs of one card of each rank: every such run, or a few of more than six cards.
+    Yield runs with one card of each rank: all of them, or some if there are more than six cards.
 
-    The few are the run of each rank's first card, and for each other card one run with it.
+    The latter are the run of the first card of each rank, and one run for each other card.
     """
     if sum(map(len, held)) <= FEW:
         yield from product(*held)
@@ -300,7 +300,8 @@ def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
         detail = f"{named(first)} is played only together with a higher rank"
         return Refusal(detail, (f"ranks.{first}.plays",))
     return Refusal(
-        f"{named(first)} does not fit on the pile", _forbids(game, first, _demand_now(game))
+        f"{named(first)} does not fit on the pile",
+        _forbidding_settings(game, first, _demand_now(game)),
     )
 
 
@@ -314,7 +315,11 @@ def _may_begin(
 
 
 def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
-    """Each further card of a run must be legal on the one before, and only the last may burn."""
+    """
+    Return why a run cannot be laid; None if it can.
+
+    Each card must be legal on the one before it, and only the last card may burn the pile.
+    """
     ruleset, pile = game.ruleset, game.pile
     for card, following in pairwise(laid):
         pile = (*pile, card)
@@ -324,12 +329,12 @@ def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
     return None
 
 
-def _forbids(game: Game, rank: Rank, demand: Demand) -> tuple[str, ...]:
+def _forbidding_settings(game: Game, rank: Rank, demand: Demand) -> tuple[str, ...]:
     """
     Return the settings by which `rank` does not answer `demand`, the deciding one first.
 
-    If neither the asking card nor `rank` has a statement of its own, it is that of the
-    transparent card on top, through which the pile asks (S9, M10, T13).
+    If the card that asks and `rank` have no statement of their own, the statement of the
+    transparent card on top decides, which lets the card below it ask (S9, M10, T13).
     """
     ruleset = game.ruleset
     if demand.asked_by in ruleset.rank(rank).not_on:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from service.shx.canonical import MAX_LINE, RecordError, canonical, parse
 from service.shx.event_shapes import check_event
-from service.shx.hashing import sha256, th
+from service.shx.hashing import sha256, tagged_hash
 from service.shx.validators import MAX_EVENTS
 
 
@@ -23,7 +23,7 @@ class Link:
 
 def genesis(stream: UUID) -> bytes:
     """Return the `prev` of the first event of a stream."""
-    return th("shx/1/genesis", stream.bytes)
+    return tagged_hash("shx/1/genesis", stream.bytes)
 
 
 def head(line: bytes) -> bytes:

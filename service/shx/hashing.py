@@ -35,29 +35,29 @@ def u64(number: int) -> bytes:
     return number.to_bytes(8, "big")
 
 
-def enc(*parts: bytes) -> bytes:
+def length_prefixed(*parts: bytes) -> bytes:
     """
-    Return the parts, each preceded by its length: different lists have different encodings.
+    Return enc(parts…) of SHX/1: each part after its length, so no two lists have one encoding.
 
-    >>> enc(b"ab", b"c").hex(" ", 1)
+    >>> length_prefixed(b"ab", b"c").hex(" ", 1)
     '00 00 00 02 61 62 00 00 00 01 63'
     """
     return b"".join(u32(len(part)) + part for part in parts)
 
 
-def th(tag: str, *parts: bytes) -> bytes:
+def tagged_hash(tag: str, *parts: bytes) -> bytes:
     """
     Return TH(tag, parts…), the tagged hash of SHX/1.
 
-    >>> th("shx/1/example", b"ab", b"c") == th("shx/1/example", b"a", b"bc")
+    >>> tagged_hash("shx/1/example", b"ab", b"c") == tagged_hash("shx/1/example", b"a", b"bc")
     False
     """
-    return sha256(enc(tag.encode("ascii"), *parts))
+    return sha256(length_prefixed(tag.encode("ascii"), *parts))
 
 
-def tm(key: bytes, tag: str, *parts: bytes) -> bytes:
+def tagged_mac(key: bytes, tag: str, *parts: bytes) -> bytes:
     """Return TM(key, tag, parts…), the tagged HMAC of SHX/1."""
-    return hmac.digest(key, enc(tag.encode("ascii"), *parts), "sha256")
+    return hmac.digest(key, length_prefixed(tag.encode("ascii"), *parts), "sha256")
 
 
 def ruleset_hash(ruleset: Mapping[str, Any]) -> bytes:

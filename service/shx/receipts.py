@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from service.shx.canonical import RecordError
-from service.shx.hashing import th, u8, u32
+from service.shx.hashing import tagged_hash, u8, u32
 from service.shx.tlog.notes import (
     NoteSigner,
     NoteVerifier,
@@ -107,7 +107,7 @@ def check_receipt(note: bytes, verifiers: Iterable[NoteVerifier]) -> Receipt:
 
 def vote_commitment(dispute: UUID, referee: int, vote: str, salt: bytes) -> bytes:
     """Return the commitment that a referee sends before revealing the vote (api.md, section 6)."""
-    return th("shx/1/vote", dispute.bytes, u8(referee), vote.encode("ascii"), salt)
+    return tagged_hash("shx/1/vote", dispute.bytes, u8(referee), vote.encode("ascii"), salt)
 
 
 def statement_commitment(dispute: UUID, seq: int, text: str, salt: bytes) -> bytes:
@@ -117,4 +117,4 @@ def statement_commitment(dispute: UUID, seq: int, text: str, salt: bytes) -> byt
     The salt is stored with the text and erased with it: a plain hash would allow guessing
     the erased text.
     """
-    return th("shx/1/statement", dispute.bytes, u32(seq), text.encode("utf-8"), salt)
+    return tagged_hash("shx/1/statement", dispute.bytes, u32(seq), text.encode("utf-8"), salt)

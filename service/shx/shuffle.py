@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from service.shx.canonical import canonical
-from service.shx.hashing import th, tm, u8, u16, u64
+from service.shx.hashing import tagged_hash, tagged_mac, u8, u16, u64
 from service.shx.validators import RANKS
 
 _SUITS: Final = "cdhs"
@@ -30,7 +30,7 @@ class Shuffle:
 
     def salt(self, p: int) -> bytes:
         """Return the 32 bytes that hide the card at position `p` in its commitment."""
-        return tm(self.salt_key, "shx/1/card-salt", u16(p))
+        return tagged_mac(self.salt_key, "shx/1/card-salt", u16(p))
 
     def commitment(self, p: int) -> bytes:
         """Return c_p, the commitment to the card at position `p`."""
@@ -72,17 +72,17 @@ def deck_codes(decks: int, jokers: int, partial: Sequence[str] = ()) -> tuple[st
 
 def server_commit(game: UUID, seed: bytes) -> bytes:
     """Return C_S, the server's commitment to its seed."""
-    return th("shx/1/server-seed", game.bytes, seed)
+    return tagged_hash("shx/1/server-seed", game.bytes, seed)
 
 
 def client_commit(game: UUID, seat: int, value: bytes) -> bytes:
     """Return C_i, a seat's commitment to its entropy."""
-    return th("shx/1/client-seed", game.bytes, u8(seat), value)
+    return tagged_hash("shx/1/client-seed", game.bytes, u8(seat), value)
 
 
 def card_commitment(game: UUID, p: int, card: str, salt: bytes) -> bytes:
     """Return the commitment to `card` at position `p`, with which an opening is checked."""
-    return th("shx/1/card", game.bytes, u16(p), card.encode("ascii"), salt)
+    return tagged_hash("shx/1/card", game.bytes, u16(p), card.encode("ascii"), salt)
 
 
 def transcript(
@@ -94,7 +94,7 @@ def transcript(
     `entropy` has one value for each seat, None for a seat that contributes none.
     """
     values = (value or b"" for value in entropy)
-    return th("shx/1/transcript", game.bytes, head0, canonical(list(codes)), *values)
+    return tagged_hash("shx/1/transcript", game.bytes, head0, canonical(list(codes)), *values)
 
 
 def derive(
@@ -102,7 +102,7 @@ def derive(
 ) -> Shuffle:
     """Return the shuffle that follows from the seed, the first event and the entropy."""
     bound = transcript(game, head0, codes, entropy)
-    words = _words(tm(seed, "shx/1/deck", bound))
+    words = _words(tagged_mac(seed, "shx/1/deck", bound))
     deck = list(codes)
     for last in range(len(deck) - 1, 0, -1):
         other = uniform(last + 1, words)
@@ -110,8 +110,8 @@ def derive(
     return Shuffle(
         game=game,
         deck=tuple(deck),
-        salt_key=tm(seed, "shx/1/salt", bound),
-        deal_key=tm(seed, "shx/1/dealer", bound),
+        salt_key=tagged_mac(seed, "shx/1/salt", bound),
+        deal_key=tagged_mac(seed, "shx/1/dealer", bound),
     )
 
 
@@ -131,7 +131,7 @@ def uniform(n: int, words: Iterator[int]) -> int:
 
 def stream_block(key: bytes, number: int) -> bytes:
     """Return block `number` (32 bytes) of stream(key)."""
-    return tm(key, "shx/1/stream", u64(number))
+    return tagged_mac(key, "shx/1/stream", u64(number))
 
 
 def _words(key: bytes) -> Iterator[int]:

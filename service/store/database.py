@@ -33,9 +33,7 @@ Row = TypeVar("Row")
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
 """
-The folder of the SQL files: beside the package `service`.
-
-The same in a checkout and in an installation, where `sql` is installed next to the packages.
+The folder of the SQL files, next to the package `service`: in a checkout and in an installation.
 """
 
 
@@ -46,7 +44,7 @@ def query(name: str) -> bytes:
 
 
 for _kind in (UUID, datetime):
-    # psycopg loads its dumper of a type at the first use, which is not thread-safe: load it here.
+    # psycopg loads the dumper of a type at its first use, which is not thread-safe: load it now.
     for _format in PyFormat:
         psycopg.adapters.get_dumper(_kind, _format)
 
@@ -56,7 +54,7 @@ DatabaseError = psycopg.Error
 UndefinedTable = psycopg.errors.UndefinedTable
 """A table does not exist: the database has not been migrated."""
 
-CLASHES = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+TRANSACTION_CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 """Errors of a transaction that was rolled back and can be repeated."""
 
 
@@ -82,20 +80,20 @@ class _Overdue(psycopg.OperationalError):
 
 class _Connection(psycopg.Connection[tuple[Any, ...]]):
     """
-    A connection that waits for an answer for a limited time only.
+    A connection with a time limit for each statement.
 
-    The limit is kept on this side: a server whose disk or whose processes hang keeps none, and
-    a setting of the session would not survive a pooler that lends connections by transaction.
-    psycopg keeps it in its C loop; a generator of ours around `gen` costs 70 µs a statement.
+    The client enforces the limit, because a server that hangs cannot, and a setting of the
+    session is lost if a pooler assigns connections by transaction. psycopg checks the limit in
+    its C loop; a generator of our own around `gen` would cost 70 µs a statement.
     """
 
-    longest = 10.0  # seconds
+    statement_seconds = 10.0
 
     def wait(self, gen: Generator[Any, Any, Any], *rest: Any, **more: Any) -> Any:
-        """Return what `gen` comes to; raises _Overdue where that takes too long."""
-        end = time.monotonic() + self.longest
+        """Return the result of `gen`; raises _Overdue after the time limit."""
+        end = time.monotonic() + self.statement_seconds
         try:
-            return super().wait(gen, *rest, **{"timeout": self.longest, **more})
+            return super().wait(gen, *rest, **{"timeout": self.statement_seconds, **more})
         except psycopg.OperationalError as error:
             if error.sqlstate is None and time.monotonic() >= end:
                 raise _Overdue("no answer in time") from error
@@ -104,17 +102,18 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 
 class Database:
     """
-    Connections to one database, opened at the first call: after a server has forked.
+    A pool of connections to one database, opened at the first call, after a server has forked.
 
-    Autocommit, so that a call is one round trip; prepared statements if `prepared`; no check of a
-    connection before its use beyond a look at its socket, which costs no round trip. Nothing else
-    belongs to a session: no SET, LISTEN, temporary table, cursor or lock outlives its transaction.
+    Connections use autocommit, so a call is one round trip, and prepared statements if
+    `prepared`. Before a connection is used, only its socket is checked, without a round trip.
+    Otherwise sessions have no state: no SET, LISTEN, temporary table, cursor or lock outlives
+    its transaction.
 
-    A slow database is not waited for without end: `patience` seconds for a connection, `longest`
-    for a statement. At most `most_waiting` calls wait for a connection at a time, and at most
-    `queue` for SLOW_SECONDS after a time-out; further calls raise NotSent at once. A process
-    that answers requests sets `most_waiting` by its number of threads; without it there is no
-    limit, for programs with a few threads.
+    A call waits at most `connection_seconds` for a connection, and `statement_seconds` for its
+    statement. At most `most_waiting` calls wait for a connection at a time, and at most `queue`
+    for SLOW_SECONDS after a timeout; further calls raise NotSent at once. A process that
+    answers requests derives `most_waiting` from its number of threads; None means no limit,
+    for programs with few threads.
     """
 
     def __init__(
@@ -122,24 +121,26 @@ class Database:
         url: str,
         *,
         size: int = 8,
-        patience: float = 3.0,
-        longest: float = 10.0,
+        connection_seconds: float = 3.0,
+        statement_seconds: float = 10.0,
         queue: int = 8,
         most_waiting: int | None = None,
         prepared: bool = True,
     ) -> None:
         self._url = url
         self._size = size
-        self._patience = patience
-        self._kind = type("_Connection", (_Connection,), {"longest": longest})
+        self._connection_seconds = connection_seconds
+        self._connection_class = type(
+            "_Connection", (_Connection,), {"statement_seconds": statement_seconds}
+        )
         self._most_waiting = sys.maxsize if most_waiting is None else max(1, most_waiting)
         self._queue = min(queue, self._most_waiting)
         self._prepared = prepared
         self._slow_until = 0.0
-        self._waiting = 0  # for a connection, at this moment
-        self._counting = threading.Lock()
-        self._opened: ConnectionPool[_Connection] | None = None
-        self._opening = threading.Lock()
+        self._waiting = 0  # calls that wait for a connection now
+        self._waiting_lock = threading.Lock()
+        self._open_pool: ConnectionPool[_Connection] | None = None
+        self._pool_lock = threading.Lock()
 
     @classmethod
     def of(cls, settings: Settings, *, most_waiting: int | None = None) -> Database:
@@ -147,7 +148,7 @@ class Database:
         return cls(
             settings.database_url,
             size=settings.pool_size,
-            longest=settings.statement_seconds,
+            statement_seconds=settings.statement_seconds,
             queue=settings.queue_size,
             most_waiting=most_waiting,
             prepared=settings.prepared_statements,
@@ -155,9 +156,9 @@ class Database:
 
     def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         """
-        Return the rows of the query `name`, which only reads; asked again on a dead connection.
+        Return the rows of the query `name`, which only reads; repeated if a connection breaks.
 
-        Raises StoreUnavailable where the database does not answer.
+        Raises StoreUnavailable if the database does not answer.
         """
         try:
             return self.change(name, *values)
@@ -168,94 +169,94 @@ class Database:
 
     def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         """
-        Return the rows of the query `name`; sent once.
+        Return the rows of the query `name`; it is sent only once.
 
-        Raises NotSent where there is no connection, TooSlow where no answer came in time, and
-        StoreUnavailable where a connection broke: whether the database wrote is not known then.
-        Raises psycopg.Error for what the database refused; then it wrote nothing.
+        Raises NotSent if no connection is available. Raises TooSlow if no answer came in time,
+        and StoreUnavailable if the connection broke: the database may have written then. Raises
+        psycopg.Error if the database refused the query and wrote nothing.
         """
         try:
             with self._connection() as connection:
                 return connection.execute(query(name), values, binary=True).fetchall()
         except PoolTimeout as error:
-            self._is_slow()
+            self._mark_slow()
             raise NotSent("no connection to the database") from error
         except _Overdue as error:
-            self._is_slow()
+            self._mark_slow()
             raise TooSlow("the database took too long") from error
         except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
-            # The last of them: it could not do its work, or has become a copy that only reads.
-            if isinstance(error, CLASHES):
+            # InternalError: for example, the server has become a read-only replica.
+            if isinstance(error, TRANSACTION_CONFLICTS):
                 raise
             raise StoreUnavailable("the database does not answer") from error
 
     def reach(self) -> None:
         """
-        Return if the database answers, by the way that all requests take.
+        Return if the database answers a query through the pool that all requests use.
 
-        Raises StoreUnavailable, also where so many wait already that requests are refused.
+        Raises StoreUnavailable if it does not, or if too many calls wait for a connection.
         """
         self.fetch("nothing")
 
     def close(self) -> None:
         """Close all connections; the next call opens new ones."""
-        with self._opening:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.close()
+        with self._pool_lock:
+            pool, self._open_pool = self._open_pool, None
+        if pool is not None:
+            pool.close()
 
-    def _is_slow(self) -> None:
+    def _mark_slow(self) -> None:
         self._slow_until = time.monotonic() + SLOW_SECONDS
         DATABASE_SLOW.set_to_current_time()
 
     def _connection(self) -> _Borrowed:
         """Return a context manager that lends a connection; raises NotSent."""
         pool = self._pool()
-        return _Borrowed(pool, self._taken(pool))
+        return _Borrowed(pool, self._acquired(pool))
 
-    def _taken(self, pool: ConnectionPool[_Connection]) -> _Connection:
+    def _acquired(self, pool: ConnectionPool[_Connection]) -> _Connection:
         """Return a connection of the pool; raises NotSent if too many calls wait for one."""
-        with self._counting:
+        with self._waiting_lock:
             slow = time.monotonic() < self._slow_until
             if self._waiting >= (self._queue if slow else self._most_waiting):
-                raise NotSent("too many wait for the database")
+                raise NotSent("too many calls wait for the database")
             self._waiting += 1
         try:
-            return _first_alive(pool, self._patience, attempts=self._size + 1)
+            return _live_connection(pool, self._connection_seconds, attempts=self._size + 1)
         finally:
-            with self._counting:
+            with self._waiting_lock:
                 self._waiting -= 1
 
     def _pool(self) -> ConnectionPool[_Connection]:
-        if self._opened is None:
-            with self._opening:
-                if self._opened is None:
-                    self._opened = self._open()
-        return self._opened
+        if self._open_pool is None:
+            with self._pool_lock:
+                if self._open_pool is None:
+                    self._open_pool = self._new_pool()
+        return self._open_pool
 
-    def _open(self) -> ConnectionPool[_Connection]:
+    def _new_pool(self) -> ConnectionPool[_Connection]:
         return ConnectionPool(
             self._url,
-            connection_class=self._kind,
+            connection_class=self._connection_class,
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": 1 if self._prepared else None,
                 "cursor_factory": psycopg.RawCursor,
-                "connect_timeout": max(2, round(self._patience)),
+                "connect_timeout": max(2, round(self._connection_seconds)),
                 "application_name": "shithead",
             },
             min_size=1,
             max_size=self._size,
-            timeout=self._patience,
-            # Given up soon, tried again by the next call: a database that comes back is found
-            # at once, not after the longest pause of a back-off.
-            reconnect_timeout=self._patience,
+            timeout=self._connection_seconds,
+            # The next call tries again: a database that comes back is found at once, and not
+            # after the longest pause of a back-off.
+            reconnect_timeout=self._connection_seconds,
             open=True,
         )
 
 
 class _Borrowed:
-    """Lends a connection of a pool; cheaper than a generator, and on the way of every query."""
+    """Lends a connection of a pool; as a class, because a generator would slow every query."""
 
     __slots__ = ("_connection", "_pool")
 
@@ -274,22 +275,22 @@ class _Borrowed:
             self._pool.putconn(self._connection)
 
 
-def _first_alive(
-    pool: ConnectionPool[_Connection], patience: float, *, attempts: int
+def _live_connection(
+    pool: ConnectionPool[_Connection], seconds: float, *, attempts: int
 ) -> _Connection:
     """
-    Return a connection over which nothing has come since it was last used.
+    Return a connection that has received nothing since it was last used.
 
-    A server that shuts down says so, or closes, on idle connections. One that is seen before
-    anything is sent can be replaced without asking whether a commit took place.
+    A server that shuts down sends a message on idle connections, or closes them. Such a
+    connection is replaced before anything is sent, so no commit can be in doubt.
     """
-    connection = pool.getconn(patience)
+    connection = pool.getconn(seconds)
     for _ in range(attempts):
-        if not _has_news(connection):
+        if not _has_input(connection):
             break
         connection.close()
         pool.putconn(connection)
-        connection = pool.getconn(patience)
+        connection = pool.getconn(seconds)
     return connection
 
 
@@ -300,7 +301,7 @@ def _give_up(connection: _Connection) -> None:
     connection.close()
 
 
-def _has_news(connection: _Connection) -> bool:
+def _has_input(connection: _Connection) -> bool:
     try:
         socket = select.poll()  # select() itself cannot watch descriptors above 1023
         socket.register(connection.fileno(), select.POLLIN)
@@ -310,7 +311,7 @@ def _has_news(connection: _Connection) -> bool:
 
 
 class Repository:
-    """Named queries on a database; what it refuses to write is raised as an error of the store."""
+    """Named queries on a database; its refusals are raised as errors of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -318,7 +319,7 @@ class Repository:
     def _first(
         self, make: Callable[[tuple[Any, ...]], Row], name: str, *values: object
     ) -> Row | None:
-        """Return what `make` makes of the first row that the query `name` finds, if any."""
+        """Return the first row of the query `name`, converted by `make`; None if it has no rows."""
         rows = self._database.fetch(name, *values)
         return make(rows[0]) if rows else None
 

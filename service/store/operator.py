@@ -11,7 +11,7 @@ from uuid import UUID
 
 import psycopg
 
-from service.store.database import CLASHES, Database, query
+from service.store.database import TRANSACTION_CONFLICTS, Database, query
 from service.store.events import StoreError, StoreUnavailable
 
 _PENDING = "SH425"
@@ -154,7 +154,7 @@ class OwnerDatabase(Database):
             with self._there().transaction():
                 return self._there().execute(query(name), values, binary=True).fetchall()
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            if isinstance(error, CLASHES):
+            if isinstance(error, TRANSACTION_CONFLICTS):
                 raise
             raise StoreUnavailable("the database does not answer") from error
 

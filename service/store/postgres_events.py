@@ -15,7 +15,7 @@ import psycopg
 from service import tracing
 from service.shx.bundle import Bundle
 from service.store.archive import Bundles
-from service.store.database import CLASHES, Database, NotSent, TooSlow
+from service.store.database import TRANSACTION_CONFLICTS, Database, NotSent, TooSlow
 from service.store.events import (
     AnswerConflict,
     Commit,
@@ -167,7 +167,7 @@ class PostgresStore:
         except StoreUnavailable:
             if not self._was_written(commit):
                 raise
-        except CLASHES as error:
+        except TRANSACTION_CONFLICTS as error:
             raise StoreUnavailable("other transactions were in the way") from error
         except psycopg.Error as error:
             _refused(error)
@@ -236,7 +236,7 @@ class PostgresStore:
     def _append(self, argument: str) -> dict[str, Any] | None:
         """Return why nothing was written, None where all was."""
         for _ in range(_TRIES - 1):
-            with contextlib.suppress(*CLASHES):
+            with contextlib.suppress(*TRANSACTION_CONFLICTS):
                 return self._appended(argument)
         return self._appended(argument)
 

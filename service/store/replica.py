@@ -121,10 +121,10 @@ def database_of(settings: Settings, *, most_waiting: int | None = None) -> Datab
         return Database.of(settings, most_waiting=most_waiting)
     limits: dict[str, Any] = {
         "size": settings.pool_size,
-        "longest": settings.statement_seconds,
+        "statement_seconds": settings.statement_seconds,
         "queue": settings.queue_size,
         "most_waiting": most_waiting,
         "prepared": settings.prepared_statements,
     }
-    replica = Replica(settings.read_database_url, patience=CATCH_UP_SECONDS * 5, **limits)
+    replica = Replica(settings.read_database_url, connection_seconds=CATCH_UP_SECONDS * 5, **limits)
     return ReplicatedDatabase(settings.database_url, replica=replica, **limits)

@@ -1,6 +1,6 @@
--- archive_stream: delete the events of a sealed game, leaving its head; for the owner only.
+-- archive_stream: delete the events of a sealed game and keep its head; for the owner only.
 --
--- `bundle_hash` is the SHA-256 of the bundle that serves reads from now on, refused moves included.
+-- `bundle_hash` is the SHA-256 of the bundle that replaces the events and the refused moves.
 -- Returns the number of events deleted. SH425 while outbox rows for the public log or the
 -- statistics wait: both read the events here.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer

@@ -1,8 +1,8 @@
 -- record_attempt: store a refused move of a running game, encrypted by the caller.
 --
--- Returns false, and stores nothing, if the game is over or unknown. The row of the stream is
--- locked, so the append that seals the game either precedes, and this returns false, or follows and
--- counts this attempt (see check_refusals). Only the first 200 of a seat are stored.
+-- Returns false, and stores nothing, if the game is over or unknown. Locks the row of the stream: the
+-- append that seals the game comes either before, and this returns false, or after, and counts this
+-- attempt (see check_refusals). Only the first 200 attempts of a seat are stored.
 CREATE OR REPLACE FUNCTION record_attempt(
     game uuid, attempt uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS boolean

@@ -1,7 +1,7 @@
--- record_reading: add a read of private data to the access log; a repetition within a minute is one.
+-- record_reading: add a read of private data to the access log, unless it repeats one.
 --
--- A repetition has the same reader and resource, and the game has not moved on. Without this rule a
--- polling client would fill the disk.
+-- A repetition has the same reader, resource and version of the game, within a minute. Without this
+-- rule a polling client would fill the disk.
 CREATE OR REPLACE FUNCTION record_reading(
     game uuid, read_at timestamptz, its_reader uuid, what_was_read text
 ) RETURNS void

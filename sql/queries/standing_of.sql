@@ -1,5 +1,5 @@
--- standing_of: a player's counts of games, tally and running tables.
--- $1 player, $2 whether games ended are counted at public tables only
+-- standing_of: numbers of a player's finished, lost and running games, tables and rulesets.
+-- $1 player, $2 whether finished games count at public tables only
 WITH played AS (
     SELECT
         count(*) FILTER (WHERE g.status = 'ended' AND (g.public OR NOT $2::boolean)) AS games,

@@ -34,7 +34,7 @@ CUT = (
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """Return a pool of the service's connections."""
-    database = Database(address_of_service(database_url), size=4, patience=2.0)
+    database = Database(address_of_service(database_url), size=4, connection_seconds=2.0)
     yield database
     database.close()
 
@@ -148,7 +148,7 @@ def test_no_acknowledged_event_is_lost_or_doubled_while_connections_are_cut(
 
 
 def test_an_unreachable_database_is_unavailable_without_long_waits() -> None:
-    database = Database("postgresql://nobody@127.0.0.1:1/none", patience=0.3)
+    database = Database("postgresql://nobody@127.0.0.1:1/none", connection_seconds=0.3)
     stream = uuid4()
     store, directory = PostgresStore(database), Directory(database)
     with pytest.raises(StoreUnavailable):
@@ -164,7 +164,7 @@ def test_a_database_that_returns_is_used_again(empty_database_url: str, database
     """While its database refuses connections the store is unavailable, and then it is not."""
     name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
     admin = url_with_database(empty_database_url, "postgres")
-    database = Database(address_of_service(database_url), size=2, patience=0.5)
+    database = Database(address_of_service(database_url), size=2, connection_seconds=0.5)
     store, stream = PostgresStore(database), uuid4()
     store.commit(commit(append(stream, b"a")))
     with psycopg.connect(admin, autocommit=True) as connection:
@@ -218,7 +218,7 @@ def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
 
 def test_a_statement_over_its_time_limit_is_cancelled_and_writes_nothing(database_url: str) -> None:
     """An abandoned statement is cancelled on the server, so it does not run late."""
-    database = Database(address_of_service(database_url), size=2, longest=0.3)
+    database = Database(address_of_service(database_url), size=2, statement_seconds=0.3)
     store, stream = PostgresStore(database), uuid4()
     store.commit(commit(append(stream, b"a")))
     with psycopg.connect(database_url) as connection:
@@ -235,7 +235,13 @@ def test_after_a_timeout_callers_beyond_the_queue_are_refused_at_once(
     database_url: str,
 ) -> None:
     """One has the connection, one may wait for it; before anybody waited in vain, all may."""
-    database = Database(address_of_service(database_url), size=1, patience=1, longest=30, queue=1)
+    database = Database(
+        address_of_service(database_url),
+        size=1,
+        connection_seconds=1,
+        statement_seconds=30,
+        queue=1,
+    )
     store, stream = PostgresStore(database), uuid4()
     store.commit(commit(append(stream, b"a")))
     with ThreadPoolExecutor(12) as pool:
@@ -246,7 +252,7 @@ def test_after_a_timeout_callers_beyond_the_queue_are_refused_at_once(
             assert {str(one.exception()) for one in failed} == {"no connection to the database"}
             late = [pool.submit(store.read, stream) for _ in range(6)]
             answer = [str(one.exception()) for one in as_completed(late)]
-            assert answer.count("too many wait for the database") == 5, answer
+            assert answer.count("too many calls wait for the database") == 5, answer
         assert [one.exception() for one in first].count(None) == 1
     assert lines_of(store, stream) == (b"a",)
     database.close()
@@ -254,7 +260,9 @@ def test_after_a_timeout_callers_beyond_the_queue_are_refused_at_once(
 
 def test_a_limited_number_of_calls_wait_for_a_connection(database_url: str) -> None:
     """One call has the connection, two may wait for it, and the rest are refused at once."""
-    database = Database(address_of_service(database_url), size=1, longest=30, most_waiting=2)
+    database = Database(
+        address_of_service(database_url), size=1, statement_seconds=30, most_waiting=2
+    )
     store, stream = PostgresStore(database), uuid4()
     store.commit(commit(append(stream, b"a")))
     with ThreadPoolExecutor(6) as pool:
@@ -263,7 +271,7 @@ def test_a_limited_number_of_calls_wait_for_a_connection(database_url: str) -> N
             calls = [pool.submit(store.read, stream) for _ in range(6)]
             refused = list(islice(as_completed(calls), 3))
             assert [str(one.exception()) for one in refused] == [
-                "too many wait for the database"
+                "too many calls wait for the database"
             ] * 3
         assert [one.exception() for one in calls].count(None) == 3
     database.close()

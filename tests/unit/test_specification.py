@@ -23,7 +23,7 @@ from service.rulesets.catalogue import catalogue
 from service.shx.canonical import parse
 from service.shx.chain import decode_event, genesis, head
 from service.shx.event_shapes import EVENT_TYPES
-from service.shx.hashing import enc, tm
+from service.shx.hashing import length_prefixed, tagged_mac
 from service.shx.move_signing import check_move, intent_bytes, intent_holds, sign_intent
 from service.shx.receipts import parse_receipt_body, receipt_body
 from service.shx.shuffle import client_commit, server_commit
@@ -47,7 +47,7 @@ def examples(language: str) -> list[str]:
 def test_the_example_of_canonical_json() -> None:
     [text] = examples("canonical")
     assert parse(text.encode()) == {"seat": 0, "cards": ["Th", "7c/2"]}
-    assert enc(b"ab", b"c").hex(" ", 1) in SHX
+    assert length_prefixed(b"ab", b"c").hex(" ", 1) in SHX
 
 
 def test_the_examples_of_events_and_heads() -> None:
@@ -68,7 +68,7 @@ def test_the_example_of_the_shuffle() -> None:
         "C_S": server_commit(GAME, seed).hex(),
         "C_0": client_commit(GAME, 0, value).hex(),
         "T": VECTOR["T"],
-        "K_deck": tm(seed, "shx/1/deck", bytes.fromhex(VECTOR["T"])).hex(),
+        "K_deck": tagged_mac(seed, "shx/1/deck", bytes.fromhex(VECTOR["T"])).hex(),
     }
 
 

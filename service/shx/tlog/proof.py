@@ -26,8 +26,8 @@ class TlogProof:
     """
     A parsed proof; nothing in it is verified yet.
 
-    `extra` is not authenticated. The public log of games puts the entry there, which the
-    hash of the leaf then confirms or contradicts.
+    `extra` is not authenticated. The public log of games stores the entry there; the hash of
+    the leaf shows whether it is the right one.
     """
 
     index: int
@@ -79,11 +79,11 @@ def parse_proof(data: bytes) -> TlogProof:
     hashes = [decode_base64(line) for line in lines[2:]]
     if len(hashes) > MAX_HASHES:
         raise _bad(f"more than {MAX_HASHES} hashes")
-    kept = tuple(item for item in hashes if item is not None and len(item) == 32)
-    if len(kept) != len(hashes):
+    valid = tuple(item for item in hashes if item is not None and len(item) == 32)
+    if len(valid) != len(hashes):
         raise _bad("a line that is not a hash")
     parse_checkpoint(parse_note(checkpoint).text)
-    return TlogProof(index=int(match[1]), hashes=kept, checkpoint=checkpoint, extra=extra)
+    return TlogProof(index=int(match[1]), hashes=valid, checkpoint=checkpoint, extra=extra)
 
 
 def check_proof(data: bytes, entry: bytes, verifiers: Iterable[NoteVerifier]) -> Checkpoint:

@@ -12,7 +12,7 @@ import pytest
 
 from service.shx.canonical import canonical
 from service.shx.chain import decode_event, encode_event, genesis, head, read_chain
-from service.shx.hashing import enc, ruleset_hash, sha256, tm
+from service.shx.hashing import length_prefixed, ruleset_hash, sha256, tagged_mac
 from service.shx.shuffle import (
     client_commit,
     deck_codes,
@@ -96,7 +96,7 @@ def test_transcript_and_keys(vector: dict[str, Any]) -> None:
     head0, seed = bytes.fromhex(vector["head_0"]), bytes.fromhex(vector["S"])
     bound = transcript(UUID(vector["game"]), head0, codes, entropy_of(vector))
     assert bound.hex() == vector["T"]
-    deck_key = tm(seed, "shx/1/deck", bound)
+    deck_key = tagged_mac(seed, "shx/1/deck", bound)
     assert deck_key.hex() == vector["K_deck"]
     assert stream_block(deck_key, 0).hex() == vector["stream_K_deck_block_0"]
 
@@ -135,8 +135,8 @@ def test_the_repr_of_a_shuffle_shows_no_secret() -> None:
 
 
 def test_hashed_parts_are_separated_by_their_lengths() -> None:
-    assert enc(b"ab", b"") == b"\x00\x00\x00\x02ab\x00\x00\x00\x00"
-    assert enc(b"a", b"b") != enc(b"ab", b"")
+    assert length_prefixed(b"ab", b"") == b"\x00\x00\x00\x02ab\x00\x00\x00\x00"
+    assert length_prefixed(b"a", b"b") != length_prefixed(b"ab", b"")
 
 
 def test_a_partial_deck_carries_the_next_number_and_jokers_come_last() -> None:
