@@ -27,7 +27,7 @@ YEAR = 365 * 24 * 3600
 
 _NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 DATA_POLICY = f"default-src 'none'; {_NEVER}"
-"""The Content-Security-Policy of answers that are data: opened as a page they can do nothing."""
+"""The Content-Security-Policy of data: a browser that opens it as a page runs and loads nothing."""
 
 PAGE_POLICY = f"default-src 'none'; style-src 'self'; img-src 'self' data:; {_NEVER}"
 """The Content-Security-Policy of pages: one style sheet of our own, no script at all."""
@@ -43,9 +43,9 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""Headers of every answer that restrict what browsers do with it."""
+"""Headers of every answer that restrict how browsers use it."""
 
-_ADDED = (
+_DEFAULT_HEADERS = (
     *SECURITY_HEADERS.items(),
     # An answer without caching rules could contain a token or cards.
     ("Cache-Control", "no-store"),
@@ -53,7 +53,7 @@ _ADDED = (
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
-"""A list of ETags (RFC 9110, 8.8.3 and 5.6.1): elements of it may be empty."""
+"""A list of ETags (RFC 9110, 8.8.3 and 5.6.1), which may have empty elements."""
 
 PRECONDITION = r'^(?:\*|"v[0-9]{1,9}"(?:, ?"v[0-9]{1,9}")*)$'
 """What a client sends in If-Match; other ETags are read as well (RFC 9110, 13.1.1)."""
@@ -92,12 +92,12 @@ def register(app: Flask, settings: Settings) -> None:
         ):
             response.headers.pop("Content-Type", None)  # there is no body
         headers = response.headers
-        names = {name for name, _ in headers}  # as this service spells them
+        names = {name for name, _ in headers}  # in the spelling of this service
         policy = PAGE_POLICY if response.mimetype == "text/html" else DATA_POLICY
         headers.extend(
             [
                 (name, value)
-                for name, value in (*_ADDED, ("Content-Security-Policy", policy))
+                for name, value in (*_DEFAULT_HEADERS, ("Content-Security-Policy", policy))
                 if name not in names
             ]
         )
@@ -161,7 +161,7 @@ def idempotency_key(*, allowed: bool) -> str | None:
 
 
 def idempotency_of(key: str | None) -> Idempotency | None:
-    """Return the key with the path and the hash of the body, by which a repeat is recognised."""
+    """Return the key, the path and the hash of the body; all three identify a repeated request."""
     if key is None:
         return None
     path, body_hash = present_request().path, hashlib.sha256(body_bytes()).digest()
@@ -170,11 +170,11 @@ def idempotency_of(key: str | None) -> Idempotency | None:
 
 def expected_versions() -> tuple[int, ...] | None:
     """
-    Return the versions in If-Match, None if any version will do.
+    Return the versions in If-Match; None if it is missing or `*`.
 
-    One match is enough. A weak ETag and another ETag match no version (RFC 9110, 13.1.1);
-    werkzeug's `request.if_match` would take `v5` without quotes, and what is valid in a
-    malformed list.
+    One match is enough. Weak ETags and unknown ETags match no version (RFC 9110, 13.1.1).
+    `request.if_match` of werkzeug is not used: it accepts `v5` without quotes, and the valid
+    elements of a malformed list.
 
     Raises Refusal `malformed` for a malformed list.
     """
@@ -246,7 +246,7 @@ def _conditional(response: Response, tag: str) -> Response:
 
 
 def private(response: Response) -> Response:
-    """Return an answer that depends on the caller: no cache stores it."""
+    """Return an answer that no cache stores, because it depends on the caller."""
     return _cached(response, "private, no-store", vary=True)
 
 

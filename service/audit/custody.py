@@ -32,30 +32,30 @@ class Area(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardLocation:
-    """A zone, whose it is, and the slot in it."""
+    """A zone, the seat that owns it, and the slot in it."""
 
     area: Area
     seat: Seat | None = None
     slot: int | None = None
 
 
-def places(game: Game) -> dict[Card, CardLocation]:
-    """Return where every card lies that `game`, folded with a deck or a part of it, shows."""
-    return {card: place for card, place in _lying(game) if card != HIDDEN}
+def locations(game: Game) -> dict[Card, CardLocation]:
+    """Return the location of every known card of `game`, which may know only a part of its deck."""
+    return {card: location for card, location in _locations(game) if card != HIDDEN}
 
 
-def face_places(game: Game) -> dict[Card, CardLocation]:
-    """Return where the cards lie that are not face down, in the stock or before a seat."""
-    return {card: place for card, place in _faces(game) if card != HIDDEN}
+def face_locations(game: Game) -> dict[Card, CardLocation]:
+    """Return the location of every known card that is neither in the stock nor face down."""
+    return {card: location for card, location in _faces(game) if card != HIDDEN}
 
 
 def undealt(game: Game) -> bool:
-    """Return whether the whole deck lies together still."""
+    """Return whether no card has been dealt yet."""
     lying = any(seat.down or seat.up or seat.hand for seat in game.seats)
     return not (lying or game.stock or game.pile or game.burned)
 
 
-def _lying(game: Game) -> Iterator[tuple[Card, CardLocation]]:
+def _locations(game: Game) -> Iterator[tuple[Card, CardLocation]]:
     if undealt(game):
         yield from ((card, CardLocation(area=Area.STOCK)) for card in game.deck)
         return
@@ -83,8 +83,8 @@ def openings_shown(events: Iterable[Event]) -> dict[Card, int]:
     return {opening.card: opening.p for event in events for opening in _openings(event)}
 
 
-def put_under(event: Event) -> dict[Card, int]:
-    """Return the starters that the deal put under the stock, seen by all, with their positions."""
+def returned_starters(event: Event) -> dict[Card, int]:
+    """Return the starters that a deal showed and put under the stock, with their positions."""
     if not isinstance(event, CardsDealt):
         return {}
     return {opening.card: opening.p for opening in event.returned}
@@ -111,27 +111,26 @@ SeenBy = tuple[Seat, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Standing:
-    """Where a card lies after an event, and who sees it; equal ones make one stretch."""
+class _CardState:
+    """Where a card lies after an event, and which seats can see it."""
 
     place: CardLocation
     seen_by: SeenBy
 
 
-Stretch = tuple[_Standing, int, int]
-"""How a card stands, and the events from which to which it does."""
+Stretch = tuple[_CardState, int, int]
+"""The state of a card, with the first and the last event after which it has this state."""
 
 
 def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
     """
-    Return a card's path through the game, as api.md, section 6, has it.
+    Return a card's path through the game (api.md, section 6).
 
-    Seqs count events, so a stretch begins with the event that moved the card
-    there to the last one before it went on. Before the seal `viewer` is a seat,
-    or None for the public: the result has the stretches that all could follow, and those in
-    which the seat itself saw the card. The seal publishes all cards after the play and reveals
-    nothing about visibility during play. If the log does not match its deck, the rest has only
-    the stretches that all could follow.
+    A stretch lasts from the event that moved the card there to the event before its next move.
+    Before the seal `viewer` is a seat, or None for the public: the result has the stretches in
+    which all could see the card, or the seat itself. The seal publishes all cards after the
+    play and does not change which seats saw them during play. From an event on that
+    contradicts the deck, the path has only stretches in which all could see the card.
 
     Raises UnknownCard for a code that is not in this game's deck.
     """
@@ -141,101 +140,101 @@ def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
         raise UnknownCard(card, nearest=nearest_code(card, codes))
     code = Card(card)
     path = [
-        _stretch(standing, first, last)
-        for standing, first, last in history.cached("custody", lambda: _paths(history))[code]
-        if _is_visible(standing, viewer)
+        _stretch(state, first, last)
+        for state, first, last in history.cached("custody", lambda: _paths(history))[code]
+        if _is_visible(state, viewer)
     ]
     return {"card": card, "p": _position(history, code), "path": path}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Followed:
-    """The cards as far as a history has been gone through; it goes on from there when it grows."""
+class _Progress:
+    """The stretches of all cards in the first `events` of a history, which can grow."""
 
     events: int
     ended: dict[Card, tuple[Stretch, ...]]
-    standing: dict[Card, _Standing | None]  # the stretch that goes on
+    states: dict[Card, _CardState | None]  # of the last stretch, which has not ended
     since: dict[Card, int]
-    under: frozenset[str]  # cards that all saw go under the stock
+    returned: frozenset[str]  # starters that all saw go under the stock
 
 
-def gone_through(history: History) -> int:
-    """Return how many events of a history have been gone through for where its cards lie."""
-    followed: _Followed | None = history.carried.get("custody")
-    return 0 if followed is None else followed.events
+def events_processed(history: History) -> int:
+    """Return for how many events of a history the paths of the cards are known."""
+    progress: _Progress | None = history.carried.get("custody")
+    return 0 if progress is None else progress.events
 
 
 def _paths(history: History) -> dict[Card, list[Stretch]]:
-    """Return the stretches of every card in order; none where the deck does not tell."""
-    followed = _followed(history)
-    paths = {card: list(stretches) for card, stretches in followed.ended.items()}
-    for card, standing in followed.standing.items():
-        if standing is not None:
-            paths[card].append((standing, followed.since[card], history.end))
+    """Return the stretches of every card in order; none for unknown locations."""
+    progress = _progress(history)
+    paths = {card: list(stretches) for card, stretches in progress.ended.items()}
+    for card, state in progress.states.items():
+        if state is not None:
+            paths[card].append((state, progress.since[card], history.end))
     return paths
 
 
-def _followed(history: History) -> _Followed:
-    before: _Followed = history.carried.get("custody") or _nothing(history)
+def _progress(history: History) -> _Progress:
+    before: _Progress = history.carried.get("custody") or _no_progress(history)
     ended: dict[Card, list[Stretch]] = {card: [] for card in before.ended}
-    standing, since, under = dict(before.standing), dict(before.since), set(before.under)
+    states, since, returned = dict(before.states), dict(before.since), set(before.returned)
     for seq in range(before.events, len(history.log)):
-        under |= put_under(history.log[seq].event).keys()
-        for card, found in _standings(history, seq, tuple(ended), under):
-            last = standing[card]
+        returned |= returned_starters(history.log[seq].event).keys()
+        for card, found in _states(history, seq, tuple(ended), returned):
+            last = states[card]
             if found == last:
                 continue
             if last is not None:
                 ended[card].append((last, since[card], seq - 1))
-            standing[card], since[card] = found, seq
-    after = _Followed(
+            states[card], since[card] = found, seq
+    after = _Progress(
         events=len(history.log),
         ended={card: (*before.ended[card], *more) for card, more in ended.items()},
-        standing=standing,
+        states=states,
         since=since,
-        under=frozenset(under),
+        returned=frozenset(returned),
     )
     history.carried["custody"] = after
     return after
 
 
-def _nothing(history: History) -> _Followed:
+def _no_progress(history: History) -> _Progress:
     setup = history.games[0].setup
     cards = [Card(code) for code in codes_of(setup.decks, setup.jokers, setup.partial)]
-    return _Followed(
+    return _Progress(
         events=0,
         ended=dict.fromkeys(cards, ()),
-        standing=dict.fromkeys(cards),
+        states=dict.fromkeys(cards),
         since=dict.fromkeys(cards, 0),
-        under=frozenset(),
+        returned=frozenset(),
     )
 
 
-def _standings(
-    history: History, seq: int, cards: tuple[Card, ...], under: AbstractSet[str]
-) -> Iterator[tuple[Card, _Standing | None]]:
-    """Yield where the cards lie after an event, None where the deck does not tell."""
+def _states(
+    history: History, seq: int, cards: tuple[Card, ...], returned: AbstractSet[str]
+) -> Iterator[tuple[Card, _CardState | None]]:
+    """Yield the states of the cards after an event; None for unknown locations."""
     game = history.games[seq]
-    where = {} if history.known[seq] is Known.NOTHING else places(game)
+    where = {} if history.known[seq] is Known.NOTHING else locations(game)
     stock = CardLocation(area=Area.STOCK) if undealt(game) else None
     for card in cards:
         place = where.get(card) or stock
-        yield card, _standing(history, game, card, place, known=card in under)
+        yield card, _state(history, game, card, place, known=card in returned)
 
 
-def _standing(
+def _state(
     history: History, game: Game, card: Card, place: CardLocation | None, *, known: bool
-) -> _Standing | None:
-    """Return how a card stands in a game; `known` says that all saw it go under the stock."""
+) -> _CardState | None:
+    """Return the state of a card in a game; `known`: all saw it go under the stock."""
     if known and place is None and card not in game.deck:
-        place = _under(history, game, card)
+        place = _under_stock(history, game, card)
     if place is None:
         return None
-    return _Standing(place=place, seen_by=_seen_by(game, card, place, known=known))
+    return _CardState(place=place, seen_by=_seen_by(game, card, place, known=known))
 
 
-def _under(history: History, game: Game, card: Card) -> CardLocation | None:
-    """Return the stock as the place of a card put under it in the deal, while it is there."""
+def _under_stock(history: History, game: Game, card: Card) -> CardLocation | None:
+    """Return the location of a starter put under the stock; None once it was drawn."""
     position = _shown(history)[card]
     return CardLocation(area=Area.STOCK) if position in game.stock else None
 
@@ -257,13 +256,13 @@ def _seen_by(game: Game, card: Card, place: CardLocation, *, known: bool) -> See
             assert_never(place.area)
 
 
-def _is_visible(standing: _Standing, viewer: Viewer) -> bool:
-    seen_by = standing.seen_by
+def _is_visible(state: _CardState, viewer: Viewer) -> bool:
+    seen_by = state.seen_by
     return viewer == ALL or seen_by is None or viewer in seen_by
 
 
-def _stretch(standing: _Standing, first: int, last: int) -> Json:
-    place, seen_by = standing.place, standing.seen_by
+def _stretch(state: _CardState, first: int, last: int) -> Json:
+    place, seen_by = state.place, state.seen_by
     return {
         "from_seq": first,
         "to_seq": last,
@@ -275,7 +274,7 @@ def _stretch(standing: _Standing, first: int, last: int) -> Json:
 
 
 def _position(history: History, card: Card) -> int | None:
-    """Return the card's position in the deck where the deck, or an opening, tells it."""
+    """Return the card's position in the deck, from the deck or an opening; None if unknown."""
     if history.deck is not None and card in history.deck:
         return history.deck.index(card)
     return _shown(history).get(card)

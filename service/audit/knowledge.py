@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schemas.views import Json
-from service.audit.custody import Area, CardLocation, face_places, put_under
+from service.audit.custody import Area, CardLocation, face_locations, returned_starters
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.events import (
@@ -102,7 +102,7 @@ def _memory(history: History, seat: Seat, version: int) -> Memory:
 def _where(
     under: dict[Card, CardLocation], history: History, seq: int, seat: Seat
 ) -> dict[Card, CardLocation]:
-    return under | face_places(seen_by(history.games[seq], seat))
+    return under | face_locations(seen_by(history.games[seq], seat))
 
 
 def _meet(
@@ -124,7 +124,7 @@ def _followed(
     Whoever draws so deep is known to have got them, for draws take the top.
     """
     event, game = history.log[seq].event, history.games[seq]
-    shown = put_under(event)
+    shown = returned_starters(event)
     if shown:
         return {card: CardLocation(area=Area.STOCK) for card in shown}
     if not under or not seq:
@@ -140,7 +140,9 @@ def _followed(
 
 def _positions(history: History) -> dict[Card, int]:
     """Return where in the deck the starters lie that were put under the stock."""
-    return {card: p for record in history.log for card, p in put_under(record.event).items()}
+    return {
+        card: p for record in history.log for card, p in returned_starters(record.event).items()
+    }
 
 
 def _by(event: Event, place: CardLocation, seat: Seat) -> KnownBy:

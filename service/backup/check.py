@@ -1,4 +1,4 @@
-"""`shithead check`: every stored stream, summary and leaf against the events."""
+"""`shithead check`: compares all stored data with the events from which it follows."""
 
 from __future__ import annotations
 
@@ -41,38 +41,38 @@ from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 
 MOST_FAULTS: Final = 1000
-"""Number of faults listed; of the rest the count is shown. A lost folder is one fault a game."""
+"""The most faults listed; further ones are counted. A lost archive has one fault a game."""
 
 _FORMAT: Final = 1
 _BEFORE_ALL: Final = UUID(int=0)
 
 
 class StateError(Exception):
-    """The file does not hold the state of a check like this one."""
+    """The file is not the saved state of such a check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something stored that is not as it was written."""
+    """A difference between stored data and its events."""
 
     where: str  # a stream or a leaf
-    check: str  # chain, head, row, bundle, leaf, tile, root, signature, or one of the protocol's
+    check: str  # chain, head, row, bundle, leaf, tile, root, signature, or a check of SHX/1
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a check is: the last stream, the log's tree up to here, and what was found."""
+    """The state of a running check: the last stream, the tree so far, and the faults found."""
 
     deep: bool
     stream: UUID = _BEFORE_ALL
     streams: int = 0
     edge: TreeEdge = EMPTY
     faults: tuple[Fault, ...] = field(default=())
-    unlisted: int = 0  # faults beyond those
+    unlisted: int = 0  # the number of further faults
 
-    def found(self, *faults: Fault) -> Progress:
-        """Return this with more faults."""
+    def with_faults(self, *faults: Fault) -> Progress:
+        """Return the state with more faults."""
         if not faults:
             return self
         room = MOST_FAULTS - len(self.faults)
@@ -82,7 +82,7 @@ class Progress:
 
 def load_progress(path: Path, *, deep: bool) -> Progress:
     """
-    Return where a check that was stopped goes on; the beginning where there is no file.
+    Return the saved state of a check that was stopped; the initial state if there is no file.
 
     Raises StateError if the file is not the state of a check with the same `deep`.
     """
@@ -97,12 +97,14 @@ def load_progress(path: Path, *, deep: bool) -> Progress:
     except (ValueError, TypeError, KeyError, AttributeError):
         raise StateError(f"{path} is not the state of a check") from None
     if progress.deep is not deep:
-        raise StateError(f"{path} is of a check {'with' if progress.deep else 'without'} --deep")
+        raise StateError(
+            f"{path} is the state of a check {'with' if progress.deep else 'without'} --deep"
+        )
     return progress
 
 
 def save_progress(path: Path, progress: Progress) -> None:
-    """Keep how far a check is; the old state stays until the new one is on disk."""
+    """Save the state of a check atomically."""
     value = {
         "v": _FORMAT,
         "deep": progress.deep,
@@ -136,11 +138,11 @@ MOST_UNLOGGED: Final = 1000
 
 class LogCheck:
     """
-    Builds the tree again from the leaves, and compares whatever is stored of it.
+    Computes the tree of the public log from its leaves, and compares all stored data with it.
 
-    Every leaf is the head of its game at that version; every hash in a tile, every head
-    and every signed checkpoint is what the leaves make. `keys` are the service's, where
-    they are at hand; without them no signature is looked at.
+    Every leaf must be the head of its game at that version. Every hash in a tile, every tree
+    head and every signed checkpoint must follow from the leaves. `keys` are the keys of the
+    service; without them signatures are not checked.
     """
 
     def __init__(
@@ -151,26 +153,26 @@ class LogCheck:
         self._keys = keys
 
     def run(self, progress: Progress) -> Iterator[Progress]:
-        """Check the leaves after those in `progress`; yield it after some at a time."""
+        """Check the leaves after those in `progress`; yield the new state after each batch."""
         while rows := self._database.fetch("check_leaves", progress.edge.size, LOG_BATCH):
             heads = self._database.fetch(
                 "check_heads", progress.edge.size, progress.edge.size + len(rows)
             )
             for row in rows:
-                progress = progress.found(*self._leaf(progress.edge.size, row))
+                progress = progress.with_faults(*self._leaf(progress.edge.size, row))
                 progress = self._grown(progress, row[3])
                 while heads and heads[0][0] <= progress.edge.size:
-                    progress = progress.found(*self._head(progress, *heads.pop(0)))
+                    progress = progress.with_faults(*self._head(progress, *heads.pop(0)))
             yield progress
-        yield progress.found(*self._end(progress))
+        yield progress.with_faults(*self._end(progress))
 
     def _leaf(self, index: int, row: tuple[Any, ...]) -> Iterator[Fault]:
         found, game, version, data, stored, line = row
         where = f"leaf {index}"
         if found != index:
-            yield Fault(where=where, check="leaf", reason="there is none with this number")
+            yield Fault(where=where, check="leaf", reason="no leaf has this number")
         if stored != leaf_hash(data):
-            yield Fault(where=where, check="tile", reason="its hash in the tile is another")
+            yield Fault(where=where, check="tile", reason="the tile has a different hash")
         line = line or self._line(game, version)
         origin = data.partition(b"/g/")[0].decode(errors="replace")
         try:
@@ -200,15 +202,17 @@ class LogCheck:
         for level, position, made in added:
             if level and self._database.fetch("check_hash", level, position) != [(made,)]:
                 where = f"tile level {level}, position {position}"
-                faults.append(Fault(where=where, check="tile", reason="not what its leaves make"))
-        return replace(progress, edge=edge).found(*faults)
+                faults.append(
+                    Fault(where=where, check="tile", reason="it does not match its leaves")
+                )
+        return replace(progress, edge=edge).with_faults(*faults)
 
     def _head(
         self, progress: Progress, size: int, root: bytes, note: bytes | None
     ) -> Iterator[Fault]:
         where = f"head of {size} leaves"
         if size != progress.edge.size or root != progress.edge.root:
-            yield Fault(where=where, check="root", reason="not the tree that its leaves make")
+            yield Fault(where=where, check="root", reason="it does not match its leaves")
         if note is None:
             return
         try:
@@ -219,20 +223,20 @@ class LogCheck:
             yield Fault(where=where, check="signature", reason=error.detail)
             return
         if (signed.size, signed.root) != (progress.edge.size, progress.edge.root):
-            yield Fault(where=where, check="signature", reason="signed under another tree")
+            yield Fault(where=where, check="signature", reason="the signed tree is a different one")
 
     def _end(self, progress: Progress) -> Iterator[Fault]:
-        """Nothing is signed beyond the leaves, and no game's end is forgotten."""
+        """Yield faults of heads beyond the last leaf, and of games whose end has no leaf."""
         for size, _, _ in self._database.fetch("check_heads", progress.edge.size, 2**62):
-            reason = f"there are only {progress.edge.size} leaves"
+            reason = f"the log has only {progress.edge.size} leaves"
             yield Fault(where=f"head of {size} leaves", check="root", reason=reason)
         for (game,) in self._database.fetch("check_unlogged", MOST_UNLOGGED):
-            reason = "its end is neither in the public log nor on its way there"
+            reason = "its end is neither in the public log nor in the outbox"
             yield Fault(where=f"game {game}", check="leaf", reason=reason)
 
 
-_BY_TIME: Final = frozenset({"wake_kind", "wake_at", "wake_seat", "back", "found_at"})
-"""Columns that depend on more than the events: when to look again, and who came back."""
+_NOT_FROM_EVENTS: Final = frozenset({"wake_kind", "wake_at", "wake_seat", "back", "found_at"})
+"""Columns that do not follow from events: the next action, and players back from a bot."""
 
 _ROWS: Final[Mapping[StreamKind, str]] = {
     StreamKind.GAME: "check_game_row",
@@ -245,36 +249,36 @@ def row_faults(
     database: Database, kind: StreamKind, stream: UUID, lines: Sequence[bytes], where: str
 ) -> Iterator[Fault]:
     """
-    Yield a fault for each column of a summary that its events do not lead to.
+    Yield a fault for each column of a summary that does not follow from its events.
 
-    The row may be older than the events, if the service runs: it is compared with the
-    events up to its version. The players of a hand are in the stream of its table, so
-    that is where its players are compared. Not in any stream: tokens, names and invites.
+    While the service runs, a row may be older than the events: it is compared with the events
+    up to its version. The players of a hand are in the stream of its table, and are compared
+    there. Tokens, names and invites are in no stream.
     """
     found = database.fetch(_ROWS[kind], stream) if kind in _ROWS else []
     if not found:
         return
-    [(version, row, beside)] = found
+    [(version, row, list_column)] = found
     if not 0 < version <= len(lines):
-        return  # the check of its version has named it
+        return  # reported by the check of versions
     try:
         expected = _expected(kind, stream, lines[:version])
         hands = _hands(lines) if kind is StreamKind.TABLE else {}
-    except Exception as error:  # noqa: BLE001 - whatever a changed event makes of the fold
-        reason = f"its events cannot be followed ({type(error).__name__}), nor its row compared"
+    except Exception as error:  # noqa: BLE001 - a changed event can cause any error in the fold
+        reason = f"its events are invalid ({type(error).__name__}), so its row cannot be compared"
         yield Fault(where=where, check="row", reason=reason)
         return
     for column, value in expected.items():
-        shown = (beside or []) if column in ("seats", "referees") else row.get(column)
-        if _comparable(shown) != _comparable(value):
-            reason = f"{column} is {_short(shown)}, and its events make it {_short(value)}"
+        stored = (list_column or []) if column in ("seats", "referees") else row.get(column)
+        if _comparable(stored) != _comparable(value):
+            reason = f"{column} is {_short(stored)}; by its events it is {_short(value)}"
             yield Fault(where=where, check="row", reason=reason)
     if kind is StreamKind.TABLE:
         yield from _hand_faults(database, stream, hands)
 
 
 def _expected(kind: StreamKind, stream: UUID, lines: Sequence[bytes]) -> dict[str, Any]:
-    """Return the columns that events lead to, as JSON."""
+    """Return the columns that follow from events, as JSON."""
     summary: Mapping[str, Any]
     match kind:
         case StreamKind.GAME:
@@ -290,7 +294,7 @@ def _expected(kind: StreamKind, stream: UUID, lines: Sequence[bytes]) -> dict[st
             }
         case _:
             summary = _of_dispute(stream, lines)
-    return {name: as_json(value) for name, value in summary.items() if name not in _BY_TIME}
+    return {name: as_json(value) for name, value in summary.items() if name not in _NOT_FROM_EVENTS}
 
 
 def _of_game(record: GameRecord) -> dict[str, Any]:
@@ -312,8 +316,8 @@ def _of_dispute(stream: UUID, lines: Sequence[bytes]) -> dict[str, Any]:
     """
     Return the columns of a dispute.
 
-    Rows that an earlier release wrote, whose disputes had no periods in their first events,
-    have the state and verdict of its rules until the dispute goes on.
+    State and verdict are left out for disputes of an earlier release, whose first event has no
+    periods: their rows follow that release's rules until the next event.
     """
     record = DISPUTES.load(stream, lines)
     summary = dict(dispute_append(record, (), expected=record.version).summary or {})
@@ -336,10 +340,10 @@ def _hands(lines: Sequence[bytes]) -> dict[UUID, tuple[int, Table]]:
 def _hand_faults(
     database: Database, table: UUID, hands: Mapping[UUID, tuple[int, Table]]
 ) -> Iterator[Fault]:
-    """Compare the rows of hands with what their table dealt; one dealt since is left out."""
+    """Yield faults of rows of hands that differ from the events of their table."""
     for game, hand, public, ruleset, players in database.fetch("check_hands_of_table", table):
         if game not in hands:
-            continue
+            continue  # dealt after the events were read
         number, dealt = hands[game]
         conditions = dealt.conditions
         for name, shown, expected in (
@@ -349,12 +353,12 @@ def _hand_faults(
             ("players", as_json(players), [seat.player for seat in dealt.seats]),
         ):
             if shown != expected:
-                reason = f"{name} is {_short(shown)}, and its table dealt {_short(expected)}"
+                reason = f"{name} is {_short(shown)}; by its table it is {_short(expected)}"
                 yield Fault(where=f"game {game}", check="row", reason=reason)
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value with its times as times: the database writes them in another way."""
+    """Return a value with times parsed, because the database formats them differently."""
     if isinstance(value, str) and value[:2] == "20" and "T" in value:
         try:
             return datetime.fromisoformat(value)
@@ -374,21 +378,21 @@ def check_streams(
     database: Database, store: PostgresStore, progress: Progress, keyring: Keys | None = None
 ) -> Iterator[Progress]:
     """
-    Check all streams after the one that `progress` names; yield it after each.
+    Check all streams after the last one of `progress`; yield the new state after each.
 
-    Streams may grow meanwhile: each is read in one snapshot. One that begins after the
-    check has passed its id is left to the next check.
+    Streams may grow meanwhile: each is read in one snapshot. A new stream whose id the check
+    has passed already is left to the next check.
     """
     while rows := database.fetch("check_streams", progress.stream, STREAM_BATCH):
         for stream, kind, version, shown in rows:
             where = f"{kind} {stream}"
             faults = list(_stream(database, store, stream, where, keyring, deep=progress.deep))
             if kind != StreamKind.ACCESS and shown != version:
-                said = "none" if shown is None else f"version {shown}"
-                reason = f"its row shows {said}, the stream is at {version}"
+                row = "it has no row" if shown is None else f"its row has version {shown}"
+                reason = f"{row}; the stream has version {version}"
                 faults.append(Fault(where=where, check="row", reason=reason))
             progress = replace(progress, stream=stream, streams=progress.streams + 1)
-            progress = progress.found(*faults)
+            progress = progress.with_faults(*faults)
             yield progress
 
 
@@ -410,7 +414,7 @@ def _stream(
         yield Fault(where=where, check="bundle", reason=str(error))
         return
     if found is None:
-        yield Fault(where=where, check="head", reason="it was there a moment ago")
+        yield Fault(where=where, check="head", reason="it was deleted during the check")
         return
     broken = broken_chain(stream, found.events)
     if broken is not None:
@@ -425,7 +429,7 @@ def _stream(
 
 
 def broken_chain(stream: UUID, lines: Sequence[bytes]) -> str | None:
-    """Return where the events of a stream do not follow from one another; None where all do."""
+    """Return where the hash chain of a stream breaks, and why; None if it is whole."""
     before, at = genesis(stream), ""
     for seq, line in enumerate(lines):
         try:
@@ -433,9 +437,9 @@ def broken_chain(stream: UUID, lines: Sequence[bytes]) -> str | None:
         except RecordError as error:
             return f"seq {seq}: {error.detail}"
         if not isinstance(event, dict) or event.get("game") != str(stream):
-            return f"seq {seq}: an event of something else"
+            return f"seq {seq}: an event of another stream"
         if event.get("seq") != seq:
-            return f"seq {seq}: it calls itself {event.get('seq')}"
+            return f"seq {seq}: the event has the number {event.get('seq')}"
         if event.get("prev") != before.hex():
             which = f"seq {seq - 1} or {seq} was changed" if seq else "it was changed"
             return f"seq {seq}: prev is not the head of the event before: {which}"
@@ -447,9 +451,9 @@ def broken_chain(stream: UUID, lines: Sequence[bytes]) -> str | None:
 
 def _other_end(found: StreamSlice) -> str | None:
     if len(found.events) != found.version:
-        return f"it has {len(found.events)} events, and {found.version} are recorded"
+        return f"it has {len(found.events)} events, and its version is {found.version}"
     if not found.events or head(found.events[-1]) != found.head:
-        return "its last event has another head than the one recorded"
+        return "its last event does not have the recorded head"
     return None
 
 
@@ -462,14 +466,14 @@ def _verified(bundle: Bundle, where: str) -> Iterator[Fault]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSize:
-    """How much there is to check."""
+    """The numbers of streams and leaves to check."""
 
     streams: int
     leaves: int
 
 
-def extent_of(database: Database) -> CheckSize:
-    """Return how much there is to check."""
+def size_of_check(database: Database) -> CheckSize:
+    """Return the numbers of streams and leaves to check."""
     [(streams, leaves)] = database.fetch("check_extent")
     return CheckSize(streams=streams, leaves=leaves)
 
@@ -482,9 +486,9 @@ def whole_check(
     keyring: Keys | None = None,
 ) -> Iterator[Progress]:
     """
-    Go on with a check to its end; yield after each step how far it is and what it found.
+    Run a check to its end, from `progress` on; yield the new state after each step.
 
-    With a keyring the stored refused attempts are opened and compared with the seals.
+    With a keyring the stored refused attempts are decrypted and compared with the seals.
     """
     store = PostgresStore(database, Bundles(archive))
     for step in check_streams(database, store, progress, keyring):
@@ -499,23 +503,23 @@ def refusal_faults(
     database: Database, game: UUID, lines: Sequence[bytes], keyring: Keys | None, where: str
 ) -> Iterator[Fault]:
     """
-    Yield a fault if the attempts stored of a game are not those that were recorded.
+    Yield a fault if the stored refused attempts of a game are not those that its seal names.
 
-    A game without stored attempts passes: they may be deleted after a time, and those of an
-    archived game are in its bundle. Without a keyring only their number is compared.
+    A game without stored attempts passes: their retention period may be over, and those of
+    an archived game are in its bundle. Without a keyring only their number is compared.
     """
-    kept = Directory(database).refusals(game)
-    if not kept or not lines:
+    stored = Directory(database).refusals(game)
+    if not stored or not lines:
         return
     last = orjson.loads(lines[-1])
     sealed = sealed_refusals(last) if last["type"] in _SEALS else None
     if keyring is None:
-        if sealed is not None and len(kept) < sealed.count:
-            reason = f"{len(kept)} refused attempts are stored, and the seal names {sealed.count}"
+        if sealed is not None and len(stored) < sealed.count:
+            reason = f"{len(stored)} refused attempts are stored, and the seal names {sealed.count}"
             yield Fault(where=where, check="refusals", reason=reason)
         return
     try:
-        found = seal_of(refusals_file(opened(keyring, game, kept)))
+        found = seal_of(refusals_file(opened(keyring, game, stored)))
     except KeyringError as error:
         reason = f"a refused attempt is not as it was recorded: {error}"
         yield Fault(where=where, check="refusals", reason=reason)

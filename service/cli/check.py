@@ -118,12 +118,12 @@ def _run(
     *,
     deep: bool,
 ) -> Progress:
-    from service.backup.check import Progress, extent_of, save_progress, whole_check
+    from service.backup.check import Progress, save_progress, size_of_check, whole_check
     from service.store.database import Database
 
     begin = at = progress or Progress(deep=deep)
     with closing(Database(url, size=2)) as database, _bars() as bars:
-        extent, saved = extent_of(database), time.monotonic()
+        extent, saved = size_of_check(database), time.monotonic()
         streams = bars.add_task("streams", total=extent.streams)
         leaves = bars.add_task("public log", total=extent.leaves)
         try:

@@ -169,13 +169,13 @@ def _monitor(
 ) -> Monitor:
     from service.public_log.log_client import LogClient
     from service.public_log.monitor import Monitor
-    from service.public_log.witness import keep_evidence
+    from service.public_log.witness import save_evidence
     from service.shx.tlog.notes import parse_verifier
 
     kept = set[Path]()
 
     def keep(note: bytes) -> None:
-        path = keep_evidence(state, note)
+        path = save_evidence(state, note)
         if path not in kept:
             click.echo(f"saved: {path}", err=True)
             kept.add(path)

@@ -56,7 +56,7 @@ def fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
 
 
 def fitting_on(ruleset: Ruleset, pile: tuple[Card, ...]) -> frozenset[Rank]:
-    """Return the ranks that may be played alone on a pile; a rank that asks is looked up once."""
+    """Return the ranks that may be played alone on a pile, cached by the rank that asks."""
     known = ruleset.fitting_on
     for card in reversed(pile):
         rank = rank_of(card)
@@ -88,7 +88,7 @@ def _fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
 
 def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
     """
-    Return whether `rank` is high or low enough, apart from what it may always be played on.
+    Return whether `rank` is high or low enough for `demand`; special permissions are ignored.
 
     Raises ValueError for a transparent demand, which `demand_of` never returns.
     """
@@ -122,14 +122,14 @@ def _asked(ruleset: Ruleset, rank: Rank, asks: Asks, setting: str) -> Demand:
     if asks is Asks.ANYTHING:
         return Demand(kind=asks, asked_by=rank, setting=setting)
     as_rank = ruleset.rank(rank).asks_as or rank
-    if as_rank not in ruleset.order:  # a joker asks for no height of its own
+    if as_rank not in ruleset.order:  # a joker has no height
         return Demand(kind=Asks.ANYTHING, asked_by=rank, setting=setting)
     return Demand(kind=asks, rank=as_rank, asked_by=rank, setting=setting)
 
 
 def burn_cause(ruleset: Ruleset, pile: tuple[Card, ...]) -> BurnCause | None:
     """
-    Return why a pile burns as it lies, None if it does not; a rank's own burn comes first.
+    Return why a pile burns, None if it does not; a burn by its top rank comes first.
 
     >>> rules = Ruleset(id="plain", seats_min=2, seats_max=6)
     >>> burn_cause(rules, ("9c", "9d", "9h", "9s"))

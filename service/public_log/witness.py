@@ -54,7 +54,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CosignedTree:
     """The last tree of a log that a witness cosigned."""
 
     size: int
@@ -62,7 +62,7 @@ class Seen:
     note: bytes = b""  # its checkpoint, signed by the log, with the cosignature
 
 
-NOTHING: Final = Seen(size=0, root=root(()))
+NO_TREE: Final = CosignedTree(size=0, root=root(()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class LogKey:
 
 
 class WitnessState:
-    """The last trees and keys a witness has seen, in a file written atomically."""
+    """The last cosigned tree and the keys of each log, in a file written atomically."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -92,37 +92,37 @@ class WitnessState:
         write_whole(path, _state_text({}, ()), new=True)
         return cls(path)
 
-    def seen(self, origin: str) -> Seen:
-        """Return the last tree of a log."""
-        return self._seen.get(origin, NOTHING)
+    def seen(self, origin: str) -> CosignedTree:
+        """Return the last cosigned tree of a log; NO_TREE for a new one."""
+        return self._seen.get(origin, NO_TREE)
 
-    def keep(self, origin: str, seen: Seen) -> None:
-        """Store a tree on disk; call it before the cosignature is sent."""
+    def save(self, origin: str, seen: CosignedTree) -> None:
+        """Store a tree on disk; called before the cosignature is sent."""
         with self._lock:
             known = {**self._seen, origin: seen}
             write_whole(self._path, _state_text(known, self._keys))
             self._seen = known
 
     def log_keys(self) -> tuple[LogKey, ...]:
-        """Return the learnt keys of logs, including retired ones."""
+        """Return the stored keys of logs, including retired ones."""
         return self._keys
 
-    def keep_keys(self, keys: Sequence[LogKey]) -> None:
+    def save_keys(self, keys: Sequence[LogKey]) -> None:
         """Store the keys of logs and their end dates."""
         with self._lock:
             if tuple(keys) != self._keys:
                 write_whole(self._path, _state_text(self._seen, keys))
                 self._keys = tuple(keys)
 
-    def keep_evidence(self, note: bytes) -> Path:
+    def save_evidence(self, note: bytes) -> Path:
         """Save a signed checkpoint that contradicts the state; return its path."""
-        return keep_evidence(self._path, note)
+        return save_evidence(self._path, note)
 
 
-def keep_evidence(beside: Path, note: bytes) -> Path:
-    """Save a signed note beside a file, up to MAX_EVIDENCE notes; return its path."""
-    path = beside.with_name(f"{beside.name}.refused-{sha256(note).hex()[:12]}.note")
-    if len(list(beside.parent.glob(f"{beside.name}.refused-*.note"))) < MAX_EVIDENCE:
+def save_evidence(state: Path, note: bytes) -> Path:
+    """Save a signed note beside a state file, up to MAX_EVIDENCE notes; return its path."""
+    path = state.with_name(f"{state.name}.refused-{sha256(note).hex()[:12]}.note")
+    if len(list(state.parent.glob(f"{state.name}.refused-*.note"))) < MAX_EVIDENCE:
         write_whole(path, note)
     return path
 
@@ -162,24 +162,24 @@ class Witness:
         with self._lock:
             return self._continue(checkpoint, old_size, proof, note)
 
-    def older(self, note: bytes, *, begins: bool) -> Answer:
+    def refuse_older(self, note: bytes, *, is_prefix: bool) -> Answer:
         """
-        Return the answer to a polled checkpoint that has fewer leaves than the tree seen.
+        Return the refusal of a polled checkpoint with fewer leaves than the cosigned tree.
 
-        If the checkpoint is a prefix of the tree seen (`begins`), it may come from a cache.
-        Otherwise the log was rolled back or lost signed leaves, and it is saved as evidence.
+        If the checkpoint is a prefix of the cosigned tree (`is_prefix`), it may come from a
+        cache. Otherwise the log lost signed leaves, and the checkpoint is saved as evidence.
         """
         origin = parse_checkpoint(parse_note(note).text).origin
         checkpoint = self._signed(origin, note)
         if isinstance(checkpoint, Answer):
             return checkpoint
         seen = self.seen(origin)
-        if begins:
+        if is_prefix:
             return Answer(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
-        detail = f"{checkpoint.size} leaves, which are no prefix of the {seen.size} seen"
+        detail = f"its {checkpoint.size} leaves are not a prefix of the {seen.size} cosigned leaves"
         return self._contradicted(422, detail, note)
 
-    def seen(self, origin: str) -> Seen:
+    def seen(self, origin: str) -> CosignedTree:
         """Return the last cosigned tree of a log."""
         return self._state.seen(origin)
 
@@ -204,8 +204,8 @@ class Witness:
                 self._ends[key] = until
                 self._report(f"{key.name}: its key {key.key_id.hex()} ends at {until}")
         others = [key for key in self._state.log_keys() if key.verifier not in watched]
-        kept = [LogKey(verifier=key, until=self._ends.get(key)) for key in watched]
-        self._state.keep_keys([*kept, *others])
+        present = [LogKey(verifier=key, until=self._ends.get(key)) for key in watched]
+        self._state.save_keys([*present, *others])
 
     def latest(self, origin_hash: str) -> bytes | None:
         """Return the newest cosigned checkpoint of a log, by the SHA-256 of its origin."""
@@ -222,14 +222,14 @@ class Witness:
         """Return a checkpoint signed by a current key of a known log, else an error response."""
         keys = self._logs.get(origin)
         if keys is None:
-            return _refused(404, "this log is not known here")
+            return _refused(404, "this witness does not know the log")
         try:
             return open_checkpoint(note, [key for key in keys if not self._is_over(key)])[0]
         except RecordError as error:
-            self._tell_of_retired(origin, note)
+            self._report_retired_key(origin, note)
             return _refused(403, error.detail)
 
-    def _tell_of_retired(self, origin: str, note: bytes) -> None:
+    def _report_retired_key(self, origin: str, note: bytes) -> None:
         """Save a checkpoint signed by a retired key: the key may have been stolen."""
         over = [key for key in self._logs[origin] if self._is_over(key)]
         try:
@@ -239,7 +239,7 @@ class Witness:
         seen = self._state.seen(origin)
         if (checkpoint.size, checkpoint.root) == (seen.size, seen.root):
             return  # cosigned before the key retired; the log will sign it with the new key
-        path = self._state.keep_evidence(note)
+        path = self._state.save_evidence(note)
         self._report(f"REFUSED: {origin}: signed only by retired keys; saved in {path}")
 
     def _continue(
@@ -261,14 +261,14 @@ class Witness:
             return self._contradicted(422, "the consistency proof is invalid", note)
         line = cosign(checkpoint.body, self._cosigner, timestamp=int(self._now()))
         cosigned = _own_lines(checkpoint, note, self._logs[checkpoint.origin]) + line.encode()
-        kept = Seen(size=checkpoint.size, root=checkpoint.root, note=cosigned)
-        self._state.keep(checkpoint.origin, kept)
+        tree = CosignedTree(size=checkpoint.size, root=checkpoint.root, note=cosigned)
+        self._state.save(checkpoint.origin, tree)
         self._report(f"cosigned {checkpoint.origin} at {checkpoint.size} leaves")
         return Answer(status=200, body=line.encode())
 
     def _contradicted(self, status: int, detail: str, note: bytes) -> Answer:
         """Save a signed contradiction as evidence, and refuse to cosign it."""
-        path = self._state.keep_evidence(note)
+        path = self._state.save_evidence(note)
         self._report(f"REFUSED: {detail}; the signed checkpoint is saved in {path}")
         return _refused(status, detail)
 
@@ -277,7 +277,7 @@ def follow(client: LogClient, witness: Witness) -> tuple[bytes, Answer]:
     """
     Fetch the log's newest checkpoint and submit it; return it with the witness's answer.
 
-    The consistency proof is computed from the log's tiles, and verified by the witness.
+    The consistency proof is computed from the log's tiles, and the witness verifies it.
     Raises Unreachable if the log or its tiles cannot be read.
     """
     note = client.checkpoint()
@@ -285,7 +285,7 @@ def follow(client: LogClient, witness: Witness) -> tuple[bytes, Answer]:
         checkpoint = parse_checkpoint(parse_note(note).text)
         seen = witness.seen(checkpoint.origin)
         if checkpoint.size < seen.size:
-            return note, witness.older(note, begins=_begins(client, checkpoint, seen))
+            return note, witness.refuse_older(note, is_prefix=_is_prefix(client, checkpoint, seen))
         proof = TiledTree(checkpoint.size, client.hashes).consistency_proof(seen.size)
     except RecordError as error:
         raise Unreachable(f"the log cannot be read: {error.detail}") from None
@@ -298,8 +298,8 @@ def learn_keys(client: LogClient, witness: Witness) -> None:
     witness.learn(followed(witness.keys(), listed.keys), listed)
 
 
-def _begins(client: LogClient, checkpoint: Checkpoint, seen: Seen) -> bool:
-    """Return whether the log still has the tree seen, and the checkpoint is a prefix of it."""
+def _is_prefix(client: LogClient, checkpoint: Checkpoint, seen: CosignedTree) -> bool:
+    """Return whether the log still has the cosigned tree, and the checkpoint is a prefix of it."""
     tree = TiledTree(seen.size, client.hashes)
     try:
         return tree.root() == seen.root and tree.root(checkpoint.size) == checkpoint.root
@@ -402,7 +402,7 @@ def _parse(request: bytes) -> tuple[int, list[bytes], bytes]:
     lines = above.decode("utf-8", "replace").split("\n")
     old = _OLD.fullmatch(lines[0])
     hashes = [decode_base64(line) for line in lines[1:]]
-    proof = [one for one in hashes if one is not None and len(one) == len(NOTHING.root)]
+    proof = [one for one in hashes if one is not None and len(one) == len(NO_TREE.root)]
     if len(request) > MAX_REQUEST or not blank or old is None:
         raise RecordError("bad_request", "not an add-checkpoint request")
     if len(proof) != len(hashes) or len(proof) > MAX_PROOF:
@@ -425,7 +425,7 @@ def _own_lines(checkpoint: Checkpoint, note: bytes, keys: Sequence[NoteVerifier]
     return f"{checkpoint.body}\n{''.join(lines)}".encode()
 
 
-def _state_text(logs: Mapping[str, Seen], keys: Sequence[LogKey]) -> bytes:
+def _state_text(logs: Mapping[str, CosignedTree], keys: Sequence[LogKey]) -> bytes:
     state = {
         "v": 1,
         "logs": {
@@ -462,13 +462,13 @@ def _read_log_keys(path: Path) -> tuple[LogKey, ...]:
         raise RecordError("bad_witness", f"{path} is not the state of a witness") from None
 
 
-def _read(path: Path) -> dict[str, Seen]:
+def _read(path: Path) -> dict[str, CosignedTree]:
     if not path.exists():
         return {}
     try:
         logs = json.loads(path.read_bytes())["logs"]
         return {
-            str(name): Seen(
+            str(name): CosignedTree(
                 size=int(one["size"]),
                 root=b64decode(one["root"], validate=True),
                 note=b64decode(one.get("note", ""), validate=True),

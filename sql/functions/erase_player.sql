@@ -1,8 +1,7 @@
 -- erase_player: remove the personal data of a player; the id stays, because games refer to it.
 --
--- SH423 during a hand, which could not go on without the player. The row is locked first, and a
--- deal locks its players (hold_players) until its commit: of erasure and deal the second one is
--- refused.
+-- SH423 during a hand, which needs the player. The row is locked first, and a deal locks its players
+-- (hold_players) until its commit: if both happen at the same time, the second one is refused.
 --
 -- The player's stored answers and texts in disputes are deleted too. The streams keep commitments
 -- to these texts, which reveal nothing without the salt.
@@ -12,7 +11,7 @@ AS $$
 BEGIN
     PERFORM FROM players p WHERE p.player_id = player FOR UPDATE;
 
-    -- In a statement of its own: one that had to wait sees what was committed only then.
+    -- A separate statement, because it must see what was committed while the lock was awaited.
     IF EXISTS (
         SELECT 1 FROM game_seats s
         JOIN games g ON g.game_id = s.game_id

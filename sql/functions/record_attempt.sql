@@ -11,7 +11,7 @@ AS $$
 BEGIN
     PERFORM FROM streams s WHERE s.stream_id = game FOR NO KEY UPDATE;
 
-    -- A statement of its own: it sees what was committed while this one waited.
+    -- A separate statement, because it must see what was committed while the lock was awaited.
     IF NOT EXISTS (SELECT FROM games g WHERE g.game_id = game AND g.ended_at IS NULL) THEN
         RETURN false;
     END IF;

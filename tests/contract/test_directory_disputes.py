@@ -83,7 +83,7 @@ def accused(
     text = {"seq": 1, "author": ADA, "salt": b"salt", "words": "he did"}
     beside: dict[str, Any] = {"bundle": b"PK frozen", "texts": [text]}
     beside["votes"] = [{"referee": 0, "key_id": "k", "sealed": b"\x00vote"}]
-    first = dispute_append(record, lines, expected=0, beside=beside)
+    first = dispute_append(record, lines, expected=0, attachments=beside)
     stores.store.commit(Commit(appends=(first,)))
     kept = stores.directory.dispute_votes(dispute)
     assert kept == {0: SealedVote(key_id="k", sealed=b"\x00vote")}
@@ -97,7 +97,7 @@ def accused(
         "findings": {"found_at": 1, "key_id": "k", "sealed": b"\x00sealed"},
         "texts": [{"seq": 7, "author": BOB, "salt": b"pepper", "words": "I did not"}],
     }
-    second = dispute_append(done, further, expected=record.version, beside=beside)
+    second = dispute_append(done, further, expected=record.version, attachments=beside)
     stores.store.commit(Commit(appends=(second,)))
     return dispute
 

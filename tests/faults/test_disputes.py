@@ -360,7 +360,7 @@ def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
         lines.append(line)
         prev = head(line)
     record = DISPUTES.load(dispute, lines)
-    append = dispute_append(record, tuple(lines), expected=0, beside={"bundle": b"PK"})
+    append = dispute_append(record, tuple(lines), expected=0, attachments={"bundle": b"PK"})
     row = {**(append.summary or {}), "state": "voting", "wake_at": court.world.now()}
     services.store.commit(Commit(appends=(replace(append, summary=row),)))
 

@@ -77,12 +77,12 @@ class DisputeCommands:
             # The ends of periods come first, whether or not they are stored yet.
             between, first = advance(record, now=now)
             try:
-                events, beside = step(between)
+                events, attachments = step(between)
             except DisputeRefused as refused:
                 raise Refusal("forbidden", str(refused)) from None
-            done, lines = DISPUTES.write(_keeping(between, beside), events, at=now)
+            done, lines = DISPUTES.write(_with_votes(between, attachments), events, at=now)
             done, last = advance(done, now=now)
-            return self.accepted(by, done, (*first, *lines, *last), record.version, beside)
+            return self.accepted(by, done, (*first, *lines, *last), record.version, attachments)
 
         return self._handler.handle(
             lambda _fresh: self.stored(identity), decision, caller=by, request=request
@@ -94,18 +94,18 @@ class DisputeCommands:
         record: DisputeRecord,
         lines: tuple[bytes, ...],
         expected: int,
-        beside: Mapping[str, Any],
+        attachments: Mapping[str, Any],
         *,
         quotas: tuple[Quota, ...] = (),
     ) -> Accepted:
         """Return new lines of a dispute as a commit, and the dispute as its answer."""
-        texts = {said["seq"]: said["words"] for said in beside.get("texts", ())}
+        texts = {one["seq"]: one["words"] for one in attachments.get("texts", ())}
         votes = [
-            seal_vote(record.identity, number, kept, self._keyring)
-            for number, kept in beside.get("votes", {}).items()
+            seal_vote(record.identity, number, vote, self._keyring)
+            for number, vote in attachments.get("votes", {}).items()
         ]
-        stored = {**beside, "votes": votes} if votes else beside
-        append = dispute_append(record, lines, expected=expected, beside=stored)
+        stored = {**attachments, "votes": votes} if votes else attachments
+        append = dispute_append(record, lines, expected=expected, attachments=stored)
         return Accepted(
             answer=Answered(body=orjson.dumps(self.shown(record, by, new=texts))),
             commit=Commit(appends=(append,), quotas=quotas),
@@ -172,9 +172,9 @@ class DisputeCommands:
         return format_time(self._world.now())
 
 
-def _keeping(record: DisputeRecord, beside: Mapping[str, Any]) -> DisputeRecord:
+def _with_votes(record: DisputeRecord, attachments: Mapping[str, Any]) -> DisputeRecord:
     """Return the record with the votes that the server stores for referees."""
-    votes: Mapping[int, KeptVote] = beside.get("votes", {})
+    votes: Mapping[int, KeptVote] = attachments.get("votes", {})
     if not votes:
         return record
     outside = replace(record.outside, votes={**record.outside.votes, **votes})

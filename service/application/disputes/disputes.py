@@ -9,7 +9,7 @@ from uuid import UUID
 from service.application.access import AccessLog
 from service.application.callers import Answered, Caller, Idempotency, Player, digest
 from service.application.disputes.commands import OPERATOR, DisputeCommands
-from service.application.disputes.opening import Accusation, DisputeOpening, no_referees
+from service.application.disputes.opening import Accusation, DisputeOpening, barred_players
 from service.application.disputes.record import DisputeRecord
 from service.application.errors import invalid
 from service.application.games.cache import GameCache
@@ -302,7 +302,7 @@ class Disputes:
     def _may_judge(self, player: Player, record: DisputeRecord) -> None:
         """Raise DisputeRefused for a referee without experience, or of the same table."""
         entry = self._game_cache.cached(record.game)
-        if entry is None or str(player.id) in no_referees(self._store, entry):
+        if entry is None or str(player.id) in barred_players(self._store, entry):
             raise DisputeRefused("players and the host of the table cannot be referees")
         periods = record.dispute.opened.periods
         row = self._directory.player(player.id)

@@ -86,22 +86,22 @@ class DisputeFiles:
             for finding in parse(opened, limit=MOST_FINDINGS_BYTES)
         ]
 
-    def beside(self, entry: GameEntry, version: int) -> Mapping[str, bytes]:
+    def additional(self, entry: GameEntry, version: int) -> Mapping[str, bytes]:
         """
-        Return the files of a game's public bundle beside its log of `version` events.
+        Return the files of a public bundle in addition to its log of `version` events.
 
         These are the proof of the public log, once it has one of this version, and after the
         seal the refused attempts.
         """
         proof = self._log.proof(entry.record.identity, version=version)
-        proved = {} if proof is None else {PROOF: proof}
-        return {**proved, **self._refusals.file(entry.record)}
+        files = {} if proof is None else {PROOF: proof}
+        return {**files, **self._refusals.file(entry.record)}
 
     def frozen(self, entry: GameEntry) -> bytes:
         """Return the public bundle of a game at its present version, without other disputes."""
         record = entry.record
         lines = self._game_cache.lines(record.identity, limit=record.version)
-        return write_bundle(lines, files=self.beside(entry, record.version))
+        return write_bundle(lines, files=self.additional(entry, record.version))
 
     def of_game(self, game: UUID) -> Mapping[str, bytes]:
         """

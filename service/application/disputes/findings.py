@@ -323,14 +323,16 @@ class Attendance:
     def _decided(self, record: DisputeRecord, examine: Examination) -> Accepted:
         now = format_time(self._world.now())
         done, ended = advance(record, now=now)
-        events, beside = examine(done)
+        events, attachments = examine(done)
         done, found = DISPUTES.write(done, events, at=now)
         if not ended and not found:
             # A row that an older release wrote, or from before the seal, is due too early.
             return Accepted(
                 answer=Answered(body=b"nothing"), effect=partial(self._put_off, record, now)
             )
-        append = dispute_append(done, (*ended, *found), expected=record.version, beside=beside)
+        append = dispute_append(
+            done, (*ended, *found), expected=record.version, attachments=attachments
+        )
         return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)))
 
     def _put_off(self, record: DisputeRecord, now: str) -> None:
@@ -351,7 +353,7 @@ class Attendance:
         if entry is None:
             return (), {}
         version = _judged_version(dispute, entry)
-        files = self._files.beside(entry, version)
+        files = self._files.additional(entry, version)
         anchored = PROOF in files
         proved = anchored and not dispute.anchored and entry.record.sealed
         more = len(dispute.receipts) > dispute.found_with

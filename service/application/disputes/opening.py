@@ -1,4 +1,4 @@
-"""Opens disputes: valid accusations, limits, and the frozen evidence."""
+"""The opening of a dispute: checks of the accusation, quotas, and the frozen evidence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from service.shx.hashing import sha256
 from service.store.disputes import DisputeRepository
 from service.store.events import EventStore, QuotaKind
 
-OF_THE_SERVER = (Charge.WRONG_DEAL, Charge.ALTERED_LOG)
+CHARGES_AGAINST_SERVER = (Charge.WRONG_DEAL, Charge.ALTERED_LOG)
 """The charges that a seat can bring against the server."""
 
 
@@ -74,7 +74,7 @@ class DisputeOpening:
         self._handler = handler
         self._periods = periods
         self._world = world
-        self._settle = settle  # stores the ends of a dispute's periods
+        self._settle = settle  # stores the events of periods that have ended
 
     def open(
         self,
@@ -84,9 +84,9 @@ class DisputeOpening:
         accusation: Accusation,
         request: Idempotency | None = None,
     ) -> tuple[UUID, Answered]:
-        """Open a dispute, freeze the evidence; return id and answer. Raises Refusal."""
+        """Open a dispute and freeze its evidence; return its id and the answer. Raises Refusal."""
         entry = self._games.entry(caller, game)
-        move = self._may_accuse(entry, player, accusation)
+        move = self._accused_move(entry, player, accusation)
         identity = self._world.identity()
 
         def decision(_new: NewStream) -> Accepted:
@@ -118,25 +118,29 @@ class DisputeOpening:
             charge=accusation.charge,
             version=entry.record.version,
             bundle=sha256(bundle).hex(),
-            barred=no_referees(self._store, entry),
+            barred=barred_players(self._store, entry),
             periods=self._periods,
             move=move.first,
         )
-        commit, said = self._commands.words(identity, 1, player.id, accusation.statement)
+        commit, statement = self._commands.words(identity, 1, player.id, accusation.statement)
         events = (opened, StatementMade(side=Party.ACCUSER, commit=commit))
         record, lines = DISPUTES.open(identity, events, at=self._commands.now())
         record, more = self._commands.advanced(record)
-        beside = {"bundle": bundle, "texts": [said]}
+        attachments = {"bundle": bundle, "texts": [statement]}
         full = quotas.of_disputes(player.id, self._world.now())
-        return self._commands.accepted(player.id, record, (*lines, *more), 0, beside, quotas=full)
+        return self._commands.accepted(
+            player.id, record, (*lines, *more), 0, attachments, quotas=full
+        )
 
-    def _may_accuse(self, entry: GameEntry, player: Player, accusation: Accusation) -> RecordedMove:
+    def _accused_move(
+        self, entry: GameEntry, player: Player, accusation: Accusation
+    ) -> RecordedMove:
         """Return the accused move; raises Refusal for an invalid accusation."""
         seat, accused = entry.seat_of(player.id), accusation.accused
         if seat is None:
             raise Refusal("not-seated", "only seats of the game can open a dispute")
-        if accused is None and accusation.charge not in OF_THE_SERVER:
-            charges = " or ".join(OF_THE_SERVER)
+        if accused is None and accusation.charge not in CHARGES_AGAINST_SERVER:
+            charges = " or ".join(CHARGES_AGAINST_SERVER)
             raise invalid("/accused", f"the server (null) can be accused of {charges} only")
         if accused is not None and (accused >= len(entry.players) or accused == seat):
             raise invalid("/accused", "there is no other seat with this number")
@@ -150,7 +154,7 @@ class DisputeOpening:
             raise invalid("/seq", f"this event belongs to a move of {made}, not of seat {accused}")
         if accusation.charge is Charge.FALSE_PICK_UP:
             _refuse_unless_pick_up(entry, decode_line(lines[move.action]))
-        self._room_for_dispute(player)
+        self._check_quota(player)
         return move
 
     def _refuse_second(self, entry: GameEntry, accusation: Accusation, move: RecordedMove) -> None:
@@ -168,7 +172,7 @@ class DisputeOpening:
                     id=str(identity),
                 )
 
-    def _room_for_dispute(self, player: Player) -> None:
+    def _check_quota(self, player: Player) -> None:
         """Raise Refusal if the player has reached the maximum number of disputes."""
         since = self._world.now() - quotas.NEW_FOR
         record = self._directory.accusations(player.id, since=since)
@@ -190,8 +194,8 @@ def _refuse_unless_pick_up(entry: GameEntry, action: RecordedEvent) -> None:
     )
 
 
-def no_referees(store: EventStore, entry: GameEntry) -> tuple[str, ...]:
-    """Return the players who sit or sat at the table of a game, and its host, in order."""
+def barred_players(store: EventStore, entry: GameEntry) -> tuple[str, ...]:
+    """Return the players who may not judge: all who ever sat at the table, and its host."""
     found = store.read(entry.table)
     sat = {str(player) for player in (*entry.players, entry.host) if player is not None}
     for line in found.events if found else ():

@@ -71,10 +71,10 @@ def dispute_append(
     lines: tuple[bytes, ...],
     *,
     expected: int,
-    beside: Mapping[str, Any] | None = None,
+    attachments: Mapping[str, Any] | None = None,
 ) -> StreamAppend:
-    """Return the append of new lines; `beside` is stored with them, outside the stream."""
-    summary = {**_summary(record), **(beside or {})}
+    """Return the append of new lines; `attachments` are stored with them, outside the stream."""
+    summary = {**_summary(record), **(attachments or {})}
     return DISPUTES.append(record, lines, expected=expected, summary=summary)
 
 

@@ -14,7 +14,7 @@ from service.application.games.cache import GameEntry, Histories
 from service.application.games.moves import Refusals, unproven
 from service.application.games.queries import Games, cursor_of
 from service.application.quotas import following, listing, work
-from service.audit.custody import custody, gone_through
+from service.audit.custody import custody, events_processed
 from service.audit.decision import decision
 from service.audit.knowledge import followed_for, knowledge
 from service.bots.bot import with_settings
@@ -87,7 +87,7 @@ class Auditing:
         entry = self._games.entry(caller, game)
         history, viewer = self._history(entry, caller)
         try:
-            new = len(history.log) - gone_through(history)
+            new = len(history.log) - events_processed(history)
             with work(following(entry.record.game, new)):
                 found = custody(history, card, viewer=viewer)
         except UnknownCard as error:

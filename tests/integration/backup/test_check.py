@@ -337,8 +337,12 @@ def test_a_stopped_check_is_resumed_where_it_stopped(
 
 def test_a_thousand_faults_are_listed_and_the_others_counted(tmp_path: Path) -> None:
     """A folder of archived games that is not there is a fault or more for each of them."""
-    fault = Fault(where="leaf 1", check="leaf", reason="there is none with this number")
-    progress = Progress(deep=False).found(*[fault] * (MOST_FAULTS - 1)).found(fault, fault, fault)
+    fault = Fault(where="leaf 1", check="leaf", reason="no leaf has this number")
+    progress = (
+        Progress(deep=False)
+        .with_faults(*[fault] * (MOST_FAULTS - 1))
+        .with_faults(fault, fault, fault)
+    )
     assert (len(progress.faults), progress.unlisted) == (MOST_FAULTS, 2)
     save_progress(tmp_path / "state", progress)
     assert load_progress(tmp_path / "state", deep=False) == progress

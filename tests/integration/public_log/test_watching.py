@@ -430,11 +430,11 @@ def test_a_restored_old_database_is_noticed_by_the_witnesses(
     world: World, ada: Person, witness: Witness
 ) -> None:
     """The operator's restore rolled the log back: the witness has seen a larger tree."""
-    from service.public_log.witness import Seen
+    from service.public_log.witness import CosignedTree
 
     play(ada)
     world.services.sequencer.run_once()
-    witness._state.keep("tests.example", Seen(size=99, root=bytes(32)))
+    witness._state.save("tests.example", CosignedTree(size=99, root=bytes(32)))
     with answering(witness) as here:
         sequencer = world.services.sequencer
         sequencer._witnesses = (here,)

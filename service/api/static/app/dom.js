@@ -82,7 +82,7 @@ export function replace(parent, ...children) {
 }
 
 /**
- * Have a screen reader read a text, after what it is reading now.
+ * Announce a text to screen readers, after the text that they are reading.
  *
  * @param {string} text
  * @param {{urgent?: boolean}} [how] urgent: at once

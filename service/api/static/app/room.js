@@ -30,10 +30,10 @@ export async function join(dispute, place, { here, go, signal }) {
   let room = { number: 0, leader: null, position: null };
   let following = true;
   let moving = false; // while the leader's position is being shown
-  let last = ""; // the position that was sent, or to which the leader led
+  let last = ""; // the position last sent, or received from the leader
   let timer = 0;
   let fault = "";
-  let over = false; // the reader judges no longer
+  let over = false; // the reader is no longer a judge
 
   const leads = () => room.leader === me;
   const at = () => JSON.stringify(here());
@@ -51,7 +51,7 @@ export async function join(dispute, place, { here, go, signal }) {
     }
   }
 
-  /** Show the room as it is now; an answer that comes late is left out. @param {Api["Room"] | null} next */
+  /** Show the present room; an answer older than the last one is ignored. @param {Api["Room"] | null} next */
   async function take(next) {
     if (!next || (next.number && next.number < room.number)) return;
     const before = room;

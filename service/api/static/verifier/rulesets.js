@@ -1,14 +1,14 @@
 /**
  * What the deal needs of a ruleset: its deck, and how many cards go where.
  *
- * The table restates the catalogue of rulesets, and is no rule of play. A ruleset of the players' own
- * ("custom-…") names all this in its settings.
+ * The table repeats values of the catalogue of rulesets, so that the verifier needs no other file. A
+ * custom ruleset ("custom-…") has them in its settings.
  */
 
 /**
  * @typedef {object} DeckSettings
  * @property {"fixed" | "to_fit" | "half_in_stock" | "by_seats"} count how the number of decks follows from the seats
- * @property {number} decks at least
+ * @property {number} decks the least number of decks
  * @property {number} jokers
  * @property {number | null} [jokers_from_seats] from so many seats on there are `jokers_then`
  * @property {number} [jokers_then]
@@ -58,7 +58,7 @@ for (const id of [
 ]) CATALOGUE[id] = [THREES, deck()];
 
 /**
- * Return how a ruleset deals, or null for one that is neither in the catalogue nor states it.
+ * Return how a ruleset deals; null if it is neither in the catalogue nor has such settings.
  *
  * @param {{id: string, options: any, settings: any}} ruleset
  * @returns {Dealing | null}
@@ -69,7 +69,7 @@ export function dealingOf({ id, options, settings }) {
     const chosen = { ...known };
     if (id === "guarducci" && Array.isArray(options.switches) && !options.switches.includes(4)) chosen.jokers = 0;
     if (options.jokers === 2) chosen.jokers = 2;
-    else if (options.jokers !== undefined) return null; // a default is never named: these options have no meaning
+    else if (options.jokers !== undefined) return null; // a log never names defaults: such options are invalid
     if (Array.isArray(options.partial)) chosen.partial = options.partial;
     return { deck: chosen, deal: dealt, special: ["2", "T"] };
   }
