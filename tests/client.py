@@ -1,4 +1,4 @@
-"""A client written from the published contract alone; it imports nothing of the service."""
+"""A client written from the published contract; it imports nothing from the service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(kw_only=True)
 class Client:
-    """Somebody with a token, or anybody without one."""
+    """A client, with or without a token."""
 
     port: int
     host: str = "127.0.0.1"
@@ -43,7 +43,7 @@ class Client:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Ask once; a connection that the server closed in between is opened again."""
+        """Send a request once; a connection closed by the server is opened again."""
         given = {"Content-Type": "application/json"} if body is not None else {}
         if self.token is not None:
             given["Authorization"] = f"Bearer {self.token}"
@@ -65,13 +65,13 @@ class Client:
         raise AssertionError("not reached")
 
     def get(self, path: str, **headers: str) -> Any:
-        """Return the JSON of a call that has to work."""
+        """Return the JSON of a call that must succeed."""
         answer = self.call("GET", path, headers=headers)
         assert answer.status == 200, (path, answer.status, answer.body)
         return answer.json
 
     def post(self, path: str, body: Any) -> Any:
-        """Return the JSON of a POST that has to work; safe to repeat."""
+        """Return the JSON of a POST that must succeed; safe to repeat."""
         answer = self.call("POST", path, body, {"Idempotency-Key": str(uuid.uuid4())})
         assert answer.status in (200, 201), (path, body, answer.status, answer.body)
         return answer.json
@@ -111,7 +111,7 @@ def open_table(
 
 def chosen(moves: list[dict[str, Any]], rng: random.Random) -> dict[str, Any]:
     """
-    Return one of the moves listed: few swaps, and often the lowest card.
+    Return one of the listed moves: few swaps, and often the lowest card.
 
     So the exchange ends, and a hand takes 100 moves; with random cards it takes up to 1,000.
     """

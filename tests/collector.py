@@ -1,4 +1,4 @@
-"""A collector of traces: an OTLP receiver over HTTP that keeps what it gets."""
+"""A trace collector for tests: an OTLP receiver over HTTP that stores all spans."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Collector:
 
 @contextmanager
 def collecting(*, answers: bool = True) -> Iterator[Collector]:
-    """Run a collector; one that does not answer accepts a request and lets it wait to the end."""
+    """Run a collector; if not `answers`, it accepts requests and never answers them."""
     collector, ended = Collector(), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):

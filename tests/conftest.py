@@ -1,4 +1,4 @@
-"""What every test can ask for: a migrated database of its own, an empty Redis, and the switches."""
+"""Fixtures for every test: a migrated database, an empty Redis, and command-line switches."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let properties be tried with more examples in a long run."""
+    """Use more examples for properties in a long run."""
     examples.choose_profile("long" if config.getoption("--long") else "ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order the tests for their processes; leave out those of a switch that is not set."""
+    """Order the tests for parallel processes, and skip tests whose switch is not set."""
     for switch in ("long", "scale"):
         if not config.getoption(f"--{switch}"):
             left_out = [item for item in items if item.get_closest_marker(switch)]

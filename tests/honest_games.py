@@ -1,4 +1,4 @@
-"""Whole tables through the application: all that people, bots, clocks and silence honestly do."""
+"""Whole tables through the application: honest people, bots, clocks and time-outs."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ MOST_STEPS = 4000
 
 
 class FewTrials:
-    """Tries a ruleset out in a few hands, here and now."""
+    """Runs few trial hands in this process."""
 
     def refusal(self, settings: dict[str, Any], _by: UUID) -> str | None:
-        """Return why rules cannot be played, None where trial hands went well."""
+        """Return why rules cannot be played; None if the trial hands succeeded."""
         return play_trials(settings, 4, Limits(seconds=600)).refusal
 
 
 @dataclass(kw_only=True)
 class Somebody:
-    """A person at the table: its key, what it adds to the shuffle, the receipts it kept."""
+    """A person at the table: its key, its entropy, and its saved receipts."""
 
     player: Player
     key: Ed25519PrivateKey | None
@@ -56,7 +56,7 @@ class Somebody:
 
 
 class HonestTable:
-    """A table whose choices all come from a seed and at which no seat cheats."""
+    """An honest table, whose random choices all come from a seed."""
 
     def __init__(self, seed: int, ruleset: str | None = None) -> None:
         self.chance = random.Random(seed)
@@ -90,7 +90,7 @@ class HonestTable:
             self._hand(UUID(game))
 
     def report(self, game: UUID, *, profile: str = "public") -> Report:
-        """Return the report on the bundle of a game, against all that its people kept."""
+        """Return the report on the bundle of a game with the evidence of all its players."""
         entry = entry_of(self.services, game)
         seats = {seat: p for seat, p in self._seated(entry).items() if p.key is not None}
         keys = {seat: public_text(p.key) for seat, p in seats.items() if p.key is not None}
@@ -194,7 +194,7 @@ class HonestTable:
         self._make(entry, seat, who, self.chance.choice(chosen))
 
     def _refused(self, entry: GameEntry, seat: int, who: Somebody) -> None:
-        """Try what may be refused, as people do: it is kept, and no event."""
+        """Try an illegal move, which is recorded as refused and writes no event."""
         card = self.chance.choice(entry.record.game.deck)
         move = {"type": "play", "cards": [card]}
         if move in legal(self.services, entry.record.identity, seat):
@@ -282,7 +282,7 @@ class HonestTable:
         return table
 
     def _rules(self) -> Definition:
-        """Return a ruleset of the catalogue, or one of somebody's own."""
+        """Return a ruleset of the catalogue or a custom one."""
         base = self.chance.choice(sorted(catalogue()))
         if self.chance.random() < 0.75:
             return catalogue()[base]

@@ -1,4 +1,4 @@
-"""What an operator with all server keys makes passes alone, and fails against what others kept."""
+"""A game forged with all server keys passes alone and fails against evidence from outside."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TRUE = Plan(name="story", keys=KEYS, ruleset="threes")
 
 @cache
 def game(plan_name: str) -> Lines:
-    """Return the true game, or another that the operator made up under its id."""
+    """Return the true game, or one that the operator forged under the same id."""
     plans = {
         "true": TRUE,
         "forged": replace(TRUE, keys=FORGED_KEYS, seed=b"\x07" * 32),
@@ -83,7 +83,7 @@ def anchored(lines: Lines, proof: bytes, **given: object) -> Report:
 
 @pytest.mark.parametrize("forged", ["forged", "back-dated"])
 def test_a_game_forged_with_all_server_keys_passes_without_outside_evidence(forged: str) -> None:
-    """It is signed throughout, by keys that the operator made: the report counts none of it."""
+    """All signatures are by keys that the operator made, so the report counts none of them."""
     report = report_on(game(forged))
     assert failing(report) == {}
     assert (report.level, report.outside) == ("L1", ())
@@ -106,7 +106,7 @@ def test_a_forged_game_fails_against_the_key_of_any_player(seat: int) -> None:
 
 
 def test_a_human_seat_relabelled_as_a_bot_fails_against_its_key() -> None:
-    """Only human seats are asked for signatures; whose key is missing knows better."""
+    """Only human seats need signatures; the player whose key is missing can show the fraud."""
     lines = tuple(made_game(Plan(name="relabelled", bots=True)))
     assert report_on(lines).level == "L1"
     given = OutsideEvidence(seat_keys={0: public_text(KEYS[0])})
@@ -132,7 +132,7 @@ def test_a_tree_shown_only_to_the_victim_is_not_witnessed() -> None:
 
 
 def test_a_log_that_shows_each_witness_a_different_tree_does_not_reach_the_quorum() -> None:
-    """One witness cosigned the other tree: of all that were asked for one is missing."""
+    """One witness cosigned the other tree, so one of the required cosignatures is missing."""
     forged = game("forged")
     report = anchored(forged, proof_in([leaf(forged)], leaf(forged), WITNESSES[:1]))
     assert (report.witnessed, report.result) == (False, Result.MISSING)
@@ -152,7 +152,7 @@ def test_a_witness_that_signs_twice_counts_once() -> None:
 
 
 def test_a_receipt_tells_which_of_two_witnessed_histories_is_true() -> None:
-    """Witnesses look after the tree, not after games: that is for monitors and receipts."""
+    """Witnesses check the tree and not the games; monitors and receipts check the games."""
     true, forged = game("true"), game("forged")
     proof = proof_in([leaf(true), leaf(forged)], leaf(forged), WITNESSES)
     assert anchored(forged, proof).witnessed
@@ -180,7 +180,7 @@ def test_a_truncated_game_passes_so_far_and_fails_against_the_public_log() -> No
 
 @cache
 def rolled() -> tuple[Lines, Lines, Lines]:
-    """Return a hand, an attempt at the next with a deck that was disliked, and the next again."""
+    """Return a hand, an aborted deal of the next hand, and its repeated deal."""
     first = tuple(made_game(Plan(name="rolled one")))
     dealer = json.loads(first[-2])["data"]["shithead"]
     last = json.loads(first[0])["game"]
@@ -200,7 +200,7 @@ def test_a_repeated_deal_passes_alone_and_fails_beside_the_first_attempt() -> No
 
 
 def test_different_histories_for_two_seats_fail_side_by_side() -> None:
-    """Both pass alone; two players that compare see where they part."""
+    """Both pass alone; two players who compare them see where they differ."""
     true = game("true")
     forgery = Forgery(true)
     last = forgery.events[-1]["at"]
@@ -214,7 +214,7 @@ def test_different_histories_for_two_seats_fail_side_by_side() -> None:
 
 
 def test_two_games_with_the_same_seed_fail_together_even_at_different_tables() -> None:
-    """The commitments differ, for they bind the game: who saw the first seal knew the deck."""
+    """The commitments bind the game and so differ; readers of the first seal knew the deck."""
     seed = b"\x2a" * 32
     one = tuple(made_game(Plan(name="seed one", seed=seed)))
     two = tuple(made_game(Plan(name="seed two", seed=seed, table=str(UUID(int=5)))))
@@ -245,7 +245,7 @@ def _open_bundle(profile: str) -> dict[Check, int | None]:
 
 
 def test_a_bundle_that_opens_another_seats_cards_fails() -> None:
-    """Each card of the deal is some seat's: for the others and the public it is a leak."""
+    """Each dealt card belongs to one seat; its opening in another bundle is a leak."""
     fails = {profile for profile in ("public", "seat-0", "seat-1", "seat-2", "seat-9")
              if Check.OPENINGS in _open_bundle(profile)}  # fmt: skip
     assert len(fails & {"seat-0", "seat-1", "seat-2"}) == 2
@@ -253,7 +253,7 @@ def test_a_bundle_that_opens_another_seats_cards_fails() -> None:
 
 
 def test_receipts_and_proofs_inside_a_bundle_raise_no_level() -> None:
-    """Signed by a key of the forger's: without a key from outside they are only read."""
+    """They are signed by a key of the forger, and count for nothing without a key from outside."""
     forged = game("forged")
     files = {
         "receipts/a.note": receipt(forged, len(forged) - 1),

@@ -42,7 +42,7 @@ def check_finding(found: Mapping[str, Any]) -> None:
 
 
 def in_particular(report: Report) -> bool:
-    """Return whether the report says what was changed in this log, not in such logs in general."""
+    """Return whether the report names the change in this log, not a general description."""
     first = min(report.accounts, key=lambda account: account.seq)
     if report.unheld is not None and report.unheld.seq == first.seq:
         return True

@@ -1,4 +1,4 @@
-"""A backup of a running server, put back elsewhere: its games go on, and its log is one tree."""
+"""A backup of a running server restored elsewhere: games continue, and the log is one tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def environment() -> dict[str, str]:
-    """Return ours, without any setting of the service."""
+    """Return the environment of this process without settings of the service."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith(variable(""))}
     return ours | {"PYTHONPATH": str(ROOT)}
 
@@ -74,7 +74,7 @@ def up(data: Path) -> Iterator[int]:
 
 
 def checkpoint(port: int, *, at_least: int = 0) -> tuple[bytes, Checkpoint]:
-    """Return the newest checkpoint of a log, once it has so many leaves."""
+    """Wait until a log has `at_least` leaves, and return its newest checkpoint."""
     for _ in range(300):
         answer = Client(port=port).call("GET", "/v1/log/checkpoint")
         if answer.status == 200:
@@ -114,7 +114,7 @@ class Load:
             self.games.append(game)
 
     def wait_for(self, games: int) -> None:
-        """Return when so many games are over."""
+        """Wait until `games` games are over."""
         while len(self.games) < games:
             assert self._thread.is_alive()
             time.sleep(0.05)
@@ -177,7 +177,7 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
 
 
 def bundle_of(player: Client, game: str, folder: Path) -> dict[str, Any]:
-    """Return what `verify` says of the evidence that a server gives of a game."""
+    """Return the output of `verify` for a game's evidence from a server."""
     path = folder / f"{game}.shx"
     path.write_bytes(player.call("GET", f"/v1/games/{game}/evidence?profile=public").body)
     said: dict[str, Any] = json.loads(shithead("verify", path, "--json").stdout)

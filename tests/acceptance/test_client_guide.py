@@ -155,7 +155,7 @@ def started(service: Running, folder: Path, name: str, *words: str) -> Iterator[
 def test_the_example_bot_and_spectator_survive_a_killed_api(
     service: Running, tmp_path: Path
 ) -> None:
-    """The bot's moves are repeated, the spectator's stream goes on, and both verify the hand."""
+    """The bot repeats its moves, the spectator resumes its stream, and both verify the hand."""
     homes = tmp_path / "bot", tmp_path / "spectator"
     with started(service, homes[0], "bot.py") as bot:
         game = bot.first_line().split()[1]

@@ -82,7 +82,7 @@ def shown(terminal: Terminal, dispute: str) -> dict[str, Any]:
 
 
 def judged_by(terminal: Terminal, dispute: str, names: list[str], *votes: str) -> str:
-    """Have people judge: all vote sealed, the last one reveals at once, then the others."""
+    """Let all vote, sealed; the last one reveals at once, then the others."""
     for name in names:
         terminal.person(name)
         terminal.types(name, "judge", dispute)
@@ -228,7 +228,7 @@ def test_a_refused_referee_and_a_reader_without_a_token_are_not_asked_to_judge(
 def test_receipts_are_submitted_and_saved_with_the_evidence(
     terminal: Terminal, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The stored receipt is found by itself; what is saved is verified with it."""
+    """The stored receipt is found automatically; the saved evidence is verified with it."""
     game = finished_game(terminal)
     opened = terminal.types("Ada", "open", game, "--charge", "altered-log", "--statement", "No.")
     dispute = re.findall(r"Dispute (\S+)", opened)[0]

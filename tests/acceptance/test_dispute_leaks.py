@@ -62,7 +62,7 @@ def judged(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
 def everything_shown(
     service: Service, steps: Sequence[Step], viewer: Viewer
 ) -> list[RecordedAnswer]:
-    """Make the steps, with disputes on the way; return every answer that a viewer gets."""
+    """Make the steps and open disputes between them; return every answer that a viewer gets."""
     said = []
     for number, step in enumerate(steps):
         assert service.make(step).status == 201

@@ -1,4 +1,4 @@
-"""Clients that generators make of the OpenAPI document: each plays a hand, in thirty calls."""
+"""Clients generated from the OpenAPI document: each plays a hand and makes thirty calls."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def document(world: World, tmp_path: Path) -> Path:
 
 
 def run(*command: str | Path, folder: Path) -> str:
-    """Run a command that has to work, and return what it printed."""
+    """Run a command that must succeed, and return its output."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=folder,
@@ -187,7 +187,7 @@ def node_modules() -> Path:
 def test_a_typescript_client_is_generated_and_makes_thirty_calls(
     document: Path, address: str
 ) -> None:
-    """Compiled in strict mode: the types of the document are those that the calls need."""
+    """It is compiled in strict mode, so the types of the document fit the calls."""
     folder, modules = document.parent, node_modules()
     (folder / "node_modules").symlink_to(modules)
     (folder / "package.json").write_text('{"type": "module"}', "utf-8")

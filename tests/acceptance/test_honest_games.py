@@ -1,4 +1,4 @@
-"""Honest games never raise an alarm, and reach the level that their people's evidence gives."""
+"""Honest games never raise an alarm, and reach the level that their players' evidence permits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A_SHARE = 10
 
 
 def alarms(table: HonestTable) -> list[tuple[object, ...]]:
-    """Return what is not as it should be in the reports on the games of a table."""
+    """Return the unexpected findings in the reports on the games of a table."""
     wrong: list[tuple[object, ...]] = []
     for game in table.games:
         report = table.report(game)
@@ -66,7 +66,7 @@ def test_honest_tables_raise_no_alarm_in_the_long_run(share: int) -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_running_game_raises_no_alarm_at_any_version(seed: int) -> None:
-    """What is there passes so far, for the public and for every seat with its openings."""
+    """Every prefix of the log passes, for the public and for every seat with its openings."""
     table = HonestTable(seed)
     seen: list[bool] = []
     step = table._step

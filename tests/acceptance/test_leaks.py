@@ -1,4 +1,4 @@
-"""Whatever a seat, or the public, cannot know changes no byte of what it is answered."""
+"""Answers to a seat or the public do not depend on cards that the viewer cannot know."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOKS = (0, 3, 9, STEPS)
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """A script, what each viewer was answered, and decks that no viewer can tell from the true."""
+    """A script, the answers to each viewer, and decks that look equal to the viewer."""
 
     steps: tuple[Step, ...]
     said: dict[Viewer, list[RecordedAnswer]]
@@ -42,12 +42,12 @@ class Played:
 def asked(
     service: Service, viewers: tuple[Viewer, ...], step: int
 ) -> dict[Viewer, list[RecordedAnswer]]:
-    """Return everything that each viewer is answered after a step."""
+    """Return all answers to each viewer after a step."""
     return {v: list(sight(service, v)) if step in LOOKS else [] for v in viewers}
 
 
 def people_at(ruleset: str) -> int:
-    """Return three, or as many as a ruleset asks for at least."""
+    """Return the number of players: three, or the minimum of the ruleset if that is larger."""
     return max(3, definition(ruleset).ruleset({}).seats_min)
 
 
@@ -57,7 +57,7 @@ def viewers_of(people: int) -> tuple[Viewer, ...]:
 
 
 def play(ruleset: str, seed: int) -> Played:
-    """Play at random, and find a twin for every viewer."""
+    """Play at random, and find an indistinguishable deck for every viewer."""
     people = people_at(ruleset)
     rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(people)
     with dealt(ruleset, people) as service:
@@ -76,7 +76,7 @@ def play(ruleset: str, seed: int) -> Played:
 
 
 def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[RecordedAnswer]:
-    """Return what a viewer is answered when the same script is played with another deck."""
+    """Return the answers to a viewer if the same script is played with another deck."""
     with dealt(ruleset, people_at(ruleset), deck) as service:
         said = list(sight(service, viewer))
         for number, step in enumerate(played.steps, start=1):
@@ -93,7 +93,7 @@ def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[Rec
 def test_two_decks_that_a_viewer_cannot_tell_apart_give_it_the_same_bytes(
     ruleset: str, seed: int
 ) -> None:
-    """Only commitments, salts, hashes and signatures differ, and in nothing but their digits."""
+    """Only the digits of commitments, salts, hashes and signatures differ."""
     played = play(ruleset, seed)
     for viewer, deck in played.twins.items():
         assert deck is not None, f"no twin for {viewer}: the test would show nothing"

@@ -1,4 +1,4 @@
-"""A machine changes one value of one event: no such log passes, but for what somebody may do."""
+"""Every change of one value of one event is caught, except changes that amount to a legal move."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def survivors(pattern: str, tries: int) -> Iterator[ChangedPlace]:
 
 
 def explained(pattern: str, name: str, seq: int) -> bool:
-    """Return whether a change may pass: somebody may have done that, and signed nothing else."""
+    """Return whether a change may pass: a legal move that contradicts no signature."""
     events = events_of(name)
     if events[-1]["data"]["deck"] is None and seq == 0:
         return True  # aborted before there was a deck: nothing hangs on the first event yet
@@ -90,7 +90,7 @@ def unexplained(share: list[str], tries: int) -> list[str]:
 
 @pytest.mark.heavy
 def test_a_log_with_one_changed_value_does_not_pass() -> None:
-    """Chained again, with the seed kept: a part of all patterns, the same in every run."""
+    """All hashes are recomputed, the seed is unchanged; a fixed share of all patterns."""
     assert unexplained(list(patterns())[::SHARES], tries=1) == []
 
 
@@ -101,7 +101,7 @@ def test_no_log_with_one_changed_value_passes_in_the_long_run(share: int) -> Non
 
 
 def test_every_explanation_applies_to_a_pattern_that_occurs() -> None:
-    """An explanation that explains nothing hides something sooner or later."""
+    """An explanation without a pattern could hide a later fault."""
     every = list(patterns())
     for where, hows, _ in EXPLAINED:
         for how in hows:

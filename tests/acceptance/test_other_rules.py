@@ -1,4 +1,4 @@
-"""One move of a game is decided by another rule than the game's: every ruleset, every setting."""
+"""One move is decided by a rule other than the game's: every ruleset, every setting."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Changed = Callable[[Ruleset], Ruleset]
 
 
 def others(value: Any) -> Iterator[Any]:
-    """Yield what a setting could be instead."""
+    """Yield other values of a setting."""
     match value:
         case bool():
             yield not value
@@ -79,7 +79,7 @@ def played(name: str) -> Ruleset:
 
 
 def passing(name: str, chosen: list[tuple[str, Changed]], *, tries: int) -> tuple[int, list[str]]:
-    """Return how many of the changes were cheated with, and those that were not seen."""
+    """Return the number of changes that were tried, and those that were not detected."""
     made, passed = 0, []
     for setting, changed in chosen:
         try:
@@ -94,7 +94,7 @@ def passing(name: str, chosen: list[tuple[str, Changed]], *, tries: int) -> tupl
 
 @pytest.mark.heavy
 def test_one_move_by_another_rule_does_not_pass() -> None:
-    """One setting of each ruleset that a cheat can use, the same in every run."""
+    """One setting of each ruleset with which a cheat is possible, the same in every run."""
     cheated_with = 0
     for name in NAMES:
         every = list(changes(played(name)))

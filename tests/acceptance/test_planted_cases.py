@@ -1,4 +1,4 @@
-"""Three planted cases, settled with what a guest holds and the command line alone."""
+"""Three planted cases of fraud, settled with a guest's evidence and the command line alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Run = Callable[..., RecordedAnswer]
 
 
 def written(case: Case, folder: Path) -> list[str]:
-    """Write a case into a folder and return the words that verify it with all there is."""
+    """Write a case into a folder and return the command line that verifies it with all evidence."""
     log, keys = folder / "game.shx", folder / "keys.json"
     log.write_bytes(case.bundle)
     keys.write_bytes(case.keys)
@@ -37,7 +37,7 @@ def failed(out: str) -> dict[str, str]:
 def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """L10: whoever can play must play."""
+    """L10: a seat that can play must play."""
     case = reneged_pick_up()
     status, out, _ = shithead(*written(case, tmp_path))
     assert status == 1
@@ -101,7 +101,7 @@ def test_a_wrongly_drawn_card_is_found_when_it_is_played(shithead: Run, tmp_path
 def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """Events state outcomes, so a reader without the deck can follow the public part."""
+    """Events state outcomes, so the public part can be followed without the deck."""
     case = substituted_draw()
     _, log, *_ = written(case, tmp_path)
     events = read_log(case.bundle).lines
@@ -197,7 +197,7 @@ def test_every_command_on_a_log_reports_the_receipts_that_contradict_it(
 
 
 def test_every_event_that_a_receipt_may_contradict_is_marked(shithead: Run, tmp_path: Path) -> None:
-    """A receipt says that something up to it was changed; which event it was it cannot say."""
+    """A receipt shows a change in some event up to its own, but not in which one."""
     case = deleted_play()
     _, log, *evidence = written(case, tmp_path)
     out = shithead("replay", log, "--text", *evidence)[1]
@@ -220,7 +220,7 @@ def test_every_event_that_a_receipt_may_contradict_is_marked(shithead: Run, tmp_
 def test_a_player_with_the_saved_events_can_prove_a_removed_play(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """“I say that I played it”: the signed head is that of the history in which it was played."""
+    """The signed head belongs to the history in which the play was made."""
     case = deleted_play()
     _, log, *evidence = written(case, tmp_path)
     assert "A player who saved the events of the other history" in joined(
@@ -257,7 +257,7 @@ def test_receipts_that_cannot_be_checked_are_reported_as_such(
 def test_the_forged_logs_break_only_the_intended_rules(
     case: Callable[[], Case], shithead: Run, tmp_path: Path
 ) -> None:
-    """So it is the rules and the deck that tell, not a slip in the forgery."""
+    """The fraud is found by rules and deck, not by a mistake of the forger."""
     _, out, _ = shithead(*written(case(), tmp_path))
     for check in ("bytes", "chain", "order", "commitments", "shuffle", "receipts", "seal"):
         assert re.search(rf"^{check} +pass", out, re.MULTILINE), out

@@ -93,7 +93,7 @@ def play_on(hand: Hand, moves: int | None = None) -> None:
 # The first move of each list makes a hand of up to 1,000 moves.
 @pytest.mark.parametrize("rule", ["greedy", pytest.param("first", marks=pytest.mark.long)])
 def test_a_keyed_hand_reaches_l3(service: Running, tmp_path: Path, rule: str) -> None:
-    """Where every person is keyed, the player's own evidence carries the whole hand."""
+    """If every person has a key, the player's own evidence proves the whole hand."""
     answer = play(service, tmp_path, "--keyed", "--auto", rule, "--with", "lowest")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
@@ -163,7 +163,7 @@ def test_a_hand_without_a_key_reaches_l2_and_names_the_missing_evidence(
 def test_a_changed_past_is_noticed_and_no_further_move_is_signed(
     service: Running, module_database_url: str, tmp_path: Path
 ) -> None:
-    """The operator rewrites an event in the database, chains the rest anew, and starts again."""
+    """The operator rewrites an event in the database, recomputes all hashes, and restarts."""
     ada = player(service, tmp_path)
     game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     hand = Hand(ada, game)
@@ -195,7 +195,7 @@ def answers(api: Api, path: str) -> bool:
 
 
 def change_past(database: str, game: UUID) -> None:
-    """Do what only a superuser can: another time in an early event, and all heads made to fit."""
+    """Change the time of an early event as a superuser, and recompute all heads."""
     with psycopg.connect(database) as owner:
         owner.execute("ALTER TABLE events DISABLE TRIGGER USER")
         owner.execute("ALTER TABLE streams DISABLE TRIGGER USER")
@@ -227,7 +227,7 @@ def test_an_interrupted_hand_is_resumed_where_it_stopped(service: Running, tmp_p
 
 
 def test_the_first_key_of_a_player_vouches_for_later_keys(service: Running, tmp_path: Path) -> None:
-    """The first key, given out once, stands for the second hand as well."""
+    """The first key, handed over once, also vouches for the second hand."""
     ada = player(service, tmp_path)
     table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
     first_key = ada.public
@@ -256,7 +256,7 @@ FALSE_ALARM = "CONTRADICTS"
 def test_a_keyed_hand_resumed_without_keyed_warns_and_continues_with_its_key(
     service: Running, tmp_path: Path, moves: int
 ) -> None:
-    """An option that was left out is no fault of the server's."""
+    """An omitted option is not a fault of the server."""
     ada = player(service, tmp_path)
     game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     if moves:
@@ -306,7 +306,7 @@ def test_a_hand_whose_key_is_in_no_file_is_not_played(service: Running, tmp_path
 def test_a_key_that_the_server_left_out_is_still_a_contradiction(
     service: Running, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    """This folder gave the seat a key, and the log has none: nothing is asked, nothing is made."""
+    """This folder gave the seat a key and the log has none: a contradiction, without any prompt."""
     ada = player(service, tmp_path, keyed=False)
     table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
     key = public_text(read_seat_key(ada.kept.folder / "seat.key"))
@@ -320,7 +320,7 @@ def test_a_key_that_the_server_left_out_is_still_a_contradiction(
 def test_a_game_resumed_from_the_wrong_folder_registers_no_player_and_names_its_seats(
     service: Running, tmp_path: Path
 ) -> None:
-    """A player who names a game and the wrong folder has a seat there, and not a new account."""
+    """A player who names a game and the wrong folder gets a message and no new account."""
     ada = player(service, tmp_path / "ada", keyed=False)
     table = ada.open_table("shithead", [BOT])
     game, home = ada.next_game(table), tmp_path / "wrong"

@@ -1,4 +1,4 @@
-"""What the README tells people to type does what it says."""
+"""The commands in the README do what it states."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """Return the address of a service that was started as `ops/up` starts it."""
+    """Return the address of a service started like `ops/up`."""
     output = tmp_path / "output"
     with output.open("w") as out:
         process = subprocess.Popen(

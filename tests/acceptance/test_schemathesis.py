@@ -1,4 +1,4 @@
-"""Schemathesis tries every call of the document with data that fits it and data that does not."""
+"""Schemathesis tests every operation of the document with valid and invalid data."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ NO_WORKER = "no worker is available to play trial hands"
 
 
 class Playground:
-    """A world in which ids that fit the document mostly name something that is there."""
+    """A world in which most ids that fit the document name an existing object."""
 
     def __init__(self, world: World) -> None:
         self.world = world

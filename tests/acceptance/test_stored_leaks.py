@@ -1,4 +1,4 @@
-"""What is stored, counted and logged of a running game tells no more than its public log."""
+"""Stored data, metrics and logs of a running game reveal no more than its public log."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Act:
 
 
 def fill(service: Service, rng: random.Random) -> tuple[list[Act], list[Step]]:
-    """Play at random, with attempts in between; return what people did, and all moves."""
+    """Play at random, with refused attempts in between; return the acts of people and all moves."""
     acts: list[Act] = []
     moves = service.let_bots()
     for _ in range(STEPS):
@@ -94,14 +94,14 @@ def fill(service: Service, rng: random.Random) -> tuple[list[Act], list[Step]]:
 
 
 def observe(service: Service) -> None:
-    """Let everybody ask for their view in a way that keeps the answer, legal moves and all."""
+    """Let every player request a view so that the answer with its legal moves is stored."""
     for seat in range(service.people):
         key = {"Idempotency-Key": f"look-{len(service.made)}"}
         service.ask("POST", f"/v1/games/{service.game}/back", seat, key, json={})
 
 
 def repeat(service: Service, acts: Sequence[Act]) -> bool:
-    """Do the same again; return whether as much of it was accepted."""
+    """Repeat the acts; return whether the same ones were accepted."""
     service.let_bots()
     for act in _in_turns(acts):
         for one in act:
@@ -113,7 +113,7 @@ def repeat(service: Service, acts: Sequence[Act]) -> bool:
 
 
 def _in_turns(acts: Sequence[Act]) -> Iterator[Sequence[Act]]:
-    """Yield what was done between two rounds of the bots: an attempt, and mostly a move."""
+    """Yield the acts between two rounds of the bots: an attempt, and usually a move."""
     at = 0
     while at < len(acts):
         yield acts[at : at + 2]
@@ -126,7 +126,7 @@ def public_log(service: Service) -> list[bytes]:
 
 
 def left(ruleset: str, people: int, deck: Deck | None, acts: Sequence[Act], url: str) -> Left:
-    """Play a game over a database, and return what it leaves behind."""
+    """Play a game over a database, and return the stored data."""
     before = counted()
     with capture_logs() as logged, dealt(ruleset, people, deck, bots=("lowest",), url=url) as game:
         assert repeat(game, acts)
@@ -142,7 +142,7 @@ def left(ruleset: str, people: int, deck: Deck | None, acts: Sequence[Act], url:
 
 
 def counted() -> dict[str, float]:
-    """Return all measures but those of time and of the process."""
+    """Return all metrics except those of time and of the process."""
     return {
         f"{sample.name}{sorted(sample.labels.items())}": sample.value
         for metric in prometheus_client.REGISTRY.collect()
@@ -191,7 +191,7 @@ def urls(database_server: DatabaseServer, migrated_template: str) -> Iterator[tu
 
 
 def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
-    """Return a deck, what was done with it, and another with which the public sees the same."""
+    """Return a deck, the acts played with it, and a deck that looks equal to the public."""
     for seed in range(20):
         rng = random.Random(f"stored {ruleset} {seed}")
         with dealt(ruleset, people, bots=("lowest",)) as first:
@@ -209,7 +209,7 @@ def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
 def test_two_games_that_look_equal_to_the_public_leave_equal_stored_data(
     ruleset: str, urls: tuple[str, str]
 ) -> None:
-    """In the database with its answers and attempts, in measures, logs and wake-ups."""
+    """The database with its answers and attempts, metrics, logs and wake-ups are equal."""
     people = max(2, people_at(ruleset) - 1)
     deck, twin, acts = twin_game(ruleset, people)
     one = left(ruleset, people, deck, acts, urls[0])
@@ -224,7 +224,7 @@ def test_two_games_that_look_equal_to_the_public_leave_equal_stored_data(
 
 
 def at_the_opening(service: Service) -> list[Act]:
-    """Let everybody be ready, and stop before the bots' window is over."""
+    """Make every player ready, and stop before the end of the bots' window."""
     service.services.turns.take(service.game, len(public_log(service)))
     ready = [Step(seat=seat, move={"type": "ready"}) for seat in range(service.people)]
     return [Act(step=step, status=service.make(step).status) for step in ready]
@@ -257,7 +257,7 @@ def test_stored_data_does_not_reveal_which_bot_may_open(
 
 
 def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one() -> None:
-    """At an opening or a follow-up it depends on the hand which of the two an attempt is."""
+    """At an opening or a follow-up the hand decides which of the two an attempt is."""
     with dealt("leeds", 2) as service:
         for seat in range(2):
             service.make(Step(seat=seat, move={"type": "ready"}))

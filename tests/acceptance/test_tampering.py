@@ -51,7 +51,7 @@ def test_bytes_that_are_not_the_canonical_event_are_refused(old: bytes, new: byt
 
 
 def test_an_illegal_play_of_a_running_game_is_caught_by_public_facts_alone() -> None:
-    """Before the seal the hands are not known, what fits on the pile is."""
+    """Before the seal the hands are unknown, but the demand of the pile is public."""
     forgery = sample("shithead")
     seq = rule_attacks.a_card_that_does_not_fit(forgery)
     assert seq is not None
@@ -69,7 +69,7 @@ def test_a_burned_card_played_again_in_a_running_game_is_caught() -> None:
 
 
 def test_a_pick_up_by_a_seat_with_a_publicly_known_playable_card_is_caught() -> None:
-    """A seat that must play, and picked the card up before everybody's eyes, cannot deny it."""
+    """A seat that publicly picked up a playable card and must play may not take the pile."""
     for name in ("leeds", "leeds-seven-seats-two-decks"):
         forgery = sample(name)
         for seq, event in enumerate(forgery.events):
@@ -97,7 +97,7 @@ def test_a_pick_up_by_a_seat_with_a_publicly_known_playable_card_is_caught() -> 
 
 
 def test_the_forging_helpers_write_canonical_bytes() -> None:
-    """The forger's tools are right: an untouched log comes out byte for byte."""
+    """The helpers write an unchanged log byte for byte."""
     lines = sample_lines("shithead-keyed")
     assert sample("shithead-keyed").lines() == lines
     assert canonical(sample("shithead").events[5]) == sample_lines("shithead")[5]

@@ -85,7 +85,7 @@ def test_the_given_key_of_a_seat_vouches_for_the_keys_that_it_signed() -> None:
 
 
 def test_a_later_key_does_not_vouch_for_an_earlier_key() -> None:
-    """The old key vouched for the new one, not the other way round."""
+    """The old key vouches for the new one, and not the reverse."""
     first, _ = hands()
     given = OutsideEvidence(seat_keys={0: public_text(NEW)}, key_changes=(change(),))
     assert failing(report_on(first, given)) == {Check.SIGNATURES: 0}
@@ -102,7 +102,7 @@ def test_a_log_that_pins_a_weak_key_fails(weak: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(NO_KEYS))
 def test_a_log_that_pins_an_invalid_key_fails(key: str) -> None:
-    """No point of the curve, or a second encoding of one: such games were accepted once."""
+    """Keys off the curve and non-canonical encodings; earlier releases accepted such games."""
     log = [line.replace(public_text(OLD).encode(), key.encode()) for line in hands()[0]]
     [finding] = [f for f in report_on(log[:1]).findings if f.check is Check.SIGNATURES]
     assert (finding.result, finding.seq) == (Result.FAIL, 0)

@@ -1,4 +1,4 @@
-"""What only outside evidence can catch passes without it and fails with it; the level says so."""
+"""Tampering that only outside evidence reveals passes without it and fails with it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def with_receipts(*notes: bytes, keys: bool = False) -> OutsideEvidence:
 
 
 def test_a_whole_game_replaced_passes_alone_and_fails_with_a_receipt() -> None:
-    """The level says so: L1 alone; the receipt of the true game names another head."""
+    """The level is L1 alone; the receipt of the true game names another head."""
     true = tuple(made_game(Plan(name="replaced")))
     forged = tuple(made_game(Plan(name="replaced", start=START + timedelta(seconds=1))))
     alone = report_on(forged)
@@ -81,7 +81,7 @@ def test_receipts_without_the_server_key_raise_no_level() -> None:
 
 
 def test_a_receipt_in_the_bundle_is_checked_and_raises_no_level() -> None:
-    """What a bundle brings along proves nothing for it, but must not speak against it."""
+    """Evidence in a bundle proves nothing in its favour, but must not contradict it."""
     lines = sample_lines("shithead")
     good = {"receipts/a.note": receipt(lines, 9)}
     report = verify_bundle(

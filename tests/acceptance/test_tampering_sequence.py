@@ -43,7 +43,7 @@ def sequence_of(*games: tuple[bytes, ...]) -> tuple[Result, str | None]:
 
 
 def test_the_games_of_a_table_follow_one_another_and_aborted_attempts_are_listed() -> None:
-    """A disliked deck cannot be re-rolled in silence: the attempt shows."""
+    """A deal cannot be repeated in secret: the aborted attempt is listed."""
     first, aborted, second = table()
     result, reason = sequence_of(second, first, aborted)
     assert result is Result.PASS
@@ -98,7 +98,7 @@ def test_a_wrong_next_dealer_is_caught() -> None:
 def test_the_next_dealer_follows_from_the_end_of_the_hand(
     first: Plan, dealer: str, rule: str
 ) -> None:
-    """Next dealer: the ruleset's statement is named where it decides, else the model's."""
+    """Next dealer: the ruleset's statement is cited if it decides, else the model's."""
     lines = tuple(made_game(first))
     dealt = next(json.loads(line) for line in lines if b'"cards_dealt"' in line)
     due = {
@@ -142,7 +142,7 @@ def test_a_server_commitment_used_twice_is_caught() -> None:
 
 
 def test_diverging_logs_of_one_game_are_caught_and_an_earlier_copy_is_accepted() -> None:
-    """A server that tells two seats two stories is caught when they compare."""
+    """A server that shows two seats different histories is caught when they compare."""
     first, aborted, _ = table()
     assert sequence_of(first, first[:30], aborted)[0] is Result.PASS
     forgery = Forgery(first)
@@ -201,6 +201,6 @@ def test_changed_rules_and_seats_in_a_later_hand_are_reported() -> None:
 
 
 def test_an_unreadable_log_does_not_affect_the_reports_of_the_others() -> None:
-    """Its own report says what is wrong with it."""
+    """Its fault is stated in its own report."""
     first, aborted, second = table()
     assert sequence_of(first, aborted, second, second[3:], (b"{}",))[0] is Result.PASS

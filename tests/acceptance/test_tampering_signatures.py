@@ -1,4 +1,4 @@
-"""Tampering with signed moves is caught: the move, the version that was seen, the key."""
+"""Tampering with signed moves is caught: the move, the seen version, the key."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_an_earlier_event_cannot_be_edited_under_later_signatures() -> None:
 
 
 def test_a_key_replaced_by_the_operator_fails_against_the_key_from_outside() -> None:
-    """With keys of its own the operator can make a whole game that passes alone."""
+    """With keys of its own the operator can forge a game that passes alone."""
     report = report_on(keyed_lines())
     assert not failing(report)
     others = {**SEAT_KEYS, 1: public_text(private_key("another"))}
@@ -110,7 +110,7 @@ def test_a_move_signed_before_another_seats_action_was_seen_is_caught() -> None:
 
 
 def test_a_signed_move_other_than_the_one_recorded_is_caught() -> None:
-    """The signature is right, the event is not what it asked for."""
+    """The signature is valid, but the event is not the signed move."""
     forgery = keyed()
     seq = signed(forgery)
     forgery.events[seq]["auth"]["intent"]["move"] = {"type": "pass"}

@@ -49,7 +49,7 @@ def run_of(command: Any, folder: Path, *bodies: str) -> Any:
 def test_a_test_that_passes_when_repeated_alone_is_named_and_the_run_passes(
     command: Any, tmp_path: Path
 ) -> None:
-    """A test that an earlier run noted as failed plays no part."""
+    """Failures recorded by an earlier run are ignored."""
     earlier = tmp_path / "cache" / "v" / "cache" / "lastfailed"
     earlier.parent.mkdir(parents=True)
     earlier.write_text(json.dumps({f"test_gone.py::test_{n}": True for n in range(9)}))

@@ -42,7 +42,7 @@ class Up:
 
     @property
     def output(self) -> str:
-        """Return what it has said."""
+        """Return its output so far."""
         return self._output.read_text()
 
     def ready(self) -> str:
@@ -106,7 +106,7 @@ def alive(pids: dict[int, str]) -> list[str]:
 
 
 def answers(address: str) -> bool:
-    """Return whether the service says it is ready."""
+    """Return whether the service reports that it is ready."""
     try:
         with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
             return bool(answer.status == 200)
@@ -169,7 +169,7 @@ def goes_on_with_the_data(start: Callable[..., Up], data: Path) -> None:
     """
     Start again over the data of an earlier start: after a stop, and after a kill.
 
-    Nothing is left running by the kill. If PostgreSQL refuses the data, that is one message.
+    The kill leaves no process. If PostgreSQL refuses the data, one message is printed.
     """
     keys = (data / "keys.json").read_bytes()
     second = start(data.name)

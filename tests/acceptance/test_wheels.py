@@ -124,13 +124,13 @@ def _copy_compiled(source: Path, target: Path) -> None:
 
 
 def applies(requirement: Requirement, extras: Iterable[str] = ()) -> bool:
-    """Return whether a requirement counts on this machine, with these extras."""
+    """Return whether a requirement applies on this machine with these extras."""
     marker = requirement.marker
     return marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras))
 
 
 def requirements(wheel: Path) -> list[Requirement]:
-    """Return what a wheel requires, without its extras."""
+    """Return the requirements of a wheel, without its extras."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         header = archive.read(name).decode().split("\n\n")[0]

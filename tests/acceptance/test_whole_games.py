@@ -1,4 +1,4 @@
-"""Whole games over HTTP, by a client that knows nothing but the contract; each verifies at L1."""
+"""Whole games over HTTP by a client written from the contract alone; each verifies at L1."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def play(service: Running, ruleset: str, size: Sized, rng: random.Random) -> tup
 
 
 def verified(player: Client, game: str, folder: Path) -> None:
-    """Fetch the bundle and let `shithead verify` check it, as a stranger would."""
+    """Fetch the bundle without a token, and verify it with `shithead verify`."""
     answer = player.call("GET", f"/v1/games/{game}/evidence?profile=public")
     assert answer.status == 200
     bundle = folder / f"{game}.shx"

@@ -1,4 +1,4 @@
-"""Attacks whose tests stand in other files: on several logs, on bundles, on a service."""
+"""Attacks tested in other files: on several logs, on bundles, on a service."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _STARTS: Final = "integration/test_startup_checks.py"
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """An attack, what catches it and with what from outside, and the test that shows it."""
+    """An attack, the check that catches it, the outside evidence it needs, and its test."""
 
     name: str
     family: Family

@@ -1,4 +1,4 @@
-"""An operator that has the code and every key: one move by other rules, then an honest game."""
+"""Cheating by an operator with all keys: one move by other rules, then an honest game."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def positions(f: Forgery) -> Iterator[tuple[int, Game]]:
 
 def cheat(f: Forgery, loosened: Loosened) -> int:
     """
-    Let one move be decided by `loosened` rules, go on by the true ones to the seal.
+    Let one move be decided by `loosened` rules, and continue by the true ones to the seal.
 
     Return the seq of the first event that the true rules do not give. The move is
     one that was made, else one that could have been, which the true rules refuse
@@ -108,7 +108,7 @@ def honest(ruleset: str, number: int) -> tuple[bytes, ...]:
 
 
 def go_on(f: Forgery, seq: int) -> bool:
-    """Drop all that follows the move of `seq` and play honestly to the seal, if that can be."""
+    """Drop everything after the move of `seq` and play honestly to the seal, if possible."""
     end = f.move_end(seq)
     seal = f.events[-1]
     if seal["data"].get("deck") is None:
@@ -121,7 +121,7 @@ def go_on(f: Forgery, seq: int) -> bool:
 
 
 def outcome(move: Move, game: Game) -> tuple[GameEvent, ...]:
-    """Return what a move leads to, nothing where it is refused."""
+    """Return the events of a move; none if it is refused."""
     try:
         return decide(move, game)
     except (CommandRefused, ValueError, IndexError):
@@ -129,7 +129,7 @@ def outcome(move: Move, game: Game) -> tuple[GameEvent, ...]:
 
 
 def _spread(places: Sequence[tuple[int, Game]]) -> Iterator[tuple[int, Game]]:
-    """Yield the first of the places, where openings are, and some of the others."""
+    """Yield the first places, which include the openings, and some of the others."""
     yield from places[:PLACES]
     rest = places[PLACES:]
     yield from random.Random(0).sample(rest, min(PLACES, len(rest)))
@@ -170,7 +170,7 @@ def _folded(f: Forgery, end: int, seal: Event) -> Iterator[Game]:
 
 
 def _played_out(f: Forgery, end: int, game: Game, seal: Event) -> bool:
-    """Play on after the event `end` until the game is over; False where it cannot end."""
+    """Play on after the event `end` until the game is over; return False if it cannot end."""
     del f.events[end + 1 :]
     chance = random.Random(end)
     at = parse_time(f.events[end]["at"])

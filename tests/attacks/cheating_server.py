@@ -1,5 +1,5 @@
 """
-Three hands at a house that cheats, as its guests can take them away: a log, receipts, keys.
+Three hands dealt by a cheating server, with the evidence of its guests: log, receipts, keys.
 
     python -m tests.attacks.cheating_server FOLDER
 
@@ -42,7 +42,7 @@ CHEAT: Final = 1
 
 @dataclass(kw_only=True)
 class Case:
-    """What the guests have in their hands afterwards, and where the house cheated."""
+    """The evidence of the guests, and the event at which the server cheated."""
 
     game: UUID
     bundle: bytes
@@ -68,7 +68,7 @@ class _Hand:
         return entry_of(self.services, self.game).record.version
 
     def play(self, until: Callable[[Game, int], bool], *, last: bool = False) -> int | None:
-        """Let all play until `until` is true of the seat that is next; None where it never is."""
+        """Play until `until` is true of the next seat, and return that seat; None if it never is."""
         while not self.state().over:
             game = self.state()
             seat = next(s for s in range(len(self.guests)) if may_act(game, s))
@@ -93,7 +93,7 @@ class _Hand:
 
 
 def reneged_pick_up() -> Case:
-    """In Leeds rules whoever can play must (L10); the house lets its friend take the pile."""
+    """In Leeds rules a seat that can play must (L10); the server lets its friend take the pile."""
     hand = _hand("leeds", 7)
     hand.play(lambda game, seat: seat == CHEAT and _could_play(game, seat))
     seq = hand.version()
@@ -104,7 +104,7 @@ def reneged_pick_up() -> Case:
 
 
 def substituted_draw(*, times: int = 1) -> Case:
-    """The house gives its friend another card of the stock than the one on top."""
+    """The server gives its friend a card of the stock other than the top one."""
     hand = _hand("shithead", 8)
     hand.play(_friend_will_draw)
     seq = hand.version()
@@ -119,7 +119,7 @@ def substituted_draw(*, times: int = 1) -> Case:
 
 
 def deleted_play() -> Case:
-    """The house takes back the play that ended the hand badly for its friend, and plays on."""
+    """The server removes the play that ended the hand badly for its friend, and plays on."""
     hand = _hand("shithead", 9)
     hand.play(lambda game, seat: seat == 0 and len(game.burned) + len(game.pile) > 12)
     hand.post(0, legal(hand.services, hand.game, 0)[0])
@@ -191,7 +191,7 @@ def _friend_will_draw(game: Game, seat: int) -> bool:
 
 
 def _substitute(hand: _Hand) -> None:
-    """Put a better card on top of the stock, in the memory of the house alone."""
+    """Put a better card on top of the stock, only in the memory of the server."""
     entry, wanted = entry_of(hand.services, hand.game), _better_card(hand.state())
     deck = list(entry.record.game.deck)
     top = entry.record.game.stock[0]
@@ -205,7 +205,7 @@ def _will_draw(game: Game, seat: int) -> bool:
 
 
 def _better_card(game: Game) -> int:
-    """Return the deck position of a card of the stock that anybody would rather draw."""
+    """Return the deck position of a better card in the stock."""
     wanted: list[Card] = [game.deck[p] for p in game.stock[3:]]
     best = next(card for card in wanted if rank_of(card) in ("2", "T", "A", "K"))
     return game.deck.index(best)
@@ -213,13 +213,13 @@ def _better_card(game: Game) -> int:
 
 @contextmanager
 def _remembered(services: Services) -> Iterator[None]:
-    """Let the house go on from what it has in memory, whatever its own log says."""
+    """Let the server continue from its memory, regardless of its log."""
     with mock.patch.object(services.game_cache, "fresh", services.game_cache.cached):
         yield
 
 
 def _cut_back(store: MemoryStore, game: UUID, version: int) -> None:
-    """Take the events from `version` on out of the store, as the owner of the database can."""
+    """Delete the events from `version` on, as the owner of the database can."""
     stream = store._streams[game]
     del stream.lines[version:]
     stream.head = head(stream.lines[-1])

@@ -1,4 +1,4 @@
-"""Every small change of an event's data: what a machine tries that knows nothing of the game."""
+"""Every small change of an event's data, generated without knowledge of the game."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUITS: Final = "cdhs"
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """One value of an event's data and what is put in its place."""
+    """One value of an event's data and its replacement."""
 
     path: Path
     how: str
@@ -33,7 +33,7 @@ class Mutation:
 
     @property
     def pattern(self) -> str:
-        """Return where it is and how, the places in lists left out."""
+        """Return the place and kind of the change, without list indexes."""
         names = [str(step) if isinstance(step, str) else "*" for step in self.path]
         return f"{'.'.join(names)} {self.how}"
 

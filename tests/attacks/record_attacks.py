@@ -126,7 +126,7 @@ def _next_signed(f: Forgery, seq: int) -> int:
 
 @attack("shithead-keyed", Check.SIGNATURES, Family.INSERTION)
 def an_unsigned_event_put_in_under_later_signatures(f: Forgery) -> int | None:
-    """The event is part of no move; the moves after it sign heads that the log no longer has."""
+    """The event belongs to no move; later moves sign heads that the log no longer has."""
     seq = f.find("pile_picked_up", n=2) + 1
     seat = f.data(seq - 1)["seat"]
     f.insert(seq, "cards_drawn", {"seat": seat, "count": 1}, by=seat)
@@ -294,7 +294,7 @@ def an_abort_of_version_1_in_a_game_of_version_2(f: Forgery) -> int | None:
 
 @attack("shithead-v2", Check.SHUFFLE, Family.REFUSALS)
 def a_game_that_never_announced_version_2(f: Forgery) -> int | None:
-    """The first event is bound to the deck, so the announcement cannot be taken back."""
+    """The first event is bound to the deck, so its announcement cannot be removed."""
     last = len(f.events) - 1
     del f.data(last)["refusals"]
     f.events[0]["v"] = f.events[last]["v"] = 1

@@ -1,4 +1,4 @@
-"""The list of attacks: what each one is, which check must see it, and what that check needs."""
+"""The register of attacks: each with the check that must detect it and the evidence it needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Attack = Callable[[Forgery], int | None]
 
 
 class Family(StrEnum):
-    """What an attack is an example of: what a red team has to have tried."""
+    """The families of attacks that a red team must have tried."""
 
     EDIT = "history: an edit"
     DROP = "history: a drop"
@@ -79,7 +79,7 @@ class Family(StrEnum):
 
 
 class Needs(StrEnum):
-    """What somebody must bring from outside, that an operator with every server key has not."""
+    """Outside evidence that an operator with every server key does not have."""
 
     NOTHING = "nothing"
     RECEIPT = "a receipt"
@@ -90,7 +90,7 @@ class Needs(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of tampering: what is done to which log, and the check that must see it."""
+    """One kind of tampering: the change, the log, and the check that must detect it."""
 
     name: str  # in words
     log: str  # a sample, or the ruleset of a game that was made up

@@ -18,7 +18,7 @@ Crooked = Callable[[Shuffle], Shuffle]
 
 
 def played_on(family: Family, check: Check = Check.SHUFFLE) -> Callable[[Crooked], Crooked]:
-    """Register a crooked deck: committed to, dealt and played on to the seal, every hash right."""
+    """Register a stacked deck: committed, dealt and played to the seal with valid hashes."""
 
     def register(crooked: Crooked) -> Crooked:
         name = crooked.__name__.replace("_", " ")
@@ -39,7 +39,7 @@ def played_on(family: Family, check: Check = Check.SHUFFLE) -> Callable[[Crooked
 
 
 def planned(family: Family, check: Check, plan: Plan) -> Callable[[Attack], Attack]:
-    """Register an attack on a game that was made up for it."""
+    """Register an attack on a game generated for it."""
 
     def register(function: Attack) -> Attack:
         name = function.__name__.replace("_", " ")
@@ -71,7 +71,7 @@ def a_stock_turned_upside_down(true: Shuffle) -> Shuffle:
 
 @attack("shithead", Check.SHUFFLE, Family.DOUBLED_CARDS)
 def a_card_twice_in_the_deck_and_committed_to(f: Forgery) -> int | None:
-    """No engine can play such a deck on: it stays in the log of the true one."""
+    """No engine can play with such a deck, so it replaces the deck in the true log."""
     seal = f.data(len(f.events) - 1)
     true = f.shuffle(bytes.fromhex(seal["seed"]))
     crooked = replace(true, deck=(*true.deck[:-1], true.deck[0]))
@@ -106,7 +106,7 @@ def a_whole_game_dealt_by_a_seat_that_was_not_drawn(f: Forgery) -> int | None:
 
 
 def _aborted(f: Forgery, seq: int, cause: str, seat: int | None) -> int:
-    """End the game at `seq` with an abort, everything that the seed shows being right."""
+    """End the game at `seq` with an abort whose seed, deck and openings are valid."""
     seal = f.events[-1]
     at = f.events[seq]["at"]
     del f.events[seq:]
@@ -152,7 +152,7 @@ def entropy_called_missing_after_the_deal(f: Forgery) -> int | None:
 
 @attack("shithead-keyed", Check.LEGALITY, Family.CLOCK)
 def a_seat_blamed_that_waited_for_another_to_commit(f: Forgery) -> int | None:
-    """One seat has committed, the other not: only that one keeps the rest waiting."""
+    """One seat has committed and the other has not; only the other delays the game."""
     one, two = f.find("entropy_committed"), f.find("entropy_committed", n=1)
     seat = f.data(one)["seat"]
     return _no_deck(f, two, seat)

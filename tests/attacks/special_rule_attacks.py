@@ -1,4 +1,4 @@
-"""One move decided by other rules than the game's: the special machinery of each ruleset."""
+"""One move decided by rules other than the game's: the special rules of each ruleset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPECIAL = Family.SPECIAL
 
 
 def setting(section: str, **values: Any) -> Callable[[Ruleset], Ruleset]:
-    """Return what changes settings of one section of a ruleset."""
+    """Return a function that changes settings of one section of a ruleset."""
 
     def changed(ruleset: Ruleset) -> Ruleset:
         settings = replace(getattr(ruleset, section), **values)
@@ -40,7 +40,7 @@ def setting(section: str, **values: Any) -> Callable[[Ruleset], Ruleset]:
 
 
 def rank(name: str, **values: Any) -> Callable[[Ruleset], Ruleset]:
-    """Return what changes the rule of one rank, to a plain one where nothing is named."""
+    """Return a function that changes the rule of one rank, by default to a plain one."""
 
     def changed(ruleset: Ruleset) -> Ruleset:
         rule = replace(ruleset.rank(Rank(name)), **values) if values else PLAIN_RANK

@@ -1,4 +1,4 @@
-"""Attacks that leave every event as it should look, and take, add, move or date whole moves."""
+"""Attacks that remove, add, reorder or redate whole moves and leave each event well formed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tamper import Forgery
 
 @attack("shithead", Check.LEGALITY, Family.DROP)
 def a_whole_play_deleted(f: Forgery) -> int | None:
-    """The next move is made by a seat that has not the turn yet."""
+    """The next move is made by a seat that is not on turn yet."""
     seq = f.find("cards_played", lambda e: e["data"]["turn"] != e["data"]["seat"], 5)
     f.drop(seq, f.move_end(seq))
     return seq
@@ -76,7 +76,7 @@ def a_move_by_a_seat_that_is_out(f: Forgery) -> int | None:
 
 @attack("threes-time-outs", Check.LEGALITY, Family.BACK_DATING)
 def a_turn_dated_back_so_that_time_was_up(f: Forgery) -> int | None:
-    """The moves before it are said to have come earlier than the clock allows for."""
+    """The moves before it get times earlier than the clock allows."""
     seq = f.find("turn_timed_out", n=1)
     before = f.events[seq - 1]["at"]
     for event in f.events[seq : f.move_end(seq) + 1]:
@@ -128,7 +128,7 @@ def throws_in_another_order(f: Forgery) -> int | None:
 
 @attack("reverse", Check.LEGALITY, Family.SPECIAL)
 def a_first_hand_played_as_a_second_one(f: Forgery) -> int | None:
-    """What is thrown differs, and so does all that follows."""
+    """Other cards are thrown, so all later events differ."""
     f.data(0).update(hand=2, prev_game=f.data(0)["table"], dealer=0)
     return None
 

@@ -1,4 +1,4 @@
-"""The matrix of who may do what, as `ops/authorization.md` has it, and the calls it speaks of."""
+"""The permissions in `ops/authorization.md`, read as a matrix of callers and calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEVER_ISSUED = "0" * 43
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What one caller is answered in one situation."""
+    """The expected status for one caller in one situation."""
 
     operation: str  # method and template of the path
     query: str
@@ -34,7 +34,7 @@ class Cell:
 
 
 def cells() -> list[Cell]:
-    """Return every cell of the page; `any` stands for each of what it stands for."""
+    """Return every cell of the page, with `any` expanded."""
     found: list[Cell] = []
     callers: tuple[str, ...] = ()
     for row in _rows():

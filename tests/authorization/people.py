@@ -1,4 +1,4 @@
-"""The people of the matrix: at a table of their own, in a situation of its own, over HTTP."""
+"""The callers of the permission matrix, at a table of their own, over HTTP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SALT = b"s" * 32
 
 @dataclass(kw_only=True)
 class Scene:
-    """A table with everybody who could want something of it."""
+    """A table with every kind of caller."""
 
     port: int
     table: str  # public or private
@@ -29,7 +29,7 @@ class Scene:
     invite: str = NEVER_ISSUED
 
     def set_up(self) -> Scene:
-        """Seat three people at a table of the host's, and have a dispute of theirs judged."""
+        """Seat three people at a table of the host, and let their dispute be judged."""
         for name in (*PLAYERS, "third seat", *_REFEREES[1:]):
             answer = self.done("POST", "/v1/players", {"name": name}, by=None)
             self.tokens[name], self.ids[name] = answer["token"], answer["id"]
@@ -50,7 +50,7 @@ class Scene:
         return self
 
     def status(self, cell: Cell, **known: str) -> int:
-        """Return what the caller of a cell is answered."""
+        """Return the status that the caller of a cell gets."""
         method, _, path = cell.operation.partition(" ")
         query = cell.query or ASKED.get(cell.operation, "")
         filled = f"{path}?{query}" if query else path
@@ -65,7 +65,7 @@ class Scene:
         return self._ask(method, filled.format(**(ANYWHERE | known | self.ids)), body, headers)[0]
 
     def done(self, method: str, path: str, body: Any, *, by: str | None) -> Any:
-        """Return what a call gives that has to work; the invite comes along."""
+        """Return the answer to a call that must succeed; the invite is sent along."""
         headers = {"Shithead-Invite": self.invite}
         if by is not None:
             headers["Authorization"] = f"Bearer {self.tokens[by]}"
@@ -105,7 +105,7 @@ class Scene:
         *,
         whole: bool = False,
     ) -> tuple[int, bytes]:
-        """Return status and, where asked for, the body; a stream has no end to read to."""
+        """Return the status and, if `whole`, the body; a stream has no end."""
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
         given = headers if sent is None else {"Content-Type": kind, **headers}

@@ -1,4 +1,4 @@
-"""Every call, asked by everybody, over HTTP: the answers are those of `ops/authorization.md`."""
+"""Every call by every caller, over HTTP: the answers are those in `ops/authorization.md`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def port(
     redis_server: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[int]:
-    """Return where a whole service listens."""
+    """Return the port of a running service."""
     logs = tmp_path_factory.mktemp("logs")
     # A reader that has gone holds its place until the server has something to say to it.
     periods = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}

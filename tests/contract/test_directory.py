@@ -1,4 +1,4 @@
-"""What every directory promises."""
+"""Contract tests of every directory: lists and summaries of games and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every directory promises of what is kept beside a game: refused moves, readings."""
+"""Contract tests of every directory for data beside a game: refused moves and recorded reads."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_repeated_reads_within_a_minute_are_recorded_once(stores: Stores) -> Non
 
 
 def test_a_limited_number_of_refused_moves_is_stored_for_a_seat(stores: Stores) -> None:
-    """Or a seat could post nonsense until the bundle of its game is larger than a reader takes."""
+    """Otherwise a seat could post illegal moves until its bundle exceeds the limit of readers."""
     game, directory = new_game(stores.store), stores.directory
     for seat in (*[0] * (MOST_REFUSALS + 1), 1):
         assert directory.record_refusal(game, refused(seat))
@@ -109,7 +109,7 @@ def test_refused_moves_of_the_same_time_keep_the_order_of_arrival(stores: Stores
 
 
 def test_no_refused_move_is_recorded_after_the_end_of_a_game(stores: Stores) -> None:
-    """Or the file would have an attempt that its seal does not name."""
+    """Otherwise the file would have an attempt that the seal does not name."""
     game = new_game(stores.store)
     assert stores.directory.record_refusal(game, refused())
     over = {"status": "aborted", "ended_at": THEN}
@@ -120,7 +120,7 @@ def test_no_refused_move_is_recorded_after_the_end_of_a_game(stores: Stores) -> 
 
 
 def test_the_directory_in_memory_overrides_every_method() -> None:
-    """It inherits the interface from the one on PostgreSQL, whose methods it must replace."""
+    """It inherits from the directory on PostgreSQL and must replace all its methods."""
     methods = {name for name in vars_of(Directory) if not name.startswith("_")}
     assert {n for n in methods if getattr(MemoryDirectory, n) is getattr(Directory, n)} == set()
 

@@ -1,4 +1,4 @@
-"""What every directory promises for disputes and statistics."""
+"""Contract tests of every directory for disputes and statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games in which nothing happens any more, as both directories find them."""
+"""Contract tests of every directory for idle games."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = NOW - timedelta(days=30)
 
 
 def entered(stores: Stores, *days: int, **changes: Any) -> UUID:
-    """Enter a game of a person and a bot with an event so many days after its creation."""
+    """Store a game of a person and a bot, with an event `days` after its creation."""
     game = uuid4()
     lines = [
         b'{"at":"%s"}' % (THEN + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
@@ -28,7 +28,7 @@ def entered(stores: Stores, *days: int, **changes: Any) -> UUID:
 
 
 def found(stores: Stores, *, limit: int = 9) -> list[UUID]:
-    """Return the games that are found 40 days later, where 30 are the limit."""
+    """Return the games found 40 days later with a limit of 30 days."""
     rows = stores.directory.idle_games(now=NOW, untouched_since=LIMIT, limit=limit)
     return [row.id for row in rows]
 
@@ -51,7 +51,7 @@ def test_idle_games_are_listed_oldest_first_with_their_versions(stores: Stores) 
 
 
 def test_the_next_page_of_idle_games_begins_after_the_last_game(stores: Stores) -> None:
-    """Games of the same time are ordered by id, so that a page skips none."""
+    """Games of the same time are ordered by id, so no page skips a game."""
     games = {entered(stores) for _ in range(3)} | {entered(stores, created_at=LIMIT)}
     seen: list[UUID] = []
     after = None

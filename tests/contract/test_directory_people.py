@@ -1,4 +1,4 @@
-"""What every directory promises of people."""
+"""Contract tests of every directory for players."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
 
 
 def test_unused_players_are_erased_by_age(stores: Stores) -> None:
-    """Everybody else left a trace: a seat, a table, a ruleset, a part in a dispute."""
+    """All other players have a seat, a table, a ruleset or a part in a dispute."""
     directory, store, later = stores.directory, stores.store, THEN + timedelta(days=1)
     names = ("unused", "plays", "sits", "hosts", "makes rules", "accuses", "judges", "left")
     people = {name: register(directory, name) for name in names}
@@ -86,7 +86,7 @@ def test_unused_players_are_erased_by_age(stores: Stores) -> None:
 
 
 def test_an_erased_player_can_do_nothing(stores: Stores) -> None:
-    """A request of a player who is erased meanwhile fails at once with a clear error."""
+    """A request by a player erased meanwhile fails at once with a clear error."""
     directory, store = stores.directory, stores.store
     ann, bob = register(directory, "Ann"), register(directory, "Bob")
     own = new_table(store, host=ann, seats=[person(0, ann), bot(1)])

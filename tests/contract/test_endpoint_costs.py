@@ -1,4 +1,4 @@
-"""The page of the endpoints' costs has a row for every endpoint, and each keeps to the bound."""
+"""The page of endpoint costs has a row for every endpoint, each within the bound."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _rows(lines: list[str]) -> Iterator[Row]:
 def test_every_operation_of_the_document_has_a_row_and_every_row_an_operation(
     rows: list[Row],
 ) -> None:
-    """A new call needs a run of the bench: `--write --only PATTERN` measures it alone."""
+    """A new operation needs a run of the benchmark; `--write --only PATTERN` measures it alone."""
     world = make_world("postgresql://nobody@127.0.0.1:1/none")
     routes = {f"{method} {rule}" for method, rule in endpoints(world.app)}
     document = world.get("/v1/openapi.json").json

@@ -1,4 +1,4 @@
-"""Contract tests for the commit of an ordinary move, for which PostgreSQL has a path of its own."""
+"""Contract tests for the commit of an ordinary move, which has its own path in PostgreSQL."""
 
 from __future__ import annotations
 

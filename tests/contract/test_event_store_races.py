@@ -1,4 +1,4 @@
-"""What every event store promises to many writers at once."""
+"""Contract tests of every event store with concurrent writers."""
 
 from __future__ import annotations
 

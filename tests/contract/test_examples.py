@@ -1,4 +1,4 @@
-"""The examples of the document: whole, valid, and what the service answers now."""
+"""The examples of the OpenAPI document: complete, valid and up to date."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def example(document: dict[str, Any], content: dict[str, Any]) -> Any:
 
 
 def test_the_examples_are_what_the_service_answers(database_url: str) -> None:
-    """Recorded in a world whose time and chance repeat themselves, and compared as a whole."""
+    """They are recorded with a fixed clock and seed, and compared as a whole."""
     now = record(database_url)
     if os.environ.get("SHITHEAD_TEST_RECORD"):
         FILE.write_bytes(orjson.dumps(now, option=orjson.OPT_INDENT_2) + b"\n")

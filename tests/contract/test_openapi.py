@@ -1,4 +1,4 @@
-"""The document: complete, readable, and true of the answers that are composed without it."""
+"""The OpenAPI document: complete, readable, and correct about real responses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def world(database_url: str) -> Iterator[World]:
 
 
 def check(world: World, template: str, answer: Any, *, method: str = "get") -> None:
-    """Check an answer against what the document says of its call, formats included."""
+    """Validate an answer against the document, formats included."""
     document = world.get("/v1/openapi.json").json
     documented = document["paths"][template][method]["responses"][str(answer.status_code)]
     schema = documented["content"][answer.mimetype]["schema"]

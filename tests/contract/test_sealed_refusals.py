@@ -1,4 +1,4 @@
-"""What every store promises of a seal that names the refused attempts: none comes in between."""
+"""Contract tests of every store for seals that name the refused attempts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OVER = {"status": "ended", "ended_at": THEN}
 
 
 def new_game(store: EventStore, v: int = 2) -> UUID:
-    """Enter a game whose first event has a version, with its seed."""
+    """Store a game of format version `v`, with its seed."""
     game = uuid4()
     created = append(game, b'{"seq":0,"v":%d}' % v, summary=game_summary())
     secret = SealedSecret(game=game, key_id="1", ciphertext=b"seed")
@@ -25,7 +25,7 @@ def new_game(store: EventStore, v: int = 2) -> UUID:
 
 
 def seal(game: UUID, counted: int | None) -> Commit:
-    """Return the commit that seals a game, made of so many refused attempts."""
+    """Return the commit of a seal that names `counted` refused attempts."""
     return commit(
         append(game, b"sealed", expected=1, summary=OVER), forget_secret=game, refused=counted
     )
@@ -47,7 +47,7 @@ def test_a_seal_of_fewer_attempts_than_recorded_is_decided_again(stores: Stores)
 
 
 def test_a_seal_of_version_2_without_a_count_is_refused(stores: Stores) -> None:
-    """By it an earlier release would end a game that it does not know, and the log be false."""
+    """An earlier release could write such a seal for a game of version 2, a false log."""
     game = new_game(stores.store)
     with pytest.raises(StoreError) as error:
         stores.store.commit(seal(game, None))
@@ -71,7 +71,7 @@ def test_attempts_are_counted_only_with_a_seal(stores: Stores) -> None:
 def test_an_attempt_during_the_seal_is_either_counted_or_not_recorded(
     stores: Stores,
 ) -> None:
-    """An attempt that was answered as recorded is counted by the seal."""
+    """The seal counts every attempt that was answered as recorded."""
     store, directory = stores.store, stores.directory
     for _ in range(8):
         game, start = new_game(store), threading.Barrier(5)

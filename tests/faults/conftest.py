@@ -1,4 +1,4 @@
-"""A service of several processes for every test of what goes wrong."""
+"""Fixtures: a service of several processes, for tests of faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.worlds.fake_world import Court, person
 
 @pytest.fixture
 def court(database_url: str) -> Iterator[Court]:
-    """Return a service over a new database, whose clock stands still."""
+    """Return a service over a new database, with a clock set by the test."""
     made = Court(url=database_url)
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""An upload that takes long to verify costs the server the seconds of its settings, no more."""
+"""The verification of an upload is stopped at the configured time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disputes where jobs come twice, late or never, and people at the same time."""
+"""Disputes with repeated, late or lost jobs and with concurrent players."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def dispute(services: Services, ada: Player, game: UUID) -> UUID:
 
 @pytest.fixture
 def judges(services: Services) -> list[Player]:
-    """Return people who sit nowhere."""
+    """Return people without a seat."""
     return [person(services, f"Judge {n}") for n in range(3)]
 
 
 def vote(court: Court, judges: list[Player], dispute: UUID) -> None:
-    """Seal the game, seat referees for a day, and have all of them vote, sealed."""
+    """Seal the game, seat referees for a day, and let all of them vote, sealed."""
     services = court.process()
     game = record_of(services, dispute).game
     ada = Player(id=accuser_of(services, dispute), name="Ada")
@@ -117,7 +117,7 @@ def test_a_worker_makes_requested_findings(
 def test_missing_findings_are_made_by_the_sweeper(
     court: Court, services: Services, dispute: UUID
 ) -> None:
-    """Redis may be down or emptied: the sweeper looks three seconds later."""
+    """If Redis is down or emptied, the sweeper makes them three seconds later."""
     Sweeper(services).beside()
     assert types_of(services, dispute)["findings_made"] == 0
     court.world.wait(3)
@@ -233,7 +233,7 @@ def test_a_cad_is_known_before_the_sweeper_runs(
 def test_votes_sealed_by_one_process_are_revealed_by_another(
     court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
 ) -> None:
-    """The fourth is silent: at the end of the period the kept votes of the others are a ruling."""
+    """The fourth does not vote; after the period the stored votes of the others give a ruling."""
     fourth = person(services, "Fourth")
     post(services, ada, game, {"type": "forfeit"})
     for judge in (*judges, fourth):
@@ -252,7 +252,7 @@ def test_votes_sealed_by_one_process_are_revealed_by_another(
 def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
     court: Court, services: Services, dispute: UUID
 ) -> None:
-    """As a row that an earlier release wrote may say, whose periods were others."""
+    """An earlier release with other periods may have written such a row."""
     services.attendance.attend(dispute)
     record = record_of(services, dispute)
     services.directory.put_off_dispute(dispute, version=record.version, wake_at=court.world.now())
@@ -335,7 +335,7 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
 def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     court: Court, services: Services, ada: Player, game: UUID, judges: list[Player]
 ) -> None:
-    """Its first event names no periods and no move, its row is in a state of its own rules."""
+    """Its first event names no periods and no move, and its row has a state of the old rules."""
     dispute, lines = uuid4(), []
     opened = plain_data(
         DisputeOpened(

@@ -1,4 +1,4 @@
-"""Requests that come twice, or at once, and readers that come between two writes."""
+"""Duplicate and concurrent requests, and reads between two writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REPEAT = Idempotency(key="once", path="/moves", body_hash=hashlib.sha256(b"ready
 def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
     court: Court, services: Services, ada: Player
 ) -> None:
-    """All requests get the first answer, in whatever order they arrive."""
+    """All requests get the first answer, in any order of arrival."""
     for number in range(5):
         game = open_game(services, ada, ("me", {"bot": "lowest"}))
         request = Idempotency(key=f"k{number}", path="/moves", body_hash=REPEAT.body_hash)
@@ -61,7 +61,7 @@ def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
 def test_a_duplicate_of_a_finished_request_gets_the_stored_answer(
     services: Services, ada: Player
 ) -> None:
-    """A request that looked for a stored answer too early finds it after the conflict."""
+    """A duplicate that found no stored answer yet finds it after the conflict."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     first = post(services, ada, game, READY, request=REPEAT)
     second = post(services, ada, game, READY, request=REPEAT)
@@ -118,7 +118,7 @@ class SealedMeanwhile:
 def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
     court: Court, services: Services, ada: Player
 ) -> None:
-    """The seed is deleted at the seal; the log then has it."""
+    """The seed is deleted at the seal, which publishes it in the log."""
     game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     reader = court.process()
     store: Any = SealedMeanwhile(reader.store, lambda: play_out(services, game))
@@ -136,7 +136,7 @@ def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
 def test_a_log_shorter_than_the_cached_one_is_read_again(
     court: Court, services: Services, ada: Player
 ) -> None:
-    """After a database was restored from a backup a process must not go on from its memory."""
+    """After a restore of the database a process must not continue from its cache."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     known = entry_of(services, game)
     other = court.process()
@@ -151,7 +151,7 @@ def test_a_log_shorter_than_the_cached_one_is_read_again(
 
 
 class Restored:
-    """A store that has lost everything after a version."""
+    """A store that has lost all events after a version."""
 
     def __init__(self, store: EventStore, version: int) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Workers run neither jobs nor callbacks that others wrote into Redis."""
+"""Workers do not run jobs or callbacks that other programs wrote into Redis."""
 
 from __future__ import annotations
 

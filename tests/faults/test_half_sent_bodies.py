@@ -1,4 +1,4 @@
-"""Clients that stop in the middle of a request: others are served, and they are cut off."""
+"""Clients that stop in the middle of a request are disconnected and block no other."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CALLS = ("POST /v1/players", "POST /v1/verify", "POST /v1/tables/x/seats", "DELE
 
 @pytest.fixture
 def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
-    """Return a running service with the deadline that it has by itself."""
+    """Return a running service with the default deadline."""
     with running(database_url, redis_url, tmp_path, workers=None) as started:
         yield started
 
 
 @contextlib.contextmanager
 def half_sent(port: int, count: int, call: str, framing: str) -> Iterator[list[socket.socket]]:
-    """Open so many requests whose bodies stop after their first byte."""
+    """Open `count` requests whose bodies stop after the first byte."""
     kind = "application/zip" if "verify" in call else "application/json"
     first = "1\r\n{\r\n" if framing.startswith("Transfer") else "{"
     head = f"{call} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n{framing}\r\n\r\n{first}"
@@ -48,7 +48,7 @@ def half_sent(port: int, count: int, call: str, framing: str) -> Iterator[list[s
 
 
 def answered_to_the_end(client: socket.socket) -> bytes:
-    """Return all that the server sends until it ends the connection."""
+    """Return all bytes that the server sends until it closes the connection."""
     answer = b""
     with contextlib.suppress(ConnectionError):
         while part := client.recv(65536):
@@ -91,7 +91,7 @@ def test_a_body_has_a_deadline(database_url: str, redis_url: str, tmp_path: Path
 def test_aborted_bodies_free_their_slots_and_threads(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
-    """Slots and reader threads are free again, however often it happens."""
+    """Slots and reader threads are free again, also after many aborted bodies."""
     with running(
         database_url, redis_url, tmp_path, workers=None, body_seconds=1, api_processes=1
     ) as service:

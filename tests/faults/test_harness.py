@@ -1,4 +1,4 @@
-"""The fault harness, sized down; its long run is `python -m ops.bench.faults --faults 10000`."""
+"""A short run of the fault harness; the long one is `python -m ops.bench.faults --faults 10000`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.worlds.fake_world import legal, lines_of, open_game, post
 @pytest.mark.heavy
 @pytest.mark.parametrize("faults", [40, pytest.param(400, marks=pytest.mark.long)])
 def test_no_event_is_lost_or_doubled_and_all_games_end_under_any_fault(faults: int) -> None:
-    """Faults of processes, in the steps of a move, of both servers, the disk and the callers."""
+    """Faults of processes, of steps within a move, of both servers, the disk and the clients."""
     done = run(Wanted(faults=faults, tables=3, seed=7))
     assert done.checked.wrong == []
     assert done.total >= faults
@@ -35,7 +35,7 @@ def test_no_event_is_lost_or_doubled_and_all_games_end_under_any_fault(faults: i
 
 
 class Seen:
-    """What a client saw of one short game, and the log of it."""
+    """The answers that a client got in one short game, and its log."""
 
     def __init__(self, services: Services, ada: Player) -> None:
         game = open_game(services, ada, ("me", {"bot": "lowest"}))
@@ -53,7 +53,7 @@ class Seen:
         self.lines = lines_of(services, game)
 
     def wrong(self, lines: tuple[bytes, ...]) -> list[str]:
-        """Return what the checks say, had the log been `lines`."""
+        """Return the faults that the checks find if the log is `lines`."""
         checked, logs = Checked(), {self.game: lines}
         check_answers(self.notes, logs, self.keys, checked)
         check_explained(self.notes, logs, checked)
@@ -62,7 +62,7 @@ class Seen:
 
 @pytest.fixture
 def seen(services: Services, ada: Player) -> Seen:
-    """Return what was seen of a game."""
+    """Return the recorded answers of a game."""
     return Seen(services, ada)
 
 
@@ -86,7 +86,7 @@ def test_two_answers_for_one_move_are_found(seen: Seen) -> None:
 
 
 def test_a_move_that_was_carried_out_twice_is_found(seen: Seen) -> None:
-    """A move sent once, with a key or a known answer, is in the log once."""
+    """A move sent once with a key or with a known answer is in the log once."""
     seen.notes.asked[-1].status = 409
     assert any("moved" in one for one in seen.wrong(seen.lines))
 

@@ -20,7 +20,7 @@ GAME = uuid4()
 
 @pytest.fixture
 def valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
-    """Return a Redis of our own, which may be stopped."""
+    """Return a Redis for these tests, which may be stopped."""
     server = EmbeddedValkey(tmp_path)
     server.start()
     yield server
@@ -29,7 +29,7 @@ def valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
 
 
 def hang(server: EmbeddedValkey, *, over: bool = False) -> None:
-    """Stop the server's process where it is, or let it go on."""
+    """Suspend the server's process, or resume it."""
     assert server.process is not None
     os.kill(server.process.pid, signal.SIGCONT if over else signal.SIGSTOP)
 

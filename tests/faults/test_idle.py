@@ -1,4 +1,4 @@
-"""Idle games: when the service closes them, and what remains of them."""
+"""Idle games: when the service closes them, and their state afterwards."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def game(services: Services, ada: Player, bob: Player) -> UUID:
 
 
 def sweep(services: Services, game: UUID) -> str:
-    """Let a worker look at a game."""
+    """Let a worker process a game."""
     return services.turns.take(game, version_of(services, game))
 
 
@@ -59,7 +59,7 @@ def on_turn(services: Services, game: UUID) -> int:
 
 
 def table_of(services: Services, game: UUID) -> dict[str, Any]:
-    """Return the table of a game as everybody sees it."""
+    """Return the public view of the table of a game."""
     table = entry_of(services, game).table
     return services.tables.view(Caller(), table)[0]
 
@@ -133,7 +133,7 @@ def test_a_game_with_a_clock_is_not_idle(
 def test_a_waiting_bot_moves_first_and_restarts_the_idle_time(
     court: Court, services: Services, ada: Player
 ) -> None:
-    """A service that was off for long does not close what its own bots had held up."""
+    """A service that was off for long does not close games that waited for its own bots."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
     post(services, ada, game, {"type": "ready"})
     court.world.wait(2 * IDLE.total_seconds())
@@ -167,7 +167,7 @@ def test_games_that_cannot_be_closed_delay_no_other(
     game: UUID,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A look takes so many, the oldest first; the next one goes on from there, and round again."""
+    """Each round takes a batch, oldest first; the next one continues after it, and wraps around."""
     court.world.wait(1)
     younger = open_game(services, ada, ("me", "open"), guests=(bob,))
     seconds = IDLE_EVERY
@@ -194,7 +194,7 @@ def test_without_a_limit_no_game_is_closed(court: Court, game: UUID) -> None:
 def test_a_move_concurrent_with_the_abort_is_either_made_or_refused(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID, _attempt: int
 ) -> None:
-    """The version settles it: either the move is in the log, or the game was over before it."""
+    """The version decides: either the move is in the log, or the game ended before it."""
     seat = on_turn(services, game)
     move = legal(services, game, seat)[0]
     version = version_of(services, game)

@@ -1,4 +1,4 @@
-"""Real processes, some of them pulled down in mid-game: Redis emptied or gone, workers killed."""
+"""Real processes under faults in mid-game: Redis emptied, stopped or hung, workers killed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOTS = ("lowest", "greedy", "random")
 
 @pytest.fixture(scope="module")
 def valkey(server_folder: Path) -> Iterator[EmbeddedValkey]:
-    """Return a Redis of our own, which may be stopped."""
+    """Return a Redis for these tests, which may be stopped."""
     server = EmbeddedValkey(server_folder / "fragile")
     server.start()
     yield server
@@ -44,12 +44,12 @@ def service(
 
 @pytest.fixture
 def rng() -> random.Random:
-    """Return chance that repeats itself."""
+    """Return a seeded random generator."""
     return random.Random(11)
 
 
 def table_of_bots(service: Running) -> tuple[Client, str]:
-    """Return a game that bots alone play, and somebody who looks on."""
+    """Return a spectator and a game of bots."""
     host = register(service.port, "Ada")
     seats = [{"bot": bot} for bot in BOTS]
     table = host.post("/v1/tables", {"ruleset": "leeds", "seats": seats})
@@ -57,7 +57,7 @@ def table_of_bots(service: Running) -> tuple[Client, str]:
 
 
 def under_way(looker: Client, game: str) -> bool:
-    """Return whether a game has got some moves."""
+    """Return whether a game has some moves."""
     version: int = looker.get(f"/v1/games/{game}")["version"]
     return version > 6
 
@@ -92,7 +92,7 @@ def test_the_game_goes_on_when_redis_is_emptied_again_and_again(
 def test_a_game_of_bots_that_lost_its_only_wake_up_continues(
     service: Running, valkey: EmbeddedValkey
 ) -> None:
-    """The worker is away while its jobs are thrown out of Redis."""
+    """The worker is stopped while its jobs are deleted from Redis."""
     service.kill("worker 1")
     looker, game = table_of_bots(service)
     with redis.Redis.from_url(valkey.url) as client:
@@ -158,7 +158,7 @@ def test_while_redis_is_down_people_play_on_and_bots_resume_when_it_is_back(
 def test_while_redis_hangs_moves_are_answered_within_seconds(
     service: Running, valkey: EmbeddedValkey
 ) -> None:
-    """It takes connections and says nothing: worse than one that is gone."""
+    """It accepts connections and never answers."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     process = valkey.process

@@ -1,4 +1,4 @@
-"""A seal names all attempts that were recorded: several processes refuse while one seals."""
+"""A seal names all recorded attempts, even if other processes refuse moves during the seal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def game(services: Services, ada: Player, bob: Player) -> UUID:
 
 
 def attempt(services: Services, player: Player, game: UUID) -> str:
-    """Try to lay cards of the other seat's hand up, and return how that is answered."""
+    """Try to swap cards of the other seat's hand, and return the refusal."""
     entry = entry_of(services, game)
     mine = entry.players.index(player.id)
     hands = [seat.hand for seat in entry.record.game.seats]
@@ -55,7 +55,7 @@ def seal_in(services: Services, game: UUID) -> SealedRefusals | None:
 
 
 def assert_proven(services: Services, game: UUID, count: int) -> None:
-    """Assert that the bundle holds so many attempts, and that the seal names just these."""
+    """Assert that the bundle has `count` attempts and that the seal names exactly these."""
     bundle = bundle_of(services, game)
     data = bundle.files.get(REFUSALS, b"")
     assert data.count(b"\n") == count
@@ -86,7 +86,7 @@ def test_an_attempt_between_decision_and_commit_of_the_seal_is_included(
 def test_an_attempt_recorded_after_the_seal_is_answered_game_over(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    """It was refused by a rule, and comes to be recorded when the other process has sealed."""
+    """A rule refused it, and it is recorded only after another process sealed the game."""
     other, keep = court.process(), services.moves._refusals.keep
     assert attempt(services, bob, game) == "rule-refused"
 
@@ -125,7 +125,7 @@ def test_an_attempt_concurrent_with_the_seal_is_sealed_or_answered_game_over(
 def test_a_game_is_sealed_in_the_version_in_which_it_began(
     court: Court, ada: Player, bob: Player, v: int
 ) -> None:
-    """The setting is for games that begin: a running one keeps what it announced."""
+    """The setting applies to new games; a running game keeps its announced version."""
     court.record_version = v
     begun = court.process()
     game = open_game(begun, ada, ("me", "open"), guests=(bob,))
@@ -156,7 +156,7 @@ def test_an_aborted_set_up_is_sealed_with_zero_attempts(
 def test_moves_out_of_turn_are_not_sealed(
     services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    """All are recorded alike, so the record does not show which rule refused a seat."""
+    """All are stored alike, so stored data does not show which rule refused a move."""
     for player in (ada, bob):
         post(services, player, game, {"type": "ready"})
     waiting = (bob, ada)[entry_of(services, game).record.game.turn or 0]
@@ -171,7 +171,7 @@ def test_moves_out_of_turn_are_not_sealed(
 def test_a_partly_deleted_set_of_attempts_is_not_shown(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    """A part proves nothing; the seal still says how many there were."""
+    """A part proves nothing; the seal still states the number of attempts."""
     for _ in range(3):
         attempt(services, bob, game)
     post(services, ada, game, FORFEIT)
@@ -199,7 +199,7 @@ def test_a_partly_deleted_set_of_attempts_is_not_shown(
 def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(
     court: Court, services: Services, bob: Player, game: UUID, change: str
 ) -> None:
-    """Seat, time and id are encrypted along: who writes to the database only breaks it."""
+    """Seat, time and id are authenticated, so a changed row cannot be decrypted."""
     attempt(services, bob, game)
     with psycopg.connect(court.url) as owner:
         [(moved,)] = owner.execute(f"UPDATE refusals SET {change} RETURNING game_id").fetchall()
@@ -210,7 +210,7 @@ def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(
 def test_attempts_recorded_by_an_earlier_release_are_read_and_sealed(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    """They were encrypted with the game alone, by a function that is still there."""
+    """They were encrypted with the game id alone, by a function that still exists."""
     at = court.world.now()
     content = orjson.dumps({"move": {"type": "pick_up", "with": []}, "rule": "P7"}).ljust(512)
     key, sealed = KEYS.seal(content, b"refusal" + game.bytes)

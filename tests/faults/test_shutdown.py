@@ -28,7 +28,7 @@ def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Runni
 
 
 def stop_api(service: Running) -> int:
-    """Tell the API to stop, and return the status it ends with."""
+    """Stop the API with SIGTERM, and return its exit status."""
     child = service.children.pop("API")
     child.terminate()
     return child.wait(timeout=30)
@@ -75,7 +75,7 @@ def test_a_stream_ends_cleanly(service: Running) -> None:
 def test_no_acknowledged_move_is_lost_if_the_service_stops_in_mid_game(
     service: Running, database_server: DatabaseServer
 ) -> None:
-    """People play while it stops; every answer they got stands in the log afterwards."""
+    """People play during the stop; every acknowledged move is in the log afterwards."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="shithead", bots=("lowest",), window_seconds=0)
     acknowledged: list[dict[str, Any]] = []

@@ -27,7 +27,7 @@ CALLERS = 3 * THREADS
 
 @pytest.fixture(scope="module")
 def database(server_folder: Path) -> Iterator[EmbeddedPostgres]:
-    """Return a PostgreSQL of our own, which may be stopped."""
+    """Return a PostgreSQL for these tests, which may be stopped."""
     server = EmbeddedPostgres(server_folder / "slow")
     migrate(server.start())
     yield server
@@ -47,7 +47,7 @@ def service(
 
 @contextlib.contextmanager
 def locked(database: EmbeddedPostgres) -> Iterator[None]:
-    """Let every look at a stream wait for a lock."""
+    """Lock the streams table, so that every read waits."""
     with psycopg.connect(database.url) as connection:
         connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
         yield
@@ -55,7 +55,7 @@ def locked(database: EmbeddedPostgres) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stopped(database: EmbeddedPostgres) -> Iterator[None]:
-    """Let all of PostgreSQL stand still: it takes connections and says nothing."""
+    """Suspend PostgreSQL: it accepts connections and never answers."""
     process = database.process
     assert process is not None
     group = [process.pid, *_children(process.pid)]
@@ -94,7 +94,7 @@ Trouble = Callable[[EmbeddedPostgres], contextlib.AbstractContextManager[None]]
 def test_requests_are_refused_during_the_outage_and_moves_continue_afterwards(
     service: Running, database: EmbeddedPostgres, trouble: Trouble
 ) -> None:
-    """Three times as many callers as threads: each gets a 503 in time."""
+    """There are three times as many callers as threads; each gets a 503 in time."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     play_on([ada, bob], game, random.Random(1), moves=4)
@@ -130,7 +130,7 @@ def test_requests_are_refused_during_the_outage_and_moves_continue_afterwards(
 def test_the_api_answers_if_all_long_polls_are_taken_and_the_database_hangs(
     service: Running, database: EmbeddedPostgres
 ) -> None:
-    """Long polls hold threads, statements hold threads: some are always left to tell of it."""
+    """Long polls and statements hold threads; some threads are always left to answer 503."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     version = ada.get(f"/v1/games/{game}")["version"]

@@ -1,4 +1,4 @@
-"""What is lost between a commit and its telling is found again in Postgres."""
+"""Notifications lost after a commit are recovered from PostgreSQL by sweeper and relay."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sweeper(services: Services, stopwatch: Stopwatch) -> Sweeper:
 
 
 def woken(court: Court) -> list[tuple[UUID, int]]:
-    """Return what workers were asked for since the last look."""
+    """Return the wake-ups sent since the last call."""
     found, court.notifier.woken = court.notifier.woken, []
     return found
 
@@ -111,7 +111,7 @@ def test_games_that_make_no_progress_do_not_hide_others(
     sweeper: Sweeper,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As many as one look takes may wait for ever: those after them are found all the same."""
+    """A full batch of stuck games does not hide the games after it."""
     monkeypatch.setattr("workers.sweeper.BATCH", 2)
     games = [open_game(services, ada, BOTS) for _ in range(5)]
     woken(court)
@@ -144,7 +144,7 @@ def test_the_sweeper_deletes_stored_answers_after_a_day(
 
 
 def in_a_day(court: Court, services: Services) -> None:
-    """Let more than a day pass; Postgres dates answers by a clock of its own."""
+    """Let more than a day pass; PostgreSQL dates answers by its own clock."""
     court.world.time = datetime.now(UTC) + timedelta(hours=24, minutes=1)
     assert services.world.now() == court.world.time
 
@@ -187,7 +187,7 @@ def test_two_relays_share_the_rows(
 
 
 class Failing:
-    """A notifier whose Redis is gone: like the real one it never raises."""
+    """A notifier without Redis; like the real one, it never raises."""
 
     def __init__(self) -> None:
         self.calls = 0

@@ -1,4 +1,4 @@
-"""Clocks: what is done for a silent seat, who stands in for it, and how its player comes back."""
+"""Clocks: the move made for a silent seat, the bot that stands in, and the player's return."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLOCK = Clock(turn_seconds=5, swap_seconds=8)
 
 
 def take(services: Services, game: UUID) -> str:
-    """Let a worker do all that is due now."""
+    """Let a worker make all due moves."""
     outcome = "again"
     while outcome == "again":
         outcome = services.turns.take(game, version_of(services, game))
@@ -49,7 +49,7 @@ def on_turn(services: Services, game: UUID, seat: int) -> None:
 
 
 def stood_in(services: Services, game: UUID) -> bool:
-    """Return whether everybody sees that a bot stands in for seat 0."""
+    """Return whether the public view shows that a bot stands in for seat 0."""
     seen = orjson.loads(services.games.view(Caller(), game)[0])
     found: bool = seen["seats"][0]["stand_in"]
     return found
@@ -143,7 +143,7 @@ def test_a_player_returns_with_a_move(services: Services, ada: Player, silent: U
 def test_a_player_returns_without_a_move_by_the_call_back(
     court: Court, services: Services, ada: Player, silent: UUID
 ) -> None:
-    """Also for workers of other processes, and a second time without harm."""
+    """Workers of other processes see it, and a second return has no effect."""
     log = types_of(services, silent)
     for _ in range(2):
         seen = orjson.loads(services.stand_ins.back(Caller(player=ada.id), silent).body)
@@ -158,7 +158,7 @@ def test_a_player_returns_without_a_move_by_the_call_back(
 def test_the_clock_of_a_returned_player_runs_even_if_the_bot_was_just_woken(
     court: Court, services: Services, ada: Player, silent: UUID
 ) -> None:
-    """The game is at the version that the sweeper has woken a moment ago, and waits anew."""
+    """The game has the version that the sweeper has just woken, but a new deadline."""
     on_turn(services, silent, 0)
     sweeper = Sweeper(services)
     assert sweeper.sweep() == 1, "the bot that stands in"
@@ -201,7 +201,7 @@ def test_a_bot_stands_in_again_for_a_player_who_returned_without_a_move(
 def test_a_move_of_another_player_does_not_undo_a_return(
     court: Court, services: Services, ada: Player, bob: Player
 ) -> None:
-    """Coming back changes no version, so a process may know the game without it."""
+    """A return changes no version, so another process may have the game cached without it."""
     game = open_game(
         services,
         ada,
@@ -237,7 +237,7 @@ def test_only_a_seat_of_a_running_game_can_return(
 def test_a_move_concurrent_with_its_time_out_is_made_once(
     court: Court, services: Services, ada: Player, game: UUID
 ) -> None:
-    """Either the move or the time-out comes first; compare-and-set settles which."""
+    """Either the move or the time-out comes first, decided by compare-and-set."""
     post(services, ada, game, {"type": "ready"})
     on_turn(services, game, 0)
     version, before = version_of(services, game), time_outs(services, game)
@@ -259,7 +259,7 @@ def test_a_move_concurrent_with_its_time_out_is_made_once(
 def test_a_seat_without_entropy_at_the_deadline_is_named_in_the_abort(
     court: Court, services: Services, ada: Player, mode: Entropy
 ) -> None:
-    """Named in the log, with the server's seed; the same hand can be dealt anew."""
+    """The log has the seat and the server's seed; the same hand can be dealt again."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}), entropy=mode)
     court.world.wait(119.999)
     assert take(services, game) == "waits"

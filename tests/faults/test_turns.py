@@ -1,4 +1,4 @@
-"""A job that comes late, twice, beside itself or not to its end does no harm."""
+"""Jobs that are late, repeated, concurrent or interrupted do no harm."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class Counting:
         return getattr(self._store, name)
 
     def commit(self, commit: Commit) -> None:
-        """Commit, and count it if it held."""
+        """Commit, and count it if it succeeded."""
         self._store.commit(commit)
         with self._lock:
             self.done[commit.appends[0].expected] += 1
 
 
 def test_one_of_many_concurrent_jobs_commits_a_version(court: Court, ada: Player) -> None:
-    """Four workers get every job; each version is written once, and the log is sound."""
+    """Four workers get every job; each version is written once, and the log is valid."""
     workers = [court.process() for _ in range(4)]
     game = open_game(workers[0], ada, BOTS)
     counted = []
@@ -110,7 +110,7 @@ def test_one_of_many_concurrent_jobs_commits_a_version(court: Court, ada: Player
 def test_a_worker_stopped_between_any_two_steps_only_delays_the_game(
     court: Court, second_court: Court, ruleset: str
 ) -> None:
-    """Played by workers of which each dies after one commit, the log is the same to the byte."""
+    """If each worker is killed after one commit, the log has the same bytes."""
     through, stopped = court.process(), second_court.process()
     game = open_game(through, person(through), BOTS, ruleset=ruleset, turn_limit=40)
     assert game == open_game(stopped, person(stopped), BOTS, ruleset=ruleset, turn_limit=40)
@@ -139,7 +139,7 @@ def test_a_worker_that_stops_before_its_first_move_has_changed_nothing(
 
 
 class Deaf:
-    """A store that commits, but whose answer is lost on the way."""
+    """A store that commits, but whose answer is lost."""
 
     def __init__(self, store: EventStore) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Bots leave people a moment where a play may be continued, or the first to come opens."""
+"""Windows: bots wait after a play that may be followed up, and at a first-come opening."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WINDOW = 3
 
 
 def wake_time(services: Services, game: UUID) -> datetime | None:
-    """Return when the sweeper will wake a worker, as Postgres has it."""
+    """Return the stored time at which the sweeper will wake a worker."""
     far = entry_of(services, game).record.at[:10]
     due = services.directory.due_games(now=datetime.fromisoformat(f"{far}T23:59:59+00:00"), limit=9)
     return next((row.at for row in due if row.id == game), None)
 
 
 def drew_a_card(entry: GameEntry) -> bool:
-    """Return whether the last play drew cards and still lies on top: what everybody sees."""
+    """Return whether the last play drew cards and is still on top, by public facts."""
     game = entry.record.game
     last = game.last_play
     drawn = last is not None and bool(last.drawn) and game.turn != last.seat and bool(game.pile)
@@ -92,7 +92,7 @@ def test_a_bot_waits_the_window_after_a_play_that_may_be_continued(
 def test_no_worker_is_woken_before_the_end_of_the_window(
     court: Court, services: Services, followed: GameEntry
 ) -> None:
-    """The sweeper finds the game when the time has come, and not before."""
+    """The sweeper finds the game at the end of the window and not before."""
     game, version = followed.record.identity, followed.record.version
     assert (game, version) not in court.notifier.woken
     directory = services.directory
@@ -111,7 +111,7 @@ def test_the_view_shows_until_when_bots_wait(
 
 
 def test_the_window_depends_on_public_facts_only(services: Services, followed: GameEntry) -> None:
-    """The wait of a bot does not reveal whether the card drawn would fit."""
+    """The wait of a bot does not reveal whether the drawn card fits."""
     record = followed.record
     last = record.game.last_play
     assert last is not None
@@ -152,7 +152,7 @@ def test_a_person_never_waits_for_a_window(court: Court, window: int) -> None:
 
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
 def test_at_a_first_come_opening_bots_wait_the_window_first(court: Court, ruleset: str) -> None:
-    """Whatever was dealt: no bot opens before the window is over."""
+    """With any deal, no bot opens before the end of the window."""
     opened = 0
     for seed in range(6):
         court.world = SetWorld(seed=100 + seed)

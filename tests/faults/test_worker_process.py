@@ -18,7 +18,7 @@ DEAD = "redis://127.0.0.1:1/0"
 
 
 def test_a_worker_looks_for_redis_again_every_two_seconds_at_the_latest() -> None:
-    """RQ's own pauses grow to a minute, for which bots would wait after Redis is back."""
+    """RQ's own pauses grow to a minute, which would delay bots after Redis is back."""
     assert worker_main.Worker.max_connection_wait_time <= 2
 
 

@@ -1,4 +1,4 @@
-"""Good input made bad: bytes and JSON changed here and there, as chance has it."""
+"""Random changes of valid input: bytes and JSON values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def changed_json(value: Any, chance: random.Random) -> Any:
 
 
 def odd_value(chance: random.Random) -> Any:
-    """Return a value that is hardly what was asked for."""
+    """Return a random value that is rarely valid."""
     kinds: Sequence[Callable[[], Any]] = (
         lambda: chance.choice(_ODD_NUMBERS),
         lambda: chance.choice(_ODD_TEXTS),
@@ -68,12 +68,12 @@ def odd_value(chance: random.Random) -> Any:
 
 
 def odd_text(chance: random.Random) -> str:
-    """Return a text that is hardly what was asked for."""
+    """Return a random text that is rarely valid."""
     return chance.choice(_ODD_TEXTS)
 
 
 def _places(value: Any) -> Any:
-    """Yield every place in a value, as what holds it and its name there."""
+    """Yield every place in a value, as its container and its key or index."""
     names = list(value) if isinstance(value, dict) else range(len(value))
     for name in names:
         yield value, name

@@ -1,4 +1,4 @@
-"""Requests that hardly anybody means: each call with body, query, path and headers changed."""
+"""Random requests: each call with changed body, query, path and headers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Requests:
         self._begin()
 
     def __call__(self, chance: random.Random) -> None:
-        """Send one request; its answer is never a fault of ours, and always what it says it is."""
+        """Send one request; the answer is no internal error and fits its content type."""
         if chance.random() < 0.01:
             self._begin()
         operation = chance.choice(self._calls)
@@ -113,7 +113,7 @@ class Requests:
             json.loads(answer.data)
 
     def _begin(self) -> None:
-        """Open a table anew: what came before may have closed it, or erased its people."""
+        """Open a new table, because earlier requests may have closed it or erased its players."""
         self.person: Person = self.world.person()
         other = self.world.person()
         table = self.person.table("open", entropy="value")

@@ -1,4 +1,4 @@
-"""Throws cases at a target, each from a number of its own, and stops one that does not end."""
+"""Runs numbered fuzz cases on a target, and stops a case that does not end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ENDLESS_SECONDS = 60.0
 
 
 class Endless(BaseException):
-    """A case did not come to an end; no Exception, so that nothing it runs in can catch it."""
+    """A case did not end; not an Exception, so that the target cannot catch it."""
 
 
 def throw(name: str, target: Target, numbers: Iterator[int]) -> int:
-    """Throw the cases of these numbers at a target; return how many, raise at the first crash."""
+    """Run the cases of these numbers on a target; return their count, raise at the first crash."""
     count = 0
     for number in numbers:
         try:

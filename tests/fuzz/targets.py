@@ -1,4 +1,4 @@
-"""Readers of what strangers bring, each as a function that one case of chance is thrown at."""
+"""Parsers of untrusted input, each as a fuzz target for one random case."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GAME = UUID("11111111-1111-4111-8111-111111111111")
 
 
 def canonical_bytes(chance: random.Random) -> None:
-    """Bytes are read as the value that they are the one spelling of, or refused."""
+    """Bytes are read as the value whose canonical form they are, or refused."""
     data = changed_bytes(chance.choice(_log(chance)), chance)
     for reader in (parse, decode_event):
         try:
@@ -43,7 +43,7 @@ def canonical_bytes(chance: random.Random) -> None:
 
 
 def canonical_values(chance: random.Random) -> None:
-    """A value is written so that reading it gives the same, or refused."""
+    """A value is written so that it is read back unchanged, or refused."""
     value = changed_json(json.loads(chance.choice(_log(chance))), chance)
     try:
         written = canonical(value)
@@ -53,7 +53,7 @@ def canonical_values(chance: random.Random) -> None:
 
 
 def notes(chance: random.Random) -> None:
-    """Notes, receipts, checkpoints and keys are read, or refused; a changed one never holds."""
+    """Notes, receipts, checkpoints and keys are read or refused; a changed one is never valid."""
     receipt = issue_receipt(_SIGNER, game=_GAME, seq=7, head=b"h" * 32)
     checkpoint = Checkpoint(origin=_SIGNER.name, size=9, root=b"r" * 32)
     signed = sign_checkpoint(checkpoint, [_SIGNER])
@@ -72,7 +72,7 @@ def notes(chance: random.Random) -> None:
 
 
 def proofs(chance: random.Random) -> None:
-    """A proof of the public log is read, or refused; a changed one proves nothing else."""
+    """A proof of the public log is read or refused; a changed one never proves another leaf."""
     checkpoint = Checkpoint(origin=_SIGNER.name, size=2, root=b"r" * 32)
     signed = sign_checkpoint(checkpoint, [_SIGNER])
     proof = TlogProof(index=1, hashes=(b"h" * 32,), checkpoint=signed, extra=b"e")
@@ -81,7 +81,7 @@ def proofs(chance: random.Random) -> None:
 
 
 def tiles(chance: random.Random) -> None:
-    """Paths of tiles have one tile each; tiles and entries are as many as they say, or refused."""
+    """Each tile path names one tile; tiles and entries of a wrong length are refused."""
     level = chance.choice(("0", "1", "63", "64", "entries", "00", odd_text(chance)))
     rest = changed_bytes(chance.choice((b"x001/x234/067", b"000.p/17")), chance)
     tile = parse_tile(level, rest.decode("latin-1"))
@@ -96,7 +96,7 @@ def tiles(chance: random.Random) -> None:
 
 
 def archives(chance: random.Random) -> None:
-    """An archive is a bundle, or refused; what is read is what the manifest says."""
+    """An archive is read as a bundle or refused; its content agrees with the manifest."""
     files = {PROOF: b"proof\n", "receipts/7.note": b"note\n", "refusals.jsonl": b"{}\n"}
     data = changed_bytes(write_bundle(_log(chance)[:3], files=files), chance)
     try:
@@ -131,7 +131,7 @@ def torn_logs(chance: random.Random) -> None:
 
 
 def key_files(chance: random.Random) -> None:
-    """A key file is read, or refused with words that show nothing of it."""
+    """A key file is read, or refused with a message that shows nothing of it."""
     text = _key_file()
     if chance.random() < 0.5:
         changed = json.dumps(changed_json(json.loads(text), chance))
@@ -145,7 +145,7 @@ def key_files(chance: random.Random) -> None:
 
 
 def verified(bundle: Bundle) -> None:
-    """Verify a bundle with everything from outside that there can be."""
+    """Verify a bundle with every kind of outside evidence."""
     given = OutsideEvidence(
         receipts=(issue_receipt(_SIGNER, game=_GAME, seq=0, head=b"h" * 32),),
         server_keys=(_SIGNER.verifier,),
@@ -175,7 +175,7 @@ def _whole_chain(lines: Iterable[bytes]) -> list[Link]:
 
 
 def _refused_or(read: Callable[..., Any], *given: Any) -> Any:
-    """Return what is read, None where it is refused as it should be."""
+    """Return the parsed value; None if it is properly refused."""
     try:
         return read(*given)
     except RecordError:

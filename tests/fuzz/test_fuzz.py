@@ -1,4 +1,4 @@
-"""Whatever strangers bring is read or refused: no crash, no 5xx, nothing that never ends."""
+"""Untrusted input is read or refused, without a crash, a 5xx or an endless loop."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Sample:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_is_reproduced_move_by_move(name: str) -> None:
-    """Every move of the log, decided anew, gives the events that the log has."""
+    """Every move of the log, decided again, gives the events in the log."""
     for game, group in _steps(_sample(name)):
         if isinstance(group[0], SETUP):
             continue
@@ -77,7 +77,7 @@ def test_the_legal_moves_of_a_sample_are_the_listed_moves(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_folds_without_the_deck_to_the_same_result(name: str) -> None:
-    """Whoever sees only the log knows how the game went."""
+    """The log alone is enough to follow the game."""
     sample = _sample(name)
     whole = [event for group in sample.groups for event in group]
     with_deck, without = fold([sample.start.setup, *whole], sample.start.deck), None
@@ -123,7 +123,7 @@ def _ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
 
 
 def _command(group: Sequence[Event], game: Game) -> Move | TimeOut:
-    """Return what was asked for; after a time-out any legal move will do."""
+    """Return the command; after a time-out any legal move is one."""
     first = group[0]
     if not isinstance(first, TurnTimedOut):
         return _move(first)

@@ -1,4 +1,4 @@
-"""Every reading of a private game by somebody else than its seat is noted, call by call."""
+"""The access log of private games: every read by another player is recorded, call by call."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CALLS = (*SHARED, *AFTER_THE_SEAL, *SEALED)
 
 @dataclass(frozen=True, kw_only=True)
 class Private:
-    """A private table of Ada and Bob, whose host and referee sit elsewhere."""
+    """A private table of Ada and Bob, whose host and referee have no seat."""
 
     world: World
     readers: Mapping[str, tuple[Person | None, Mapping[str, str]]]
@@ -63,7 +63,7 @@ class Private:
         return person.get(path, headers=dict(headers))
 
     def noted(self) -> Sequence[Reading]:
-        """Return what has been noted so far, the oldest first."""
+        """Return the recorded reads, oldest first."""
         game = UUID(self.names["game"])
         return self.world.services.directory.readings(game, limit=1000).items[::-1]
 
@@ -82,7 +82,7 @@ class Private:
 
 @pytest.fixture
 def settings() -> dict[str, int]:
-    """Return settings by which anybody can be a referee."""
+    """Return settings under which every player can be a referee."""
     return {"referee_hands": 0, "referee_account_seconds": 0}
 
 
@@ -135,7 +135,7 @@ def invited(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def test_the_table_of_calls_is_complete(world: World) -> None:
     """
-    Every call that reads of a game, a table or a dispute is in it.
+    It has every call that reads a game, a table or a dispute.
 
     The pages are not: they are the same for every game, and read it with calls.
     """
@@ -187,7 +187,7 @@ def test_reads_by_a_seat_are_recorded_only_if_they_show_other_hands(
 def test_every_read_of_a_private_game_by_another_player_is_recorded(
     private: Private, reader: str, *, sealed: bool
 ) -> None:
-    """A call that is refused tells nothing and is no reading."""
+    """A refused call reveals nothing and is not recorded."""
     if sealed:
         private.seal()
     answered = 0
@@ -206,7 +206,7 @@ def test_every_read_of_a_private_game_by_another_player_is_recorded(
 
 
 def _whole(call: str, answer: Answer, private: Private) -> str:
-    """Return an answer's text; one below a game or a dispute is about it whatever it says."""
+    """Return an answer's text, with the ids of its address."""
     lists = ("/v1/games", "/v1/tables?mine=true")
     return answer.text if call in lists else private.names["game"]
 

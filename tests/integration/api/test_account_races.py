@@ -1,4 +1,4 @@
-"""Erasure, deals and quotas at one moment: of two calls that exclude each other one succeeds."""
+"""Concurrent erasures, deals and quotas: of two calls that exclude each other one succeeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
 
 
 def at_once(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
-    """Make calls at one moment, a thread each."""
+    """Make calls concurrently, one thread each."""
     start = threading.Barrier(len(calls))
 
     def made(call: Callable[[], Answer]) -> Answer:

@@ -150,7 +150,7 @@ def test_an_audit_of_an_unknown_event_or_a_hidden_game_is_not_found(
 def test_an_audit_is_cacheable_once_it_cannot_change(
     world: World, ada: Person, bob: Person, database_url: str
 ) -> None:
-    """It is the same for everybody, but after the seal the public log has yet to take it up."""
+    """It is the same for every caller, but the public log takes it up only after the seal."""
     game = ada.game()
     path = f"{game}/audit"
     for viewer, refusal in (("all", "sealed"), ("1", "sealed"), ("9", "malformed")):

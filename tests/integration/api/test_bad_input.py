@@ -1,4 +1,4 @@
-"""Bad input always gets a problem of the contract, whatever is wrong with it."""
+"""Invalid input is always answered with a problem of the contract."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_an_internal_error_reveals_no_details(
 
 
 def test_a_body_of_20000_unknown_fields_is_refused_while_it_is_read(world: World) -> None:
-    """To name each unknown field took two seconds of processor time."""
+    """Naming each unknown field took two seconds of processor time."""
     body = b"{" + b",".join(b'"%d":0' % number for number in range(20_000)) + b"}"
     began = time.process_time()
     answer = world.client.post("/v1/players", data=body, content_type="application/json")

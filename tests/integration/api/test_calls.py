@@ -252,7 +252,7 @@ def test_the_request_log_holds_no_secret(ada: Person) -> None:
 
 
 class Contented:
-    """Accepts every ruleset without trial hands."""
+    """Trials that accept every ruleset."""
 
     def refusal(self, settings: Any, by: Any) -> str | None:
         return None

@@ -1,4 +1,4 @@
-"""Compression of answers (api.md, section 7): which ones, how, and what stays as it is."""
+"""Compression of answers (api.md, section 7): which answers, and with which headers."""
 
 from __future__ import annotations
 

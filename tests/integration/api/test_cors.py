@@ -24,7 +24,7 @@ def open_world(database_url: str) -> Iterator[World]:
 
 
 def cors_of(headers: object) -> dict[str, str]:
-    """Return what an answer says about origins."""
+    """Return the CORS headers of an answer."""
     return {n: v for n, v in dict(headers).items() if n.startswith("Access-Control-")}  # type: ignore[call-overload] # headers are pairs
 
 

@@ -63,7 +63,7 @@ def examined(world: World, dispute: dict[str, Any]) -> dict[str, Any]:
 
 
 def frozen(who: Any, game: str, dispute: dict[str, Any]) -> zipfile.ZipFile:
-    """Return the frozen evidence of a dispute, out of the evidence of the game."""
+    """Return the frozen evidence of a dispute from the bundle of the game."""
     with zipfile.ZipFile(io.BytesIO(who.get(f"{game}/evidence").data)) as whole:
         data = whole.read(f"dispute/{dispute['id']}.shx")
     assert hashlib.sha256(data).hexdigest() == dispute["bundle_sha256"]
@@ -71,7 +71,7 @@ def frozen(who: Any, game: str, dispute: dict[str, Any]) -> zipfile.ZipFile:
 
 
 def is_due(world: World, dispute: dict[str, Any], after: timedelta = timedelta()) -> bool:
-    """Return whether the sweeper would look at a dispute some time from now."""
+    """Return whether a dispute is due for the sweeper after a time."""
     now = datetime.now(UTC) + after
     found = world.services.directory.due_disputes(
         now=now, opened_before=now - AFTER_AN_HOUR, limit=99
@@ -111,7 +111,7 @@ def test_evidence_frozen_after_the_seal_has_the_proof_of_the_public_log(
 def test_findings_are_repeated_when_the_public_log_has_the_proof(
     world: World, ada: Person, game: str
 ) -> None:
-    """Until then the finding says that there was no proof yet, and what happens next."""
+    """Until then the finding states that there is no proof yet and what happens next."""
     dispute = opened(ada, game)
     running = examined(world, dispute)["anchor"]
     assert running["result"] == "missing"
@@ -147,7 +147,7 @@ def test_a_receipt_that_agrees_confirms_the_log(world: World, ada: Person, game:
 def test_a_receipt_of_another_history_is_a_failure(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
-    """The strongest evidence: the server's signature under a history that is not in its log."""
+    """The strongest evidence is the server's signature on a history that is not in its log."""
     dispute = opened(ada, game)
     assert hand_in(ada, dispute, forged(world, game, 2)).status_code == 201
     found = examined(world, dispute)["receipts"]
@@ -227,7 +227,7 @@ def test_a_side_submits_a_limited_number_of_receipts(world: World, ada: Person, 
 def test_the_charge_of_a_false_pick_up_names_a_move_that_takes_the_pile(
     ada: Person, bob: Person, game: str
 ) -> None:
-    """The refusal names the statement of the rules about taking the pile."""
+    """The refusal cites the statement of the rules on taking the pile."""
     seq = next(e["seq"] for e in ada.get(f"{game}/events").json["items"] if e["by"] == 1)
     body = {"accused": 1, "seq": seq, "charge": "false_pick_up", "statement": "He did."}
     answer = ada.post(f"{game}/disputes", body)

@@ -13,7 +13,7 @@ from tests.worlds.api_world import Person, World, problem_of
 
 @pytest.fixture
 def settings() -> dict[str, int]:
-    """Return settings with which anybody can be a referee at once."""
+    """Return settings under which every player can be a referee at once."""
     return {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
 
 
@@ -65,7 +65,7 @@ def test_a_dispute_about_a_private_game_is_listed_for_viewers_of_the_game(
 
 
 def test_disputes_are_listed_by_their_present_state(world: World, ada: Person, bob: Person) -> None:
-    """The end of a hand opens the voting before anything is stored about the dispute."""
+    """The end of a hand opens the voting before any event of the dispute is stored."""
     waiting, other = dispute(ada, bob), dispute(ada, bob)
     for number in range(3):
         judge = world.person(f"Judge {number}")

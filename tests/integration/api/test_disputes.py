@@ -30,7 +30,7 @@ def settings() -> dict[str, int]:
 
 @pytest.fixture
 def judges(world: World) -> list[Person]:
-    """Return people who sit nowhere."""
+    """Return people without a seat."""
     return [world.person(f"Judge {n}") for n in range(3)]
 
 
@@ -78,19 +78,19 @@ def checked(dispute: Any) -> dict[str, Any]:
 
 
 def do(person: Person, dispute: dict[str, Any], what: str, body: Any = None) -> dict[str, Any]:
-    """Do something in a dispute and return it as it is then."""
+    """Perform an action in a dispute and return its new state."""
     answer = person.post(f"/v1/disputes/{dispute['id']}/{what}", body)
     assert answer.status_code == 201, answer.text
     return checked(answer.json)
 
 
 def refused(person: Person, dispute: dict[str, Any], what: str, body: Any = None) -> str:
-    """Return the type of problem that an act in a dispute is answered with."""
+    """Return the problem type of a refused action in a dispute."""
     return problem_of(person.post(f"/v1/disputes/{dispute['id']}/{what}", body))
 
 
 def seen(who: Any, dispute: dict[str, Any]) -> dict[str, Any]:
-    """Return a dispute as somebody sees it."""
+    """Return a dispute as a person sees it."""
     return checked(who.get(f"/v1/disputes/{dispute['id']}").json)
 
 
@@ -104,7 +104,7 @@ def seated(judges: list[Person], dispute: dict[str, Any]) -> dict[str, int]:
 
 
 def settle(judges: list[Person], dispute: dict[str, Any], *votes: str) -> dict[str, Any]:
-    """Have referees sit, vote and reveal; return the dispute as it is then."""
+    """Let referees sit, vote and reveal; return the resulting dispute."""
     numbers = seated(judges, dispute)
     for judge, vote in zip(judges, votes, strict=True):
         commit = vote_commitment(UUID(dispute["id"]), numbers[judge.id], vote, SALT).hex()
@@ -379,7 +379,7 @@ def test_evidence_is_frozen_and_is_part_of_the_bundle(world: World, ada: Person,
 def test_copies_of_evidence_leave_room_for_the_game(
     ada: Person, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many disputes must not make a bundle too large to be read."""
+    """Many disputes must not make a bundle larger than readers accept."""
     first, second = (open_at(ada, game, charge=charge)["id"] for charge in ("other", "time"))
     monkeypatch.setattr(files, "MOST_COPIED", 1)
     bundle = read_log(ada.get(f"{game}/evidence?profile=public").data)
@@ -495,7 +495,7 @@ def test_a_seat_is_not_accused_of_another_seat_s_move(
 def test_an_event_caused_by_a_move_is_charged_to_its_seat(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
-    """The start of play follows from the last seat's being ready, a forfeit is its seat's move."""
+    """The start of play is caused by the last ready seat; a forfeit is a move of its seat."""
     ada.post(f"{game}/moves", {"type": "ready"})
     started = seq_of(game, world, "play_started", None)
     open_at(bob, game, accused=0, seq=started)

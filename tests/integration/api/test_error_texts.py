@@ -1,4 +1,4 @@
-"""Error texts about bodies: one sentence that says what to change."""
+"""Error texts about request bodies: one sentence that states what to change."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_an_impossible_range_names_the_faulty_end(ada: Person, query: str, named
 
 
 def test_a_problem_states_what_would_be_valid(ada: Person, bob: Person) -> None:
-    """The lists to look into, the code of a card, whose turn it is, the limit that was passed."""
+    """The lists to read, the code of a card, the seat on turn, the exceeded limit."""
     unlisted = errors_of(ada.post("/v1/tables", {**TABLE, "ruleset": "nope"}))
     assert "GET /v1/rulesets" in unlisted["/ruleset"]
     table = ada.table("open")

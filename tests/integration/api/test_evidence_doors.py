@@ -1,4 +1,4 @@
-"""`POST /v1/verify` and the command line read evidence alike, and report the same of it."""
+"""`POST /v1/verify` and the command line read evidence alike and give the same report."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def receipt(lines: tuple[bytes, ...]) -> bytes:
 
 
 def saved(**changes: Any) -> str:
-    """Return a saved answer of `/v1/keys`, with something changed; None leaves a field out."""
+    """Return a saved answer of `/v1/keys` with some fields changed; None removes a field."""
     item = {**ITEM, **changes}
     return json.dumps({"items": [{k: v for k, v in item.items() if v != "-"}], "next": None})
 
@@ -98,7 +98,7 @@ def test_a_seat_key_is_read_alike_by_api_and_command_line(
 
 
 def silent() -> tuple[bytes, ...]:
-    """Return a keyed hand in which one seat's every move came after a time-out."""
+    """Return a keyed hand in which every move of one seat came after a time-out."""
     keys = {seat: private_key(f"seat {seat}") for seat in range(2)}
     clock = {"turn_seconds": 30, "swap_seconds": 60}
     return tuple(made_game(Plan(name="levels", seats=2, keys=keys, clock=clock, silent=1)))

@@ -1,4 +1,4 @@
-"""What tables and lists show of their hands, and the places that a refused range names."""
+"""Hands shown in answers about tables and lists, and pointers of refused ranges."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ READY = {"type": "ready"}
     ],
 )
 def test_if_match_takes_a_list_of_strong_tags(ada: Person, tags: str, status: int) -> None:
-    """One of them that is right is enough; a weak one never is; what is no list is malformed."""
+    """One matching tag suffices; a weak tag never matches; anything else is malformed."""
     game = ada.game()
     version = ada.get(game).json["version"]
     answer = ada.post(f"{game}/moves", READY, headers={"If-Match": tags.format(version=version)})
@@ -47,7 +47,7 @@ def test_if_match_takes_a_list_of_strong_tags(ada: Person, tags: str, status: in
 
 @pytest.mark.parametrize("seq", ["x", "-1", "1.5", "9" * 30])
 def test_a_last_event_id_that_is_not_a_seq_is_malformed(ada: Person, seq: str) -> None:
-    """Else a reader that mixed up its headers would get the whole game again, unnoticed."""
+    """Otherwise a reader with a wrong header would get the whole game again without notice."""
     answer = ada.get(f"{ada.game()}/stream", headers={"Last-Event-ID": seq}, buffered=False)
     assert problem_of(answer) == "malformed"
     assert answer.json["errors"][0]["at"] == "Last-Event-ID"
@@ -69,7 +69,7 @@ def test_a_table_that_changed_meanwhile_is_not_closed(ada: Person, bob: Person) 
 
 
 def test_a_change_is_made_and_answered_regardless_of_if_none_match(ada: Person) -> None:
-    """If-None-Match spares an answer to GET; a change has one of its own."""
+    """If-None-Match applies to GET only; a change always has its own answer."""
     table = ada.table("open", deal=False)
     path = f"/v1/tables/{table['id']}/seats/me"
     known = {"If-None-Match": '"v2"'}
@@ -89,7 +89,7 @@ def test_an_answer_without_a_body_fits_every_accept_header(ada: Person, accept: 
 
 
 def test_the_media_type_of_a_log_has_no_parameters(ada: Person) -> None:
-    """JSON, and so lines of it, is UTF-8 and nothing else: its types know no charset."""
+    """JSON and JSON lines are always UTF-8, so their media types have no charset."""
     game = ada.game()
     for accept, result in (
         ("application/x-ndjson", "application/x-ndjson"),

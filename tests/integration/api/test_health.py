@@ -1,4 +1,4 @@
-"""Readiness tells the parts apart."""
+"""Readiness, reported for each part of the service."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_unmigrated_database_makes_the_service_unready(
 def test_a_clock_that_went_back_is_reported_and_calls_are_still_answered(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process goes on: to end it would help no game, and it would not start again."""
+    """The process continues: ending it would help no game, and it could not restart."""
     monkeypatch.setattr(startup_checks, "clock_fault", lambda *_: "it has gone back")
     answer = world.get("/readyz")
     assert answer.status_code == 200

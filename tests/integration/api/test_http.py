@@ -76,7 +76,7 @@ def test_calls_that_answer_with_a_token_accept_no_idempotency_key(ada: Person, p
 
 
 def test_faults_are_reported_in_the_order_of_the_contract(ada: Person, bob: Person) -> None:
-    """Token, idempotency, body, seat, game over, …, If-Match, turn, rule."""
+    """The order: token, idempotency, body, seat, game over, …, If-Match, turn, rule."""
     game = ada.game()
     used = {"Idempotency-Key": "used"}
     assert ada.post(f"{game}/moves", READY, headers=used).status_code == 201

@@ -98,7 +98,7 @@ def test_the_verifier_accepts_keys_of_seats(world: World, ada: Person) -> None:
 
 
 def test_a_table_shows_only_signed_key_changes(world: World, ada: Person, bob: Person) -> None:
-    """A verifier of later hands gets only changes that the old key signed."""
+    """The verifier of later hands gets only changes signed by the old key."""
     old, new = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     table = ada.table("open", key=text(old.public_key().public_bytes_raw()), deal=False)
     path = f"/v1/tables/{table['id']}"

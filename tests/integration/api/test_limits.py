@@ -15,14 +15,14 @@ from tests.worlds.api_world import World, make_world, problem_of
 
 @contextmanager
 def limited(database_url: str, **settings: Any) -> Iterator[World]:
-    """Return an application that counts."""
+    """Return an application with rate limits."""
     made = make_world(database_url, rate_limits=True, **settings)
     yield made
     made.services.close()
 
 
 def calls(world: World, count: int, *, path: str = "/v1/bots", **more: Any) -> list[int]:
-    """Return the statuses of so many calls."""
+    """Return the statuses of `count` calls."""
     return [world.client.get(path, **more).status_code for _ in range(count)]
 
 
@@ -65,7 +65,7 @@ def test_without_a_trusted_proxy_a_made_up_address_counts_as_the_real_one(
 
 
 def test_behind_a_proxy_only_the_address_added_by_the_proxy_counts(database_url: str) -> None:
-    """The proxy adds the address it saw at the end; everything before it is the caller's."""
+    """The proxy appends the address it saw; everything before it was sent by the caller."""
     with limited(database_url, calls_per_address=3, trusted_proxies=1) as world:
 
         def through(made_up: str, seen: str) -> int:

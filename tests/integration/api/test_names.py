@@ -76,7 +76,7 @@ def test_a_name_is_changed_even_during_a_hand_and_only_by_its_player(
 
 
 def test_an_erased_player_cannot_get_a_name_again(world: World, ada: Person) -> None:
-    """The change is a single statement that leaves out erased players, whatever came before."""
+    """The change is a single statement that skips erased players."""
     rename(ada, "Augusta")
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
     assert world.get(f"/v1/players/{ada.id}").json["name"] is None

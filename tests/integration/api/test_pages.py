@@ -1,4 +1,4 @@
-"""The pages: what they may run, that links lead somewhere, and that all of it is ours."""
+"""The pages: their content security policy, links, texts and source files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES = (*APPS, *TEXTS)
 
 
 class Page(HTMLParser):
-    """What a page is made of."""
+    """The parts of a page: links, scripts and style sheets."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def test_scripts_and_styles_are_cached_under_the_hash_of_their_content(world: Wo
 
 
 def test_the_address_of_an_older_build_is_answered_with_the_current_file(world: World) -> None:
-    """A page that was loaded before an upgrade must not run modules of two builds at once."""
+    """A page loaded before an upgrade must not mix modules of two builds."""
     answer = world.get("/static/0123456789abcdef/app/cards.js")
     assert answer.data == loaded().files["app/cards.js"]
     assert answer.headers["Cache-Control"] == "no-cache"
@@ -211,7 +211,7 @@ def test_the_rule_of_a_refusal_can_be_looked_up(world: World) -> None:
 
 
 def test_the_shell_commands_on_the_first_page_do_what_they_state() -> None:
-    """Run with a curl of our own, which prints what it is asked for."""
+    """They are run with a fake curl that prints its arguments."""
     curl = 'curl() { if [ "$2" = http://x/v1/players ]; then echo \'{"token": "abc"}\'; else '
     curl += 'printf "%s|" "$@"; fi; }\n'
     answer = subprocess.run(
@@ -267,7 +267,7 @@ def test_the_style_sheet_loads_nothing(world: World) -> None:
 
 
 def test_if_match_is_ignored_by_calls_that_change_nothing(world: World) -> None:
-    """Found by fuzzing: a page was answered with 412, and not as a problem."""
+    """Found by fuzzing: a page was answered with 412 without a problem body."""
     for path in ("/", "/rules", "/style.css", "/v1/openapi.json"):
         first = world.get(path)
         assert world.get(path, headers={"If-Match": '"v1"'}).data == first.data

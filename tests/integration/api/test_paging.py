@@ -1,4 +1,4 @@
-"""Lists of what hardly changes go on where they stopped, like all others."""
+"""Pages of lists that rarely change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.worlds.api_world import Person, World, problem_of
 
 
 def kept(world: World, owner: Person, hand: int) -> str:
-    """Keep a ruleset as an accepted one is kept; return its id."""
+    """Store a ruleset like an accepted one; return its id."""
     base = catalogue()["shithead"]
     made = custom_definition(base, f"Hands of {hand}", {"refill": {"size": hand}})
     document = orjson.dumps({"base": base.id, "settings": made.tree}).decode()

@@ -1,4 +1,4 @@
-"""How much one player may have going, and how much one request may bring."""
+"""Quotas of a player, and size limits of requests."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_number_of_concurrent_verifications_is_limited(world: World) -> None
 
 
 class Slow(io.BytesIO):
-    """A body on its way; `seen` says how many places to verify were free while it came."""
+    """A slowly read body; `seen` records the free verification slots during the upload."""
 
     def __init__(self, raw: bytes, uploads: Slots) -> None:
         super().__init__(raw)
@@ -120,7 +120,7 @@ def test_a_slow_upload_holds_no_verification_slot(world: World, kind: str) -> No
 
 
 def test_a_large_upload_may_have_an_idempotency_key(world: World) -> None:
-    """Nothing is kept for it: to verify again says the same again."""
+    """No answer is stored for it, because a repeated verification gives the same result."""
     large = {"data": b"x" * 2**21, "content_type": "application/zip"}
     for _ in range(2):
         answer = world.client.post("/v1/verify", headers={"Idempotency-Key": "once"}, **large)

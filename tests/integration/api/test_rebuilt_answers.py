@@ -22,7 +22,7 @@ def game_of(ada: Person, bob: Person, **more: Any) -> str:
 
 
 def played(ada: Person, bob: Person, path: str) -> list[tuple[Person, Any, Any]]:
-    """Play a hand, and return who made which move, with its answer."""
+    """Play a hand, and return each move with its player and answer."""
     made: list[tuple[Person, Any, Any]] = []
     chance = random.Random(7)
     while True:
@@ -48,7 +48,7 @@ def hand(ada: Person, bob: Person) -> tuple[str, list[tuple[Person, Any, Any]]]:
 def test_every_repeated_move_of_a_hand_gets_its_first_answer(
     world: World, hand: tuple[str, list[tuple[Person, Any, Any]]]
 ) -> None:
-    """After the seal, each at its own version, with the hand and the moves of then."""
+    """After the seal each answer still has the version, hand and legal moves of its time."""
     path, made = hand
     for number, (person, move, first) in enumerate(made):
         if number % 9 and number < len(made) - 2:

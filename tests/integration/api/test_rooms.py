@@ -64,7 +64,7 @@ def lead(who: Person, dispute: dict[str, Any], version: int = 1, **more: Any) ->
 
 
 def elsewhere(who: Person, world: World) -> Person:
-    """Return a person who calls another process."""
+    """Return the same person as a client of another process."""
     return Person(id=who.id, token=who.token, recovery=who.recovery, world=world)
 
 
@@ -193,7 +193,7 @@ def test_positions_are_limited(
 def test_a_room_is_in_no_log(
     world: World, ada: Person, dispute: dict[str, Any], judges: list[Person]
 ) -> None:
-    """Neither in the dispute's stream nor in the access log: it has no data of the game."""
+    """Neither the dispute's stream nor the access log mentions it: it has no data of the game."""
     before = world.services.store.read(UUID(dispute["id"]))
     readings = ada.get(f"/v1/games/{dispute['game']}/audit/readings").json
     lead(judges[0], dispute)

@@ -26,7 +26,7 @@ def settings(redis_url: str) -> dict[str, Any]:
 
 @pytest.fixture
 def game(world: World, ada: Person, bob: Person) -> str:
-    """Return a game whose exchange runs; every statement of a hand is prepared already."""
+    """Return a game in its exchange phase, with all statements of a hand prepared."""
     for _ in range(2):
         path = new_game(ada, bob)
         for person in (ada, bob, ada, bob):
@@ -81,7 +81,7 @@ def counted() -> Iterator[tuple[Counted, Counted]]:
 
 
 def test_a_move_sends_one_command_to_redis_and_a_view_none(ada: Person, game: str) -> None:
-    """The message for live readers, of which the reply is not awaited."""
+    """It is the notification for live readers, whose reply is not awaited."""
     with counted() as (_, commands):
         ada.get(game)
     assert not commands
@@ -92,7 +92,7 @@ def test_a_move_sends_one_command_to_redis_and_a_view_none(ada: Person, game: st
 
 
 def trips_of(act: Callable[[], Answer], status: int) -> int:
-    """Return the round trips to PostgreSQL of one request, which takes one of Redis at most."""
+    """Return the PostgreSQL round trips of one request; it makes at most one to Redis."""
     with counted() as (trips, commands):
         answer = act()
     assert answer.status_code == status, answer.text
@@ -180,7 +180,7 @@ def test_the_sealing_move_takes_two_round_trips(bob: Person, game: str) -> None:
 
 
 def test_a_repeated_move_takes_at_most_three_round_trips(ada: Person, game: str) -> None:
-    """Its answer is read with the game, or found by the commit; then its events are read."""
+    """Its answer is read with the game or found at the commit; then its events are read."""
     ada.get(game)
     key = {"Idempotency-Key": "once"}
     first = ada.post(f"{game}/moves", {"type": "ready"}, headers=key)
@@ -192,7 +192,7 @@ def test_a_repeated_move_takes_at_most_three_round_trips(ada: Person, game: str)
 def test_a_token_replaced_by_another_process_is_refused_at_once(
     database_url: str, settings: dict[str, Any], ada: Person, game: str, body: dict[str, Any]
 ) -> None:
-    """It is cached here, and refused before any other fault; nothing is written."""
+    """It is cached here, yet refused before any other fault, and nothing is written."""
     ada.get(game)
     before = ada.world.get(game).json["version"]
     other = make_world(database_url, **settings)

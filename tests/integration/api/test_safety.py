@@ -1,4 +1,4 @@
-"""What every answer tells browsers, how much a request may bring, HEAD and OPTIONS."""
+"""Security headers of answers, size limits of requests, HEAD and OPTIONS."""
 
 from __future__ import annotations
 

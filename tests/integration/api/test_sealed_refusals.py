@@ -1,4 +1,4 @@
-"""Version 2 of the record over HTTP: what was refused is sealed, and marked where it is not."""
+"""Version 2 of the format over HTTP: refused moves are sealed, and unsealed ones marked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def game(ada: Person, bob: Person) -> str:
 
 
 def attempt(player: Person, other: Person, game: str) -> str:
-    """Try to lay a card of the other's hand up, and return the problem."""
+    """Try to swap a card of the other hand, and return the problem."""
     hands = []
     for one in (other, player):
         view = one.get(game).json

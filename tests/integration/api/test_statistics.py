@@ -25,12 +25,12 @@ CHOICES = "/v1/statistics/blind-choices"
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have figures worked out anew each time."""
+    """Recompute the statistics at every call."""
     monkeypatch.setattr(statistics, "KEPT_SECONDS", -1.0)
 
 
 def count(world: World) -> int:
-    """Count all games that are over and were not counted; return how many."""
+    """Count all finished games not counted yet; return their number."""
     games = world.services.statistics.uncounted(limit=100)
     for game in games:
         world.services.statistics.count(game)
@@ -45,7 +45,7 @@ def forfeited(person: Person) -> UUID:
 
 
 def play_to_the_end(*people: Person) -> None:
-    """Play a whole hand of these people, who lay cards if they can."""
+    """Play a whole hand; the players play cards if they can."""
     table = people[0].table(*("open" for _ in people[1:]))
     for person in people[1:]:
         person.post(f"/v1/tables/{table['id']}/seats")
@@ -82,7 +82,7 @@ def test_each_finished_game_is_counted_once(world: World, ada: Person) -> None:
 def test_a_private_hand_is_counted_from_the_next_day_on(
     world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A figure that grows at once would tell everybody when a private hand ends."""
+    """A figure that grows at once would reveal when a private hand ends."""
     game = ada.game(visibility="private")
     assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
     forfeited(ada)

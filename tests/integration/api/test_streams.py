@@ -1,4 +1,4 @@
-"""Live readers over HTTP: they get the stored bytes, and never take the place of a call."""
+"""Live readers over HTTP: they get the stored bytes and never block other calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACES = 8
 
 @pytest.fixture
 def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
-    """Return a service of one API process, and one for those who wait."""
+    """Return a service with one API process and one streams process."""
     more = {"api_processes": 1, "api_threads": 4 * PLACES, "stream_port": free_port()}
     with running(database_url, redis_url, tmp_path, workers=0, **more) as started:
         yield started

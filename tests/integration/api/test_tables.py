@@ -1,4 +1,4 @@
-"""Tables: what an invite opens, what the answers list, where new things are found."""
+"""Tables over HTTP: invites, listed moves, and the location of new resources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.worlds.api_world import Person, World, problem_of
 def test_a_holder_of_the_invite_gets_the_reason_of_a_refusal(
     ada: Person, bob: Person, method: str, below: str, refusal: str
 ) -> None:
-    """A private table answers 404 to all but those whom it lets in; others get the reason."""
+    """A private table is answered with 404, but a holder of its invite gets the real reason."""
     table = ada.table("open", visibility="private")
     path = f"/v1/tables/{table['id']}{below}"
     invite = {"Shithead-Invite": table["invite"]}

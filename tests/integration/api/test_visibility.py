@@ -16,7 +16,7 @@ PERIODS = ("referee_hands", "referee_account_seconds", "referee_seated_seconds")
 
 @dataclass(frozen=True, kw_only=True)
 class House:
-    """A private table with a first hand that is over, and everybody with a part in it."""
+    """A private table whose first hand is over, with every kind of viewer."""
 
     table: str
     first: str
@@ -26,7 +26,7 @@ class House:
     people: dict[str, Person | None]
 
     def ask(self, who: str, path: str) -> Answer:
-        """Return the answer to a GET; the holder of the invite has nothing else."""
+        """Return the answer to a GET; the holder of the invite has no token."""
         person = self.people[who]
         if person is not None:
             return person.get(path)
@@ -37,7 +37,7 @@ class House:
 
 @pytest.fixture
 def open_world(database_url: str) -> Iterator[World]:
-    """Return an application where anybody may be a referee at once."""
+    """Return an application in which every player may be a referee at once."""
     known = {name: 0 for name in PERIODS if name in Settings.__slots__}
     made = make_world(database_url, **known)
     yield made
@@ -94,7 +94,7 @@ SEES = {
 
 @pytest.mark.parametrize("who", SEES)
 def test_single_calls_and_lists_have_one_rule(house: House, who: str) -> None:
-    """Who sits there now sees all hands, who left only those played, a referee the one judged."""
+    """Present players see all hands, former players those they played, a referee the judged one."""
     hands = {house.first: "first", house.second: "second"}
     expected = {game for game, name in hands.items() if name in SEES[who]}
 
@@ -152,7 +152,7 @@ def test_a_refused_referee_loses_access(house: House) -> None:
 def test_public_counts_leave_out_private_hands_and_a_players_own_counts_include_them(
     house: House,
 ) -> None:
-    """A count that grows would tell everybody when a private hand ends."""
+    """A growing count would reveal when a private hand ends."""
     left, stays = house.people["left"], house.people["stays"]
     assert left is not None and stays is not None
 
