@@ -23,10 +23,9 @@ import orjson
 import psycopg
 
 from ops.bench.page import print_or_write
+from ops.bench.services import durable_postgres
 from service.application.games.record import ACTIONS
 from service.application.games.schedule import BEAT_SECONDS
-from service.local.postgres import EmbeddedPostgres
-from service.store.migrate import migrate
 from tests import servers
 from tests.client import Client, register
 from tests.running import running, wait_for
@@ -101,10 +100,7 @@ def time_of(line: Line) -> datetime:
 def lines(folder: Path) -> Iterator[str]:
     """Yield the lines of the table."""
     with ExitStack() as stack:
-        postgres = EmbeddedPostgres(folder / "postgres")
-        stack.callback(postgres.stop)
-        url = postgres.start()
-        migrate(url)
+        url = stack.enter_context(durable_postgres(folder)).url
         redis_url = stack.enter_context(servers.valkey(folder / "valkey"))
         service = stack.enter_context(running(url, redis_url, folder, workers=WORKERS))
         client = register(service.port, "Ada")

@@ -18,9 +18,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from ops.bench.page import print_or_write
 from ops.bench.reading import EVENTS, finished_hand
+from ops.bench.services import durable_postgres
 from service.bootstrap import services_from
-from service.local.postgres import EmbeddedPostgres
-from service.store.migrate import migrate
 from tests import servers
 from tests.running import running
 from tests.web.browsing import FLAGS, chromium_program
@@ -47,10 +46,7 @@ def measured(folder: Path) -> Iterator[str]:
     if program is None:
         raise ValueError("no Chromium: apt-get install chromium")
     with ExitStack() as stack:
-        postgres = EmbeddedPostgres(folder / "postgres")
-        stack.callback(postgres.stop)
-        url = postgres.start()
-        migrate(url)
+        url = stack.enter_context(durable_postgres(folder)).url
         redis_url = stack.enter_context(servers.valkey(folder / "valkey"))
         service = stack.enter_context(running(url, redis_url, folder, rate_limits=False))
         game, _, _ = finished_hand(services_from(service.settings))

@@ -26,11 +26,10 @@ import psycopg
 from ops.bench.http_moves import CLIENTS, ComparedService, Figures
 from ops.bench.pages import WIDTH, write
 from ops.bench.piling import fill_up
+from ops.bench.services import unlimited_service
 from service.local.postgres import EmbeddedPostgres
-from service.metrics import SHARED_FOLDER
 from service.store.migrate import migrate
 from tests import servers
-from tests.running import running
 
 PAGE = Path(__file__).parent / "results" / "growth.md"
 SIDES = ("empty", "filled")
@@ -105,17 +104,9 @@ def measured(asked: argparse.Namespace) -> Iterator[Level]:
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
         sides: dict[str, ComparedService] = {}
         for number, name in enumerate(SIDES):
-            migrate(postgres.url_of(name))
-            os.environ[SHARED_FOLDER] = tempfile.mkdtemp(dir=folder)
-            service = stack.enter_context(
-                running(
-                    postgres.url_of(name),
-                    f"{redis_url.rpartition('/')[0]}/{number}",
-                    Path(tempfile.mkdtemp(dir=folder)),
-                    calls_per_token=10**9,  # counted like any other, but never refused
-                    calls_per_address=10**9,
-                )
-            )
+            url, redis = postgres.url_of(name), f"{redis_url.rpartition('/')[0]}/{number}"
+            migrate(url)
+            service = stack.enter_context(unlimited_service(url, redis, Path(folder)))
             roots = {"API": service.children["API"].pid, "PostgreSQL": database.pid}
             sides[name] = ComparedService(name="ours", port=service.port, roots=roots)
             sides[name].measure(asked.seconds, CLIENTS)  # warm; some games end, some go on

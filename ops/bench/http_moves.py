@@ -36,16 +36,14 @@ import orjson
 import psycopg
 
 from ops.bench import bare_view
+from ops.bench.services import durable_postgres, unlimited_service
 from service.bots.bot import with_settings
 from service.bots.simple import LOWEST
 from service.config import Settings
-from service.local.postgres import EmbeddedPostgres
 from service.local.programs import programs
-from service.metrics import SHARED_FOLDER
 from service.rulesets.catalogue import definition
-from service.store.migrate import migrate
 from tests import servers
-from tests.running import free_port, running, wait_for
+from tests.running import free_port, wait_for
 
 CLIENTS = 8
 LOAD = 0.7
@@ -333,28 +331,16 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=_shipped("api_processes"))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        postgres = EmbeddedPostgres(Path(folder) / "postgres")
-        stack.callback(postgres.stop)
-        url = postgres.start()
-        migrate(url)
+        postgres = stack.enter_context(durable_postgres(Path(folder)))
+        url = postgres.url
         bare_url = postgres.url_of("bare")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("CREATE DATABASE bare")
         with psycopg.connect(bare_url, autocommit=True) as connection:
             connection.execute(bare_view.SCHEMA)
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
-        os.environ[SHARED_FOLDER] = tempfile.mkdtemp(dir=folder)
-        service = stack.enter_context(
-            running(
-                url,
-                redis_url,
-                Path(tempfile.mkdtemp(dir=folder)),
-                api_threads=asked.threads,
-                api_processes=asked.processes,
-                calls_per_token=10**9,  # counted like any other, but never refused
-                calls_per_address=10**9,
-            )
-        )
+        sizes = {"api_threads": asked.threads, "api_processes": asked.processes}
+        service = stack.enter_context(unlimited_service(url, redis_url, Path(folder), **sizes))
         bare_port, bare_pid = stack.enter_context(_bare(bare_url, service.settings))
         api_pid, database = service.children["API"].pid, postgres.process
         assert database is not None

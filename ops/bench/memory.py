@@ -32,13 +32,10 @@ import psycopg
 from ops.bench.footprint import family, memory, name_of
 from ops.bench.http_moves import CLIENTS, ComparedService
 from ops.bench.pages import WIDTH, write
-from service.local.postgres import EmbeddedPostgres
+from ops.bench.services import durable_postgres, unlimited_service
 from service.local.valkey import EmbeddedValkey
-from service.metrics import SHARED_FOLDER
 from service.simulation.parallel import played
 from service.simulation.simulate import Plan
-from service.store.migrate import migrate
-from tests.running import running
 
 PAGE = Path(__file__).parent / "results" / "memory.md"
 BLOCKS = 8
@@ -65,23 +62,11 @@ Points = list[tuple[float, float]]
 def over_http(asked: argparse.Namespace) -> Iterator[Row]:
     """Yield the memory of the processes of a service at first and after each period of play."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        postgres = EmbeddedPostgres(Path(folder) / "postgres")
-        stack.callback(postgres.stop)
-        url = postgres.start()
-        migrate(url)
+        url = stack.enter_context(durable_postgres(Path(folder))).url
         valkey = EmbeddedValkey(Path(folder) / "valkey")
         stack.callback(valkey.stop)
         redis_url = valkey.start()
-        os.environ[SHARED_FOLDER] = tempfile.mkdtemp(dir=folder)
-        service = stack.enter_context(
-            running(
-                url,
-                redis_url,
-                Path(tempfile.mkdtemp(dir=folder)),
-                calls_per_token=10**9,  # counted like any other, but never refused
-                calls_per_address=10**9,
-            )
-        )
+        service = stack.enter_context(unlimited_service(url, redis_url, Path(folder)))
         clients = ComparedService(name="short", port=service.port, roots={})
         moves = hands = 0
         while True:

@@ -32,6 +32,7 @@ from psycopg.conninfo import conninfo_to_dict
 from ops.bench.http_moves import CLIENTS, ComparedService
 from ops.bench.long_hand import long_hand, opened
 from ops.bench.pages import WIDTH, write
+from ops.bench.services import durable_postgres, unlimited_service
 from schemas.moves import move_json
 from service.application.callers import Caller, Player
 from service.application.games.record import load
@@ -39,11 +40,9 @@ from service.bootstrap import Services, services_from
 from service.config import Settings
 from service.domain.legal import acting_seats, legal_moves
 from service.keys.keyring import Keyring
-from service.local.postgres import EmbeddedPostgres
-from service.metrics import SHARED_FOLDER
-from service.store.migrate import migrate, service_url
+from service.store.migrate import service_url
 from tests import servers
-from tests.running import free_port, running
+from tests.running import free_port
 
 PAGE = Path(__file__).parent / "results" / "peers.md"
 EVENTS = 150
@@ -311,23 +310,12 @@ def measured(folder: Path, asked: argparse.Namespace) -> Iterator[tuple[str, Mea
     """Yield the name and the figures of each contestant, round by round."""
     installed(folder)
     with ExitStack() as stack:
-        postgres = EmbeddedPostgres(folder / "postgres")
-        stack.callback(postgres.stop)
-        url = postgres.start()
-        migrate(url)
+        postgres = stack.enter_context(durable_postgres(folder))
+        url = postgres.url
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("CREATE DATABASE peer")
         redis_url = stack.enter_context(servers.valkey(folder / "valkey"))
-        os.environ[SHARED_FOLDER] = tempfile.mkdtemp(dir=folder)
-        service = stack.enter_context(
-            running(
-                url,
-                redis_url,
-                Path(tempfile.mkdtemp(dir=folder)),
-                calls_per_token=10**9,  # counted like any other, but never refused
-                calls_per_address=10**9,
-            )
-        )
+        service = stack.enter_context(unlimited_service(url, redis_url, folder))
         roots = {"API": service.children["API"].pid}
         ours = ComparedService(name="ours", port=service.port, roots=roots)
         services = services_from(

@@ -30,13 +30,13 @@ from flask import Flask
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from ops.bench.long_hand import long_hand
+from ops.bench.services import durable_postgres
 from service.api.app import create_app
 from service.application.callers import Caller, Player
 from service.bootstrap import Services, services_from
 from service.config import Settings
 from service.keys.keyring import Keyring
-from service.local.postgres import EmbeddedPostgres
-from service.store.migrate import migrate, service_url
+from service.store.migrate import service_url
 from service.telemetry import configure_logs
 
 PAGE = Path(__file__).parent / "results" / "reading.md"
@@ -175,10 +175,7 @@ def programs(bundle: Path, folder: Path) -> Iterator[Row]:
 def measured() -> list[Row]:
     """Return all figures."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        postgres = EmbeddedPostgres(Path(folder) / "postgres")
-        stack.callback(postgres.stop)
-        url = postgres.start()
-        migrate(url)
+        url = stack.enter_context(durable_postgres(Path(folder))).url
         settings = Settings(
             database_url=service_url(url),
             keys=Keyring.generate().to_text(),

@@ -25,9 +25,9 @@ from typing import Any
 
 from ops.bench.moves import bare_commits, timed
 from ops.bench.piling import pile
-from service.local.postgres import EmbeddedPostgres
+from ops.bench.services import durable_postgres
 from service.store.database import Database
-from service.store.migrate import migrate, service_url
+from service.store.migrate import service_url
 from service.store.postgres_events import PostgresStore
 from tests import servers
 from tests.client import Client, register
@@ -71,11 +71,8 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=12, help="played alone, each time")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        postgres = EmbeddedPostgres(Path(folder) / "postgres")  # which flushes each commit
-        stack.callback(postgres.stop)
-        url = postgres.start()
+        url = stack.enter_context(durable_postgres(Path(folder))).url
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
-        migrate(url)
         logs = Path(tempfile.mkdtemp(dir=folder))
         service = stack.enter_context(running(url, redis_url, logs, rate_limits=False))
         pool = Database(service_url(url))

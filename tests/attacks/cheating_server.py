@@ -68,7 +68,7 @@ class _Hand:
         return entry_of(self.services, self.game).record.version
 
     def play(self, until: Callable[[Game, int], bool], *, last: bool = False) -> int | None:
-        """Play until `until` is true of the next seat, and return that seat; None if it never is."""
+        """Play until `until` is true of the next seat; return the seat, None if it never is."""
         while not self.state().over:
             game = self.state()
             seat = next(s for s in range(len(self.guests)) if may_act(game, s))
