@@ -1,4 +1,4 @@
-"""A server in front of another that answers malformed or slowly while a test wants it to."""
+"""A proxy that can replace answers by malformed or slow ones, for tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEN_MORE = b"HTTP/1.1 409 Conflict\r\nContent-Type: text/x.tlog.size\r\n\r\n999
 
 
 class Malformed:
-    """Answers every request with `answer`, `pause` seconds a byte; passes it on where None."""
+    """Answers each request with `answer`, `pause` seconds a byte; forwards it if that is None."""
 
     def __init__(self, target: int | None = None) -> None:
         self.answer: bytes | None = None
@@ -47,7 +47,7 @@ class Malformed:
 
 @contextmanager
 def malformed(target: int | None = None) -> Iterator[Malformed]:
-    """Give a server on a port of its own, while the context lasts."""
+    """Run the proxy on a free port while the context lasts."""
     made = Malformed(target)
 
     class Handler(socketserver.BaseRequestHandler):

@@ -1,4 +1,4 @@
-"""Games made up for tests: seats play random legal moves, and the log is a real one."""
+"""Generated games for tests: seats play random legal moves, and the log is valid."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Plan:
 
 
 def made_game(plan: Plan) -> list[bytes]:
-    """Return the lines of the log of a made-up game."""
+    """Return the log lines of a generated game."""
     return _Maker(plan).make()
 
 

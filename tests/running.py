@@ -1,4 +1,4 @@
-"""The whole service as processes of its own, for tests that pull some of them down."""
+"""The whole service in processes of its own, which tests can kill."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Running:
         )
 
     def kill(self, name: str) -> None:
-        """End one program as `kill -9` does, without a word to it."""
+        """End one program with SIGKILL."""
         child = self.children.pop(name)
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
 
     def stop(self) -> None:
-        """End all programs, politely and then not."""
+        """End all programs with SIGTERM, and after a time with SIGKILL."""
         for child in self.children.values():
             child.terminate()
         for child in self.children.values():
@@ -81,9 +81,9 @@ def running(
     **more: Any,
 ) -> Iterator[Running]:
     """
-    Run the service in the role that may only append and read, where it is let in.
+    Run the service in its restricted database role, if it can connect with it.
 
-    Without a number of `workers` only the API runs, for tests that no other program takes part in.
+    If `workers` is None, only the API runs.
     """
     known: dict[str, Any] = {
         "keys": Keyring.generate().to_text(),

@@ -1,4 +1,4 @@
-"""Where the tests get PostgreSQL and Redis: addresses given, containers, or embedded servers."""
+"""PostgreSQL and Redis for the tests: given addresses, containers, or embedded servers."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET
 
 @contextmanager
 def small_budgets() -> Iterator[None]:
-    """Let the searching bots play few hands in their minds."""
+    """Reduce the samples of the searching bots."""
     with pytest.MonkeyPatch.context() as patch:
         for budget, samples in ((CAREFUL_BUDGET, 6), (EXPERT_BUDGET, 12)):
             patch.setattr(budget, "samples", samples)

@@ -114,7 +114,7 @@ def new_table(store: EventStore, **changes: Any) -> UUID:
 
 
 def register(directory: Directory, name: str = "Ann") -> UUID:
-    """Enter a person whose token and recovery code are made of their number."""
+    """Store a player whose token and recovery code are derived from the id."""
     player = uuid4()
     directory.create_player(
         player=player,

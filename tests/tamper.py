@@ -1,4 +1,4 @@
-"""Tampering as a clever operator would do it: change decoded events, then chain them again."""
+"""Tampering by an operator: change decoded events, then recompute their hashes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Event = dict[str, Any]
 
 
 class Forgery:
-    """The events of a log, free to be changed; `lines()` chains them again."""
+    """The mutable events of a log; `lines()` recomputes the chain."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self.events: list[Event] = [json.loads(line) for line in lines]
@@ -65,7 +65,7 @@ class Forgery:
         return seq
 
     def lines(self, keys: Mapping[int, Ed25519PrivateKey] | None = None) -> tuple[bytes, ...]:
-        """Return the log with seq and prev made right; signed anew with the keys that are held."""
+        """Return the log with recomputed seq and prev, signed with `keys` where given."""
         lines: list[bytes] = []
         for seq, event in enumerate(self.events):
             event["seq"] = seq
@@ -111,7 +111,7 @@ def sample_lines(name: str) -> tuple[bytes, ...]:
 
 
 def sample_bundle(name: str) -> Bundle:
-    """Return a sample log with the refused attempts that stand beside it."""
+    """Return a sample log with its refused attempts."""
     path = SAMPLES / f"{name}.refusals.jsonl"
     files = {REFUSALS: path.read_bytes()} if path.exists() else {}
     return Bundle(lines=sample_lines(name), files=files)

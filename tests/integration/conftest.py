@@ -1,4 +1,4 @@
-"""An application of its own for every test that asks for it."""
+"""Fixtures: a complete application over a new database for each test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.worlds.api_world import Person, World, make_world
 
 @pytest.fixture
 def settings() -> dict[str, Any]:
-    """Return the settings that differ from the usual ones; a test module may have its own."""
+    """Return settings that differ from the defaults; a test module may override them."""
     return {}
 
 

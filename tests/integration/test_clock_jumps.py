@@ -1,4 +1,4 @@
-"""A clock that jumps ahead in a running process erases no player and closes no game."""
+"""A clock jump in a running process erases no player and closes no game."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Ahead(datetime):
 
 @pytest.fixture
 def world(database_url: str) -> Iterator[World]:
-    """Return a service that forgets the unused after a year, and closes games after a month."""
+    """Return a service that erases unused players after a year and closes games after a month."""
     made = make_world(database_url)
     yield made
     made.services.close()
@@ -54,6 +54,6 @@ def test_a_clock_jump_closes_no_game(world: World, monkeypatch: pytest.MonkeyPat
 def test_with_a_correct_clock_unused_players_are_erased(
     world: World,
 ) -> None:
-    """Else the tests above would pass where nothing is ever purged."""
+    """Otherwise the tests above would pass if nothing were ever purged."""
     world.person("Ada").game()
     assert "answers" in world.services.purging.purge()

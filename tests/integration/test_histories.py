@@ -1,4 +1,4 @@
-"""Stories kept in memory: whatever a process has kept, it answers as one that folds anew."""
+"""Cached histories: a process with a cache answers like one without."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def court(database_url: str) -> Iterator[Court]:
 
 
 def all_readings(services: Services, callers: list[Caller], game: UUID) -> list[object]:
-    """Return all that readings of the past say of a game to these callers."""
+    """Return the answers of all reads of a game's past for these callers."""
     version = entry_of(services, game).record.version
     found: list[object] = []
     for caller in callers:
@@ -45,7 +45,7 @@ def all_readings(services: Services, callers: list[Caller], game: UUID) -> list[
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "smeghead", "covered-queen"])
 def test_a_process_with_a_cached_history_answers_like_a_new_one(court: Court, ruleset: str) -> None:
-    """Each few moves, from the deal to the seal, by every seat and a stranger."""
+    """At intervals from the deal to the seal, by every seat and by a caller without a token."""
     along = court.process()
     ada, bob = person(along, "Ada"), person(along, "Bob")
     seats = ("me", "open")
@@ -72,7 +72,7 @@ def test_a_process_with_a_cached_history_answers_like_a_new_one(court: Court, ru
 
 
 def test_a_cached_history_is_not_folded_again(court: Court) -> None:
-    """The work that a caller is charged for is that of events not followed before."""
+    """A caller is charged only for events that are not in the cache."""
     services = court.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
@@ -122,7 +122,7 @@ def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(court: Co
 
 
 def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(court: Court) -> None:
-    """A process that has not read a log yet folds it: for a move, a list, a repeated request."""
+    """A process that has not read a log yet folds it for a move, a list or a repeated request."""
     services = court.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))

@@ -1,4 +1,4 @@
-"""What stays behind: folders of sockets after a kill, of a start or a restore that failed; logs."""
+"""Clean-up: socket folders after a kill, files of failed starts and restores, log files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.heavy
 
 
 def test_a_socket_folder_is_removed_when_its_process_is_killed(tmp_path: Path) -> None:
-    """First the server takes its socket out of it: it ends a moment after."""
+    """The server removes its socket first, a moment before it ends."""
     script = (
         "import sys, time\n"
         "from pathlib import Path\n"

@@ -76,7 +76,7 @@ def test_metrics_start_at_zero_with_each_start(tmp_path: Path) -> None:
 
 
 def test_metric_files_are_in_shared_memory_if_it_exists(tmp_path: Path) -> None:
-    """A mapped file that cannot grow ends its process, where a full disk should refuse a call."""
+    """A full disk kills a process whose memory-mapped file must grow; only calls should fail."""
     data, memory = tmp_path / "data", tmp_path / "memory"
     memory.mkdir()
     [folder] = map(Path, shared_metrics(data, memory=memory).values())

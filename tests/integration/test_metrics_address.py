@@ -1,4 +1,4 @@
-"""Measures at an address of their own: all processes added up, and nothing beside the API."""
+"""Metrics at their own address: the sum of all processes, and none at the API's address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = 40
 
 
 def answer(port: int, path: str) -> tuple[int, str]:
-    """Ask over a connection of its own, which any of the processes may take."""
+    """Send a request on a new connection, which any process may accept."""
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as line:
         line.request("GET", path)
         response = line.getresponse()
@@ -26,7 +26,7 @@ def answer(port: int, path: str) -> tuple[int, str]:
 
 
 def counted(port: int) -> int:
-    """Return how often the bots were asked for, as the measures have it."""
+    """Return the number of requests for the bots, from the metrics."""
     try:
         _, result = answer(port, "/metrics")
     except OSError:

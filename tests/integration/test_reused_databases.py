@@ -66,7 +66,7 @@ def test_a_database_with_another_schema_is_dropped(own: Databases, change: str) 
 
 
 def test_a_database_with_an_open_connection_is_dropped(own: Databases) -> None:
-    """A process left over by a test must not write into the database of the next one."""
+    """A leftover process of one test must not write into the database of the next."""
     url = own.take()
     with psycopg.connect(url) as left:
         own.give_back(url)

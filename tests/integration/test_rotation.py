@@ -23,12 +23,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def process(database_url: str, path: Path) -> World:
-    """Return one more process of the service, with what it needs from the others' file."""
+    """Return one more process of the service, with the same key file."""
     return make_world(database_url, keys=None, key_file=path)
 
 
 def in_(world: World, person: Person) -> Person:
-    """Return the same person, asking another process."""
+    """Return the same person as a client of another process."""
     return Person(id=person.id, token=person.token, recovery=person.recovery, world=world)
 
 
@@ -82,7 +82,7 @@ def test_an_invalid_key_file_makes_a_process_unready_and_ends_no_game(
 def test_the_list_of_keys_has_a_new_key_at_once(
     database_url: str, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A new key signs with the next call: a list kept for a minute would not have it."""
+    """A new key signs the next answer, so the list of keys must not be cached."""
     world = process(database_url, path)
     before = world.get("/v1/keys")
     assert before.headers["Cache-Control"] == "no-cache"

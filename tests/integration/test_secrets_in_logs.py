@@ -1,4 +1,4 @@
-"""Whatever a service logs, down to its least words: no token, code, invite, card or seed."""
+"""Logs at every level contain no token, recovery code, invite, card or seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_session_leaves_no_secret_in_any_log(
 
 
 def _session(port: int) -> dict[str, str]:
-    """Do what has to do with secrets, and return them."""
+    """Use every feature with secrets, and return the secrets."""
     player = Client(port=port).call("POST", "/v1/players", {"name": "Ada Lovelace"}).json
     ada, bob = Client(port=port, token=player["token"]), register(port, "Bob")
     secrets = {
@@ -77,7 +77,7 @@ def _game(ada: Client, bob: Client) -> tuple[Any, str]:
 
 
 def _refused(ada: Client, game: str) -> dict[str, str]:
-    """Be refused in many ways, each with a secret at hand, and return further ones."""
+    """Send many refused requests with secrets in them, and return further secrets."""
     bad = "badtoken" * 6
     Client(port=ada.port, token=bad).call("GET", game)
     ada.call("GET", f"{game}?as={bad}")

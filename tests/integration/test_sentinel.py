@@ -74,7 +74,7 @@ class Watched:
 
 
 def wait_until(true: Callable[[], object]) -> None:
-    """Wait for at most ten seconds; a server that does not answer yet is waited for too."""
+    """Wait at most ten seconds until `true` holds, also while a server does not answer."""
     end = time.monotonic() + 10
     while True:
         try:

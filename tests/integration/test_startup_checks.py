@@ -1,4 +1,4 @@
-"""No process begins to work with a clock that has gone back, or with keys that others read."""
+"""No process starts with a clock that has gone back or with keys readable by others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
-    """Return settings of a service whose database has seen a game."""
+    """Return settings of a service whose database has a game."""
     load_or_create(tmp_path / "keys.json")
     world = make_world(database_url, keys=None, key_file=tmp_path / "keys.json")
     world.person().game()
@@ -124,7 +124,7 @@ def publish(settings: Settings) -> None:
 def test_keys_from_before_a_rotation_are_refused(
     settings: Settings, only: str, source: str
 ) -> None:
-    """An old copy would publish a retired key as the current one, and sign with it."""
+    """An old copy would publish and sign with a retired key."""
     assert settings.key_file is not None
     publish(settings)
     old = settings.key_file.read_text()
@@ -143,13 +143,13 @@ def test_keys_from_before_a_rotation_are_refused(
 
 
 def put_back(settings: Settings, text: str) -> None:
-    """Replace the key file by another, as an operator does."""
+    """Replace the key file, as an operator does."""
     assert settings.key_file is not None
     settings.key_file.write_text(text)
 
 
 def test_keys_are_compared_with_the_checkpoint_beside_them(settings: Settings) -> None:
-    """A database set back with its keys: what was published is remembered elsewhere."""
+    """The database was set back with its keys; the published checkpoint is stored elsewhere."""
     assert settings.key_file is not None
     publish(settings)
     old = settings.key_file.read_text()
@@ -259,7 +259,7 @@ def test_a_protected_redis_causes_no_warning(url: str | None) -> None:
 
 
 def test_a_process_logs_the_warning_when_it_starts(settings: Settings) -> None:
-    """Without a worker's queue it ends at once; it has logged before."""
+    """Without a queue the worker ends at once, after the warning."""
     answer = replace(settings, redis_url="redis://127.0.0.1:1/0", key_file=settings.key_file)
     started = subprocess.Popen(
         [sys.executable, "-m", "workers.main", "worker"],

@@ -1,4 +1,4 @@
-"""The record cannot be changed, by the owner either, save by archiving a sealed game."""
+"""The log is append-only, even for the owner; only archiving deletes a sealed game."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def replica(owner: Connection) -> Connection:
 
 @pytest.fixture
 def game(store: PostgresStore) -> UUID:
-    """Return a game of two events, with a row in each table that never changes."""
+    """Return a game of two events, with a row in each append-only table."""
     stream = uuid4()
     store.commit(commit(append(stream, b'{"type":"game_created"}', SEAL)))
     return stream
@@ -74,7 +74,7 @@ CHANGES = [
 
 
 def refused_all(connection: Connection) -> None:
-    """Check that each change is refused for what it is."""
+    """Check that each change is refused with its own error."""
     for change in CHANGES:
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(change.encode())
@@ -98,7 +98,7 @@ def test_disabling_ordinary_triggers_does_not_permit_changes(
 
 
 def archive(owner: Connection, stream: UUID) -> int:
-    """Archive a stream as the owner's tool does; return how many events left."""
+    """Archive a stream like the owner's tool; return the number of deleted events."""
     row = owner.execute("SELECT archive_stream(%s, sha256('bundle'))", (stream,)).fetchone()
     assert row is not None
     return int(row[0])
@@ -124,7 +124,7 @@ def test_archiving_a_sealed_game_deletes_its_events_and_retains_its_head(
 def test_a_game_with_unpublished_events_cannot_be_archived(
     owner: Connection, store: PostgresStore, topic: str
 ) -> None:
-    """The public log and the statistics look for its events in the database."""
+    """The public log and the statistics still need its events in the database."""
     game = uuid4()
     row = OutboxRow(stream=game, version=1, topic=topic)
     store.commit(commit(append(game, SEAL), outbox=(row,)))
@@ -163,7 +163,7 @@ def test_a_game_cannot_be_archived_under_a_false_head(
 
 
 def test_no_sequence_or_foreign_key_connects_streams(owner: Connection) -> None:
-    """What a sequence would order, readers would lose (a row committed late has a low number)."""
+    """Readers ordered by a sequence would miss rows that are committed late with a low number."""
     found = owner.execute(
         "SELECT relname FROM pg_class WHERE relkind = 'S'"
         " UNION ALL SELECT conname FROM pg_constraint WHERE contype = 'f'"

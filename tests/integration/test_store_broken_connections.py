@@ -60,7 +60,7 @@ def use_all(store: PostgresStore, stream: UUID) -> None:
 def test_after_a_cut_the_next_read_and_the_next_commit_succeed(
     database_url: str, store: PostgresStore
 ) -> None:
-    """Idle connections that were cut are seen before anything is sent over them."""
+    """Closed idle connections are detected before a statement is sent over them."""
     stream = uuid4()
     store.commit(commit(append(stream, b"0")))
     for version in range(1, 4):
@@ -161,7 +161,7 @@ def test_an_unreachable_database_is_unavailable_without_long_waits() -> None:
 
 
 def test_a_database_that_returns_is_used_again(empty_database_url: str, database_url: str) -> None:
-    """While its database refuses connections the store is unavailable, and then it is not."""
+    """The store is unavailable while the database refuses connections, and only then."""
     name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
     admin = url_with_database(empty_database_url, "postgres")
     database = Database(address_of_service(database_url), size=2, connection_seconds=0.5)
@@ -192,7 +192,7 @@ def test_a_database_that_returns_is_used_again(empty_database_url: str, database
 def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
     database_url: str, store: PostgresStore, in_the_way: int
 ) -> None:
-    """A trigger refuses the first attempts as PostgreSQL refuses a deadlock; nothing is written."""
+    """A trigger raises the error of a deadlock for the first attempts; nothing is written."""
     stream = uuid4()
     with psycopg.connect(database_url, autocommit=True) as owner:
         for statement in (
@@ -234,7 +234,7 @@ def test_a_statement_over_its_time_limit_is_cancelled_and_writes_nothing(databas
 def test_after_a_timeout_callers_beyond_the_queue_are_refused_at_once(
     database_url: str,
 ) -> None:
-    """One has the connection, one may wait for it; before anybody waited in vain, all may."""
+    """One call has the connection and one may wait; until a first timeout, all may wait."""
     database = Database(
         address_of_service(database_url),
         size=1,
@@ -281,7 +281,7 @@ def test_a_limited_number_of_calls_wait_for_a_connection(database_url: str) -> N
 def test_a_database_with_a_storage_error_is_unavailable(
     database_url: str, store: PostgresStore, code: str
 ) -> None:
-    """Its files may not grow, its disk is full or broken, it is a copy that only reads."""
+    """An internal error, a read-only server, a full disk, an I/O error."""
     stream = uuid4()
     store.commit(commit(append(stream, b"a")))
     with psycopg.connect(database_url, autocommit=True) as connection:
@@ -297,7 +297,7 @@ def test_a_database_with_a_storage_error_is_unavailable(
 
 
 def test_psycopg_types_are_loaded_at_import() -> None:
-    """psycopg's first look at a type is no thing for two threads at once: one gets an error."""
+    """psycopg fails in one of two threads that look up a type for the first time at once."""
     script = (
         "import psycopg, service.store.database as _\n"
         "from datetime import datetime\n"

@@ -1,4 +1,4 @@
-"""Migrations go forward, once, whole, and give what sql/schema.sql says."""
+"""Migrations: forward only, once, in one transaction, with sql/schema.sql as the result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ORDER BY 1, 2, 3, 4
 
 
 def catalog(url: str) -> list[tuple[Any, ...]]:
-    """Return what the schema of a database is made of."""
+    """Return the catalogue of a database."""
     with psycopg.connect(url) as connection:
         return connection.execute(CATALOG).fetchall()
 
@@ -176,7 +176,7 @@ def test_a_user_without_the_right_to_create_tables_gets_a_clear_message(
 def test_an_earlier_release_works_on_the_schema_of_a_later_one(
     database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Else there would be no way back after an upgrade: the schema only goes forward."""
+    """Otherwise an upgrade could not be reverted, because the schema only goes forward."""
     with psycopg.connect(database_url) as connection:
         connection.execute("INSERT INTO applied_migrations VALUES ('9999_later.sql', '\\x00')")
     with ExitStack() as stack:

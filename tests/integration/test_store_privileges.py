@@ -1,4 +1,4 @@
-"""What the roles in the database may not do."""
+"""Privileges of the database roles."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_role_of_the_service_cannot_read_the_operators_audit_trail(service: 
 
 
 def test_a_temporary_table_cannot_shadow_a_table_for_the_functions(service: Connection) -> None:
-    """A temporary table comes first on the path of a session, never on that of the functions."""
+    """A temporary table is first on the search path of a session, but not of the functions."""
     service.execute("CREATE TEMPORARY TABLE players (LIKE public.players)")
     player = uuid4()
     service.execute("SELECT create_player(%s, 'Ann', 't', 'r', now())", (player,))
@@ -134,7 +134,7 @@ def test_a_temporary_table_cannot_shadow_a_table_for_the_functions(service: Conn
 def test_readers_and_auditors_read_only_their_part_and_write_nothing(
     owner: Connection, role: str, readable: set[str]
 ) -> None:
-    """No secret, no token, no name, no kept answer, no refused move."""
+    """Neither reads a secret, a token, a name, a stored answer or a refused move."""
     owner.execute(f"SET ROLE {role}".encode())
     for table in (*TABLES, "event_log", "game_rows", "table_rows"):
         assert refused(owner, f"SELECT * FROM {table}") is (table not in readable), table

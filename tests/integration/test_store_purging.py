@@ -1,4 +1,4 @@
-"""Forgetting goes by small steps: no backlog is more than one statement has time for."""
+"""Retention deletes in batches, so a backlog never exceeds the time limit of a statement."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STEPS = """
 
 
 def test_a_player_who_opens_a_table_during_the_purge_is_not_erased(database_url: str) -> None:
-    """Held by a commit that is not over, or seen once it is: either way the person stays."""
+    """The purge waits for the open commit or sees it; either way the player stays."""
     database = Database(database_url, size=2)
     directory = Directory(database)
     ann = register(directory)

@@ -1,4 +1,4 @@
-"""What ordinarily refuses a commit is no error in the database server's log."""
+"""Expected refusals of a commit are not logged as errors by PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedPostgres]:
-    """Return a PostgreSQL of our own, whose log we read."""
+    """Return a PostgreSQL whose log the test reads."""
     made = EmbeddedPostgres(tmp_path, durable=False)
     migrate(made.start())
     yield made

@@ -1,4 +1,4 @@
-"""Calls of the operator's tool are committed owner_db, or not at all."""
+"""Calls of the operator's tool are committed together or not at all."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_block_continues_after_a_refused_statement(
     store: PostgresStore,
     directory: Directory,
 ) -> None:
-    """So that a conflict can be decided again, as outside."""
+    """So a conflict can be decided again, as outside of a block."""
     stream, ann = uuid4(), register(directory)
     with owner_db.transaction():
         store.commit(commit(append(stream, b"a")))

@@ -1,4 +1,4 @@
-"""Traces of real processes, as a collector gets them: their steps, and their content."""
+"""Traces of real processes at a collector: their spans and attributes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _read(service: Running, ada: Client, path: str) -> None:
 
 
 def _whole_moves(spans: list[Exported]) -> list[bytes]:
-    """Return the traces in which a person's move is tied to all that followed from it."""
+    """Return the complete traces of a person's moves, each with all spans that it caused."""
     found = []
     for move in spans:
         if move.name != "POST /v1/games/<uuid:game_id>/moves":
@@ -203,7 +203,7 @@ def test_every_span_has_its_parent(played: Played) -> None:
 
 
 def test_only_listed_attributes_are_exported(played: Played) -> None:
-    """Also its values are of closed sets or numbers: no id, card, name, token or address."""
+    """Its values are numbers or from closed sets: no id, card, name, token or address."""
     words: Mapping[Attribute, set[Any]] = {
         Attribute.METHOD: {"GET", "POST"},
         Attribute.DATABASE: {"postgresql"},
@@ -244,7 +244,7 @@ def test_no_hidden_value_is_in_the_exported_bytes(played: Played) -> None:
 
 
 def test_the_duration_of_a_bot_span_is_its_interval(played: Played) -> None:
-    """Shorter ones would show how long a bot thinks, which depends on its cards."""
+    """A shorter span would reveal the thinking time of a bot, which depends on its cards."""
     decisions = [one for one in played.spans if one.name == Step.DECISION]
     jobs = [one for one in played.spans if one.name == Step.JOB]
     assert decisions

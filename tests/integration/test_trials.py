@@ -22,7 +22,7 @@ from workers import jobs
 
 
 def body(size: int) -> dict[str, Any]:
-    """Return settings that no ruleset has yet."""
+    """Return the body of a new ruleset."""
     return {"name": f"To {size}", "base": "shithead", "changes": {"refill": {"size": size}}}
 
 
@@ -35,7 +35,7 @@ def world(database_url: str, redis_url: str) -> Iterator[World]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let requests wait for a moment only, and trials be short."""
+    """Shorten the wait of requests and the trials."""
     monkeypatch.setattr(job_queue, "HANDS", 2)
     monkeypatch.setattr(job_queue, "WITHIN_SECONDS", 0.3)
 
@@ -45,7 +45,7 @@ def post(person: Person, size: int) -> Answer:
 
 
 def run_trials(monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: str) -> redis.Redis:
-    """Run what is queued, as the process for trials does, and return the connection."""
+    """Run the queued trials like the trials process, and return the connection."""
     settings = Settings(
         database_url=database_url, redis_url=redis_url, keys=Keyring.generate().to_text()
     )
@@ -131,7 +131,7 @@ def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None
 def test_a_lost_trial_is_answered_with_retry_later(
     world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """RQ raised InvalidJobOperation for a job that had gone, and the answer was 500."""
+    """RQ raised InvalidJobOperation for a deleted job, and the answer was 500."""
     ada = world.person("Ada")
     assert post(ada, 5).status_code == 503
     client = redis.Redis.from_url(redis_url)

@@ -1,4 +1,4 @@
-"""The directory in memory: players, and lists made of the summaries of a memory store."""
+"""The directory in memory: players, and lists computed from the summaries of a memory store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Person:
 
 
 class MemoryPlayers:
-    """Who there is, by number, token and recovery code."""
+    """Players by id, token and recovery code."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -166,7 +166,7 @@ class _Noted:
 
 
 class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
-    """People, summaries and what is kept beside games, in dictionaries."""
+    """Players, summaries and data beside games, in dictionaries."""
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)

@@ -1,4 +1,4 @@
-"""What disputes and statistics keep, in memory."""
+"""Stored data of disputes and statistics, in memory."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class MemoryDisputes:
         return [choice for f in facts for choice in f.choices if choice.player == player]
 
     def forget_words(self, player: UUID) -> None:
-        """Erase what a person said."""
+        """Erase the statements of a person."""
         with self._store.summaries(StreamKind.DISPUTE) as rows:
             for row in rows.values():
                 for text in row.get("texts", ()):
@@ -185,7 +185,7 @@ class MemoryDisputes:
                         text |= {"words": None, "salt": None}
 
     def in_disputes(self) -> set[UUID | None]:
-        """Return everybody who accused somebody or is, or was, a referee."""
+        """Return all accusers and all present and former referees."""
         rows = self._rows().values()
         judges = {r["player_id"] for row in rows for r in row.get("referees", ())}
         return {UUID(player) for player in judges | {row["accuser"] for row in rows}}
@@ -211,7 +211,7 @@ def _sits(row: Mapping[str, Any], player: UUID) -> bool:
 def change_row(
     rows: Mapping[UUID, dict[str, Any]], game: UUID, version: int, columns: Mapping[str, Any]
 ) -> bool:
-    """Set columns of a game's row; return False where it has moved on from `version`."""
+    """Set columns of a game's row; return False if its version is not `version`."""
     row = rows.get(game)
     if row is None or row["version"] != version:
         return False

@@ -14,7 +14,7 @@ from service.shx.tlog.tree import leaf_hash, root
 
 
 class MemoryLog:
-    """Lists under one lock; `ask` puts in what the outbox brings elsewhere."""
+    """Lists under one lock; `ask` adds the leaves that otherwise come from the outbox."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

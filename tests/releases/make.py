@@ -1,4 +1,4 @@
-"""Writes the corpus of this release: `python -m tests.releases.make`, once, as it is released."""
+"""Writes the corpus of this release: `python -m tests.releases.make`, once for each release."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def services_over(database: Database, keyring: Keyring, world: SetWorld | None =
 
 
 def grow_log(database: Database, keyring: Keyring) -> None:
-    """Let the public log take up what waits for it."""
+    """Let the public log add all waiting leaves."""
     now = datetime.now(UTC)
     sequencer = Sequencer(
         store=PostgresLog(database),
@@ -85,7 +85,7 @@ def grow_log(database: Database, keyring: Keyring) -> None:
 
 
 def play(services: Services, game: UUID, players: dict[int, Player], *, moves: int = 5000) -> None:
-    """Make so many moves for people, and all those of bots, or play to the end."""
+    """Make `moves` moves of people and all moves of bots, or play to the end."""
     for number in range(moves):
         services.turns.take(game, version_of(services, game))
         if entry_of(services, game).record.sealed:
@@ -98,7 +98,7 @@ def play(services: Services, game: UUID, players: dict[int, Player], *, moves: i
 
 
 def _chosen(moves: list[dict[str, Any]], number: int) -> dict[str, Any]:
-    """Return a swap now and then, else to be ready, else a play where there is one."""
+    """Return a swap sometimes, else ready, else a play if one is legal."""
     by_type: dict[str, dict[str, Any]] = {move["type"]: move for move in reversed(moves)}
     for kind in ("swap",) * (number < 2) + ("lay", "ready", "play", "play_blind", "try_stock"):
         if kind in by_type:
@@ -107,7 +107,7 @@ def _chosen(moves: list[dict[str, Any]], number: int) -> dict[str, Any]:
 
 
 def _write_games(services: Services, folder: Path, *, rulesets: tuple[str, ...]) -> None:
-    """Play a game by each ruleset to its end and one half, and leave some at their beginning."""
+    """For each ruleset play one game to its end and one halfway, and start some more."""
     names = iter(range(1000))
 
     def opened(ruleset: str, **more: Any) -> tuple[UUID, dict[int, Player]]:

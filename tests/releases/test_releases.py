@@ -1,4 +1,4 @@
-"""What every earlier release left behind, with the code of this one: verified, and played on."""
+"""Games, backups and database calls of every earlier release, run with the present code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def keys_of(release: Path) -> Keyring:
 
 
 def faults(database: Database, keyring: Keyring, *, deep: bool) -> tuple[Fault, ...]:
-    """Return all that a check of everything finds."""
+    """Return the faults found by a complete check."""
     keys = verifiers_of(keyring, ORIGIN)
     *_, last = whole_check(database, None, keys, Progress(deep=deep))
     return last.faults
@@ -72,7 +72,7 @@ def test_the_corpus_has_an_earlier_release() -> None:
 
 @pytest.mark.parametrize("path", FINISHED, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
 def test_a_finished_game_of_a_release_verifies(path: Path) -> None:
-    """An engine never changes its mind about the past."""
+    """Later releases accept every game of earlier ones."""
     report = verify_bundle(Bundle(lines=lines_of_file(path)))
     assert [f for f in report.findings if f.result is Result.FAIL] == []
     assert (report.level, report.sealed) == ("L1", True)
@@ -83,7 +83,7 @@ def test_a_finished_game_of_a_release_verifies(path: Path) -> None:
 def test_running_games_of_a_release_are_played_to_their_end(
     release: Path, database: Database, every: int
 ) -> None:
-    """Restored, migrated, checked, played on, checked again; the public log stays one tree."""
+    """The backup is restored, migrated, checked, played to the end and checked again."""
     keyring, world = keys_of(release), SetWorld(seed=77)
     deep = every == 1
     assert faults(database, keyring, deep=deep) == ()
@@ -116,7 +116,7 @@ def _to_the_end(services: Services, game: UUID) -> None:
 
 
 def _share(services: Services, game: UUID, seat: int, player: Player) -> None:
-    """Give the seat's share of the shuffle, where it is still to be given."""
+    """Contribute the entropy of a seat, if it is still missing."""
     caller = Caller(player=player.id)
     state = entry_of(services, game).record.game.seats[seat].entropy
     if state is not EntropyState.WAITING:
@@ -161,7 +161,7 @@ REFUSED = (
 
 
 def taken_away(migration: str) -> list[str]:
-    """Return what a migration takes away from code that knows only the schema before it."""
+    """Return the statements of a migration that break code for the previous schema."""
     text = re.sub(r"--[^\n]*", "", migration)
     return [match[0] for one in REFUSED for match in re.finditer(one, text, re.IGNORECASE)]
 

@@ -1,4 +1,4 @@
-"""Every ruleset of the catalogue for tests that run once for each, with what they ask of it."""
+"""Tests that run once for each ruleset of the catalogue, and helpers that describe a ruleset."""
 
 from __future__ import annotations
 

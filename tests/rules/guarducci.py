@@ -1,4 +1,4 @@
-"""What the tests of `guarducci` and of its runs share: the switches, and the runs on a pile."""
+"""Helpers for the tests of `guarducci`: its switches, and the runs on a pile."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Counts the legal lines from fixed positions of every ruleset, and what comes of them.
+Counts of legal lines from fixed positions of every ruleset, with a checksum of their ends.
 
 `python -m tests.rules.lines` writes tests/golden/lines.json anew; what changed
 there is what a change of the rules changed in play.
@@ -45,7 +45,7 @@ def every_ruleset() -> dict[str, Ruleset]:
 
 
 def lines_of(name: str, ruleset: Ruleset) -> list[dict[str, Any]]:
-    """Return the counts of one game's positions: lines of each length, and a sum of all ends."""
+    """Return the counts of one game's positions: lines by length, and a checksum of all ends."""
     chance = random.Random(zlib.crc32(name.encode()))
     seats = max(ruleset.seats_min, min(3, ruleset.seats_max))
     game, _ = random_deal(ruleset, chance, seats)

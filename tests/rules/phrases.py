@@ -1,4 +1,4 @@
-"""Commands and events in few words, for scenarios: `play(0, "Th")`, `burned(0, …)`."""
+"""Short constructors of commands and events for scenarios: `play(0, "Th")`, `burned(0, …)`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.rules.tables import Table, check_custody, game_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """That a command is refused, and by which statements it may be."""
+    """An expected refusal, with the statements that it may cite."""
 
     kind: type[CommandRefused]
     rules: tuple[str, ...]
@@ -35,7 +35,7 @@ def scenario(
     then: Refusal | Sequence[Event] | None = None,
 ) -> Game:
     """
-    Do what `when` says and compare the events of its last command with `then`.
+    Execute the commands `when` and compare the events of the last one with `then`.
 
     Returns the game after it; custody of all cards is checked at every event.
     """
@@ -59,7 +59,7 @@ def moves(ruleset: Ruleset, given: Table | Game, seat: Seat = 0) -> set[str]:
 
 
 def words(move: Command) -> str:
-    """Return a move as a player would say it."""
+    """Return a move as a player writes it."""
     match move:
         case Play(cards=laid):
             return " ".join(laid)

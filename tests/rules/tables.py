@@ -34,7 +34,7 @@ def cards(text: str) -> tuple[Card, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """What a test says of a position; everything else is in its normal state."""
+    """The parts of a position that a test sets; everything else has its default."""
 
     hands: tuple[str, ...]
     up: tuple[str, ...]  # slots with spaces between them, a stack as `7c+7d`, an empty slot as `-`
@@ -122,7 +122,7 @@ def created(ruleset: Ruleset, seats: int, *, decks: int = 0, turn_limit: int = 1
 
 
 def game_of(ruleset: Ruleset, given: Table) -> Game:
-    """Return the game that a position stands for; cards that it does not name are burned."""
+    """Return the game in a position; cards that it does not name are burned."""
     event = created(ruleset, len(given.hands), decks=given.decks, turn_limit=given.turn_limit)
     down = [_slots(text) for text in given.down]
     hidden = [card for slots in down for stack in slots for card in stack]
@@ -165,8 +165,8 @@ def dealt(
     """
     Return a game just dealt, and the events of the deal.
 
-    Each seat gets the cards named for it, in the order of the deal; what is not
-    named is filled up with ranks in the order of `fillers`.
+    Each seat gets the cards named for it, in the order of the deal; other places
+    are filled with ranks in the order of `fillers`.
     """
     event, settings = created(ruleset, seats), ruleset.deal
     places = positions(

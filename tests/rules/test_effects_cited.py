@@ -29,7 +29,7 @@ STACKED = table(pile="3c", hands=["", "Ks"], up=["4c+4d"], down=["9c"])
 
 
 def behind(ruleset: Ruleset, given: Table, command: Command) -> dict[str, tuple[str, ...]]:
-    """Return the statements cited for each event of a move, by the type of the event."""
+    """Return the statements cited for each event of a move, by event type."""
     game = game_of(ruleset, given)
     events = decide(command, game)
     return {type(e).__name__: rules_behind(game, e, events[0]) for e in events}

@@ -1,4 +1,4 @@
-"""What all rulesets share : resolution, skips, going out."""
+"""Rules of all rulesets: resolution, skips, going out."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def often(short: int, long: int) -> list[object]:
 
 
 def holds(prove: Callable[[int], None], times: int) -> None:
-    """Prove something of so many seeds; a failing one is reported and can be repeated."""
+    """Check a property for `times` seeds; a failing seed is reported and can be repeated."""
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
     sized = settings(
         max_examples=times, deadline=None, derandomize=True, suppress_health_check=quiet
@@ -81,7 +81,7 @@ def test_every_card_is_in_exactly_one_zone_and_every_game_ends(times: int) -> No
 @pytest.mark.heavy
 @pytest.mark.parametrize("times", often(25, 3000))
 def test_legal_moves_are_what_decide_accepts(times: int) -> None:
-    """Whatever is not listed is refused, and the order of cards does not matter."""
+    """Unlisted moves are refused, and the order of cards does not matter."""
 
     def prove(seed: int) -> None:
         game, _, steps = whole_game(seed)
@@ -95,7 +95,7 @@ def test_legal_moves_are_what_decide_accepts(times: int) -> None:
 
 
 def agree(game: Game, seat: int, chance: random.Random) -> None:
-    """Compare the list of a seat's moves with what is accepted and refused."""
+    """Compare the listed moves of a seat with the accepted and refused ones."""
     listed = legal_moves(game, seat)
     assert may_act(game, seat) is bool(listed)
     assert len({words(move) for move in listed}) == len(listed)
@@ -142,7 +142,7 @@ def other_moves(game: Game, seat: int) -> Iterator[Move]:
 
 
 def accepted(move: Move, game: Game) -> bool:
-    """Return whether decide carries a move out; anything but a refusal is a fault."""
+    """Return whether decide accepts a move; any exception but a refusal is a failure."""
     try:
         return bool(decide(move, game))
     except NotYourTurn:
@@ -178,7 +178,7 @@ def test_every_fold_agrees_on_what_is_public(times: int) -> None:
 
 
 def public(game: Game) -> tuple[object, ...]:
-    """Return what everybody may know of a game, hidden cards as mere counts."""
+    """Return the public facts of a game, with hidden cards as counts."""
     seats = tuple(
         (len(s.hand), s.known, s.up, s.down, s.ready, s.laid, s.place, s.time_outs)
         for s in game.seats
@@ -232,7 +232,7 @@ print(digest.hexdigest())
 
 @pytest.mark.heavy
 def test_play_is_the_same_in_every_process() -> None:
-    """Nothing hangs on the order of a set or the seed of a hash."""
+    """Nothing depends on the order of a set or the seed of a hash."""
     digests = set()
     for seed in ("0", "4242"):
         done = subprocess.run(

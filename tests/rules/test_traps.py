@@ -1,4 +1,4 @@
-"""Positions that engines get wrong, in every ruleset in which they can occur."""
+"""Positions that engines often get wrong, in every ruleset in which they can occur."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Illegal moves that engines allow, in every ruleset in which they can occur."""
+"""Illegal moves that engines often allow, in every ruleset in which they can occur."""
 
 from __future__ import annotations
 

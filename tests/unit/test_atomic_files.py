@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever stops their writing."""
+"""Atomic file writes: an interrupted write leaves the old file or none."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_missing_folder_is_not_created(tmp_path: Path) -> None:
 
 
 def test_a_new_file_does_not_replace_an_existing_one(path: Path) -> None:
-    """Also where the other one appears while the new one is written."""
+    """Even if the existing file appears during the write."""
     with pytest.raises(FileExistsError), whole_file(path, new=True) as file:
         file.write(b"second")
         write_whole(path, b"first", new=True)
@@ -126,7 +126,7 @@ def test_a_new_file_does_not_replace_an_existing_one(path: Path) -> None:
 def test_a_new_file_can_be_created_on_a_file_system_without_links(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a memory stick, which is where copies of keys are put."""
+    """For example on a memory stick for copies of keys."""
 
     def unknown(*_: object) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))

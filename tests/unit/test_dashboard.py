@@ -1,4 +1,4 @@
-"""The Grafana dashboard: known to Grafana's types, laid out, and about what the alerts watch."""
+"""The Grafana dashboard: valid fields, a clean layout, and a panel for each alert."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def as_grafana_reads(board: Any) -> Any:
 
 
 def test_grafana_knows_every_field() -> None:
-    """Its types leave out a field that they do not know."""
+    """Grafana's types drop unknown fields."""
     assert list(lost(BOARD, as_grafana_reads(BOARD))) == []
     misspelt = {**BOARD, "panels": [{**BOARD["panels"][0], "tilte": "x"}]}
     assert list(lost(misspelt, as_grafana_reads(misspelt))) == ["/panels/0/tilte"]

@@ -1,4 +1,4 @@
-"""The documents name nothing that is not there: files, links, commands, options, settings."""
+"""The files, links, commands, options and settings in the documents exist."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def text_of(name: str) -> str:
 
 
 def quoted(text: str) -> list[str]:
-    """Return what stands between backticks, fences apart."""
+    """Return the text between backticks, without code blocks."""
     return [" ".join(words.split()) for words in re.findall(r"`([^`]+)`", FENCE.sub("", text))]
 
 
 def files(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a text names as a file, with the folder of the one before for a bare name."""
+    """Yield the files named in a text; a bare name is in the folder of the file before it."""
     folder = ""
     for name in quoted(text):
         if FILE.fullmatch(name):
@@ -48,7 +48,7 @@ def is_there(folder: str, name: str) -> bool:
 
 
 def commands(text: str) -> list[str]:
-    """Return every command line in a text, and what of one is named in a sentence."""
+    """Return every command line in a text, and those quoted in sentences."""
     blocks = [*FENCE.findall(text), *re.findall(r"^    \S.*$", text, re.MULTILINE)]
     lines = [line.strip() for line in "\n".join(blocks).splitlines()]
     found = [COMMAND.match(words) for words in (*lines, *quoted(text))]
@@ -56,7 +56,7 @@ def commands(text: str) -> list[str]:
 
 
 def parsed(line: str) -> tuple[click.Command, dict[str, object], list[str]]:
-    """Return the command of a line, its options and what is left; raises click.UsageError."""
+    """Return the command of a line, its options and other arguments; raises click.UsageError."""
     words = shlex.split(line)
     if words[0] == "ops/up":
         words = ["shithead", "up", *words[1:]]
@@ -102,7 +102,7 @@ def test_every_named_setting_exists(name: str) -> None:
 
 
 def test_the_search_finds_names_in_the_documents() -> None:
-    """Documents that were laid out anew must not leave these tests with nothing to look at."""
+    """A new layout of the documents must not leave these tests without input."""
     assert len(list(files(text_of("README.md")))) > 40
     of_readme = {parsed(line)[0].name for line in commands(text_of("README.md"))}
     assert of_readme >= {"play", "verify", "replay", "simulate", "rulesets"}
@@ -137,7 +137,7 @@ def test_decisions_are_numbered_without_gaps_and_listed_once() -> None:
 
 
 def test_every_finding_names_existing_tests() -> None:
-    """The table of what independent testing found has all 31 findings, each with its tests."""
+    """The table of findings of independent testing has all 31 rows, each with its tests."""
     rows = re.findall(r"^\| (\d+) \|.*$", text_of(FINDINGS), re.MULTILINE)
     assert sorted({int(number) for number in rows}) == list(range(1, 32))
     named = set(re.findall(r"`([\w/]+\.py)::(test_\w+)`", text_of(FINDINGS)))

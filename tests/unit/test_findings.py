@@ -1,4 +1,4 @@
-"""The machine's findings on every event of every sample, before the seal and after it."""
+"""Findings of disputes on every event of every sample, before and after the seal."""
 
 from __future__ import annotations
 

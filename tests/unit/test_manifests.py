@@ -96,7 +96,7 @@ def test_every_role_runs_in_the_cluster_and_in_compose() -> None:
 
 
 def test_every_role_has_a_disruption_budget_and_is_closed_to_other_connections() -> None:
-    """The policy without a role closes every pod; the others open what a role needs."""
+    """The policy without a role closes every pod; the others open the connections of a role."""
     budgets = {
         one["spec"]["selector"]["matchLabels"]["role"]
         for one in documents()

@@ -85,7 +85,7 @@ def _raised(node: ast.AST, caught: frozenset[str]) -> Iterator[str]:
 
 
 def _exception(node: ast.expr | None) -> str | None:
-    """Return the exception that a `raise` names, or that the function in it returns."""
+    """Return the exception named in a `raise`, or returned by the function called in it."""
     if isinstance(node, ast.Call):
         name = "".join(_names(node.func))
         name = exceptions_returned().get(name, name)
@@ -108,7 +108,7 @@ def _names(node: ast.expr | None) -> list[str]:
 
 @cache
 def exceptions_returned() -> dict[str, str]:
-    """Return by function the exception that it makes for others to raise."""
+    """Return the exceptions that functions create for their callers to raise."""
     found = {}
     for path in sorted((ROOT / "service").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -1,4 +1,4 @@
-"""Readiness: one thread of a process checks at a time, so that a hung part holds no others."""
+"""Readiness: one thread of a process checks at a time, so a hung part blocks only one."""
 
 from __future__ import annotations
 

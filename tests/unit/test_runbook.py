@@ -1,4 +1,4 @@
-"""The runbook's alarms are those of this service: measures, log lines, sections."""
+"""The metrics, log lines and sections named in the runbook's alarms exist."""
 
 from __future__ import annotations
 

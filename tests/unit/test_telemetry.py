@@ -1,4 +1,4 @@
-"""Logs of a process: a line that cannot be written fails no request."""
+"""Logging: a line that cannot be written fails no request."""
 
 from __future__ import annotations
 

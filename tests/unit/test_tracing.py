@@ -1,4 +1,4 @@
-"""Traces: what switches them on, who decides about them, and that they cost nothing otherwise."""
+"""Traces: the variables that enable them, the sampler, and no cost when disabled."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_without_the_extra_the_missing_package_is_named(monkeypatch: pytest.Monk
 
 @pytest.mark.heavy
 def test_without_the_variables_nothing_is_loaded() -> None:
-    """All programs are imported and a step is taken: no exporter, no thread."""
+    """All programs are imported and one span is made: there is no exporter and no thread."""
     code = (
         "import sys, threading, workers.main, service.api.wsgi, service.telemetry as t;"
         "from service import tracing; t.configure_traces('api');"
@@ -125,7 +125,7 @@ def test_a_job_continues_the_trace_that_it_carries(exported: InMemorySpanExporte
 def test_a_job_with_another_context_begins_a_trace(
     stored: object, exported: InMemorySpanExporter
 ) -> None:
-    """Any client of Redis may have written it."""
+    """Any client of Redis could have written it."""
     with tracing.job_span("take_turn", "bots", stored, whole=0):
         pass
     [job] = exported.get_finished_spans()
@@ -170,7 +170,7 @@ def test_a_caller_cannot_force_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_trace_does_not_show_why_a_move_was_refused(
     problem: str, exported: InMemorySpanExporter
 ) -> None:
-    """Both depend on hidden cards: their status is the same."""
+    """Both refusals depend on hidden cards, and have the same status."""
     app = Flask(__name__)
     observability.register(app, Settings(database_url=""))
 

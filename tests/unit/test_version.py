@@ -1,4 +1,4 @@
-"""The version stands in one place for people and in one for tools; both say the same."""
+"""The package metadata and the code state the same version."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The two distributions of `ops/wheels.py`: which files and requirements each has."""
+"""The two distributions of `ops/wheels.py`: their files and requirements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_each_installed_file_is_in_one_wheel(
 
 
 def test_the_wheels_have_every_file_that_an_installation_of_the_checkout_has() -> None:
-    """An ending that pyproject.toml does not name would be left out of all wheels."""
+    """A file type that pyproject.toml does not name would be missing in all wheels."""
     project = wheels.pyproject()["tool"]["setuptools"]
     named = {pattern.removeprefix("*") for pattern in project["package-data"]["*"]}
     others = [name for name in wheels.installed_files() if not name.endswith(".py")]
@@ -53,7 +53,7 @@ def test_the_client_wheel_requires_its_imports_and_the_server_requires_it(
 
 
 def test_commands_of_the_client_wheel_import_only_its_own_files() -> None:
-    """What the modules of the small wheel import of this project is in it as well."""
+    """All project modules imported by the client wheel are in it."""
     names = {f"service.cli.{name}" for name in wheels.COMMANDS} - {"service.cli.__main__"}
     assert names <= set(COMMANDS.values())
     modules, every = wheels.client_modules(), wheels.all_modules()

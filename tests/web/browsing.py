@@ -1,4 +1,4 @@
-"""Pages in a real Chromium: find the program, open pages, and note every fault of a page."""
+"""Pages in a real Chromium: find the program, open pages, and record every fault."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def faults_of(page: Page, *, rules: Sequence[str] = (), besides: Sequence[str] =
 
 def faults_in_both_schemes(page: Page, *, besides: Sequence[str] = ()) -> list[str]:
     """
-    Return what axe finds on a page in a light and in a dark scheme.
+    Return the findings of axe on a page in a light and in a dark scheme.
 
-    A scheme changes colours and nothing else: in the dark one axe tries its rules about these.
+    A scheme changes only colours, so in the dark one axe runs its rules on colours.
     """
     faults = faults_of(page, besides=besides)
     page.emulate_media(color_scheme="dark")

@@ -45,7 +45,7 @@ def service(
 @pytest.fixture
 def visits(browser: Browser, service: Running) -> Iterator[Visits]:
     """
-    Return what opens pages of the service; at the end no page may have had a fault.
+    Return an object that opens pages of the service; a page fault fails the test.
 
         def test_a_page(visits):
             page = visits.open("/rules", size="phone", color_scheme="dark")

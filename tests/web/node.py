@@ -62,7 +62,7 @@ class Case:
         return b"".join(line + b"\n" for line in self.lines)
 
     def in_python(self) -> Answer:
-        """Return what the Python verifier answers for the checks that both make."""
+        """Return the findings of the Python verifier for the common checks."""
         report = verify_bundle(Bundle(lines=self.lines, files=self.files), self.given)
         return {
             finding.check.value: (
@@ -113,7 +113,7 @@ def in_node(cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 
 def answer_of(told: dict[str, Any]) -> Answer:
-    """Return an answer of the JavaScript verifier in the form in which both are compared."""
+    """Return an answer of the JavaScript verifier in comparable form."""
     assert "findings" in told, told
     assert "stopped" not in {one["code"] for one in told["findings"]}, told
     return {
@@ -123,7 +123,7 @@ def answer_of(told: dict[str, Any]) -> Answer:
 
 
 def differences(cases: Sequence[Case]) -> list[str]:
-    """Return in words every check of which the two verifiers say different things."""
+    """Return a description of every check on which the two verifiers differ."""
     found = []
     for case, told in zip(cases, in_node(cases), strict=True):
         python, script = case.in_python(), answer_of(told)

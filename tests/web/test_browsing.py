@@ -1,4 +1,4 @@
-"""The pages in a browser: all load without a fault, and the fixture sees every kind of fault."""
+"""The pages in a browser: all load without a fault, and the fixture detects every kind of fault."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_kind_of_page_fault_is_detected(visits: Visits) -> None:
 
 
 def test_a_page_answered_with_304_keeps_its_style(visits: Visits) -> None:
-    """A 304 replaces the policy of the stored page: it has to be that of a page."""
+    """A 304 replaces the policy of the stored page, so it must have the policy of a page."""
     page = visits.open("/rules")
     green = "getComputedStyle(document.querySelector('.bar')).backgroundColor"
     before = page.evaluate(green)

@@ -1,4 +1,4 @@
-"""Memory of a page that watches hand after hand, as for an hour."""
+"""Memory of a page that watches many hands, as for an hour."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MOST_NODES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What a page holds after garbage collection: bytes of the heap, objects, nodes, listeners."""
+    """Heap bytes, objects, nodes and listeners of a page after garbage collection."""
 
     heap: int
     objects: int
@@ -56,7 +56,7 @@ class Memory:
 
 
 def memory_of(session: CDPSession) -> Memory:
-    """Return what the page holds now."""
+    """Return the memory of the page."""
     for _ in range(3):  # what a finalizer lets go is collected by the next round
         session.send("HeapProfiler.collectGarbage")
     found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}

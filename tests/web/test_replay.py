@@ -161,7 +161,7 @@ def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -
 
 
 def test_a_move_is_explained(visits: Visits, service: Running) -> None:
-    """What the seat saw, what it could have done, and why not the rest."""
+    """The page shows the seat's view, its legal moves, and the reasons against the others."""
     page = opened(visits, LEEDS.game, "?version=20")
     moves = (api(service, f"/v1/games/{LEEDS.game}/audit/moves/{seq}") for seq in range(30, 100))
     move = next(one for one in moves if one["not_legal"] and len(one["legal"]) > 1)
@@ -197,7 +197,7 @@ def test_on_a_phone_a_decision_is_a_visible_sheet(visits: Visits, size: str) -> 
 def test_the_knowledge_of_a_seat_is_shown_beside_its_decision(
     visits: Visits, service: Running
 ) -> None:
-    """Every card once, under its place, with the event that showed it; the others as unseen."""
+    """Every known card is listed once under its place, with the event that revealed it."""
     game = LEEDS.game
     moves = (api(service, f"/v1/games/{game}/audit/moves/{seq}") for seq in range(40, 100))
     move = next(one for one in moves if one["saw"] and one["did"])

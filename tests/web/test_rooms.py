@@ -57,7 +57,7 @@ def page_of(visits: Visits, player: Client, path: str, size: str = "desktop", **
 
 
 def choice(page: Page, name: str) -> Locator:
-    """Return the choice under a label."""
+    """Return the form control with a label."""
     return page.locator("label", has_text=re.compile(f"^{name}")).locator("select")
 
 
@@ -72,7 +72,7 @@ def move_of(player: Client, game: str, seat: int) -> int:
 def test_a_dispute_goes_from_the_move_to_the_ruling(
     visits: Visits, service: Running, hand: tuple[list[Client], str]
 ) -> None:
-    """Opened by a player, judged by three others: one vote sealed in the browser, two not."""
+    """A player opens it and three others judge it; one vote is sealed in the browser."""
     (ada, bob), game = hand
     seq = move_of(ada, game, 1)
     accuser = page_of(visits, ada, f"/disputes/new?game={game}&version={seq + 1}")
@@ -131,7 +131,7 @@ def test_the_list_names_the_dispute_and_leads_to_it(
 def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     visits: Visits, hand: tuple[list[Client], str], tmp_path: Path
 ) -> None:
-    """A receipt as a file; a visitor without a token and a referee who was refused cannot judge."""
+    """The receipt is a file; a visitor without a token and a refused referee cannot judge."""
     (ada, bob), game = hand
     accusation = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "Not so."}
     file = bob.post(f"/v1/games/{game}/disputes", accusation)
@@ -175,7 +175,7 @@ def test_only_moves_that_fit_the_charge_can_be_chosen(
 def test_the_dispute_begins_with_the_event_that_the_replay_showed(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
-    """With a charge that fits it; of the reader's own move only the server can be accused."""
+    """The charge fits the event; for the reader's own move only the server can be accused."""
     (ada, _), game = hand
     own, other = (move_of(ada, game, seat) for seat in (0, 1))
     page = page_of(visits, ada, f"/replay/{game}?event={own}")
@@ -411,7 +411,7 @@ def test_refusals_of_the_server_are_shown(visits: Visits, hand: tuple[list[Clien
 def test_the_statistics_are_plots_with_their_text(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
-    """The server needs more hands than a test can play: the page gets the answer of such a one."""
+    """The page gets a prepared answer, because a test cannot play enough hands."""
     (ada, _), game = hand
     figure = {"ruleset": "leeds", "df": 12, "p": 0.4, "low": 3.0, "high": 28.0, "n": 900}
     measures = [
@@ -449,7 +449,7 @@ def test_the_rooms_fit_every_size(
 
 
 def test_the_replay_with_a_room_fits_every_size(panel: Panel) -> None:
-    """The room takes a line of its own, and leaves the list of events its place."""
+    """The room has a line of its own and does not displace the list of events."""
     leader, page = panel.pages(2)
     leader.get_by_role("button", name="Lead").click()
     expect(page.locator("#room")).to_contain_text("Referee 1 leads.")

@@ -102,7 +102,7 @@ def test_a_companion_is_selectable_only_beside_its_five() -> None:
 
 
 def test_the_rows_of_a_hand_have_similar_lengths() -> None:
-    """Thirteen cards where twelve fit are seven and six, not twelve and a single one."""
+    """Thirteen cards with room for twelve are laid in rows of seven and six."""
     wide, narrow, single = in_node(
         view={"as": "public", "seats": [], "moves": []},
         choices=[],
@@ -166,7 +166,7 @@ def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visi
 
 
 def test_a_browser_reports_that_its_player_moved_and_takes_the_player_back(visits: Visits) -> None:
-    """The recovery code ends the token of the first browser, which would only be a spectator."""
+    """The recovery code ends the token of the first browser, which would be only a spectator."""
     visits.expect("401")
     page = play_now(visits)
     expect(page.locator(".seat .badge", has_text="✓")).to_have_count(3)  # no bot moves any more
@@ -327,7 +327,7 @@ def test_a_long_hand_lies_in_even_rows(visits: Visits) -> None:
 
 
 def test_a_click_counts_if_the_table_changes_under_the_pointer(visits: Visits) -> None:
-    """What is drawn anew between pressing and releasing would swallow the click."""
+    """A redraw between pressing and releasing must not lose the click."""
     page = play_now(visits)
     card = page.locator("#hand button").first
     card.hover(position=STRIP)
@@ -391,7 +391,7 @@ def reach(page: Page, selector: str) -> None:
 
 
 def test_a_lost_connection_is_shown_and_resumed(visits: Visits) -> None:
-    """What happened meanwhile is there afterwards, without reloading, each event once."""
+    """Missed events appear afterwards without reloading, each once."""
     visits.expect("ERR_INTERNET_DISCONNECTED")
     page = play_now(visits)
     game = page.url.rsplit("/", 1)[1]
@@ -421,7 +421,7 @@ def test_a_log_that_contradicts_a_receipt_is_reported(visits: Visits) -> None:
 
 
 def test_a_receipt_that_the_server_did_not_sign_is_reported(visits: Visits) -> None:
-    """Its head is that of the log: only the signature shows that it is no receipt."""
+    """Its head agrees with the log; only the signature is false."""
     page = play_now(visits)
     game = page.url.rsplit("/", 1)[1]
     forge = """(game) => {

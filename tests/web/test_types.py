@@ -78,7 +78,7 @@ def test_the_types_of_the_pages_fit_the_openapi_document(document: Any, tmp_path
 
 
 def test_a_page_that_contradicts_the_document_is_found(document: Any, tmp_path: Path) -> None:
-    """A path, a field and a value of a body are missing: each fault is where it is used."""
+    """A path, a field and a value are missing; each error is at the place of use."""
     paths, schemas = document["paths"], document["components"]["schemas"]
     paths["/v1/keyring"] = paths.pop("/v1/keys")
     schemas["GameView"]["properties"]["heap"] = schemas["GameView"]["properties"].pop("pile")
@@ -94,7 +94,7 @@ def test_a_page_that_contradicts_the_document_is_found(document: Any, tmp_path: 
 
 
 def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path) -> None:
-    """Local names are made short: no other name may become one of them, nor lose its meaning."""
+    """Shortened local names must not collide with other names."""
     for name, content in loaded().files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
@@ -114,7 +114,7 @@ def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path
 
 
 def test_the_javascript_types_are_correct_and_a_wrong_one_is_found(tmp_path: Path) -> None:
-    """One run: a wrong file is added to ours, and its error is the only one."""
+    """A wrong file is added, and its error must be the only one."""
     config = (WEB / "tsconfig.json").read_text()
     config = config.replace('"../../service', f'"{WEB.parents[1]}/service')
     config = config.replace('"*.js"', f'"{WEB}/*.js", "*.js"')

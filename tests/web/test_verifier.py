@@ -111,7 +111,7 @@ def test_every_kind_of_change_of_one_value_is_judged_as_in_python() -> None:
 
 
 def rearranged(tries: int) -> Iterator[Case]:
-    """Yield logs whose events were dropped, doubled, moved or exchanged, all chained again."""
+    """Yield logs with dropped, repeated, moved or exchanged events and recomputed hashes."""
     chance = random.Random("rearranged")
     for number in range(tries):
         name = chance.choice(LOGS).stem
@@ -135,9 +135,9 @@ def rearranged(tries: int) -> Iterator[Case]:
 @pytest.mark.heavy
 def test_rearranged_events_fail_in_both_verifiers() -> None:
     """
-    Which checks name the fault may differ here: Python stops more of them at the first one.
+    The failing checks may differ, because Python stops more checks at the first failure.
 
-    Whether one of the checks fails may not differ.
+    Both verifiers must fail.
     """
     cases = list(rearranged(60))
     for case, report in zip(cases, in_node(cases), strict=True):
@@ -149,7 +149,7 @@ def test_rearranged_events_fail_in_both_verifiers() -> None:
 
 
 def changed_lines() -> Iterator[tuple[str, tuple[bytes, ...]]]:
-    """Yield logs that were changed as bytes: no hash was made again."""
+    """Yield logs with changed bytes, without recomputed hashes."""
     lines = list(sample_lines("shithead-keyed"))
     yield "a byte", (*lines[:30], lines[30].replace(b'"seat":', b'"seat" :'), *lines[31:])
     play = next(i for i, line in enumerate(lines) if b'"zone":"hand"' in line)
@@ -255,7 +255,7 @@ def codes_of(finding: dict[str, Any]) -> list[str]:
 
 
 def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
-    """What lies beside the log is in the file, but is no evidence for a changed log."""
+    """The other files of the bundle are listed, but prove nothing for a changed log."""
     seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
     entry = LINES[seq]
     good = write_bundle(LINES, files={PROOF: proof()})
@@ -305,7 +305,7 @@ def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
 
 
 def test_a_failure_is_one_sentence_without_technical_terms() -> None:
-    """The words a juror would have to look up stand nowhere; every code has its sentence."""
+    """No text has a technical term that a layperson would look up; every code has a sentence."""
     sources = "".join(path.read_text() for path in VERIFIER.glob("*.js"))
     english = strings()
     codes = set(re.findall(r'Failure\([^"()]*(?:\([^()]*\))?[^"()]*"([a-z_.]+)"', sources))
@@ -348,7 +348,7 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
 
 
 def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Path) -> None:
-    """As the first lines of `shithead verify`: by the checks that fail, and the receipts given."""
+    """As in the first lines of `shithead verify`, by the failed checks and the given receipts."""
     forgery = Forgery(LINES)
     seq = forgery.find("pile_picked_up")
     forgery.data(seq)["count"] += 1
@@ -373,7 +373,7 @@ def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Pat
 
 
 def test_the_served_scripts_behave_like_the_source(tmp_path: Path) -> None:
-    """The server leaves comments out, and nothing else."""
+    """The server removes only comments."""
     for name, content in loaded().files.items():
         assert not re.search(rb"^ *(?:/\*\*?\n|//)", content, re.MULTILINE), name
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The page /verify in a real browser: files good and bad, a game of the server, the server off."""
+"""The page /verify in a real browser: valid and invalid files, games of the server, offline use."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_axe_finds_nothing(visits: Visits) -> None:
 def test_the_page_is_in_the_language_of_the_reader(
     visits: Visits, locale: str, title: str, failure: str
 ) -> None:
-    """Only the words of that language are loaded, and they are there without the server."""
+    """Only the texts of that language are loaded, and they are available offline."""
     visits.expect("ERR_INTERNET_DISCONNECTED")
     page = visits.visitor(locale=locale).new_page()
     asked: list[str] = []
@@ -254,7 +254,7 @@ def test_the_page_is_in_the_language_of_the_reader(
 
 
 def test_a_language_that_cannot_be_loaded_leaves_the_page_as_it_is(visits: Visits) -> None:
-    """Chosen without the server, or on another page before it was switched off."""
+    """The language is chosen offline, or on another page before the server stopped."""
     visits.expect("ERR_INTERNET_DISCONNECTED|ERR_FAILED")
     page = visits.open("/verify")
     page.locator("#offline:not(:empty)").wait_for()

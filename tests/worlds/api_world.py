@@ -17,7 +17,7 @@ from service.keys.keyring import Keyring
 
 def _share_compiled_rules() -> None:
     """
-    Let all applications of this process share the functions that build addresses of routes.
+    Share the functions that build URLs of routes between all applications of this process.
 
     werkzeug compiles two for each route, which is half of the time of `create_app`. They depend
     on the rule only if it has no defaults.

@@ -75,7 +75,7 @@ def sequencer_of(
 
 @contextmanager
 def answering(witness: Witness) -> Iterator[RemoteWitness]:
-    """Give WITNESS as the log sees it, over HTTP, while the context lasts."""
+    """Serve a witness over HTTP, and yield the log's client for it."""
     with witness_server(witness, "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield RemoteWitness(url=f"http://127.0.0.1:{server.server_port}", verifier=WITNESS.verifier)
@@ -84,10 +84,10 @@ def answering(witness: Witness) -> Iterator[RemoteWitness]:
 
 class Reader:
     """
-    A reader of the log from outside that remembers every checkpoint.
+    An outside reader of the log that stores every checkpoint.
 
-    Each one must be signed, be made by the entries, and have all earlier ones as its
-    beginning: the reader fails where the log ever shows two trees.
+    Each one must be signed, match the entries, and have all earlier ones as its
+    beginning; the reader fails if the log ever shows two trees.
     """
 
     def __init__(self, log: PublicLog, signer: NoteSigner = SIGNER) -> None:
@@ -97,7 +97,7 @@ class Reader:
         self.entries: list[bytes] = []
 
     def read(self) -> Checkpoint | None:
-        """Read what is new, and check all of it."""
+        """Read and check all new entries."""
         note = self._log.checkpoint()
         if note is None:
             assert not self.seen, "the checkpoint is gone"

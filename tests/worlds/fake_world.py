@@ -1,4 +1,4 @@
-"""A world whose clock and chance a test sets, and the service as several processes in it."""
+"""A service of several processes with a clock and a random seed set by the test."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KEYS = replace(Keyring.generate(), signing_since=format_time(BEGIN - timedelta(d
 
 
 class SetWorld:
-    """Time stands still until a test lets it pass; chance repeats itself for the same seed."""
+    """A clock moved only by the test, and random bytes from a seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._seed = seed
@@ -66,22 +66,22 @@ class SetWorld:
 
 @dataclass(kw_only=True)
 class Wakes:
-    """A notifier that remembers what it was asked for."""
+    """A notifier that records wake-ups."""
 
     woken: list[tuple[UUID, int]] = field(default_factory=list)
     announced: list[tuple[UUID, int]] = field(default_factory=list)
 
     def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
-        """Remember a version, and whether a worker was asked for."""
+        """Record a version, and whether it needs a worker."""
         self.announced.append((game, version))
         if wake:
             self.wake(game, version)
 
     def table_moved(self, table: UUID, version: int) -> None:
-        """Remember nothing of tables."""
+        """Ignore changes of tables."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
-        """Remember what a worker was asked for."""
+        """Record a wake-up."""
         self.woken.append((game, version))
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
@@ -210,11 +210,11 @@ def post(
 
 
 class Stopped(BaseException):
-    """A worker that is gone: nothing in the service may catch this."""
+    """A stopped worker; a BaseException, so that the service does not catch it."""
 
 
 def stopping_after(commits: int) -> Callable[[], None]:
-    """Return a `step` that stops its worker once it has made so many commits."""
+    """Return a `step` that stops its worker after `commits` commits."""
     left = iter(range(commits))
 
     def stop() -> None:
@@ -225,13 +225,13 @@ def stopping_after(commits: int) -> Callable[[], None]:
 
 
 def one_move(services: Services, game: UUID) -> None:
-    """Let a worker make one move that is due now, if there is one."""
+    """Let a worker make one due move, if there is one."""
     with contextlib.suppress(Stopped):
         services.turns.take(game, version_of(services, game), step=stopping_after(1))
 
 
 def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lambda: None) -> None:
-    """Take turns, and let time pass where nothing else is left to do, until the hand is over."""
+    """Take turns until the hand is over; advance the clock if no move is due."""
     for _ in range(3000):
         entry = entry_of(services, game)
         if entry.record.sealed:
@@ -252,7 +252,7 @@ def types_of(services: Services, game: UUID) -> list[str]:
 
 
 def assert_sound(services: Services, game: UUID) -> None:
-    """Assert that the log of a game passes every check that a log alone can pass."""
+    """Assert that the log of a game passes every check of a log alone."""
     report = verify_bundle(Bundle(lines=lines_of(services, game)))
     failed = [finding for finding in report.findings if finding.result.value == "fail"]
     assert not failed, failed

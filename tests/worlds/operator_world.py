@@ -22,7 +22,7 @@ RecordedAnswer = tuple[int, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Operator:
-    """Somebody with the owner's address and the key file."""
+    """An operator with the owner's database address and the key file."""
 
     database_url: str
     folder: Path
@@ -42,18 +42,18 @@ class Operator:
         return make_world(address_of_service(self.database_url), **chosen)
 
     def admin(self, *words: str | UUID | Path, who: str = "ops") -> RecordedAnswer:
-        """Run `shithead admin`, agreeing to everything."""
+        """Run `shithead admin`, and confirm every question."""
         where = ("--database-url", self.database_url, "--key-file", self.folder / "keys.json")
         return self.run("admin", *where, "--as", who, "--yes", *words)
 
     def done(self, *words: str | UUID | Path) -> str:
-        """Run `shithead admin`, which has to work, and return what it said."""
+        """Run `shithead admin`, which must succeed, and return its output."""
         status, out, err = self.admin(*words)
         assert status == 0, (out, err)
         return out
 
     def trail(self) -> list[tuple[str, str | None, str]]:
-        """Return act, target and outcome of what was done, the oldest first; without looks."""
+        """Return the recorded actions with target and outcome, oldest first, without reads."""
         lines = [json.loads(line) for line in self.done("--json", "trail").splitlines()]
         return [
             (line["act"], line["target"], line["outcome"])

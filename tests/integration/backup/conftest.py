@@ -1,4 +1,4 @@
-"""A service with games of every kind, whose database is to be kept."""
+"""Fixtures: a service with a running game, a finished game and a public log, to be backed up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True)
 class StoredGames:
-    """A database with a game that runs, one that is over, and a public log of both."""
+    """A database with a running game, a finished one, and a public log of both."""
 
     url: str
     court: Court
@@ -32,7 +32,7 @@ class StoredGames:
     log: PostgresLog
 
     def play_another(self) -> UUID:
-        """Play one more game to its end, and let the log take it up."""
+        """Play one more game to its end, and add it to the public log."""
         game = open_game(
             self.services, person(self.services), ({"bot": "lowest"}, {"bot": "greedy"})
         )
@@ -41,7 +41,7 @@ class StoredGames:
         return game
 
     def checkpoint(self) -> bytes:
-        """Return the newest checkpoint of the log, as anybody gets it."""
+        """Return the newest published checkpoint of the log."""
         found = PublicLog(self.log).checkpoint()
         assert found is not None
         return found
@@ -49,7 +49,7 @@ class StoredGames:
 
 @pytest.fixture
 def kept(database_url: str) -> Iterator[StoredGames]:
-    """Return a database that has something to lose."""
+    """Return a database with games and a public log."""
     court = Court(url=database_url)
     services, database = court.process(), Database(database_url, size=2)
     log = PostgresLog(database)

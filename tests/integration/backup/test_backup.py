@@ -1,4 +1,4 @@
-"""Backups: what is in one, what comes back out of it, and which are refused."""
+"""Backups: their content, the restored data, and refused files."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tests.worlds.fake_world import (
 
 
 def occupied(url: str) -> list[str]:
-    """Return some of what stands in a database."""
+    """Return some rows of a database."""
     with psycopg.connect(url) as connection:
         return [name for (name,) in connection.execute(query("restore_occupied")).fetchall()]
 
 
 def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
-    """Return a backup whose files were changed by somebody."""
+    """Return a backup with changed files."""
     with zipfile.ZipFile(path) as old:
         files = {name: old.read(name) for name in old.namelist()}
     change(files)
@@ -50,7 +50,7 @@ def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
 
 
 def with_manifest(files: dict[str, bytes], change: Callable[[Any], None]) -> None:
-    """Change what the manifest says."""
+    """Change the manifest."""
     manifest = json.loads(files["manifest.json"])
     change(manifest)
     files["manifest.json"] = json.dumps(manifest).encode()
@@ -59,7 +59,7 @@ def with_manifest(files: dict[str, bytes], change: Callable[[Any], None]) -> Non
 def test_a_restore_brings_back_every_row(
     kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
-    """A backup of what came back has the same rows in every table, byte by byte."""
+    """A backup of the restored database has the same bytes in every table."""
     path, manifest = backed_up(kept, tmp_path)
     assert restore(empty_database_url, path) == manifest
     check_migrated(empty_database_url)
@@ -88,7 +88,7 @@ def test_restored_running_games_continue_and_finished_games_are_unchanged(
 
 
 def _act(services: Services, kept: StoredGames) -> None:
-    """Let Ada make a move where it is her turn."""
+    """Let Ada make a move in the game in which she is on turn."""
     entry = entry_of(services, kept.running)
     player = entry.players[0]
     assert player is not None
@@ -170,7 +170,7 @@ def _no_manifest(files: dict[str, bytes]) -> None:
 
 
 def _rows_without_an_event(files: dict[str, bytes]) -> None:
-    """Somebody takes the last event of the longest stream out, and makes the manifest fit."""
+    """Remove the last event of the longest stream, and make the manifest fit."""
     rows = files["events.copy"].splitlines(keepends=True)
     last = max(rows, key=lambda row: int(row.split(b"\t")[1]))
     data = b"".join(row for row in rows if row is not last)
@@ -231,7 +231,7 @@ def test_a_file_that_is_not_a_backup_is_refused(empty_database_url: str, tmp_pat
 def test_a_backup_older_than_the_published_log_is_refused(
     kept: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
-    """To go on from it would be to sign a second tree."""
+    """A log restored from it would sign a second tree."""
     path, manifest = backed_up(kept, tmp_path)
     kept.play_another()
     with pytest.raises(BackupError, match=f"this backup has {manifest.leaves}"):

@@ -1,4 +1,4 @@
-"""The check of the store: silent where all is well, and it names whatever somebody changed."""
+"""The check of the store: no fault in a valid store, and every change is named."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OTHER = NoteVerifier(name=SIGNER.verifier.name, public=bytes(range(32)))
 
 @pytest.fixture
 def sealed(kept: StoredGames) -> UUID:
-    """Return a game that is over."""
+    """Return a finished game."""
     return kept.play_another()
 
 
@@ -50,18 +50,18 @@ def checked(
     archive: Path | None = None,
     key: NoteVerifier = SIGNER.verifier,
 ) -> Progress:
-    """Return a check that has come to its end."""
+    """Return the result of a completed check."""
     *_, last = whole_check(database, archive, [key], Progress(deep=deep))
     return last
 
 
 def found(progress: Progress) -> set[tuple[str, str]]:
-    """Return where something does not fit, and which check says so."""
+    """Return the place and the check of each fault."""
     return {(fault.where, fault.check) for fault in progress.faults}
 
 
 def as_superuser(url: str, *statements: str) -> None:
-    """Change rows with triggers switched off, as the owner of the machine can."""
+    """Change rows with disabled triggers, as the owner of the machine can."""
     with psycopg.connect(url) as connection:
         tables = ("events", "streams", "log_leaves", "log_hashes", "log_heads", "archived")
         for table in tables:
@@ -156,7 +156,7 @@ def test_a_changed_stream_is_named(
 def test_a_summary_that_contradicts_its_events_is_named(
     kept: StoredGames, database: Database, sealed: UUID, change: str, named: str
 ) -> None:
-    """A backup that somebody changed: the record is whole, and says something else."""
+    """The backup was changed: the log is intact and contradicts the summary."""
     [(table,)] = table_of(kept)
     words = {"game": sealed, "running": kept.running, "table": table, "other": SOMEBODY}
     as_superuser(kept.url, change.format(**words))
@@ -175,7 +175,7 @@ def table_of(kept: StoredGames) -> list[tuple[UUID]]:
 
 
 def test_summaries_of_many_kinds_of_games_pass(kept: StoredGames, database: Database) -> None:
-    """Aborted, forfeited, between hands, with seats taken one after another."""
+    """Games aborted and forfeited, tables between hands, seats taken one by one."""
     ada, bob = person(kept.services, "Ada"), person(kept.services, "Bob")
     for number, ruleset in enumerate(("leeds", "reverse", "threes", "covered-queen", "guarducci")):
         game = open_game(
@@ -221,7 +221,7 @@ def test_a_truncated_game_is_found_by_its_stream_and_by_the_public_log(
 def test_a_replaced_game_is_found_by_the_public_log(
     kept: StoredGames, database: Database, sealed: UUID
 ) -> None:
-    """The owner of the database can make all rows of a game agree with one another."""
+    """The owner of the database can make all rows of a game consistent."""
     as_superuser(
         kept.url,
         f"UPDATE streams SET head = sha256('\\x00'::bytea || 'x'::bytea), version = 1 "
@@ -235,7 +235,7 @@ def test_a_replaced_game_is_found_by_the_public_log(
 
 
 def test_broken_rules_are_found_by_the_deep_check(kept: StoredGames, database: Database) -> None:
-    """A chain made anew over other events is a good chain."""
+    """A recomputed chain over other events is a valid chain."""
     game = kept.running
     lines = list(lines_of(kept.services, game))
     forged = Forgery(lines)
@@ -321,7 +321,7 @@ def test_an_archived_game_is_checked_in_its_bundle(
 def test_a_stopped_check_is_resumed_where_it_stopped(
     kept: StoredGames, database: Database, tmp_path: Path
 ) -> None:
-    """Each stream is read once, whatever stops the check and when."""
+    """Each stream is read once, wherever the check is stopped."""
     as_superuser(kept.url, _the_row(kept.running))
     whole, state = checked(database), tmp_path / "state"
     for steps in range(1, 7):
@@ -336,7 +336,7 @@ def test_a_stopped_check_is_resumed_where_it_stopped(
 
 
 def test_a_thousand_faults_are_listed_and_the_others_counted(tmp_path: Path) -> None:
-    """A folder of archived games that is not there is a fault or more for each of them."""
+    """A missing archive folder gives at least one fault for each archived game."""
     fault = Fault(where="leaf 1", check="leaf", reason="no leaf has this number")
     progress = (
         Progress(deep=False)

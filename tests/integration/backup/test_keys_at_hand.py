@@ -26,7 +26,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return a way to run a command, with SHITHEAD_KEYS where they are given."""
+    """Return a function that runs a command, with SHITHEAD_KEYS set to `keys` if given."""
 
     def call(*words: object, keys: Keyring | None = None) -> tuple[int, str, str]:
         monkeypatch.delenv("SHITHEAD_KEYS", raising=False)
@@ -74,7 +74,7 @@ def test_a_named_key_file_is_used(tmp_path: Path, run: Run, service: tuple[objec
 def test_the_check_says_which_keys_running_games_lack(
     tmp_path: Path, run: Run, service: tuple[object, ...]
 ) -> None:
-    """All stored data is consistent, but the hands of a running game cannot be decrypted."""
+    """The stored data is consistent, but the hands of a running game cannot be decrypted."""
     save_new(LATER, tmp_path / "data" / "keys.json")
     status, out, err = run("check", *service)
     assert (status, "no faults" in out) == (1, True)
@@ -127,7 +127,7 @@ def test_keys_that_do_not_fit_the_running_games_are_refused(
 def test_the_operators_commands_use_the_same_keys(
     kept: StoredGames, tmp_path: Path, run: Run
 ) -> None:
-    """A game whose key is missing can never go on, so the report names each."""
+    """A game without its key can never continue, so the report names each."""
     words = ("admin", "--database-url", kept.url, "--data", tmp_path / "data", "stuck")
     assert f"needs key {OWN.current}" not in run(*words, keys=OWN)[1]
     status, out, _ = run(*words, keys=LATER)

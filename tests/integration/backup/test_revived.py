@@ -1,4 +1,4 @@
-"""What a backup brings back that had ended, and whether it is the one that was written."""
+"""Restored backups: ended tokens, erased players, and the authenticity of the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return a way to run a command."""
+    """Return a function that runs a command."""
 
     def call(*words: object) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -47,14 +47,14 @@ def world(database_url: str, keys: Path) -> World:
 
 
 def take(run: Run, database_url: str, keys: Path, path: Path) -> None:
-    """Take a backup by the command."""
+    """Make a backup with the command."""
     words = ("backup", path, "--database-url", database_url, "--key-file", keys)
     status, out, err = run(*words)
     assert status == 0, (out, err)
 
 
 def put_back(run: Run, url: str, path: Path, folder: Path, *more: object) -> tuple[str, str]:
-    """Put a backup into an empty database by the command; return what it printed."""
+    """Restore a backup into an empty database with the command; return its output."""
     words = ("restore", path, "--database-url", url, "--data", folder, *more)
     status, out, err = run(*words)
     assert status == 0, (out, err)
@@ -147,7 +147,7 @@ def test_a_restore_without_the_list_warns_of_restored_players(
 
 
 def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> None:
-    """Change the files of a backup and make its hashes fit again, as anybody can."""
+    """Change the files of a backup and recompute its hashes."""
     from hashlib import sha256
 
     with zipfile.ZipFile(path) as packed:
@@ -171,7 +171,7 @@ def rename_ada(files: dict[str, bytes]) -> None:
 def test_a_changed_backup_is_refused_even_if_its_hashes_fit(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
-    """A token hash of one's own, say: no check of the record could tell."""
+    """For example with a token hash of the attacker, which no check of the log can find."""
     world.person("Ada")
     path = tmp_path / "b"
     take(run, database_url, keys, path)

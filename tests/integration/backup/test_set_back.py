@@ -31,7 +31,7 @@ def memory(tmp_path: Path) -> SignedFile:
 
 @pytest.fixture
 def older(kept: StoredGames, empty_database_url: str, tmp_path: Path) -> Iterator[PostgresLog]:
-    """Return the log of a database that came back from a backup, while the world has seen more."""
+    """Return the log of a database restored from a backup older than the published log."""
     path, _ = backed_up(kept, tmp_path)
     kept.play_another()
     restore(empty_database_url, path)
@@ -41,7 +41,7 @@ def older(kept: StoredGames, empty_database_url: str, tmp_path: Path) -> Iterato
 
 
 def another_game(url: str) -> None:
-    """Have a game dealt that the log is to take up."""
+    """Deal a game whose leaf waits for the log."""
     court = Court(url=url, world=SetWorld(seed=next(SEEDS)))
     services = court.process()
     open_game(services, person(services), ({"bot": "lowest"}, {"bot": "greedy"}))
@@ -67,7 +67,7 @@ def test_a_checkpoint_is_stored_before_it_is_published(
 def test_a_stored_checkpoint_is_never_replaced_by_an_older_one(
     kept: StoredGames, memory: SignedFile
 ) -> None:
-    """A restore with an old checkpoint must not replace a newer one."""
+    """A restore with an old checkpoint must not replace a newer stored one."""
     old = kept.checkpoint()
     kept.play_another()
     memory.save(kept.checkpoint())
@@ -90,7 +90,7 @@ def test_a_log_with_fewer_leaves_than_signed_signs_nothing(
 def test_a_log_with_other_leaves_than_signed_signs_nothing(
     kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
-    """A set-back log that grew past the old size is still not the one that was signed."""
+    """A set-back log that grew beyond the signed size is still a different log."""
     memory.save(kept.checkpoint())
     for _ in range(4):
         another_game(empty_database_url)
@@ -114,7 +114,7 @@ def test_an_unreadable_checkpoint_file_stops_the_log(kept: StoredGames, tmp_path
 def test_a_checkpoint_that_cannot_be_stored_is_not_signed(
     kept: StoredGames, tmp_path: Path
 ) -> None:
-    """As where the folder of the keys may only be read: the log stops, and says why."""
+    """For example in a read-only key folder: the log stops and states the reason."""
     another_game(kept.url)
     before = kept.log.published()
     with pytest.raises(LogBroken, match="cannot be saved"):
@@ -125,7 +125,7 @@ def test_a_checkpoint_that_cannot_be_stored_is_not_signed(
 def test_on_a_new_machine_a_witness_reports_the_set_back_log(
     kept: StoredGames, older: PostgresLog, tmp_path: Path
 ) -> None:
-    """Only the backup was left: a witness of the newer log reports it before the next signature."""
+    """Only the backup is left; a witness of the newer log reports the difference."""
     witness = Witness(
         cosigner=WITNESS,
         logs={ORIGIN: [SIGNER.verifier]},

@@ -1,4 +1,4 @@
-"""The embedded servers start, keep what was committed, and leave nothing behind."""
+"""The embedded servers: start, durability, and clean-up."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_text_is_utf8_and_ordered_by_code_point(server: EmbeddedPostgres) -> Non
 def test_a_pid_file_of_another_program_does_not_prevent_a_start(
     server: EmbeddedPostgres,
 ) -> None:
-    """After a crash of the machine the number can be anybody's."""
+    """After a crash of the machine the process id may belong to any program."""
     server.start()
     server.stop()
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -142,7 +142,7 @@ def test_a_server_that_cannot_start_says_why(
 def test_root_runs_postgres_as_nobody_if_namespaces_are_refused_and_others_as_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The user nobody cannot enter the private folder, so the data lies elsewhere."""
+    """The user nobody cannot enter the private folder, so the data is stored elsewhere."""
     if os.getuid() != 0:
         assert Identity.current().method is not Method.SETUID
         return

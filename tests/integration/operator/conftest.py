@@ -1,4 +1,4 @@
-"""An operator over a database of the test's own."""
+"""Fixtures: an operator with a database, and the operated service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.worlds.operator_world import Operator, RecordedAnswer
 
 @pytest.fixture
 def operator(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Operator:
-    """Return somebody who runs the server."""
+    """Return the operator of a server."""
 
     load_or_create(tmp_path / "keys.json")
 

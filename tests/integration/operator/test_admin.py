@@ -1,4 +1,4 @@
-"""What an operator does, each with its line in the trail, and what cannot be done to that."""
+"""Operator actions, each recorded in the audit trail, and refused actions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_operator_closes_any_table_between_hands(
 def test_an_aborted_game_reveals_its_seed_and_its_table_deals_again(
     operator: Operator, world: World, ada: Person, bob: Person, entropy: str
 ) -> None:
-    """In the set-up too, where there is no deck to show."""
+    """Also during the set-up, when there is no deck to reveal."""
     table = two_seats(ada, bob, entropy=entropy)
     path = f"/v1/games/{table['game']}"
     operator.done("abort", table["game"])
@@ -133,7 +133,7 @@ def test_a_game_without_its_seed_is_listed_as_stuck_and_cannot_be_aborted(
 def test_games_far_past_their_deadline_are_listed_as_stuck(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
-    """No worker runs here: the bot never moves, and the set-up stays open."""
+    """No worker runs, so the bot never moves and the set-up stays open."""
     bot_game = ada.table({"bot": "lowest"}, window_seconds=0)["game"]
     ada.post(f"/v1/games/{bot_game}/moves", {"type": "ready"})
     silent = two_seats(ada, bob, entropy="value")["game"]

@@ -1,4 +1,4 @@
-"""A game that was archived is read as before: every call, to the byte, or not at all."""
+"""Archived games: every read returns the same bytes as before, or fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Played = tuple[UUID, dict[str, str]]
 
 @pytest.fixture
 def visibility() -> str:
-    """Return who may see the game; a test may say otherwise."""
+    """Return the visibility of the game; tests may override it."""
     return "public"
 
 
@@ -94,7 +94,7 @@ def reads_of(world: World, game: UUID, version: int) -> list[str]:
 def answers(
     world: World, people: list[Person], played: Played, reads: list[str]
 ) -> dict[tuple[str, ...], Any]:
-    """Return what everybody is answered at each address, in each form."""
+    """Return the answers to every caller at each address, in each media type."""
     _, invite = played
     given = [invite, *(person.headers for person in people)]
     found: dict[tuple[str, ...], Any] = {}
@@ -282,7 +282,7 @@ def test_archive_files_belong_to_the_owner_of_the_folder(tmp_path: Path) -> None
 def test_a_game_is_locked_while_its_archive_file_is_written(
     operator: Operator, world: World, played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second one would write over a file of which the first has recorded the hash."""
+    """A second run would overwrite a file whose hash the first has recorded."""
     game, _ = played
     keep, held = Bundles.keep, []
 
@@ -308,7 +308,7 @@ def test_two_concurrent_runs_both_complete(
     bob: Person,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The second waits for the game that the first holds, finds it archived and goes on."""
+    """The second run waits for the locked game, finds it archived and continues."""
     games = []
     for _ in range(3):
         game = UUID(two_seats(ada, bob)["game"])
@@ -388,7 +388,7 @@ def test_the_command_needs_the_archive_folder_of_the_service(operator: Operator)
 def test_a_game_with_partly_deleted_refused_attempts_is_not_archived(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
-    """What is left of the evidence would go with the rows."""
+    """Archiving would delete the remaining evidence with the rows."""
     game = UUID(two_seats(ada, bob)["game"])
     path = f"/v1/games/{game}"
     cards = [own_hand(bob, path)[0], own_hand(ada, path)[0]]

@@ -1,4 +1,4 @@
-"""The public log over HTTP, and what evidence and the verifier make of it."""
+"""The public log over HTTP, and its proofs in evidence and verifier."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STRANGER = Cosigner(name="w.example/2", key=Ed25519PrivateKey.from_private_bytes
 
 
 def sealed_game(person: Person) -> str:
-    """Play the shortest game there is and return its path."""
+    """Play the shortest possible game and return its path."""
     game = person.game()
     assert person.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
     return game
@@ -175,7 +175,7 @@ def test_a_quorum_of_the_witnesses_suffices(world: World, ada: Person) -> None:
 
 
 def tampered(bundle: bytes, kind: str, services: Services) -> bytes:
-    """Return a bundle with another proof: what an operator might put there."""
+    """Return a bundle with a false proof, as a cheating operator could make."""
     read = read_bundle(bundle)
     proof = parse_proof(read.files[PROOF])
     other = NoteSigner(name="tests.example", key=Ed25519PrivateKey.generate())
@@ -248,7 +248,7 @@ def test_the_audit_of_an_anchored_game_states_its_anchor(world: World, ada: Pers
 def test_a_new_signing_key_is_signed_by_the_old_one_and_both_sign_during_the_overlap(
     database_url: str,
 ) -> None:
-    """Key rotation, from outside: who trusts the old key can follow to the new one."""
+    """Key rotation from outside: a reader who trusts the old key can follow to the new one."""
     old = Keyring.generate()
     world = make_world(database_url)
     now = world.services.world.now()
@@ -279,7 +279,7 @@ def test_a_new_signing_key_is_signed_by_the_old_one_and_both_sign_during_the_ove
 
 
 def test_an_idle_log_signs_its_checkpoint_with_the_new_key(world: World) -> None:
-    """A quiet log must not be left with a key whose time is over."""
+    """An idle log must not remain signed only by an expired key."""
     sequencer_of(world.services.sequencer._store).run_once()
     assert len(parse_note(world.get("/v1/log/checkpoint").data).signatures) == 1
     assert world.services.sequencer.publish()

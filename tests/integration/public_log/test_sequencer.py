@@ -28,7 +28,7 @@ STEPS = ("read", "built", "appended", "checked", "signed")
 
 
 def add_games(database: Database, count: int) -> list[UUID]:
-    """Write games of one event each, asked for in the log, as a deal writes them."""
+    """Write games of one event each with their outbox rows, as a deal does."""
     games = [uuid4() for _ in range(count)]
     for game in games:
         commit = append(game, b'{"type":"game_created"}')
@@ -45,7 +45,7 @@ def games_in(reader: Reader) -> list[UUID]:
 def test_a_game_gets_a_leaf_at_the_deal_and_at_the_seal(
     ada: Person, store: PostgresLog, reader: Reader
 ) -> None:
-    """The leaf is the body of the receipt that anybody can fetch at that moment."""
+    """The leaf is the body of the receipt that is public at that moment."""
     sequencer = sequencer_of(store)
     game = ada.game()
     receipt = ada.get(f"{game}/receipt").data
@@ -110,7 +110,7 @@ def waiting_rows(store: PostgresLog) -> int:
 def test_a_batch_built_on_an_outdated_tree_is_not_added(
     database: Database, store: PostgresLog, reader: Reader
 ) -> None:
-    """Two sequencers read the same tree; the second one reads again."""
+    """If two sequencers read the same tree, the second one must read again."""
     add_games(database, 2)
 
     def other(name: str) -> None:
@@ -174,7 +174,7 @@ def test_a_tree_with_changed_tiles_is_not_signed(
 def test_a_rewritten_history_is_not_signed(
     database: Database, store: PostgresLog, database_url: str
 ) -> None:
-    """Leaves, hashes and head all changed to fit each other: the note of before still stands."""
+    """Leaves, hashes and head are consistent, but contradict the earlier note."""
     add_games(database, 2)
     sequencer_of(store).run_once()
     forged = [leaf_hash(b"forged 1"), leaf_hash(b"forged 2"), leaf_hash(b"forged 3")]
@@ -247,7 +247,7 @@ def test_an_outbox_row_for_an_existing_leaf_is_removed(
 
 
 def test_every_leaf_has_a_proof_that_never_changes(database: Database, store: PostgresLog) -> None:
-    """Over the border of a tile; evidence given out twice is the same evidence."""
+    """Proofs across the border of a tile; repeated proofs are equal."""
     games = add_games(database, 260)
     log, sequencer = PublicLog(store), sequencer_of(store)
     assert log.proof(games[0]) is None

@@ -1,4 +1,4 @@
-"""Several sequencers over one log: one tree, and none takes another for a fault."""
+"""Concurrent sequencers over one log: one tree, and no false alarms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.worlds.fake_log import ORIGIN, SIGNER, WITNESS, Reader, answering, se
 def test_concurrent_sequencers_build_one_tree(
     database: Database, store: PostgresLog, reader: Reader, database_url: str, tmp_path: Path
 ) -> None:
-    """Four sequencers over one folder of keys, while games are being added and somebody reads."""
+    """Four sequencers share one key folder while games are added and a reader follows the log."""
     done, games, faults = threading.Event(), list[UUID](), list[BaseException]()
     memory = SignedFile(tmp_path / "log.checkpoint")
 
@@ -57,7 +57,7 @@ def test_concurrent_sequencers_build_one_tree(
 
 
 class Overtaken(PostgresLog):
-    """A log that another sequencer takes further, once, right after one of its reads."""
+    """A log that another sequencer extends once, right after one of its reads."""
 
     def __init__(self, database: Database, read: str, other: Callable[[], object]) -> None:
         super().__init__(database)
@@ -89,7 +89,7 @@ class Overtaken(PostgresLog):
 def test_an_overtaken_sequencer_does_not_report_a_rollback(
     database: Database, store: PostgresLog, reader: Reader, tmp_path: Path, read: str
 ) -> None:
-    """Two over one folder of keys: one remembers more than the other has just looked at."""
+    """Two sequencers share one key folder; one stored a newer tree than the other has read."""
     memory = SignedFile(tmp_path / "log.checkpoint")
     add_games(database, 2)
     sequencer_of(store, signed=memory).append()
@@ -107,7 +107,7 @@ def test_an_overtaken_sequencer_does_not_report_a_rollback(
 def test_an_overtaken_sequencer_does_not_report_a_witness_conflict(
     database: Database, store: PostgresLog, tmp_path: Path
 ) -> None:
-    """The witness has seen more because the other sequencer has just shown it more."""
+    """The witness has a larger tree because the other sequencer has just submitted it."""
     state = WitnessState(tmp_path / "witness.state")
     logs = {ORIGIN: [SIGNER.verifier]}
     with answering(Witness(cosigner=WITNESS, logs=logs, state=state, now=time.time)) as here:

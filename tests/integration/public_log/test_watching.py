@@ -1,4 +1,4 @@
-"""Tests of witness and monitor over HTTP, with an honest and with a manipulated service."""
+"""Witness and monitor over HTTP, with an honest and with a manipulated service."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def test_a_key_not_signed_by_the_old_key_is_not_accepted(
 def test_a_game_that_contradicts_its_leaf_is_reported_as_a_fork(
     world: World, ada: Person, watch: Watch, liar: Liar
 ) -> None:
-    """Split view: the log has one head of a game, and readers get another history."""
+    """Split view: the log has one head of a game, and readers get a different history."""
     [one], [two] = play(ada), play(ada)
     world.services.sequencer.run_once()
     plain = {"Accept": "application/x-ndjson"}

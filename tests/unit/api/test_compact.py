@@ -1,4 +1,4 @@
-"""Compact scripts: what has to stay as it is."""
+"""Compact scripts keep their meaning."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_scripts_and_styles_of_the_pages_are_small(language: str) -> None:
 
 
 def test_every_script_and_style_belongs_to_a_page() -> None:
-    """A file that the count above leaves out would be loaded without a budget, or be dead."""
+    """A file missing in the count above would be loaded without a budget, or be unused."""
     languages = ("en", "sv", "ja")
     used = set().union(*(loaded_with(one, lang) for one in scripts() for lang in languages))
     assert set(loaded().files) - used == {"verifier/cli.js", WORKER}

@@ -1,4 +1,4 @@
-"""Request bodies: what the thread of a request waits for, and what it gives up."""
+"""Request bodies: deadlines, and slots for slow uploads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def app(slots: BodySlots) -> Flask:
 
 
 def send(app: Flask, body: Any, address: str = "10.0.0.1", **more: Any) -> tuple[str, str, bytes]:
-    """Return status, Content-Length and body of the answer that a server would be given."""
+    """Return status, Content-Length and body of the application's answer."""
     result: list[Any] = []
 
     def start(status: str, headers: list[tuple[str, str]], _fault: Any = None, /) -> Any:
@@ -91,7 +91,7 @@ def test_a_stalled_body_is_aborted_at_its_deadline_and_closes_its_connection(app
 def test_an_aborted_body_holds_its_slot_until_the_server_thread_ends(
     app: Flask, slots: BodySlots
 ) -> None:
-    """Else each one would leave a thread behind that nothing counts."""
+    """Otherwise each aborted body would leave an uncounted thread."""
     body = Stalled()
     send(app, body, CONTENT_LENGTH="9")
     assert not slots.slow.acquire("10.0.0.1"), "the one slot of this address"

@@ -1,4 +1,4 @@
-"""A stored log that makes no game: it should never be, and is answered with a problem."""
+"""A stored log that cannot be folded is answered with a problem."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CALLS = (
 
 
 def broken() -> tuple[UUID, FlaskClient]:
-    """Return a game whose second event is its first once more, and a client of its service."""
+    """Return a game whose first event is repeated as its second, and a client of its service."""
     store, world = MemoryStore(), SetWorld(4)
 
     def composed() -> Services:

@@ -1,4 +1,4 @@
-"""The use cases over a store in memory, as several processes with a set clock and chance."""
+"""Fixtures: the use cases over a store in memory, as several processes with a test clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.worlds.fake_world import KEYS, SetWorld, Wakes, person
 
 
 class Rivals(MemoryStore):
-    """A store where others get in between: each of `first` runs once, before a commit."""
+    """A store with concurrent writers: each function in `first` runs once, before a commit."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Rivals(MemoryStore):
         self.commits = 0
 
     def commit(self, commit: Commit) -> None:
-        """Let a rival go first, if one waits."""
+        """Run the next rival, if there is one, and then commit."""
         if self.first:
             self.first.pop(0)()
         self.commits += 1
@@ -34,7 +34,7 @@ class Rivals(MemoryStore):
 
 @dataclass(kw_only=True)
 class House:
-    """One store with its directory, and the processes that share nothing else."""
+    """One store with its directory, and the processes that share it."""
 
     store: Rivals = field(default_factory=Rivals)
     world: SetWorld = field(default_factory=SetWorld)

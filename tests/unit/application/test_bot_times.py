@@ -1,4 +1,4 @@
-"""When a bot acts, and what waits for it in the database, tells nothing of its cards."""
+"""The time of a bot's move and its stored wake-up reveal nothing about its cards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bo
 
 
 def hurried(house: House) -> Services:
-    """Return a process whose bots keep to a beat, by the clock of the house."""
+    """Return a process whose bots act at fixed intervals of the test clock."""
     world = house.world
     beat = ConstantTime(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
     return compose(
@@ -51,7 +51,7 @@ def hurried(house: House) -> Services:
 
 
 def thinking(house: House, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let each legal move take 0.1 ms to think of; return how many there were, as they come."""
+    """Make each legal move cost 0.1 ms of thinking time; return the list of their numbers."""
     thought: list[int] = []
 
     def slowly(game: Game, seat: Seat) -> tuple[Move, ...]:
@@ -103,7 +103,7 @@ def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
 def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
     house: House, monkeypatch: pytest.MonkeyPatch, name: str, ruleset: str
 ) -> None:
-    """Which bot acts is not public at an opening; which bots sit at the table is."""
+    """At an opening the acting bot is not public, but the bots at the table are."""
     thought = thinking(house, monkeypatch)
     services = hurried(house)
     ada = person(services)
@@ -135,7 +135,7 @@ def at_the_opening(services: Services, ada: Player, ruleset: str, clock: Clock |
 
 
 def waiting_for(services: Services, game: UUID) -> DueGame | None:
-    """Return what a game's row says that it waits for."""
+    """Return the stored wake-up of a game."""
     far = BEGIN + timedelta(days=9)
     due = services.directory.due_games(now=far, limit=99)
     return next((row for row in due if row.id == game), None)
@@ -147,7 +147,7 @@ def waiting_for(services: Services, game: UUID) -> DueGame | None:
 def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open(
     house: House, services: Services, ada: Player, ruleset: str, clock: Clock | None
 ) -> None:
-    """Until all bots have tried; then everybody sees that none of them has opened."""
+    """Only after all bots have tried is it public that none of them opened."""
     seen = set()
     for _ in range(30):
         entry = at_the_opening(services, ada, ruleset, clock)

@@ -1,4 +1,4 @@
-"""A server clock that is set back between two hands does not change their order in the log."""
+"""A server clock set back between two hands does not change their order in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the clock is in doubt: it disagrees with another clock, or jumped, or nothing is known."""
+"""When the clock is in doubt: it differs from another clock, jumped, or has no reference."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_clock_that_differs_from_the_database_is_in_doubt_as_long_as_it_differ
 
 @pytest.mark.parametrize("newest", [None, BEGIN - 30 * DAY])
 def test_a_process_started_after_a_long_silence_waits_a_day(newest: datetime | None) -> None:
-    """It may be an outage, or a clock that jumped before the start: both look the same."""
+    """It may be an outage or a clock that jumped before the start; both look the same."""
     machine = Machine(newest)
     assert "newest event" in machine.doubt()
     machine.time, machine.up = machine.time + DAY, machine.up + DAY.total_seconds()

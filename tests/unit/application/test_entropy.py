@@ -1,4 +1,4 @@
-"""Entropy: given in its form and its order, once, and in time."""
+"""Entropy: its form, its order, its uniqueness, and its deadline."""
 
 from __future__ import annotations
 

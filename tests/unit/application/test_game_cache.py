@@ -1,4 +1,4 @@
-"""Games in the memory of a process: how many, and which version of each."""
+"""The cache of games: its size, and the version of each game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.worlds.fake_world import entry_of, open_game, play_out
 
 @pytest.fixture
 def versions(services: Services, ada: Player) -> tuple[GameEntry, GameEntry]:
-    """Return a game before its first move, and when it is over."""
+    """Return a game before its first move and after its end."""
     bots = ({"bot": "lowest"}, {"bot": "greedy"})
     game = open_game(services, ada, bots, window_seconds=0, turn_limit=20)
     begun = entry_of(services, game)

@@ -1,4 +1,4 @@
-"""A move: decided again where others came first, refused only by the present."""
+"""Moves: decided again after a conflict, and refused only by the current version."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
 def test_a_process_with_an_outdated_cache_decides_on_the_current_version(
     house: House, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    """What it knows forbids the move, what is there allows it: nothing is refused, nothing kept."""
+    """The cached version forbids the move and the current one allows it: the move is made."""
     old = house.process()
     version_of(old, game)
     for player in (ada, bob):
@@ -125,7 +125,7 @@ def test_a_refusal_cites_the_rules_as_the_table_chose_them(
 def test_refusals_without_a_rule_are_not_recorded(
     services: Services, ada: Player, game: UUID
 ) -> None:
-    """A card that is not in the deck, and a move out of turn."""
+    """For example a card that is not in the deck, or a move out of turn."""
     unknown = {"type": "swap", "up": ["X1"], "hand": ["X1"]}
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, unknown)
@@ -225,7 +225,7 @@ def test_after_the_end_no_move_is_accepted(services: Services, ada: Player, game
 def test_a_store_restored_to_an_older_version_overrides_the_cache(
     house: House, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    """A database restored from a backup: what this process remembers is no truth."""
+    """After a restore of the database the cache of this process is outdated."""
     kept = lines_of(services, game)
     post(services, ada, game, READY)
     stream = house.store._streams[game]  # as a restore would do it

@@ -1,4 +1,4 @@
-"""People: coming back from a bot that stood in, and being erased."""
+"""Players: returning after a bot stood in, and being erased."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEY = Idempotency(key="k", path="/back", body_hash=b"a" * 32)
 
 @pytest.fixture
 def silent(house: House, services: Services, ada: Player) -> UUID:
-    """Return a game in which a bot stands in for Ada, who let her time pass twice."""
+    """Return a game in which a bot stands in for Ada after two time-outs."""
     seats = ("me", {"bot": "lowest"})
     game = open_game(services, ada, seats, ruleset="leeds", clock=CLOCK, window_seconds=0)
     post(services, ada, game, {"type": "ready"})
@@ -47,7 +47,7 @@ def stands_in(services: Services, game: UUID) -> bool:
 
 
 def back(services: Services, player: Player, game: UUID, key: Idempotency | None = None) -> bool:
-    """Come back, and return whether that was a repetition."""
+    """Return to the game, and return whether the request was a repetition."""
     return services.stand_ins.back(Caller(player=player.id), game, key).replayed
 
 

@@ -1,4 +1,4 @@
-"""What is kept for a time only goes when its time is over, and nothing else does."""
+"""Retention: temporary data is deleted after its period, and nothing else is."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_each_kind_of_data_is_deleted_after_its_period() -> None:
 
 
 def test_unfinished_work_is_never_deleted() -> None:
-    """A game without its leaf, or not counted yet, would stay so for ever."""
+    """Otherwise a game without its leaf, or not counted yet, would never get it."""
     kept = RetainedData(SHORT)
     assert kept.gone(3000) >= {"wake-ups"}
     assert kept.store.waiting("game") == []

@@ -1,4 +1,4 @@
-"""What the API says of a ruleset."""
+"""Rulesets as the API returns them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.rulesets.catalogue import catalogue, definition
 
 @pytest.mark.parametrize("identity", catalogue())
 def test_every_statement_that_can_be_cited_is_among_its_statements(identity: str) -> None:
-    """A client that was refused by a rule finds that rule where it found the ruleset."""
+    """A client finds the rule cited in a refusal among the statements of the ruleset."""
     ruleset = definition(identity)
     answer = {statement["id"] for statement in described(ruleset)["statements"]}
     cited = {rule for rule in ruleset.cites.values() if ruleset.text_of(rule)}

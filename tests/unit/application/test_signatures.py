@@ -1,4 +1,4 @@
-"""Signed moves at the door, in the order of the faults that they can have."""
+"""Checks of signed moves, in their order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NONCE = "0" * 32
 
 @pytest.fixture
 def game(services: Services, ada: Player) -> UUID:
-    """Return a game of Ada, who signs, against a bot."""
+    """Return a game of Ada, who signs her moves, against a bot."""
     return opened(services, ada, key=public_text(KEY))
 
 

@@ -1,4 +1,4 @@
-"""Work of a request: large hands and large decks count like many events."""
+"""The work of a request: large hands and large decks count like many events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custody: every card is in one place at every time, with the seats that see it."""
+"""Custody: the place of every card at every version, and the seats that see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decision can be made of every event of every ruleset, and each line of it cites its rule."""
+"""The audit explains every decision of every ruleset, and cites a rule for each line."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_card_that_does_not_fit_names_the_card_that_asks() -> None:
 
 
 def test_a_custom_ruleset_cites_the_statements_it_is_given() -> None:
-    """A log pins settings without statements: alone it rests on the model."""
+    """A log pins settings without statements, so by itself it cites the model."""
     known = definition("leeds")
     game = play(replace(known.ruleset({}), cites={}), 3, 8, turn_limit=60)
     lines = history_of(game).log

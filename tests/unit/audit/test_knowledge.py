@@ -1,4 +1,4 @@
-"""Knowledge is what the public log and a seat's own cards give, no less and no more."""
+"""The knowledge of a seat follows exactly from the public log and its own cards."""
 
 from __future__ import annotations
 

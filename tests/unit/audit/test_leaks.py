@@ -1,4 +1,4 @@
-"""In a running game the audit tells a viewer the same whatever it cannot know, to the last byte."""
+"""The audit of a running game does not depend on cards that the viewer cannot know."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REFUSED = [{"at": AT, "seat": seat, "move": {"type": "pass"}, "rule": "x"} for s
 
 
 def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
-    """Return all that the audit ever tells `viewer` of a running game, as a seat asks for it."""
+    """Return all audit answers to `viewer` about a running game."""
     log = [line(seq, event) for seq, event in enumerate(game.events[:version])]
     history = History(log, deck_for(game.events[:version], deck, viewer))
     answer: list[object] = [
@@ -64,7 +64,7 @@ def test_an_audit_does_not_depend_on_hidden_cards(identity: str) -> None:
 
 @pytest.mark.parametrize("identity", RULESETS)
 def test_an_audit_for_a_seat_is_the_same_before_and_after_the_seal(identity: str) -> None:
-    """What a seat could do did not depend on cards that it did not see."""
+    """The legal moves of a seat do not depend on cards that it did not see."""
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[0], 22, turn_limit=40)
     log = [line(seq, event) for seq, event in enumerate(game.events[:-2])]

@@ -1,4 +1,4 @@
-"""What statistics take from a log is what the log says, and the choice of slot is judged alone."""
+"""Statistics of the samples agree with their logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics are honest: known values, false alarms as promised, peekers found, luck left alone."""
+"""Statistics of shuffles and blind choices: known values, false alarms, and detection rates."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_chi_square_without_degrees_of_freedom_is_an_error() -> None:
 
 
 def choices(rng: random.Random, looks: float, count: int) -> Iterator[Choice]:
-    """Yield the choices of somebody who looks with probability `looks`, three slots a game."""
+    """Yield the choices of a player who peeks with probability `looks`, three slots a game."""
     while count > 0:
         fits = [rng.random() < 0.55 for _ in range(3)]
         while fits and count > 0:
@@ -76,7 +76,7 @@ def choices(rng: random.Random, looks: float, count: int) -> Iterator[Choice]:
 
 
 def games_until_found(rng: random.Random, looks: float, most: int) -> int | None:
-    """Return after how many games, looked at after each, the threshold is reached."""
+    """Return the number of games until the threshold is reached, tested after each."""
     made: list[Choice] = []
     for game in range(1, most + 1):
         made += choices(rng, looks, 3)
@@ -93,7 +93,7 @@ def test_without_choices_no_player_is_suspected() -> None:
 
 @pytest.mark.parametrize(("slots", "playable"), [(2, 1), (3, 1), (3, 2), (4, 1)])
 def test_a_choice_of_an_honest_player_gains_nothing_on_average(slots: int, playable: int) -> None:
-    """The mean over honest choices is 1 after whatever came before: a fair game."""
+    """The mean over honest choices is 1 after any earlier choices, as in a fair game."""
     before = [Choice(slots=3, playable=1, fitted=True)] * 4
     chance = playable / slots
 
@@ -105,7 +105,7 @@ def test_a_choice_of_an_honest_player_gains_nothing_on_average(slots: int, playa
 
 
 def test_a_habit_is_no_evidence() -> None:
-    """Always the leftmost slot: as good as any other way to choose blind."""
+    """Always choosing the leftmost slot is as good as any other blind choice."""
     rng, made = random.Random(5), []
     for _ in range(2000):
         fits = [rng.random() < 0.55 for _ in range(3)]
@@ -120,7 +120,7 @@ def test_an_e_value_never_overflows() -> None:
 @pytest.mark.parametrize(("looks", "most"), [(1.0, 40), (0.8, 80), (0.5, 250)])
 def test_peekers_are_found(looks: float, most: int) -> None:
     """
-    Who always looks is found within 40 games, who looks at 80 % within 80, at 50 % within 250.
+    A player who always peeks is found within 40 games, at 80 % within 80, at 50 % within 250.
 
     In nine of ten cases at least; half of them within 10, 17 and 47 games (`--long`).
     """
@@ -136,13 +136,13 @@ def honest_alarms(players: int, games: int, seed: int) -> int:
 
 @pytest.mark.heavy
 def test_honest_players_are_not_flagged_under_repeated_looks() -> None:
-    """Ville: of 300 honest players 0.3 ever reach the threshold; three would be a scandal."""
+    """Ville's inequality: of 300 honest players 0.3 on average ever reach the threshold."""
     assert honest_alarms(300, 40, seed=3) < 3
 
 
 @pytest.mark.long
 def test_the_false_alarm_rate_is_the_documented_one() -> None:
-    """Of 10,000 honest players, looked at after each of 100 games, at most about 10 are hit."""
+    """Of 10,000 honest players, tested after each of 100 games, at most about 10 are flagged."""
     alarms = honest_alarms(10_000, 100, seed=7)
     expected = 10_000 * FALSE_ALARM
     assert alarms <= expected + 4 * math.sqrt(expected)
@@ -197,7 +197,7 @@ def test_honest_decks_are_within_the_expected_range() -> None:
     [("lazy shuffle", POSITIONS), ("choosy", ABORTED), ("dealt to people", LUCK)],
 )
 def test_decks_that_are_not_random_are_detected(cheat: str, name: str) -> None:
-    """A lazy shuffle; an operator who breaks off hands full of twos and tens; aces kept back."""
+    """A poor shuffle; aborted hands with many twos and tens; withheld aces."""
     measure = tally(random.Random(2), 600, cheat=cheat)[name]
     assert measure.p is not None
     assert measure.p < 1e-6
@@ -221,7 +221,7 @@ def outside(runs: int, games: int, seed: int) -> dict[str, float]:
 
 
 def test_honest_decks_are_outside_the_range_about_as_rarely_as_promised() -> None:
-    """One in a hundred is promised; of 100 runs seven outside would be beyond all chance."""
+    """One in a hundred is promised; seven of 100 runs outside would be no coincidence."""
     for name, share in outside(100, 60, seed=4).items():
         assert share <= 0.06, name
 

@@ -1,4 +1,4 @@
-"""A backup that rotted, or that somebody bent, is refused in words and never with a traceback."""
+"""A damaged or changed backup is refused with a message and never with a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small budgets for the searching bots: their rules are tested here, not their strength."""
+"""Fixtures: small budgets for the searching bots, because only their rules are tested."""
 
 from __future__ import annotations
 

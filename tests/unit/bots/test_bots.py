@@ -1,4 +1,4 @@
-"""Bots: always a legal move, the same for the same view, and a swap phase that ends."""
+"""Bots: legal moves, the same move for the same view, and an exchange that ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def view_of(game: Game, seat: Seat, moves: Sequence[Move]) -> dict[str, Any]:
 
 
 def by_bots(*names: str) -> Chooser:
-    """Return a chooser by which seat i is played by the bot names[i], round and round."""
+    """Return a chooser in which seat i is played by bot names[i % len(names)]."""
 
     def choose(game: Game, seat: Seat, moves: Sequence[Move], rng: random.Random) -> Move:
         bot = bots()[names[seat % len(names)]]
@@ -83,7 +83,7 @@ def test_bots_of_every_kind_can_sit_at_one_table(
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("identity", RULESETS)
 def test_a_bot_ends_its_exchange(identity: str, name: str) -> None:
-    """However often it is asked: it never swaps for ever."""
+    """It never swaps for ever."""
     ruleset = rules(identity)
     seats = seat_counts(ruleset)[0]
     for seed in range(5):
@@ -96,7 +96,7 @@ def test_a_bot_ends_its_exchange(identity: str, name: str) -> None:
 
 
 def test_random_never_swaps_a_card_back_to_the_table() -> None:
-    """So swapping ends, however the chances fall."""
+    """So the exchange ends with any random choices."""
     game = fold(play(rules("shithead"), 2, 3).events[:3])
     mine = replace(game.seats[0], hand=cards("2c Td 4h"), known=cards("2c Td"))
     game = game.with_seat(0, mine)
@@ -138,7 +138,7 @@ def test_the_random_generator_of_a_turn_is_repeatable_and_unique() -> None:
 
 
 def test_the_random_generator_of_a_turn_is_that_of_earlier_releases() -> None:
-    """A job that is tried again after an update plays the same move."""
+    """A job repeated after an update plays the same move."""
     assert bot_rng(b"secret", FACTS.id, 7).getrandbits(64) == 3933888178399349400
 
 
@@ -161,7 +161,7 @@ def test_a_bot_plays_a_custom_ruleset(name: str) -> None:
 
 
 def _shitheads(first: str, second: str, games: int, identity: str = "shithead") -> Counter[str]:
-    """Return how often each of two bots was the shithead, the seats changed every game."""
+    """Return how often each of two bots was the shithead, with seats swapped every game."""
     lost: Counter[str] = Counter()
     for seed in range(games):
         names = (first, second) if seed % 2 else (second, first)

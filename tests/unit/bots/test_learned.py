@@ -71,7 +71,7 @@ def test_the_weights_are_small_and_read_back_from_their_file(tmp_path: Path) -> 
 
 
 def test_the_unseen_cards_of_a_seat_are_its_hidden_cards() -> None:
-    """They lie in the stock, in the other hand, face down, or were just drawn by the seat."""
+    """They are in the stock, in the other hand or face down, or were just drawn by the seat."""
     play = SelfPlay((None, None), 0.2, 5)
     for _ in range(120):
         for hand in play.choices():
@@ -101,7 +101,7 @@ def _cards(packed: int) -> int:
 
 
 def test_the_bot_plays_by_its_view_and_not_by_a_sampled_deal() -> None:
-    """Another seed deals the hidden cards otherwise; only face-down cards are drawn by lot."""
+    """Another seed deals other hidden cards; only the choice of a face-down card is random."""
     net, rng, met = Net.fresh(4), random.Random(8), 0
     ruleset = definition("shithead").ruleset({})
     codes = whole_deck(ruleset, 2)

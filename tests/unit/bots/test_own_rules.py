@@ -1,4 +1,4 @@
-"""At tables with rules of their own a bot values cards by these, as its view names them."""
+"""At tables with custom rules a bot values cards by the rules in its view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = custom_definition(
 
 
 def view(*, hand: list[str], pile: list[str]) -> dict[str, Any]:
-    """Return what a bot needs of a view at a table with rules of its own."""
+    """Return the parts of a view that a bot needs at a table with custom rules."""
     return {
         "ruleset": {"id": OWN.id, "hash": "00" * 32, "options": {}},
         "hand": 1,

@@ -1,4 +1,4 @@
-"""The searching bots: their worlds agree with the view, and small endgames are played right."""
+"""The searching bots: sampled deals agree with the view, and small endgames are solved."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def view_of(game: Game, seat: int) -> View:
 
 @pytest.mark.parametrize("identity", RULESETS)
 def test_a_world_agrees_with_everything_that_the_view_shows(identity: str) -> None:
-    """The same cards in the same numbers, what was seen where it was seen, the same moves."""
+    """It has the same cards, the same seen cards in the same places, and the same moves."""
     ruleset, rng, compared = rules(identity), random.Random(identity), 0
     seats = seat_counts(ruleset)[-1]
     for game, _ in steps_of(ruleset, seats, 6, turn_limit=60):
@@ -131,7 +131,7 @@ def test_the_move_that_wins_is_found(
 
 
 def test_the_opinion_on_a_move_names_the_winning_move() -> None:
-    """Both nines end the hand: that move alone is certain, and the seat made another."""
+    """Playing both nines ends the hand and is the only certain win; the seat made another move."""
     game = _playing("9h 9s", "8c", "Kc Kd")
     view = dict(view_of(game, 0))
     moves = view.pop("moves")
@@ -165,7 +165,7 @@ def test_only_moves_of_play_have_an_opinion() -> None:
 
 
 def test_an_endgame_is_solved_better_than_by_playouts() -> None:
-    """Playouts spend the five first; then the ace goes out. The solution burns the pile."""
+    """Playouts play the five first, and the ace goes out. The solver burns the pile."""
     rules_ = Rules(rules("shithead"), 2)
     state = State.empty(rules_)
     for seat, held in enumerate(("5T", "A")):
@@ -202,7 +202,7 @@ def test_moves_that_differ_only_in_suits_are_one_choice() -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", SEARCHING)
 def test_custom_rulesets_are_played_to_their_end(name: str) -> None:
-    """With valid settings of any kind: the search meets no position that it cannot play."""
+    """With random valid settings, the search can play every position."""
     rng = random.Random(f"custom {name}")
     for _ in range(12):
         own, ruleset, seats = custom_table(rng)

@@ -39,7 +39,7 @@ def test_a_hand_repeats_itself_and_its_pair_changes_the_seats() -> None:
 
 
 def test_the_interval_is_that_of_whole_deals() -> None:
-    """Of two deals, one lost with both seats and one with neither: the hands say the same twice."""
+    """Of two deals one is lost from both seats and one from neither: hands depend on deals."""
     found = share(CELL, {0: 1, 1: 1, 2: 0, 3: 0})
     assert (found.hands, found.share) == (4, 0.5)
     assert found.error == pytest.approx(1.96 * math.sqrt(0.5 / 2))
@@ -62,7 +62,7 @@ LOST = [0, 0, 0, 1] * 100
 
 @pytest.mark.long
 def test_a_compiled_copy_plays_the_same_hands(tmp_path: Path) -> None:
-    """Long measurements run in it: its results are those of the plain modules, to the version."""
+    """Long measurements use it, so its results must equal those of the plain modules."""
     compiled(tmp_path / "copy")
     asked = ["--ruleset", "leeds", "--seats", "2", "--first", "expert", "--second", "greedy"]
     results: list[list[object]] = []
@@ -87,7 +87,7 @@ def test_measured_hands_are_not_played_again(
 
 
 def test_joined_files_have_one_line_per_cell_and_all_hands(tmp_path: Path) -> None:
-    """A gap in the numbers begins a new line, so that a missing hand is still played later."""
+    """A gap in the numbers begins a new line, so a missing hand is played later."""
     other = Cell(ruleset="leeds", seats=4, first="expert", second="greedy", samples=(1000, 0))
     played = {CELL: {0: 1, 1: 0, 2: None, 5: 1}, other: {0: 0}}
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"

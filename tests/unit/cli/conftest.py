@@ -1,4 +1,4 @@
-"""How tests run the command line: in this process, or as its users do."""
+"""Fixtures: the command line, in this process or in a process of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RecordedAnswer = tuple[int, str, str]
 
 @pytest.fixture
 def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., RecordedAnswer]:
-    """Return a way to run a command line in this process."""
+    """Return a function that runs a command line in this process."""
 
     def call(*words: str | Path) -> RecordedAnswer:
         status = run([str(word) for word in words])
@@ -33,7 +33,7 @@ def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., RecordedAnswer
 
 @pytest.fixture
 def program() -> Callable[..., RecordedAnswer]:
-    """Return a way to run a command line in a process of its own, as an installed script does."""
+    """Return a function that runs a command line in a new process, like an installed script."""
 
     def call(*words: str | Path, **variables: str) -> RecordedAnswer:
         code = "import sys; sys.argv[0] = 'shithead'; from service.cli.__main__ import main; main()"

@@ -1,4 +1,4 @@
-"""`shithead admin` as a command line: help, and words that make no sense."""
+"""`shithead admin`: help, and invalid arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`shithead audit`: a referee settles a question with a file and nothing else."""
+"""`shithead audit`: answers for a referee who has only a file."""
 
 from __future__ import annotations
 

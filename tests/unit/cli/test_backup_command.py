@@ -11,7 +11,7 @@ from tests.unit.cli.conftest import RecordedAnswer
 def test_an_existing_key_file_is_reported_before_the_backup_and_not_overwritten(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
-    """As in the second night of a backup with the same command every night."""
+    """As when the same backup command runs every night."""
     keys, target = tmp_path / "keys.json", tmp_path / "one.backup"
     keys.write_text("those of yesterday")
     status, _, said = shithead("backup", target, "--data", tmp_path, "--keys", keys)

@@ -1,4 +1,4 @@
-"""The command line as a whole: help that answers, statuses that scripts can rely on."""
+"""The command line as a whole: help, and exit statuses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_command_has_help_with_a_text_for_each_option(
 def test_a_wrong_command_line_ends_with_a_status_that_no_report_uses(
     shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
 ) -> None:
-    """2 would say that evidence is missing."""
+    """Status 2 means that evidence is missing."""
     status, out, err = shithead(*words)
     assert (status, out) == (MISUSED, "")
     assert "Error:" in err

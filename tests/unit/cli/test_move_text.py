@@ -75,7 +75,7 @@ def test_an_exchange_is_typed_in_pairs() -> None:
 def test_the_deck_number_of_a_card_may_be_omitted(
     text: str, own: list[str], cards: list[str]
 ) -> None:
-    """A card that the player does not hold stays as typed, and the service refuses it."""
+    """A card that the player does not hold is sent as typed, and the service refuses it."""
     assert in_own_codes(typed(text, [], swapping=False), own)["cards"] == cards
 
 

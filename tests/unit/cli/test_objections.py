@@ -31,7 +31,7 @@ def receipt(
 
 
 def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -> list[EventFault]:
-    """Return the objections of receipts without that of the check, which names event 6."""
+    """Return the objections of receipts, without the objection of the check itself."""
     failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, reason="another history")
     given = OutsideEvidence(receipts=notes, server_keys=known)
     return [one for one in against_events([failed], GAME, LINES, given) if one.seq != 6]

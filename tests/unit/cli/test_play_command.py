@@ -35,7 +35,7 @@ TAKE = {"type": "pick_up", "with": []}
 
 
 def views(name: str) -> list[dict[str, Any]]:
-    """Return what seat 0 saw, event by event, with a name that tries to steer the terminal."""
+    """Return the views of seat 0, event by event, with a name that has terminal escapes."""
     recording = read_recording((SAMPLES / f"{name}.jsonl").read_bytes())
     steps, fault = steps_of(recording, 0)
     assert fault is None
@@ -46,7 +46,7 @@ def views(name: str) -> list[dict[str, Any]]:
 
 
 def printed(part: RenderableType) -> str:
-    """Return what a terminal of 80 columns is sent that asks for no colours."""
+    """Return the output for a terminal of 80 columns without colours."""
     out = io.StringIO()
     terminal = Console(file=out, width=80, force_terminal=True, _environ={"NO_COLOR": "1"})
     terminal.print(part)
@@ -54,7 +54,7 @@ def printed(part: RenderableType) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text without bold and dim, the only marks that are left without colours."""
+    """Return text without bold and dim, the only escapes used without colours."""
     return re.sub("\x1b\\[[0-27;]*m", "", text)
 
 
@@ -69,7 +69,7 @@ def test_a_table_fits_in_80_columns_without_colours(name: str) -> None:
 
 
 def test_an_empty_pile_and_the_direction_are_stated_in_words() -> None:
-    """Two players take turns either way, so their direction is left out."""
+    """Two players alternate in either direction, so the direction is omitted."""
     view = next(v for v in views("shithead") if v["status"] == "playing" and not v["pile"])
     others = {**view, "direction": -1}
     assert "any card may be played" in printed(table_of(view, ORDER, frozenset()))
@@ -165,7 +165,7 @@ def test_a_person_is_asked_until_the_input_is_a_move(monkeypatch: pytest.MonkeyP
 def test_a_terminal_is_drawn_in_place_with_the_events_since_the_last_move(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A refusal stands below the same sentences, and Enter draws them all again."""
+    """A refusal is shown below the same sentences, and Enter draws them again."""
     somebody, out = person(["9d", "", "take"], monkeypatch, terminal=True)
     mine = [view for view in views("shithead") if view["turn"] == 0]
     one, two, three = ({**view, "moves": [TAKE]} for view in (mine[0], mine[4], mine[9]))

@@ -57,7 +57,7 @@ def url(services: Services) -> Iterator[str]:
 
 @pytest.fixture
 def asked(shithead: Shithead) -> Shithead:
-    """Return a way to run a command line, without what the service in this process logs."""
+    """Return a function that runs a command line, without the log of the service."""
 
     def call(*words: str | Path) -> RecordedAnswer:
         status, out, err = shithead(*words)
@@ -108,7 +108,7 @@ def test_a_witness_refuses_a_restarted_log(
 def test_a_witness_refuses_a_set_back_log_and_stores_the_proof(
     asked: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
-    """It shows fewer leaves than it signed, and what they were is gone: that is no failed call."""
+    """It shows fewer leaves than it signed, which is a finding and not a failed request."""
     words = ("witness", "--log", url, "--once", "--name", "w.example/1")
     for number in (1, 2, 3):
         grow(log, services, number)
@@ -222,5 +222,5 @@ def test_an_idle_log_supports_any_number_of_rotations(
 
 
 def first_public(path: Path) -> bytes:
-    """Return the key that a key file began with."""
+    """Return the first key of a key file."""
     return keyring.load(path).retired[-1].public

@@ -1,4 +1,4 @@
-"""`shithead replay` of logs that do not hold: shown to their end, with what is against them."""
+"""`shithead replay` of invalid logs: shown to their end, with the objections to events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_an_invalid_log_is_shown_to_its_end_with_a_warning(
 def test_events_after_a_broken_link_are_shown_and_marked(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
-    """A time changed in one event leaves all that follows as readable as it was."""
+    """A changed time in one event leaves all later events readable."""
     changed = tmp_path / "changed.jsonl"
     second = LINES[21].replace(b'"at":"2026-11-21T', b'"at":"2026-11-20T')
     assert second != LINES[21]
@@ -63,7 +63,7 @@ def no_slot(forgery: Forgery) -> None:
 def test_events_that_cannot_be_folded_are_described_one_by_one(
     forge: Callable[[Forgery], None], shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:
-    """Even the public story cannot go on: what each event says of itself is left."""
+    """If the public fold fails too, each event is described by itself."""
     forgery = Forgery(LINES)
     forge(forgery)
     path = tmp_path / "forged.jsonl"
@@ -82,7 +82,7 @@ def test_events_that_cannot_be_folded_are_described_one_by_one(
 
 
 def test_a_screen_shows_the_objections_to_its_event() -> None:
-    """Under way through a game its reader sees at which event something is wrong."""
+    """A reader who steps through a game sees the objections at their events."""
     forgery = Forgery(LINES)
     no_stock(forgery)
     recording = read_recording(b"\n".join(forgery.lines()) + b"\n")

@@ -1,4 +1,4 @@
-"""`shithead replay`: a game as text or step by step, and never more of it than may be seen."""
+"""`shithead replay`: a game as text or step by step, without hidden cards."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def whole(viewer: Viewer) -> str:
 
 
 def part(path: Path, count: int) -> Path:
-    """Write the first events of the log, as a running game gives it."""
+    """Write the first events of the log, like the log of a running game."""
     path.write_bytes(b"".join(line + b"\n" for line in LINES[:count]))
     return path
 
@@ -121,7 +121,7 @@ class Court(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def test_text_of_a_log_cannot_control_the_terminal() -> None:
 
 @pytest.mark.heavy
 def test_on_a_terminal_keys_step_and_q_restores_the_terminal() -> None:
-    """The whole of it, on a terminal of 100 columns, as a person has it."""
+    """A complete session on a terminal of 100 columns."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 26, 100, 0, 0))
     before = termios.tcgetattr(slave)
@@ -271,7 +271,7 @@ def test_on_a_terminal_keys_step_and_q_restores_the_terminal() -> None:
 
 
 def read_until(terminal: int, said: bytearray, awaited: bytes) -> None:
-    """Read what the program draws until `awaited` is among it."""
+    """Read the program's output until it contains `awaited`."""
     start, end = len(said), time.monotonic() + 20
     os.set_blocking(terminal, False)
     while awaited not in said[start:]:

@@ -1,4 +1,4 @@
-"""`shithead rulesets`: all of them, one as a page, two side by side."""
+"""`shithead rulesets`: the list, one ruleset as a page, two side by side."""
 
 from __future__ import annotations
 

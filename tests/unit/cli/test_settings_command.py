@@ -46,7 +46,7 @@ def test_every_setting_is_listed_once_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("setting", fields(Settings), ids=lambda one: one.name)
 def test_a_listed_default_is_the_one_that_is_used(setting: Field[Any]) -> None:
-    """A fixed default is read back as the default; a default of another kind is described."""
+    """A fixed default is read back as the default; a computed default is described."""
     name, default = setting.name, setting.default
     listed = ROWS[variable(name)].default
     if default is MISSING or default is None:

@@ -1,4 +1,4 @@
-"""`shithead simulate`: real games, verified, counted; the same on any number of processors."""
+"""`shithead simulate`: games are played, verified and counted, with any number of processes."""
 
 from __future__ import annotations
 

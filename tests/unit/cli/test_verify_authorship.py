@@ -1,4 +1,4 @@
-"""Who can have written an event: the producer of the file first, the server where it signed."""
+"""The possible authors of an event: the producer of the file, or the server if it signed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BLAME = (
 
 
 def with_another_card() -> tuple[Lines, int]:
-    """Return the log with one card of one play changed, and where; nothing is hashed again."""
+    """Return the log with one changed card of a play, and its seq; no hash is recomputed."""
     forgery = sample("shithead")
     seq = forgery.find("cards_played", lambda e: e["data"]["zone"] == "hand", n=8)
     event = forgery.events[seq]
@@ -49,7 +49,7 @@ def with_another_card() -> tuple[Lines, int]:
 
 
 def rechained() -> tuple[Lines, int]:
-    """Return a log with a wrong burn, all hashes made again, and where."""
+    """Return a log with a wrong burn and recomputed hashes, and its seq."""
     forgery = sample("shithead")
     seq = forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank")
     forgery.data(seq)["cause"] = "set"
@@ -57,7 +57,7 @@ def rechained() -> tuple[Lines, int]:
 
 
 def illegal() -> tuple[Lines, int]:
-    """Return a log in which a seat plays a card that does not fit, all hashes made again."""
+    """Return a log with an illegal play and recomputed hashes, and its seq."""
     forgery = sample("shithead")
     seq = a_card_that_does_not_fit(forgery)
     assert seq is not None
@@ -78,7 +78,7 @@ def proof(lines: Lines) -> bytes:
 
 
 def bundle(folder: Path, lines: Lines, **files: bytes) -> Path:
-    """Write a bundle with its manifest made right."""
+    """Write a bundle with a matching manifest."""
     path = folder / "game.shx"
     names = {f"receipts/{name}.note": data for name, data in files.items()}
     path.write_bytes(write_bundle(lines, files=names))
@@ -91,7 +91,7 @@ def note(folder: Path, data: bytes, name: str = "mine.note") -> tuple[str, str, 
 
 
 def happened(out: str, claim: str) -> str:
-    """Return what the text says happened where a claim fails."""
+    """Return the text of the report on a failed claim."""
     return next(line for line in out.splitlines() if line.startswith(f"what happened ({claim})"))
 
 
@@ -99,7 +99,7 @@ def happened(out: str, claim: str) -> str:
 def test_a_changed_card_names_its_event_and_blames_no_party(
     shithead: Run, tmp_path: Path, kept: int | None
 ) -> None:
-    """Whatever receipts there are: those after the change name the bytes of later events."""
+    """With any receipts: those for later events name the bytes of later events."""
     lines, seq = with_another_card()
     file = bundle(tmp_path, lines)
     words = () if kept is None else note(tmp_path, receipt(TRUE, kept % len(TRUE)))
@@ -158,7 +158,7 @@ def test_without_evidence_of_its_author_a_log_is_attributed_to_its_producer_firs
 def test_events_covered_by_a_server_signature_are_attributed_to_the_server(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """A receipt, also one of the bundle, or a checkpoint: by a key that came from outside."""
+    """A receipt, even in the bundle, or a checkpoint, signed by a key given from outside."""
     forged, seq = illegal()
     (tmp_path / "game.tlog-proof").write_bytes(proof(forged))
     plain, noted = bundle(tmp_path, forged), tmp_path / "noted.shx"
@@ -181,7 +181,7 @@ def test_events_covered_by_a_server_signature_are_attributed_to_the_server(
 
 
 def relinked(lines: Lines, seq: int, *, path: Path) -> Path:
-    """Return a file of the log in which one event names another one before it."""
+    """Return a file of the log in which one event has a wrong link."""
     event = json.loads(lines[seq])
     event["prev"] = "07" * 32
     path.write_bytes(b"\n".join((*lines[:seq], canonical(event), *lines[seq + 1 :])))
@@ -189,7 +189,7 @@ def relinked(lines: Lines, seq: int, *, path: Path) -> Path:
 
 
 def test_a_changed_link_names_its_own_event(shithead: Run, tmp_path: Path) -> None:
-    """It breaks the links before and after it, and the events beside it are as they were."""
+    """It breaks the links before and after it, and its neighbours are unchanged."""
     lines, seq = with_another_card()
     lines = (*lines[:seq], TRUE[seq], *lines[seq + 1 :])
     out = shithead("verify", relinked(lines, seq, path=tmp_path / "events.jsonl"))[1]
@@ -199,7 +199,7 @@ def test_a_changed_link_names_its_own_event(shithead: Run, tmp_path: Path) -> No
 def test_a_changed_event_before_a_changed_link_is_named_with_it(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """Nothing in the log tells this from a changed link alone, so both are named."""
+    """The log does not distinguish this from a changed link alone, so both are named."""
     lines, seq = with_another_card()
     out = shithead("verify", relinked(lines, seq + 1, path=tmp_path / "events.jsonl"))[1]
     assert f"seq {seq + 1}, or it and seq {seq}, was changed" in out
@@ -227,7 +227,7 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
 def test_evidence_without_its_key_is_reported_as_incomplete(
     shithead: Run, tmp_path: Path, given: tuple[str, ...], said: str
 ) -> None:
-    """It says that the key is missing, and not that nothing from outside was given."""
+    """It states that the key is missing, not that no evidence was given."""
     words: list[str] = []
     for one in given:
         if one == "key":
@@ -254,7 +254,7 @@ def test_evidence_without_its_key_is_reported_as_incomplete(
 def test_the_command_in_the_first_lines_identifies_the_author(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """With receipts it names the operator, or says that the file is not what the server signed."""
+    """With receipts it names the operator, or states that the server signed another history."""
     lines, seq = illegal()
     file = bundle(tmp_path, lines)
     _, who, more = shithead("verify", file)[1].splitlines()[:3]

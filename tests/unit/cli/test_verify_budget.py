@@ -19,7 +19,7 @@ Shithead = Callable[..., RecordedAnswer]
 
 @pytest.fixture(autouse=True)
 def no_garbage_collection() -> Iterator[None]:
-    """Let no finalizer of another test run: an alarm raised in one is only a warning."""
+    """Switch off garbage collection: an alarm raised in a finalizer is only a warning."""
     gc.collect()
     gc.disable()
     yield
@@ -76,7 +76,7 @@ def test_a_budget_is_a_number_of_seconds(shithead: Shithead, budget: str) -> Non
 
 @pytest.mark.heavy
 def test_alternative_moves_are_listed_once(shithead: Shithead, tmp_path: Path) -> None:
-    """Each refused pass of this log cost a second of CPU when all moves were listed for it."""
+    """Each refused pass of this log cost a second of CPU when all moves were listed in it."""
     path = tmp_path / "events.jsonl"
     path.write_bytes(costly_log(40))
     began = time.process_time()

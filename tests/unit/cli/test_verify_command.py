@@ -1,4 +1,4 @@
-"""`shithead verify`: what is asked for reaches the verifier, and what comes of it the shell."""
+"""`shithead verify`: its options, its output, and its exit statuses."""
 
 from __future__ import annotations
 

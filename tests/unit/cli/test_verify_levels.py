@@ -1,4 +1,4 @@
-"""Level L3 asks every person for a signature in this hand, and counts what was made for them."""
+"""Level L3 needs a signature of every person in the hand, and counts moves after time-outs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNED = Plan(name="levels", seats=2, keys=KEYS, clock=CLOCK)
 
 
 def verify(run: Run, folder: Path, plan: Plan, *words: str) -> RecordedAnswer:
-    """Verify a made-up game with a receipt for its end and every key that its seats have."""
+    """Verify a generated game with a receipt for its end and all keys of its seats."""
     lines = made_game(plan)
     log, note = folder / "events.jsonl", folder / "mine.note"
     log.write_bytes(b"\n".join(lines) + b"\n")
@@ -37,7 +37,7 @@ def verify(run: Run, folder: Path, plan: Plan, *words: str) -> RecordedAnswer:
 
 
 def without(run: Run, folder: Path, plan: Plan, seat: int) -> None:
-    """Expect that a hand reaches L2, and no more for want of this seat's signature."""
+    """Expect that a hand reaches only L2, because this seat's signature is missing."""
     status, out, _ = verify(run, folder, plan, "--level", "L3")
     assert status == 2
     assert out.splitlines()[-1].startswith("no evidence of tampering, level L2")
@@ -53,7 +53,7 @@ def test_a_hand_that_every_person_signed_reaches_l3(shithead: Run, tmp_path: Pat
 def test_a_seat_with_moves_only_after_time_outs_limits_the_level_to_l2(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """Its key stands in the log, and signed nothing: the server made every move for it."""
+    """Its key is in the log but signed nothing: the server made every move for it."""
     without(shithead, tmp_path, replace(SIGNED, silent=1), 1)
 
 

@@ -1,4 +1,4 @@
-"""`sequence`: what one log shows of its table, and what several logs of it show together."""
+"""The check `sequence`: findings from one log of a table, and from several together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def game_of(lines: Lines) -> str:
 
 
 def dealer_after(lines: Lines) -> int:
-    """Return who deals next: the shithead, after a stalemate the same seat again."""
+    """Return the next dealer: the shithead, or after a stalemate the same seat."""
     dealt = next(json.loads(line)["data"] for line in lines if b'"cards_dealt"' in line)
     shithead = json.loads(lines[-2])["data"]["shithead"]
     return int(dealt["dealer"] if shithead is None else shithead)
@@ -65,7 +65,7 @@ def sequence(run: Run, folder: Path, *games: Lines) -> tuple[int, list[dict[str,
 
 
 def fails(run: Run, folder: Path, *games: Lines) -> str:
-    """Return why the sequence of the first game fails, which it has to."""
+    """Return the reason for which the sequence of the first game fails; it must fail."""
     status, [check, *_] = sequence(run, folder, *games)
     assert (status, check["result"], check["seq"]) == (1, "fail", 0)
     return str(check["reason"])

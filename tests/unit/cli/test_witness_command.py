@@ -1,4 +1,4 @@
-"""`shithead witness` against logs whose key was stolen, malformed answers, and a lost state."""
+"""`shithead witness` against stolen log keys, malformed answers, and a lost state file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class House:
-    """A service in this process, over a key file; a thief can put another log before its own."""
+    """A service in this process with a key file; a thief can serve another log in its place."""
 
     def __init__(self, keys: Path) -> None:
         self.log = MemoryLog()
@@ -73,7 +73,7 @@ class House:
         self.services.sequencer.run_once()
 
     def forge(self, signer: NoteSigner, *numbers: int) -> None:
-        """Show a log of other leaves, which a stolen key signs."""
+        """Serve a log of other leaves, signed with a stolen key."""
         log, store = MemoryLog(), MemoryStore()
         for number in numbers:
             log.ask(UUID(int=number), 1, bytes(32))
@@ -179,7 +179,7 @@ def test_a_key_without_its_state_is_refused_without_new(
 def test_a_state_file_is_created_before_the_first_cosignature(
     shithead: Shithead, house: House, url: str
 ) -> None:
-    """A witness that was started on an empty log starts again without --new."""
+    """A witness first started on an empty log restarts without --new."""
     words = ("witness", "--log", url, *WORDS)
     assert shithead(*words)[0] == 2, "there is no checkpoint yet"
     assert Path("witness.state").exists()
@@ -202,7 +202,7 @@ def test_a_malformed_answer_is_status_2(
 
 @contextmanager
 def running(*words: str) -> Iterator[Path]:
-    """Run a command line in a process of its own, and give the file of what it logs."""
+    """Run a command line in a new process, and yield its log file."""
     log = Path("logged")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with log.open("w") as file:
@@ -216,7 +216,7 @@ def running(*words: str) -> Iterator[Path]:
 
 
 def wait_for(pattern: str, log: Path) -> re.Match[str]:
-    """Return the match of a pattern in what is logged."""
+    """Wait until the log matches a pattern, and return the match."""
     for _ in range(300):
         found = re.search(pattern, log.read_text())
         if found is not None:
@@ -232,7 +232,7 @@ def health(url: str) -> dict[str, Any]:
 
 
 def spoilt(server: Malformed, log: Path) -> None:
-    """Have the looks meet every kind of malformed answer, several times."""
+    """Answer the polls with every kind of malformed answer, several times."""
     for answer in (ICY, DEEP, CUT):
         before = server.asked
         server.answer = answer

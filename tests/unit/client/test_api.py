@@ -1,4 +1,4 @@
-"""Requests that survive a lost connection: repeated with one key, streams from the last event."""
+"""Requests after a lost connection: repeated with the same key, streams from the last event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROBLEM = b'{"type": "/problems/not-found", "title": "Not found", "detail": "no 
 
 
 class Server:
-    """An HTTP server on this machine that answers its nth request as a script says."""
+    """A local HTTP server whose answers come from a script."""
 
     def __init__(self, script: Script) -> None:
         self.headers: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""A hand as a client follows it: what a server shows is looked at before anything else is done."""
+"""A hand as a client follows it: every view is checked before a move is signed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ GAME = UUID(json.loads(LINES[0])["game"])
 
 
 class Server:
-    """Shows a game as it was at some version, as an operator may who wants it played again."""
+    """Serves a game at an earlier version, like an operator who wants it replayed."""
 
     def __init__(self) -> None:
         self.version = 0
 
     def get(self, path: str) -> Any:
-        """Return the keys, of which it has none, or the view."""
+        """Return an empty list of keys, or the view."""
         if path == "/keys":
             return {"items": []}
         return {"as": 0, "version": self.version, "head": head(LINES[self.version - 1]).hex()}
 
     def lines(self, path: str) -> tuple[bytes, ...]:
-        """Return the events that the client has not seen."""
+        """Return the events after those that the client has."""
         return LINES[int(path.partition("after=")[2]) : self.version]
 
 

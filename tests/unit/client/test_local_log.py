@@ -1,4 +1,4 @@
-"""Whatever does not fit to what a player has seen is noticed, and what was seen is kept."""
+"""The saved log of a player: contradictions are noticed, and seen events are never lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SERVER = NoteSigner(name="court.example", key=private_key("server"))
 
 @pytest.fixture
 def seen(tmp_path: Path) -> Seen:
-    """Return the first thirty events, as they were seen."""
+    """Return a saved log of the first thirty events."""
     (tmp_path / "receipts").mkdir()
     made = Seen(GAME, tmp_path)
     made.add(LINES[:30])
@@ -81,7 +81,7 @@ def test_a_different_head_or_log_is_a_contradiction(seen: Seen) -> None:
 
 
 def test_a_rolled_back_game_is_a_contradiction(seen: Seen) -> None:
-    """The head is one of this log: a move signed on it would make a second history."""
+    """The head is in the log, so a move signed on it would create a second history."""
     seen.check_head(20, seen.heads[19].hex())
     with pytest.raises(Contradicted, match="shows version 20, and has shown 30"):
         seen.check_not_back(20)
@@ -120,7 +120,7 @@ def test_receipts_are_saved_and_compared_with_the_log(seen: Seen) -> None:
 
 
 def test_the_players_key_and_entropy_must_be_in_the_log(seen: Seen) -> None:
-    """An operator who swaps a seat's key or entropy gets no signature from it."""
+    """The seat signs no move if the operator replaced its key or entropy."""
     seats = FIRST["data"]["seats"]
     seat = next(n for n, setup in enumerate(seats) if setup["entropy"] == "commit")
     [value] = [e["data"]["value"] for e in seen.of("entropy_revealed") if e["by"] == seat]

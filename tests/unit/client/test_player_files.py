@@ -1,4 +1,4 @@
-"""Secrets of a player are their own: made with mode 0600, and not read where others could."""
+"""Secret files of a player: created with mode 0600, and refused if others can read them."""
 
 from __future__ import annotations
 

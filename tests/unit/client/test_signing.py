@@ -1,4 +1,4 @@
-"""The reference for signing says what the record says, in its own words."""
+"""The client's reference code for signing agrees with the service's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A spectator compares what a server shows with what it showed before, also after a restart."""
+"""A spectator compares a server's answers with earlier ones, also after a restart."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ GAME = UUID(json.loads(LINES[0])["game"])
 
 
 class Server:
-    """Shows a game up to some version, from a log that its operator can exchange."""
+    """Serves a game up to a version, from a log that its operator can replace."""
 
     def __init__(self) -> None:
         self.log, self.version = LINES, len(LINES)
 
     def get(self, path: str) -> Any:
-        """Return the keys, of which it has none, or the view."""
+        """Return an empty list of keys, or the view."""
         if path == "/keys":
             return {"items": []}
         return {"version": self.version, "head": head(self.log[self.version - 1]).hex()}
@@ -36,7 +36,7 @@ class Server:
         return tuple(self.log[int(path.partition("after=")[2]) : self.version])
 
     def stream(self, _path: str, *, after: int) -> Iterator[bytes]:
-        """Yield the same, one after the other."""
+        """Yield the same events one by one."""
         yield from self.log[after : self.version]
 
 
@@ -61,7 +61,7 @@ def test_events_are_yielded_from_the_first_also_after_a_restart(
 def test_an_event_that_does_not_continue_the_log_is_not_yielded(
     server: Any, tmp_path: Path
 ) -> None:
-    """The server changed an event that was seen, and chained the rest anew."""
+    """The server changed a seen event and recomputed the chain."""
     server.version = 20
     assert len(list(spectator(server, tmp_path).events())) == 20
     forgery = Forgery(LINES)

@@ -30,7 +30,7 @@ def test_stacks_are_listed_whole_alone_and_together() -> None:
 
 
 def test_many_cards_in_stacks_are_listed_by_their_stacks() -> None:
-    """The sets are those of whole stacks, however many cards lie in them."""
+    """The listed sets consist of whole stacks of any size."""
     high = table(
         pile="4c",
         hands=["", "9d"],
@@ -111,7 +111,7 @@ def test_runs_are_listed_once_by_suit_and_rank() -> None:
 
 
 def test_hidden_cards_are_no_play() -> None:
-    """Who does not see a hand cannot say what it can play, not even on an empty pile."""
+    """The plays of an unseen hand are unknown, even on an empty pile."""
     game = game_of(SHITHEAD, table(hands=["9c", "9d"]))
     unseen = game.with_seat(0, replace(game.seats[0], hand=(HIDDEN,)))
     assert can_play(game, 0)

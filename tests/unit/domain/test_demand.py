@@ -1,4 +1,4 @@
-"""What a pile asks and what answers it, apart from any ruleset of the catalogue."""
+"""The demand of a pile and the cards that meet it, independent of the catalogue."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_rank_outside_the_order_satisfies_only_what_asks_nothing() -> None:
 
 
 def test_fitting_is_answered_with_a_boolean() -> None:
-    """The answer is yes or no, and nothing between."""
+    """The answer is a boolean."""
     companion = asking(plays=Plays.WITH_COMPANION)
     assert fits(companion, SEVEN, demand_of(companion, ())) is False
     barred = asking(plays=Plays.ANYTHING, not_on=(EIGHT,))

@@ -1,4 +1,4 @@
-"""Who opens, and with what, in cases that no deal of the catalogue brings about."""
+"""The opener and the opening play, in cases that no ruleset of the catalogue has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THREES = rules("threes")
 
 
 def holding(ruleset: Ruleset, *hands: str, up: tuple[str, ...] = (), dealer: int = 0) -> Game:
-    """Return a game in which the seats hold these cards and play is to begin."""
+    """Return a game before its first play, in which the seats hold these cards."""
     tables = (*up, *("" for _ in hands[len(up) :]))
     seats = tuple(
         SeatState(hand=cards(hand), up=tuple((card,) for card in cards(shown)))

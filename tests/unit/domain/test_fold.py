@@ -1,4 +1,4 @@
-"""State as the fold of events: what each event changes, and what cannot be followed."""
+"""The fold of events: the changes of each event, and events that cannot be folded."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_entropy_is_awaited_committed_and_revealed() -> None:
 
 
 def test_an_aborted_game_is_over() -> None:
-    """Nothing can be asked for any more."""
+    """No command is accepted after it."""
     game = evolve(playing(), GameAborted(cause=AbortCause.IDLE, seat=0))
     assert (game.status, game.over, game.turn) == (Status.ABORTED, True, None)
     assert game.result is not None
@@ -118,7 +118,7 @@ def test_mismatched_swaps_and_layings_cannot_be_folded() -> None:
 
 
 def test_a_card_leaves_an_unseen_hand_as_a_hidden_card() -> None:
-    """A viewer who does not see a hand learns its cards when they are played."""
+    """A viewer learns the cards of an unseen hand when they are played."""
     assert without((HIDDEN, Card("9c"), HIDDEN), cards("9c 4d")) == (HIDDEN,)
     with pytest.raises(ValueError, match="not among"):
         without(cards("9c"), cards("4d"))
@@ -140,7 +140,7 @@ def test_publicly_taken_cards_are_known_until_they_leave_the_hand() -> None:
 
 
 def test_a_blind_card_that_is_not_shown_is_not_known() -> None:
-    """L13: the others do not get to see it; the record opens it to who turned it alone."""
+    """L13: the others do not see it; the log opens it only to the seat that turned it."""
     game = playing(hands=["", "Kc"], up=[""], down=["3c 3d"])
     hidden = evolve(game, failed(0, 0, "", 1, turn=1))
     assert (hidden.seats[0].known, hidden.seats[0].hand) == (cards("4c"), cards("3c 4c"))
@@ -232,20 +232,20 @@ def test_cards_drawn_by_another_seat_do_not_belong_to_the_last_play() -> None:
 
 
 def test_a_pick_up_ends_the_demand_for_a_cover_and_states_the_direction() -> None:
-    """The pile that asked for it is gone."""
+    """The pile that demanded it is gone."""
     game = replace(playing(), covering=True)
     after = evolve(game, took(0, 1, turn=1, direction=-1))
     assert (after.covering, after.direction, after.turn) == (False, -1, 1)
 
 
 def test_after_the_end_no_seat_has_the_turn() -> None:
-    """Also where it ended in the middle of a turn."""
+    """Even if it ended in the middle of a turn."""
     game = scenario(SHITHEAD, given=playing(), when=forfeit(1))
     assert (game.status, game.turn, game.over) == (Status.ENDED, None, True)
 
 
 def test_a_time_out_makes_the_named_move() -> None:
-    """Time-outs: for an auditor any legal move will do."""
+    """Time-outs: an auditor accepts any legal move."""
     game = playing()
     events = decide(TimeOut(seat=0, move=play(0, "9c 9d")), game)
     assert events[1] == played(0, "9c 9d", turn=1)

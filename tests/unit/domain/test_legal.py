@@ -1,4 +1,4 @@
-"""What may be done, asked one question at a time, and the list of all moves in its order."""
+"""Legal moves: single questions, and the ordered list of all moves."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_seat_that_must_cover_cannot_pick_up_try_or_pass() -> None:
 
 
 def test_tries_are_allowed_never_when_unable_or_always() -> None:
-    """P37, B, and everybody else."""
+    """P37, B, and all other rulesets."""
     able = table(pile="4c", hands=["9c", "9d"], stock="6c")
     unable = table(pile="Kc", hands=["9c", "9d"], stock="6c")
     answers = {
@@ -123,21 +123,21 @@ def test_plays_are_listed_before_the_try_and_the_pick_ups() -> None:
 
 
 def test_stacks_on_the_table_do_not_restrict_the_hand() -> None:
-    """A stack of face-up cards is played whole: that says nothing of a hand."""
+    """A stack of face-up cards is played whole; hand cards are not stacks."""
     at = table(pile="4c", hands=["7h 9s", "9d"], up=["7d+7c 8c"], down=["3c 3d"])
     scenario(KARMA, given=at, when=play(0, "7h"))
     assert "7h" in moves(KARMA, at)
 
 
 def test_the_exchange_lists_swaps_of_one_pair_and_then_ready() -> None:
-    """The swaps of one pair stand for all, in the order of the hand's codes."""
+    """Only swaps of one pair are listed, in the order of the hand's codes."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c 4c 5c"], hands=["Qc Kc Jc"])
     pairs = [f"swap {up} for {hand}" for up in ("Jc", "Kc", "Qc") for hand in ("3c", "4c", "5c")]
     assert listed(SHITHEAD, game) == [*pairs, "ready"]
 
 
 def test_without_an_exchange_ready_is_the_only_move() -> None:
-    """`exchange` is a setting of its own."""
+    """`exchange` is an independent setting."""
     strict = replace(SHITHEAD, deal=replace(SHITHEAD.deal, exchange=False))
     game, _ = dealt(strict, seats=2, up=["3c 4c 5c"], hands=["Qc Kc Jc"])
     assert listed(strict, game) == ["ready"]
@@ -145,7 +145,7 @@ def test_without_an_exchange_ready_is_the_only_move() -> None:
 
 
 def test_a_seat_that_lays_its_cards_cannot_exchange_them() -> None:
-    """Also where the rules speak of both: what is laid is laid."""
+    """Even if the rules allow both, laid cards are not exchanged."""
     both = replace(KARMA, deal=replace(KARMA.deal, exchange=True))
     game, _ = dealt(both, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
     laid = scenario(both, given=game, when=lay(0, "9c", "8c", "6c"))

@@ -1,4 +1,4 @@
-"""Which position of the deck goes to whom."""
+"""The seat and zone of each position of the deck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change of one seat of a table leaves all others as they are."""
+"""A change of one seat of a table does not change the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that other code depends on: names in the format, codes of refusals, defaults."""
+"""Values on which other code depends: names in the format, refusal codes, defaults."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_rank_that_is_not_special_is_plain() -> None:
 
 
 def test_rulesets_that_differ_only_in_citations_are_equal() -> None:
-    """Two rulesets are the same where they say the same, whatever they rest it on."""
+    """Rulesets are equal if their rules are equal, even with different citations."""
     one, other = (
         Ruleset(id="custom-x", seats_min=2, seats_max=5, cites={"deal.up": cited})
         for cited in ("P3", "L4")
@@ -154,7 +154,7 @@ def test_a_new_table_has_its_initial_values() -> None:
 
 
 def test_values_are_never_changed_in_place() -> None:
-    """Frozen: an event, a state or a setting that has been handed out stays what it was."""
+    """Events, states and settings are immutable."""
     for value, name in (
         (PLAIN_RANK, "plays"),
         (SeatState(), "hand"),

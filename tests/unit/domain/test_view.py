@@ -9,7 +9,7 @@ from tests.rules.tables import cards, game_of, rules, table
 
 
 def test_seen_cards_are_in_code_order_and_hidden_ones_last() -> None:
-    """The order of a hand would tell when each of its cards was drawn."""
+    """The order of a hand would reveal when each card was drawn."""
     game = game_of(rules("shithead"), table(hands=["Kc 9c", "9d"]))
     hand = (Card("Kc"), HIDDEN, Card("9c"), HIDDEN)
     game = game.with_seat(0, replace(game.seats[0], hand=hand, known=cards("Kc")))
@@ -19,5 +19,5 @@ def test_seen_cards_are_in_code_order_and_hidden_ones_last() -> None:
 
 
 def test_the_viewer_of_all_cards_is_named_all() -> None:
-    """The word stands in addresses; it is no seat."""
+    """The word is used in URLs and is not a seat."""
     assert ALL == "all"

@@ -1,4 +1,4 @@
-"""The keyring: what it seals, how its file is made, and that it shows no key."""
+"""The keyring: sealed values, the key file, and no key in any output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running process follows its key file: at once where it leads on, never where it does not."""
+"""A running process reloads its key file if it continues the old one, and else rejects it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def replaced(path: Path, text: str) -> None:
-    """Put another file in the place of one, as a rotation does."""
+    """Replace a file atomically, as a rotation does."""
     draft = path.with_name("draft")
     draft.write_text(text)
     draft.chmod(0o600)
@@ -53,7 +53,7 @@ def test_a_new_signing_key_signs_at_once(path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["another server's", "no keys", "gone", "open to others"])
 def test_a_key_file_that_does_not_continue_the_old_one_is_rejected(path: Path, fault: str) -> None:
-    """A mistake in the file must not end the running games; it is logged."""
+    """A mistake in the file must not end running games; it is logged."""
     keys = KeyFile(path)
     good, sealed = path.read_text(), keys.seal(b"secret", GAME)
     match fault:

@@ -1,4 +1,4 @@
-"""What a monitor holds against the games of a log."""
+"""Findings of a monitor about the games of a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The health of a program that looks at a log again and again."""
+"""The health of a program that polls a log."""
 
 from __future__ import annotations
 

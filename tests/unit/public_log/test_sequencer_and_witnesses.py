@@ -1,4 +1,4 @@
-"""The sequencer between its witnesses: faulty, slow, away, and right when they contradict it."""
+"""The sequencer and its witnesses: faulty, slow, absent, or with proof of a larger tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REFUSED = b"HTTP/1.1 422 Unprocessable Entity\r\nContent-Length: 0\r\n\r\n"
 
 
 class Watched:
-    """A log in memory, the sequencer's process over it, and what lasts beyond a restart."""
+    """A log in memory, its sequencer process, and the files that survive a restart."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Watched:
             self.log.ask(UUID(int=game), 1, bytes(32))
 
     def set_back(self, *games: int) -> None:
-        """Put an older copy of the database back, and lose what was remembered of newer ones."""
+        """Restore an older copy of the database, and delete the stored newer checkpoint."""
         self.log.__init__()  # type: ignore[misc] # the same log, an older copy of it
         self.memory = SignedFile(self.folder / "another" / "log.checkpoint")
         (self.folder / "another").mkdir()
@@ -78,7 +78,7 @@ def watched(tmp_path: Path) -> Watched:
 
 
 class Honest:
-    """A witness of this project, which can be away."""
+    """A witness of this project, which can be stopped."""
 
     def __init__(self, folder: Path, keyring: Keyring, number: int) -> None:
         cosigner = Cosigner(name=f"w.example/{number}", key=Ed25519PrivateKey.generate())
@@ -127,7 +127,7 @@ def faulty(url: str) -> RemoteWitness:
 def test_a_faulty_witness_does_not_affect_the_others(
     watched: Watched, honest: Callable[[], Honest], answer: bytes
 ) -> None:
-    """At the start as well as later: the log is signed, and the other witness cosigns."""
+    """The log is signed at the start and later, and the other witness cosigns."""
     good = honest()
     with malformed() as server:
         server.answer = answer
@@ -180,7 +180,7 @@ def test_a_larger_size_with_a_checkpoint_signed_here_stops_the_log(
 def test_a_witness_that_was_down_at_the_start_stops_the_log_later(
     watched: Watched, honest: Callable[[], Honest]
 ) -> None:
-    """The log was set back while its only witness was away; its proof counts when it comes."""
+    """The log was set back while its only witness was absent; the returning witness stops it."""
     good = honest()
     watched.asks(1, 2, 3)
     process = watched.started(good.remote)

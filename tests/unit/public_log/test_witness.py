@@ -1,4 +1,4 @@
-"""A witness cosigns what continues, and nothing else: the statuses of C2SP tlog-witness."""
+"""A witness cosigns only consistent checkpoints; statuses are those of C2SP tlog-witness."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_log_that_grows_is_cosigned_each_time(witness: Witness) -> None:
 def test_a_rotated_log_key_is_followed_and_an_unrelated_key_is_refused(
     witness: Witness,
 ) -> None:
-    """Once the overlap is over, only the new key signs: a witness must not fall silent then."""
+    """After the overlap only the new key signs, and the witness must continue."""
     note = note_of(5, signer=THIEF)
     assert witness.add_checkpoint(write_request(0, (), note)).status == 403
     witness.learn([THIEF.verifier, OTHER.verifier])
@@ -196,7 +196,7 @@ def test_no_cosignature_is_sent_before_the_state_is_on_disk(
 
 
 def test_concurrent_requests_never_store_an_older_tree(path: Path) -> None:
-    """The race of the text: a later answer must not store an earlier tree."""
+    """The race in the specification: a later answer must not store an earlier tree."""
     witness, answers = witness_at(path), list[Answer]()
     sizes = list(range(1, 40))
     threads = [
@@ -225,7 +225,7 @@ def test_the_key_of_a_witness_is_made_once_and_keeps_its_name(tmp_path: Path) ->
 
 
 class Served:
-    """A witness behind HTTP, and a log that asks it."""
+    """A witness served over HTTP, and a log that asks it."""
 
     def __init__(self, witness: Witness) -> None:
         self.server = witness_server(witness, "127.0.0.1", 0)
@@ -250,7 +250,7 @@ def served(witness: Witness) -> Served:
 
 
 def test_a_log_asks_over_http_and_continues_from_the_size_in_the_answer(served: Served) -> None:
-    """What the log thinks the witness has seen may be wrong, in both directions."""
+    """The log may assume too large or too small a size of the witness's last tree."""
     served.ask(5, 0)
     for size, known in ((9, 0), (20, 9), (20, 9), (30, 7)):
         line = served.ask(size, known)

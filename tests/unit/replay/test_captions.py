@@ -1,4 +1,4 @@
-"""Captions: one sentence an event, as its viewer may read it."""
+"""Captions: one sentence for each event, with the cards that the viewer may see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames, transcript and stored lines: a replay is the fold with every step kept."""
+"""Frames, transcripts and stored lines of replays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a seat asked for, read back from the event that answers it."""
+"""The move of a seat, derived from the event that records it."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ from tests.rules.tables import cards, dealt, rules
     ids=lambda thing: type(thing).__name__,
 )
 def test_the_move_is_derived_from_its_event(event: Event, move: Move) -> None:
-    """An auditor learns from the record alone what a player did."""
+    """An auditor derives a player's move from the log alone."""
     assert move_behind(event) == move
 
 
 def test_a_swap_names_both_sides() -> None:
-    """The cards that went up, and those that came to the hand."""
+    """The cards laid face-up, and those taken to the hand."""
     game, _ = dealt(rules("shithead"), seats=2, up=["3c 4c 5c"], hands=["Kc Qc Jc"])
     asked = swap(0, "Kc Qc", "4c 3c")
     (event,) = decide(asked, game)

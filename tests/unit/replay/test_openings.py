@@ -1,4 +1,4 @@
-"""Which openings a seat gets before the seal: those of its own cards, and no others."""
+"""Before the seal a seat gets the openings of its own cards and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log is followed to its end, also where its deck, or the game itself, contradicts it."""
+"""The tolerant fold: a log is folded to its end even if its deck or an event contradicts it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAME: Played = play(rules("shithead"), 3, 5)
 
 
 def played_from_hand(events: tuple[object, ...]) -> int:
-    """Return the seq of a play from a hand with a good deal of the game before it."""
+    """Return the seq of a play from a hand late in the game."""
     found = (n for n, e in enumerate(events) if isinstance(e, CardsPlayed) and e.zone is Zone.HAND)
     return [*found][6]
 
@@ -28,7 +28,7 @@ def test_the_tolerant_fold_of_a_valid_log_equals_the_fold() -> None:
 
 
 def test_if_the_deck_contradicts_an_event_the_public_fold_continues() -> None:
-    """A card is played that by the deck lies in the stock: the public part goes on."""
+    """By the deck the played card is in the stock; the public fold continues."""
     seq = played_from_hand(GAME.events)
     game = fold(GAME.events[:seq], GAME.deck)
     event = GAME.events[seq]
@@ -43,7 +43,7 @@ def test_if_the_deck_contradicts_an_event_the_public_fold_continues() -> None:
 
 
 def test_if_the_public_fold_fails_the_last_state_is_repeated() -> None:
-    """After a draw of a hundred cards the events are listed without a state."""
+    """After an impossible draw of a hundred cards the events are listed without a state."""
     seq = played_from_hand(GAME.events)
     impossible = CardsDrawn(seat=0, count=100)
     before = fold(GAME.events[:seq], GAME.deck)
@@ -63,7 +63,7 @@ def test_an_event_of_an_unknown_seat_is_not_folded(seat: int) -> None:
 
 
 def test_a_card_that_is_not_in_a_hand_is_refused_in_words() -> None:
-    """The words of an error reach people: they are about cards."""
+    """Error messages reach players, so they are about cards."""
     game = fold(GAME.events[: played_from_hand(GAME.events)], GAME.deck)
     lying = game.deck[game.stock[0]]
     event = CardsPlayed(

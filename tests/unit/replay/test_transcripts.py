@@ -1,5 +1,5 @@
 """
-Transcripts of sample games, kept to be read: a change of wording or of folding shows as a diff.
+Golden transcripts of sample games, which show a change of wording or folding as a diff.
 
 `python -m tests.unit.replay.test_transcripts`, run beside `tests/`, writes them anew.
 """

@@ -1,4 +1,4 @@
-"""The OpenSpiel game: OpenSpiel's own tests, and that it is the hand of `shithead_v0`."""
+"""The OpenSpiel game: OpenSpiel's own tests, and comparison with `shithead_v0`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_openspiels_copy_and_storage_tests_pass(identity: str, seats: int) -> No
 @pytest.mark.parametrize("name", CONFORMANCE)
 @pytest.mark.parametrize(("identity", "seats"), [("shithead", 2), ("covered-queen", 4)])
 def test_openspiels_interface_test_passes(identity: str, seats: int, name: str) -> None:
-    """OpenSpiel samples states near the root, which are all of the deal: these are of the play."""
+    """OpenSpiel samples states near the root, all in the deal; these states are in play."""
 
     class OfPlay(api_test.EnforceAPIOnPartialTreeBase):  # type: ignore[misc]  # OpenSpiel has no types
         game = made(identity, seats)

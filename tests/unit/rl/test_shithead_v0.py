@@ -1,4 +1,4 @@
-"""The PettingZoo environment: PettingZoo's own tests, and that agents see and do what seats may."""
+"""The PettingZoo environment: PettingZoo's own tests, observations and actions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from service.rl.arrays import RANK_CODES, size_of  # noqa: E402 -- after the che
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """PettingZoo warns of every observation that is a dictionary, as those of card games are."""
+    """Silence PettingZoo's warning about observations that are dictionaries."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -37,7 +37,7 @@ def made(identity: str, **options: Any) -> Any:
 
 
 def episode(env: Any, seed: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Play an episode at random; yield the agent on turn and what it sees."""
+    """Play an episode at random; yield the agent on turn and its observation."""
     rng = random.Random(seed)
     env.reset(seed=seed)
     for agent in env.agent_iter():

@@ -1,4 +1,4 @@
-"""Changes of settings drawn at random, most of them nonsense."""
+"""Random changes of settings, most of them invalid."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COUNTS = {
 
 
 def random_changes(chance: random.Random) -> Tree:
-    """Return some changes: a few settings, a few ranks, now and then the order or a second hand."""
+    """Return changes of some settings and ranks, sometimes of the order or the second hand."""
     changes = _branch(chance)
     if chance.random() < 0.2:
         changes["second_hand"] = _branch(chance)
@@ -35,7 +35,7 @@ def random_changes(chance: random.Random) -> Tree:
 
 
 def random_options(rules: Definition, chance: random.Random) -> dict[str, Any]:
-    """Return what a table may choose of the options that a ruleset has."""
+    """Return random options of a ruleset for a table."""
     options: dict[str, Any] = {}
     for option in rules.options.values():
         if chance.random() < 0.5:

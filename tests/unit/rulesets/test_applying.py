@@ -1,4 +1,4 @@
-"""A page has the general statements that can apply in its ruleset, and none that contradicts it."""
+"""Rules pages have the general statements that can apply, and none that contradicts the ruleset."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_extensions_of_the_source_are_marked_as_readings() -> None:
 
 
 def test_l11_leaves_plays_on_an_empty_pile_to_the_general_statements() -> None:
-    """A page must not say that anything goes where a general statement names exceptions."""
+    """A page must not state that any card may be played if a general statement has exceptions."""
     [after_pick_up] = [s for s in definition("leeds").statements if s.id == "L11"]
     assert "whatever may be played on an empty pile" in after_pick_up.text
     assert "anything" not in after_pick_up.text
@@ -65,7 +65,7 @@ def test_every_condition_of_the_model_applies_to_some_rulesets_and_not_to_all() 
 
 @pytest.mark.parametrize("identity", list(catalogue()))
 def test_statements_that_a_ruleset_cites_are_on_its_page(identity: str) -> None:
-    """Where a refusal of the ruleset names a statement, its players find it on the page."""
+    """Players find the statement cited in a refusal on the page of the ruleset."""
     one = definition(identity)
     on_page = {s.id for s in (*one.statements, *rules_page(one).common)}
     settings = {rule for name, rule in one.cites.items() if not rule.startswith("1-")}

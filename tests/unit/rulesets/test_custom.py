@@ -48,7 +48,7 @@ def test_equal_rulesets_have_equal_ids_in_any_notation() -> None:
     ],
 )
 def test_second_hand_settings_equal_to_the_first_hand_do_not_change_the_id(second: Tree) -> None:
-    """Equal rulesets have equal ids: what repeats the first hand changes nothing."""
+    """Equal rulesets have equal ids, so settings that repeat the first hand are dropped."""
     reverse, changes = definition("reverse"), {"burn": {"set_size": 3}}
     one = custom_definition(reverse, "One", changes)
     assert custom_definition(reverse, "Two", {**changes, "second_hand": second}).id == one.id
@@ -122,7 +122,7 @@ def test_a_reading_is_removed_with_its_statement() -> None:
 
 
 def test_parts_of_a_replaced_statement_rest_on_the_model() -> None:
-    """P31 stays for the deal alone, and P20 for the opening: neither speaks of plays any more."""
+    """P31 remains for the deal only, and P20 for the opening; neither is cited for plays."""
     changes = {"pick_up": {"after": "next"}}
     own = custom_definition(definition("karma-radford"), "Mine", changes)
     assert own.rule_of("deal.layout") == "P31"
@@ -173,7 +173,7 @@ def accepted(seed: int) -> tuple[str, Tree] | None:
 
 @pytest.mark.heavy
 def test_every_accepted_ruleset_can_be_dealt_opened_and_played() -> None:
-    """Random changes: none gets stuck, breaks off, or lists a move that is then refused."""
+    """With random changes, no game gets stuck, raises, or lists a move that is refused."""
     limits, found = Limits(actions_per_seat=50, seconds=2), 0
     for seed in range(80):
         drawn = accepted(seed)

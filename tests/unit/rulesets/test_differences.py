@@ -1,4 +1,4 @@
-"""Two rulesets side by side: only what differs, in words."""
+"""Comparison of two rulesets: differences only, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every ruleset shows the statements it rests on, and no others."""
+"""Every ruleset lists the statements of its source, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that contradict one another are refused with the reason, all others are not."""
+"""Only contradictory settings are refused, with the reason."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
 Write the golden rules pages anew: `python -m tests.unit.rulesets.write_pages`.
 
-Every page says what its source says; so read the difference before keeping it.
+Every page has the statements of its source, so review the diff before committing it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evidence bundles: what goes in comes out, and the tricks that a ZIP can play."""
+"""Evidence bundles: writing, reading, and hostile ZIP files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def refused(data: bytes, match: str) -> None:
 
 
 def zipped(prepare: Callable[[zipfile.ZipFile], None]) -> bytes:
-    """A ZIP with a good log and manifest, and whatever `prepare` puts in beside them."""
+    """Return a ZIP with a valid log and manifest, and the entries added by `prepare`."""
     out = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(out, "w") as archive:
         warnings.simplefilter("ignore")
@@ -219,7 +219,7 @@ def test_a_zip_header_that_contradicts_the_directory_is_refused() -> None:
 
 
 def with_extra(field: bytes) -> bytes:
-    """Return a good archive but for an extra field of its log."""
+    """Return a valid archive with an extra field in the entry of its log."""
     out = io.BytesIO()
     info = zipfile.ZipInfo("events.jsonl")
     info.extra = field
@@ -233,7 +233,7 @@ def with_extra(field: bytes) -> bytes:
 def test_an_extra_field_that_overrides_name_or_size_is_refused(
     kind: int,
 ) -> None:
-    """Info-ZIP takes the name in field 0x7075 for the file's; this reader would not."""
+    """Info-ZIP uses the file name in field 0x7075; this reader would ignore it."""
     other = b"\x01" + struct.pack("<I", zlib.crc32(b"events.jsonl")) + b"another.jsonl"
     refused(with_extra(struct.pack("<2H", kind, len(other)) + other), "extra field")
 
@@ -244,7 +244,7 @@ def test_an_extra_field_of_a_wrong_length_is_refused(field: bytes) -> None:
 
 
 def test_times_and_owners_in_extra_fields_change_nothing() -> None:
-    """What ordinary programs write beside a file."""
+    """Ordinary programs write such fields."""
     time = struct.pack("<2HBI", 0x5455, 5, 1, 0)
     assert read_bundle(with_extra(time)).lines == LINES
 

@@ -26,7 +26,7 @@ def shape(value: Any) -> str:
 
 
 def specimens() -> list[dict[str, Any]]:
-    """Return one event of every shape in the samples, and of the type that they lack."""
+    """Return one event of every shape in the samples, and one of the missing type."""
     found: dict[str, dict[str, Any]] = {}
     for path in LOGS:
         for line in path.read_text().splitlines():

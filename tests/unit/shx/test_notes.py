@@ -1,4 +1,4 @@
-"""Signed notes and receipts, against notes that others published."""
+"""Signed notes and receipts, compared with published notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints, cosignatures and proofs: the published examples, and what is not quite one."""
+"""Checkpoints, cosignatures and proofs: the published examples, and malformed ones."""
 
 from __future__ import annotations
 

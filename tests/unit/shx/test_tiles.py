@@ -1,4 +1,4 @@
-"""Tiles: their paths, what stands in them, and trees that are read from them alone."""
+"""Tiles: their paths, their content, and trees read from tiles."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CONSISTENCY = [(1, 1, []), (1, 8, [A, B, C]), (6, 8, [I, E, F]), (2, 5, [B, D])]
 
 
 class Tiles:
-    """A tree whose tiles are made as a log makes them: by growing, batch after batch."""
+    """A tree whose tiles are written batch by batch, as by a log."""
 
     def __init__(self, leaves: list[bytes], batches: list[int]) -> None:
         self.hashes: dict[tuple[int, int], bytes] = {}
@@ -129,7 +129,7 @@ SIZES = st.one_of(
 @examples(25)
 @given(SIZES, st.data())
 def test_a_tree_read_from_tiles_is_the_tree_over_its_leaves(size: int, data: st.DataObject) -> None:
-    """However it grew: batches of any sizes make the same tiles, written once each."""
+    """Batches of any sizes give the same tiles, each written once."""
     leaves = leaves_of(size)
     tiles = Tiles(leaves, data.draw(st.lists(st.integers(0, 300), max_size=6)))
     tiled = TiledTree(size, tiles.read)

@@ -43,7 +43,7 @@ def point_at(y: int) -> Point | None:
 
 
 def small_points() -> set[Point]:
-    """Return the eight points of small order: what is left of others times the large one."""
+    """Return the eight points of small order: other points times the large prime order."""
     found = {NEUTRAL}
     y = 2
     while len(found) < 8:
@@ -81,7 +81,7 @@ def encoded(y: int, sign: int = 0) -> bytes:
 
 @pytest.mark.parametrize("sign", [0, 1])
 def test_a_key_is_a_point_of_the_curve(sign: int) -> None:
-    """About half of all y belong to no point; libraries accept them as keys all the same."""
+    """About half of all y are not on the curve, yet libraries accept them as keys."""
     for y in range(2, 200):
         assert (key_fault(encoded(y, sign)) is None) == (point_at(y) is not None)
 

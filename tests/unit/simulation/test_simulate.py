@@ -1,4 +1,4 @@
-"""Simulated tables: real logs, the same every time, with the counts that they add up to."""
+"""Simulated tables: valid and reproducible logs, and the counts in reports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_hands_of_a_table_follow_one_another() -> None:
 
 
 def test_bots_change_seats_from_table_to_table() -> None:
-    """So that none of them always sits where it is best to sit."""
+    """So no bot always has the best seat."""
     games = simulated_games(plan_for("leeds", games=4))
     seated = [("greedy", "lowest")] * 2 + [("lowest", "greedy")] * 2
     assert [game.bots for game in games] == seated

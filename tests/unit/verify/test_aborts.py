@@ -1,4 +1,4 @@
-"""An abort that breaks no rule passes, and what should be known of it is said."""
+"""Aborts that break no rule pass, with remarks where needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def reason(report: Report, check: Check) -> str | None:
 
 
 def aborted(cause: str, seat: int | None) -> Forgery:
-    """Return a set-up that waited for seat 1 alone, ended for another cause."""
+    """Return a set-up that waited only for seat 1 and was aborted with `cause`."""
     forgery = sample("shithead-aborted")
     forgery.data(len(forgery.events) - 1).update(cause=cause, seat=seat)
     return forgery

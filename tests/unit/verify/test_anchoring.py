@@ -128,7 +128,7 @@ def test_the_key_of_the_public_log_gets_the_same_remark() -> None:
 
 
 def test_during_an_overlap_one_key_within_its_period_suffices() -> None:
-    """A checkpoint of those weeks carries both signatures, of the old key and of the new one."""
+    """A checkpoint in the overlap has the signatures of both keys."""
     checkpoint = Checkpoint(origin=SERVER.name, size=1, root=root([leaf_hash(BODY)]))
     note = sign_checkpoint(checkpoint, [SERVER, THIEF])
     both = TlogProof(index=0, hashes=(), checkpoint=note, extra=BODY).text
@@ -162,7 +162,7 @@ def test_an_anchor_of_an_earlier_head_states_its_range() -> None:
 def test_evidence_without_the_server_key_is_reported_as_missing(
     given: OutsideEvidence,
 ) -> None:
-    """It was asked for by bringing it: all that passes without it is not all."""
+    """Given evidence counts as requested, so the report is incomplete without it."""
     assert report(given).result is Result.MISSING
     assert status_of(report(given)) == 2
     assert not report(given).witnessed
@@ -187,7 +187,7 @@ def test_every_contradicting_receipt_is_named() -> None:
 
 
 def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> None:
-    """It names the right head; but somebody put the server's name under it."""
+    """It names the right head, but its signature is forged."""
     true = receipt(40).decode()
     false = true[:-10] + ("A" if true[-10] != "A" else "B") + true[-9:]
     evidence = {"receipts/a.note": false.encode()}

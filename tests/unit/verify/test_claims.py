@@ -125,7 +125,7 @@ def test_further_failures_fit_the_schema_of_the_api() -> None:
 
 
 def test_all_invalid_lines_are_counted() -> None:
-    """As where a file went through a program that writes other ends of lines."""
+    """For example if a program changed the line endings of the file."""
     lines = tuple(line + b"\r" for line in sample_lines("shithead"))
     report = report_on(lines)
     unreadable = finding(report, Check.BYTES)
@@ -143,7 +143,7 @@ def test_a_gap_in_the_numbers_is_one_failure() -> None:
 
 
 def test_an_early_time_out_does_not_count_towards_the_stand_in() -> None:
-    """Time-outs of a seat, each a little too early: none of them excuses the next."""
+    """Several time-outs of a seat come a little too early; none of them justifies the next."""
     clock = {"turn_seconds": 30, "swap_seconds": 60}
     lines = made_game(Plan(name="silent", clock=clock, silent=1, stop=60))
     assert not failing(report_on(lines))
@@ -166,7 +166,7 @@ def test_a_good_log_has_no_further_failures(name: str) -> None:
 
 
 def test_an_unreadable_line_breaks_no_rule() -> None:
-    """The rest of a move stands in the unreadable line: its absence is no fault of a seat."""
+    """The rest of a move is in the unreadable line, so its absence is no fault of a seat."""
     lines = sample_lines("shithead")
     for kind in ("cards_drawn", "pile_burned", "play_started", "game_sealed"):
         seq = sample("shithead").find(kind)
@@ -175,7 +175,7 @@ def test_an_unreadable_line_breaks_no_rule() -> None:
 
 
 def test_receipts_are_compared_with_unreadable_lines() -> None:
-    """A receipt for a later line still names its bytes; one for the line itself does not."""
+    """A receipt for a later line agrees; one for the unreadable line does not."""
     lines = sample_lines("shithead")
     signer = NoteSigner(name="example.org", key=private_key("server"))
     game = UUID(json.loads(lines[0])["game"])

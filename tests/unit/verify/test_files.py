@@ -1,4 +1,4 @@
-"""The command: what it prints, and the status with which it ends."""
+"""The command: its output and its exit status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(*paths: Path, asked: VerifyOptions | None = None) -> tuple[int, str, str
 
 
 def cut_lines(name: str) -> tuple[bytes, ...]:
-    """Return the beginning of a sample, up to the end of a move."""
+    """Return the first lines of a sample, up to the end of a move."""
     lines = sample_lines(name)
     return lines[: Log(lines).grouped[0][20].last + 1]
 

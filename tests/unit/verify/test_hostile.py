@@ -1,4 +1,4 @@
-"""Whatever is done to a log, verifying ends in a report; a changed log never passes it all."""
+"""Hostile logs: verification always ends in a report, and a changed log never passes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_moved_dropped_and_doubled_events_are_always_caught(data: st.DataObject)
 @QUICK
 @given(st.data())
 def test_a_changed_byte_never_passes(data: st.DataObject) -> None:
-    """Without chaining again any other byte is caught, wherever it stands."""
+    """Without recomputed hashes any changed byte is caught."""
     name = data.draw(st.sampled_from(NAMES[:4]))
     whole = bytearray(b"\n".join(sample_lines(name)))
     at = data.draw(st.integers(0, len(whole) - 1))
@@ -151,7 +151,7 @@ def test_a_file_without_a_log_has_no_level(lines: tuple[bytes, ...]) -> None:
 
 
 def test_each_event_type_alone_is_reported_on() -> None:
-    """A log that begins anywhere but at its beginning fails, and does not crash."""
+    """A log without its first events fails and does not crash."""
     for name in NAMES:
         seen = set()
         for event in decoded(name):

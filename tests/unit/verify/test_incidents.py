@@ -1,4 +1,4 @@
-"""The report says in cards what happened where it fails, and whose doing that is."""
+"""Failed reports describe the incident in terms of cards, and its possible authors."""
 
 from __future__ import annotations
 

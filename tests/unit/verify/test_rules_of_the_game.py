@@ -1,4 +1,4 @@
-"""Which rules a game is judged by, and when a time-out is right."""
+"""The rules by which a game is judged, and the validity of time-outs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
 
 
 def test_a_catalogue_id_is_judged_by_the_catalogue_and_not_by_pinned_settings() -> None:
-    """A game that claims a known name plays by the known rules."""
+    """A game with the id of a known ruleset is judged by that ruleset."""
     doctored = catalogue()["shithead"].settings({})
     doctored["ranks"]["T"]["burns"] = False
     pinned = {"id": "shithead", "options": {}, "settings": doctored}
@@ -66,7 +66,7 @@ def test_a_made_game_of_every_ruleset_passes(identity: str) -> None:
 
 
 def _with_time_out(lines: list[bytes], n: int) -> tuple[Forgery, int]:
-    """Put a time-out before the seat's own play number `n`, when it has come at once."""
+    """Insert a time-out before the seat's play number `n`, too early."""
     forgery = Forgery(lines)
     seq = forgery.find("cards_played", lambda e: e["data"]["seat"] == 1 and e["by"] == 1, n)
     for event in forgery.events[seq : forgery.move_end(seq) + 1]:
@@ -85,7 +85,7 @@ def test_an_early_time_out_fails() -> None:
 
 
 def test_a_stand_in_need_not_wait_until_the_seat_acts_itself() -> None:
-    """From the second time-out in a row on, a bot plays at once; not before."""
+    """A bot plays at once from the second time-out in a row on, and not before."""
     lines = made_game(Plan(name="stand-in 2", clock=CLOCK, silent=1))
     third, second = Forgery(lines), Forgery(lines)
     timed_out = [i for i, e in enumerate(third.events) if e["type"] == "turn_timed_out"]
@@ -110,7 +110,7 @@ def test_a_move_of_its_own_ends_the_stand_in() -> None:
 
 
 def test_an_action_that_keeps_the_turn_restarts_the_clock() -> None:
-    """After a burn of its own a seat has the whole time again."""
+    """After its own burn a seat has the full time again."""
     forgery = Forgery(made_game(Plan(name="burner", clock=CLOCK)))
     game = replace(game_at(forgery, forgery.find("play_started") + 1), turn=1, first_turn=False)
     turns = Turns(game)

@@ -1,4 +1,4 @@
-"""Every sample log passes everything at L1, and at every move of its way there."""
+"""Every sample log passes all checks at L1, and so does every prefix that ends with a move."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_sample_passes_every_check_of_the_log_alone(name: str) -> None:
 
 
 def test_the_checks_signatures_and_hidden_pass_where_they_apply() -> None:
-    """The checks that mostly do not apply are really made where they do."""
+    """These checks do not apply to most samples."""
     keyed = report_on(sample_lines("shithead-keyed"))
     leeds = report_on(sample_lines("leeds"))
     assert _result(keyed, Check.SIGNATURES) is Result.PASS

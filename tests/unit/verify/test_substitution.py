@@ -1,4 +1,4 @@
-"""Cards played by a seat that did not hold them: substitutions in the deal, and who is blamed."""
+"""Cards played by a seat that did not hold them: substituted cards, and the possible authors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two decks that agree on all that a viewer may know look the same to it, to the last byte."""
+"""Views have the same bytes for two decks that differ only in cards unknown to the viewer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BEFORE_DECK = 2
 
 
 def _sight(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
-    """Return all that `viewer` is ever shown of a game up to `version`."""
+    """Return all views of `viewer` in a game up to `version`."""
     events = game.events[:version]
     shown = [
         [step.caption, view_json(step.game, viewer, FACTS)]
@@ -37,7 +37,7 @@ def _sight(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -
 
 @st.composite
 def stops(draw: st.DrawFn) -> tuple[Played, int, int]:
-    """A random game, a version before its end, and a seed for another deck."""
+    """Draw a random game, a version before its end, and a seed for another deck."""
     identity = draw(st.sampled_from(RULESETS))
     ruleset = rules(identity, draw(st.sampled_from([1, 2])))
     seats = draw(st.sampled_from(seat_counts(ruleset)))

@@ -1,4 +1,4 @@
-"""What a seat sees is what it could fold itself, and nothing more."""
+"""The view of a seat equals the fold with the cards known to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _in_order(game: Game) -> Game:
 
 @st.composite
 def stops(draw: st.DrawFn) -> tuple[Played, int]:
-    """A random game, and a version at which to look at it."""
+    """Draw a random game and one of its versions."""
     identity = draw(st.sampled_from(RULESETS))
     ruleset = rules(identity, draw(st.sampled_from([1, 2])))
     seats = draw(st.sampled_from(seat_counts(ruleset)))

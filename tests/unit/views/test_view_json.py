@@ -1,4 +1,4 @@
-"""The view of a game as JSON: exactly the object that the interface promises."""
+"""The view of a game as JSON."""
 
 from __future__ import annotations
 
