@@ -34,7 +34,7 @@ def test_no_event_is_lost_or_doubled_and_all_games_end_under_any_fault(faults: i
         assert done.checked.counts[counted] > 0, counted
 
 
-class Seen:
+class RecordedGame:
     """The answers that a client got in one short game, and its log."""
 
     def __init__(self, services: Services, ada: Player) -> None:
@@ -61,49 +61,49 @@ class Seen:
 
 
 @pytest.fixture
-def seen(services: Services, ada: Player) -> Seen:
+def recorded(services: Services, ada: Player) -> RecordedGame:
     """Return the recorded answers of a game."""
-    return Seen(services, ada)
+    return RecordedGame(services, ada)
 
 
-def test_a_log_with_every_acknowledged_move_passes(seen: Seen) -> None:
-    assert seen.wrong(seen.lines) == []
+def test_a_log_with_every_acknowledged_move_passes(recorded: RecordedGame) -> None:
+    assert recorded.wrong(recorded.lines) == []
 
 
-def test_an_acknowledged_move_that_is_not_in_the_log_is_found(seen: Seen) -> None:
-    assert any("lost" in one for one in seen.wrong(seen.lines[:-1]))
+def test_an_acknowledged_move_that_is_not_in_the_log_is_found(recorded: RecordedGame) -> None:
+    assert any("lost" in one for one in recorded.wrong(recorded.lines[:-1]))
 
 
-def test_an_acknowledged_move_with_other_bytes_is_found(seen: Seen) -> None:
-    changed = orjson.loads(seen.lines[-1]) | {"at": "2026-03-01T12:00:00.000001Z"}
-    lines = (*seen.lines[:-1], orjson.dumps(changed, option=orjson.OPT_SORT_KEYS))
-    assert any("lost" in one for one in seen.wrong(lines))
+def test_an_acknowledged_move_with_other_bytes_is_found(recorded: RecordedGame) -> None:
+    changed = orjson.loads(recorded.lines[-1]) | {"at": "2026-03-01T12:00:00.000001Z"}
+    lines = (*recorded.lines[:-1], orjson.dumps(changed, option=orjson.OPT_SORT_KEYS))
+    assert any("lost" in one for one in recorded.wrong(lines))
 
 
-def test_two_answers_for_one_move_are_found(seen: Seen) -> None:
-    seen.notes.asked.append(replace(seen.notes.asked[-1]))
-    assert any("two requests" in one for one in seen.wrong(seen.lines))
+def test_two_answers_for_one_move_are_found(recorded: RecordedGame) -> None:
+    recorded.notes.asked.append(replace(recorded.notes.asked[-1]))
+    assert any("two requests" in one for one in recorded.wrong(recorded.lines))
 
 
-def test_a_move_that_was_carried_out_twice_is_found(seen: Seen) -> None:
+def test_a_move_that_was_carried_out_twice_is_found(recorded: RecordedGame) -> None:
     """A move sent once with a key or with a known answer is in the log once."""
-    seen.notes.asked[-1].status = 409
-    assert any("moved" in one for one in seen.wrong(seen.lines))
+    recorded.notes.asked[-1].status = 409
+    assert any("moved" in one for one in recorded.wrong(recorded.lines))
 
 
-def test_a_move_without_an_answer_may_be_in_the_log_or_not(seen: Seen) -> None:
-    seen.notes.asked[-1].status = None
-    assert seen.wrong(seen.lines) == []
+def test_a_move_without_an_answer_may_be_in_the_log_or_not(recorded: RecordedGame) -> None:
+    recorded.notes.asked[-1].status = None
+    assert recorded.wrong(recorded.lines) == []
 
 
-def test_gaps_and_forks_of_a_stream_are_found(seen: Seen) -> None:
-    numbered = list(enumerate(seen.lines))
-    said = (len(numbered), head(seen.lines[-1]))
-    assert check_stream("game", seen.game, numbered, *said) == []
-    assert check_stream("game", seen.game, numbered[:-2] + numbered[-1:], *said)
-    assert check_stream("game", seen.game, numbered[:-1], len(numbered) - 1, said[1])
+def test_gaps_and_forks_of_a_stream_are_found(recorded: RecordedGame) -> None:
+    numbered = list(enumerate(recorded.lines))
+    said = (len(numbered), head(recorded.lines[-1]))
+    assert check_stream("game", recorded.game, numbered, *said) == []
+    assert check_stream("game", recorded.game, numbered[:-2] + numbered[-1:], *said)
+    assert check_stream("game", recorded.game, numbered[:-1], len(numbered) - 1, said[1])
     assert check_stream("game", uuid4(), numbered, *said), "a log begins with its own game"
-    assert genesis(seen.game) != genesis(UUID(int=0))
+    assert genesis(recorded.game) != genesis(UUID(int=0))
 
 
 def test_results_of_several_runs_are_added_up(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -25,7 +25,7 @@ from tests.streams import append, commit, lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
-CUT = (
+TERMINATE = (
     "SELECT count(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename <> current_user"
 )
@@ -45,13 +45,13 @@ def store(database: Database) -> PostgresStore:
     return PostgresStore(database)
 
 
-def cut(database_url: str) -> None:
-    """Cut all connections of the service."""
+def close_connections(database_url: str) -> None:
+    """Close all connections of the service from the server side."""
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(CUT.encode())
+        connection.execute(TERMINATE.encode())
 
 
-def use_all(store: PostgresStore, stream: UUID) -> None:
+def open_all_connections(store: PostgresStore, stream: UUID) -> None:
     """Make the pool open all its connections."""
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: store.read(stream), range(40)))
@@ -64,10 +64,10 @@ def test_after_a_cut_the_next_read_and_the_next_commit_succeed(
     stream = uuid4()
     store.commit(commit(append(stream, b"0")))
     for version in range(1, 4):
-        use_all(store, stream)
-        cut(database_url)
+        open_all_connections(store, stream)
+        close_connections(database_url)
         store.commit(commit(append(stream, b"%d" % version, expected=version)))
-        cut(database_url)
+        close_connections(database_url)
         assert len(lines_of(store, stream)) == version + 1
 
 
@@ -75,10 +75,10 @@ def test_a_commit_whose_answer_was_lost_is_recognized_as_committed(
     database_url: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = uuid4()
-    ask = Database.change
+    change = Database.change
 
     def lose_answer(self: Database, name: str, *values: object) -> list[tuple[Any, ...]]:
-        rows = ask(self, name, *values)
+        rows = change(self, name, *values)
         if name == "append_events":
             raise StoreUnavailable("the answer was lost")
         return rows
@@ -93,14 +93,14 @@ def test_a_commit_that_did_not_arrive_is_not_reported_as_committed(
 ) -> None:
     stream = uuid4()
     store.commit(commit(append(stream, b"a")))
-    ask = Database.change
+    change = Database.change
 
-    def lose_question(self: Database, name: str, *values: object) -> list[tuple[Any, ...]]:
+    def lose_request(self: Database, name: str, *values: object) -> list[tuple[Any, ...]]:
         if name == "append_events":
-            raise StoreUnavailable("the question was lost")
-        return ask(self, name, *values)
+            raise StoreUnavailable("the request was lost")
+        return change(self, name, *values)
 
-    monkeypatch.setattr(Database, "change", lose_question)
+    monkeypatch.setattr(Database, "change", lose_request)
     for lost in (append(stream, b"b", expected=1), append(stream, b"b"), append(uuid4(), b"b")):
         with pytest.raises(StoreUnavailable):
             store.commit(commit(lost))
@@ -131,19 +131,19 @@ def test_no_acknowledged_event_is_lost_or_doubled_while_connections_are_cut(
                 break
         return done
 
-    def go_on_cutting() -> None:
+    def cut_repeatedly() -> None:
         while not stopped.wait(0.05):
-            cut(database_url)
+            close_connections(database_url)
 
-    cutter = threading.Thread(target=go_on_cutting)
+    cutter = threading.Thread(target=cut_repeatedly)
     cutter.start()
     with ThreadPoolExecutor(3) as pool:
         acknowledged = [line for part in pool.map(write, range(3)) for line in part]
     stopped.set()
     cutter.join()
-    kept = list(lines_of(store, stream))[1:]
-    assert len(set(kept)) == len(kept)
-    assert set(acknowledged) <= set(kept)
+    stored = list(lines_of(store, stream))[1:]
+    assert len(set(stored)) == len(stored)
+    assert set(acknowledged) <= set(stored)
     assert len(acknowledged) > 60
 
 
@@ -188,9 +188,9 @@ def test_a_database_that_returns_is_used_again(empty_database_url: str, database
     database.close()
 
 
-@pytest.mark.parametrize("in_the_way", [1, 9])
+@pytest.mark.parametrize("deadlocks", [1, 9])
 def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
-    database_url: str, store: PostgresStore, in_the_way: int
+    database_url: str, store: PostgresStore, deadlocks: int
 ) -> None:
     """A trigger raises the error of a deadlock for the first attempts; nothing is written."""
     stream = uuid4()
@@ -198,7 +198,7 @@ def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
         for statement in (
             "CREATE SEQUENCE attempts",
             f"""CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                IF nextval('attempts') <= {in_the_way} THEN
+                IF nextval('attempts') <= {deadlocks} THEN
                     RAISE EXCEPTION USING ERRCODE = '40P01';
                 END IF;
                 RETURN NEW;
@@ -207,7 +207,7 @@ def test_a_commit_rolled_back_by_a_deadlock_is_retried_and_then_unavailable(
                 EXECUTE FUNCTION deadlock()""",
         ):
             owner.execute(statement.encode())
-    if in_the_way == 1:
+    if deadlocks == 1:
         store.commit(commit(append(stream, b"a")))
         assert lines_of(store, stream) == (b"a",)
     else:
@@ -307,7 +307,7 @@ def test_psycopg_types_are_loaded_at_import() -> None:
         " for kind in (UUID,)), any(UUID in each for each in known),"
         " any(datetime in each for each in known))"
     )
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert said.stdout.split() == ["True"] * 3, said
+    assert result.stdout.split() == ["True"] * 3, result
