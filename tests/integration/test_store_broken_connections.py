@@ -251,8 +251,8 @@ def test_after_a_timeout_callers_beyond_the_queue_are_refused_at_once(
             failed = list(islice(as_completed(first), 5))
             assert {str(one.exception()) for one in failed} == {"no connection to the database"}
             late = [pool.submit(store.read, stream) for _ in range(6)]
-            answer = [str(one.exception()) for one in as_completed(late)]
-            assert answer.count("too many calls wait for the database") == 5, answer
+            answers = [str(one.exception()) for one in as_completed(late)]
+            assert answers.count("too many calls wait for the database") == 5, answers
         assert [one.exception() for one in first].count(None) == 1
     assert lines_of(store, stream) == (b"a",)
     database.close()
