@@ -70,7 +70,7 @@ def url_with_database(url: str, name: str) -> str:
 
 @contextmanager
 def postgres(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[DatabaseServer]:
-    """Give a PostgreSQL for as long as the context lasts."""
+    """Run a PostgreSQL while the context lasts, or use the one in the environment."""
     given = environment.get("SHITHEAD_TEST_DATABASE_URL")
     with ExitStack() as stack:
         if given:
@@ -90,7 +90,7 @@ def postgres(folder: Path, environment: Mapping[str, str] = os.environ) -> Itera
 
 @contextmanager
 def valkey(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """Give the address of a Redis or Valkey for as long as the context lasts."""
+    """Run a Redis or Valkey while the context lasts, or use the one in the environment."""
     given = environment.get("SHITHEAD_TEST_REDIS_URL")
     with ExitStack() as stack:
         if given:

@@ -4,7 +4,7 @@ Cold loads of a replay of 300 events: python -m ops.bench.cold_replay [--write].
 
 The whole service runs on this machine, and Chromium opens the replay room of a finished hand, each
 time with an empty cache. A load ends with the first version drawn; from then on no step asks the
-server. The navigation is counted from its start.
+server. Times count from the start of the navigation.
 """
 
 from __future__ import annotations

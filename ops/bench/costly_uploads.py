@@ -3,8 +3,8 @@ The cost of the most expensive uploads to `/v1/verify`, before and after the lim
 
     python -m ops.bench.costly_uploads --before CHECKOUT > ops/bench/results/costly-uploads.md
 
-The upload is a sealed log of a ruleset of one's own (38 decks, hands of 900 cards, runs,
-`must_play`), in which the seats pass again and again although they could play. The same files are
+The upload is a sealed log of a custom ruleset (38 decks, hands of 900 cards, runs,
+`must_play`), in which the seats pass repeatedly although they could play. The same files are
 verified by `shithead verify` of the checkout CHECKOUT, in which its `ops/test` has run once, and
 of this one. Takes two minutes.
 """
@@ -99,7 +99,7 @@ def seconds_of_verify(python: Path | str, root: Path, log: Path) -> float:
 
 
 def stopped_after(raw: bytes) -> tuple[float, float]:
-    """Return after how many seconds a server gives a log up, for the first time and then."""
+    """Return the seconds until a server stops a verification: the first time, and the second."""
     processes, took = ForkServer("service.application.games.uploads:answer"), []
     for _ in range(2):
         began = time.monotonic()
@@ -135,9 +135,7 @@ def main() -> None:
     raw = costly_log(MANY)
     cold, warm = stopped_after(raw)
     print(f"\nA log of {len(raw)} bytes with {MANY} such passes, which takes longer than that, is")
-    print(
-        f"given up after the {BUDGET} s that the server was allowed: answered after {warm:.2f} s,"
-    )
+    print(f"stopped at the configured limit of {BUDGET} s: answered after {warm:.2f} s,")
     print(f"the first time after {cold:.2f} s, with the start of the processes that verify.")
 
 

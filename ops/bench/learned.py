@@ -101,7 +101,7 @@ def row(net: Net, name: str, samples: int, hands: int) -> str:
 
 
 def _with_budget(name: str, samples: int) -> Chooser:
-    """Return the chooser of a bot, with so many samples if it searches."""
+    """Return the chooser of a bot, with `samples` if it searches."""
     usual = {"careful": (flat, CAREFUL_BUDGET), "expert": (tree, EXPERT_BUDGET)}
     if name not in usual:
         return bots()[name].choose
@@ -114,7 +114,7 @@ def _with_budget(name: str, samples: int) -> Chooser:
 
 def learned(net: Net, view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     """
-    Return the move after which the net expects the most of what the seat then knows.
+    Return the move after which the net gives the seat's knowledge the best estimate.
 
     One possible deal of the hidden cards is enough: none of them is in that knowledge.
     Only `shithead` heads-up was learned.
@@ -138,7 +138,7 @@ def _exchanged(
 ) -> Move:
     ready, own = of_type(moves, "ready")[0], own_seat(view)
     if not of_type(moves, "swap") or own["hand"]["known"]:
-        return ready  # cards known to be in the hand came from the table: this was settled
+        return ready  # known cards in the hand came from the table: the exchange is done
     me = view["as"]
     some = list(layouts(Hand(worlds.deal(rng), me, laying=[me, 1 - me])))
     laid = some[best(net, some)].laid
@@ -147,7 +147,7 @@ def _exchanged(
 
 
 def best(net: Net, some: Sequence[Option]) -> int:
-    """Return the place of the option that the net chooses; to be out is better than any other."""
+    """Return the index of the option that the net chooses; going out is better than any other."""
     odds = net.odds(np.array([option.row for option in some], dtype=np.int64)).tolist()
     found = marks(some, odds)
     return found.index(max(found))

@@ -2,8 +2,8 @@
 An example that learns in the environment `shithead_v0`: python -m ops.bench.train [--seconds 60].
 
 A linear policy with a softmax over the legal actions plays heads-up against an agent that plays
-at random, and learns by REINFORCE with a running mean as baseline. Printed is how often each
-was the shithead in hands with new seeds, before and after; a hand at its
+at random, and learns by REINFORCE with a running mean as baseline. It prints how often the policy
+is the shithead in hands with new seeds, before and after training; a hand at its turn
 limit counts a half. It needs the extra `rl`.
 """
 
@@ -19,7 +19,7 @@ from service.rl import shithead_v0
 
 RATE = 0.003
 MOST_STEPS = 400
-"""Actions of an episode; longer ones teach nothing and are dropped."""
+"""The longest episode that is learned from, in actions."""
 
 
 class Linear:
@@ -57,7 +57,7 @@ def _scaled(observation: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Train for so many seconds and print the shares before and after."""
+    """Train for the given seconds, and print the shares before and after."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--ruleset", default="shithead")
@@ -97,7 +97,7 @@ def measured(env: Any, policy: Linear, hands: int) -> float:
 def played(
     env: Any, policy: Linear, *, seed: int, seat: int
 ) -> tuple[list[tuple[dict[str, Any], int]], float]:
-    """Return what the policy saw and did in a hand against chance, and its reward."""
+    """Return observations and actions of the policy against a random agent, and its reward."""
     env.reset(seed=seed)
     own, episode = env.possible_agents[seat], []
     rng = np.random.default_rng(seed)

@@ -109,7 +109,7 @@ def test_a_worker_makes_requested_findings(
     worker = SimpleWorker([queue], connection=client, serializer=JSONSerializer)
     worker.work(burst=True, logging_level="ERROR")
     assert types_of(services, dispute)["findings_made"] == 1
-    assert jobs.make_findings(str(dispute)) == "nothing", "a job that comes twice"
+    assert jobs.make_findings(str(dispute)) == "nothing", "a repeated job"
     assert jobs.make_findings(str(uuid4())) == "gone"
     assert types_of(services, dispute)["findings_made"] == 1
 

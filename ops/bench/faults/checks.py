@@ -32,14 +32,14 @@ ACTIONS = frozenset(
     {"cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"}
     | {"cards_swapped", "table_laid", "seat_ready", "entropy_committed", "entropy_revealed"}
 )
-"""Events that a seat brings about; of these a move has one, but for a layout's `table_laid`."""
+"""Events caused by a seat: each move has exactly one, apart from `table_laid` in a layout."""
 
 PUBLISH_SECONDS = 60.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Checked:
-    """How often each thing was looked at, and all that was not as it has to be."""
+    """The number of checks of each kind, and a message for each failure."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -64,19 +64,19 @@ def check_all(owner_url: str, api: str, notes: Notes, readers: Sequence[Reader] 
 
 
 def stored(owner_url: str, checked: Checked) -> Logs:
-    """Return the lines of every game, straight from the tables; each stream without gap or fork."""
+    """Read the lines of every game from the tables, and check each stream for gaps and forks."""
     logs: Logs = {}
     with psycopg.connect(owner_url) as connection:
         streams = connection.execute(
             "SELECT stream_id, kind, version, head FROM streams"
         ).fetchall()
-        for stream, kind, version, said in streams:
+        for stream, kind, version, row_head in streams:
             rows = connection.execute(
                 "SELECT seq, line FROM events WHERE stream_id = %s ORDER BY seq", (stream,)
             ).fetchall()
             numbered = [(seq, bytes(line)) for seq, line in rows]
             checked.counts["streams without gap or fork"] += 1
-            checked.wrong += check_stream(kind, stream, numbered, version, bytes(said))
+            checked.wrong += check_stream(kind, stream, numbered, version, bytes(row_head))
             if kind == "game":
                 logs[stream] = tuple(line for _, line in numbered)
         orphans = connection.execute(
@@ -89,9 +89,9 @@ def stored(owner_url: str, checked: Checked) -> Logs:
 
 
 def check_stream(
-    kind: str, stream: UUID, numbered: Sequence[tuple[int, bytes]], version: int, said: bytes
+    kind: str, stream: UUID, numbered: Sequence[tuple[int, bytes]], version: int, row_head: bytes
 ) -> list[str]:
-    """Return what is wrong with a stream: its numbers, the hashes of its lines, its row's head."""
+    """Return the faults of a stream: its numbers, the hashes of its lines, the head in its row."""
     wrong = []
     if [seq for seq, _ in numbered] != list(range(version)):
         wrong.append(f"{kind} {stream} has a gap")
@@ -102,13 +102,13 @@ def check_stream(
         if json.loads(line)["prev"] != last.hex():
             wrong.append(f"game {stream} has a fork")
         last = head(line)
-    if last != said:
+    if last != row_head:
         wrong.append(f"game {stream} has another head than its row")
     return wrong
 
 
 def check_answers(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked) -> None:
-    """Each acknowledged move stands in the log, in just these bytes, and in its own place."""
+    """Check that each acknowledged move is in the log once, with the same bytes."""
     taken: dict[tuple[str, int], Asked] = {}
     for asked in notes.asked:
         if asked.status != 201:
@@ -144,7 +144,7 @@ def holds(logs: Logs, asked: Asked) -> bool:
 
 
 def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
-    """No request had an effect twice: whatever a person did, just one request asked for."""
+    """Check that no request took effect twice: each move of a person has its own request."""
     acknowledged, unknown = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     answered: dict[str, set[int]] = {}
     for asked in notes.asked:
@@ -169,10 +169,10 @@ def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
 
 def _done_by_people(lines: Sequence[bytes], answered: set[int]) -> Counter[int]:
     """
-    Return how many moves each human seat made itself; `answered` are the events of their answers.
+    Return the number of moves by each human seat; `answered` are the events in their answers.
 
-    What a time-out did for a seat has the time of `turn_timed_out`. A move after it can have the
-    same time, if it was made by a process whose clock is behind: then its answer tells them apart.
+    Moves made by a time-out have the time of `turn_timed_out`. A later move of the seat can have
+    the same time if the clock of its process is behind; it is recognized by its answer.
     """
     events = [parse(line) for line in lines]
     seats = events[0]["data"]["seats"]
@@ -191,7 +191,7 @@ def _done_by_people(lines: Sequence[bytes], answered: set[int]) -> Counter[int]:
 
 
 def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked) -> None:
-    """Every game is over, and its log verifies with all receipts that were given for it."""
+    """Check that every game is over and that its log verifies with all its receipts."""
     receipts: dict[str, list[bytes]] = {}
     for asked in notes.asked:
         if asked.status == 201:
@@ -226,7 +226,7 @@ def _moves_of_bots(lines: Sequence[bytes]) -> int:
 
 
 def check_read(reader: Reader, logs: Logs, checked: Checked) -> None:
-    """A live reader got each event of a game once, in order, in the bytes of the log."""
+    """Check that a live reader got each event once, in order, with the bytes of the log."""
     for game, lines in reader.lines.items():
         stored = logs.get(game, ())
         checked.counts["games followed live, over all reconnections"] += game in reader.ended
@@ -257,7 +257,7 @@ def _check_tree(
     notes: Notes,
     checked: Checked,
 ) -> None:
-    """Every checkpoint seen is a beginning of the last tree, in which every game ends."""
+    """Check that every checkpoint is a prefix of the last tree, which has the end of every game."""
     origin = keys[0].name
     last_leaves = {
         receipt_body(origin, game, len(lines) - 1, head(lines[-1])).encode()
@@ -269,7 +269,7 @@ def _check_tree(
     if missing:
         checked.wrong.append(f"{len(missing)} games have no last leaf in the public log")
     if len(set(entries)) != len(entries):
-        checked.wrong.append("a leaf stands twice in the public log")
+        checked.wrong.append("a leaf is in the public log twice")
     roots, edge = {0: EMPTY.root}, EMPTY
     for entry in entries:
         edge, _ = grow(edge, [leaf_hash(entry)])
@@ -278,11 +278,11 @@ def _check_tree(
         checkpoint, _, _ = open_checkpoint(note, keys)
         checked.counts["checkpoints that are one tree"] += 1
         if roots.get(checkpoint.size) != checkpoint.root:
-            checked.wrong.append(f"the tree of {checkpoint.size} leaves is another one")
+            checked.wrong.append(f"the tree of {checkpoint.size} leaves has another root")
 
 
 def _published(client: LogClient, keys: Sequence[NoteVerifier], wanted: set[bytes]) -> list[bytes]:
-    """Return all leaves, as soon as those wanted are there or the time is over."""
+    """Return all leaves, once the wanted ones are published or the time is over."""
     end = time.monotonic() + PUBLISH_SECONDS
     while True:
         checkpoint, _, _ = open_checkpoint(client.checkpoint(), keys)

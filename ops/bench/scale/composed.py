@@ -76,7 +76,7 @@ def composed(size: Size, logs: Path | None = None) -> Report:
 
 
 def missing_for_containers() -> str | None:
-    """Return which part of the composed system is not there, None if it can be started."""
+    """Return why the composed system cannot be started, None if it can."""
     try:
         _output(["docker", "info"], os.environ)
         _output([*_program(), "version"], os.environ)
@@ -88,7 +88,7 @@ def missing_for_containers() -> str | None:
 
 
 class Composed:
-    """One project of compose, apart from others on this machine."""
+    """A compose project with a name of its own."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._environment = {**os.environ, **environment}
@@ -110,7 +110,7 @@ class Composed:
         return str(next(iter(json.loads(found).values()))["IPAddress"])
 
     def parts(self) -> list[str]:
-        """Return what runs: the engine, compose, and the size of each image."""
+        """Return the versions of engine and compose, and the size of each image."""
         version = _output(["docker", "version", "--format", "{{.Server.Version}}"], os.environ)
         rows = _output(["docker", "images", "--format", "{{.Repository}} {{.Size}}"], os.environ)
         images = [row for row in rows.splitlines() if row.startswith("shithead-")]

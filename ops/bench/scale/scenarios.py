@@ -41,7 +41,7 @@ CLOCKS: Mapping[str, float] = {
     "sweeper-1": -2.5,
     "sequencer-1": 2.5,
 }
-"""Seconds by which clocks are wrong: some are five seconds apart."""
+"""Errors of the clocks, in seconds; the largest difference is five seconds."""
 
 POOLER = "PgBouncer 1.18, transaction mode, 20 connections, `SHITHEAD_PREPARED_STATEMENTS=off`"
 
@@ -172,7 +172,7 @@ def failover(size: Size, logs: Path | None = None) -> Report:
             "one more API without PgBouncer: `host1,host2` and `target_session_attrs=read-write`",
         ]
         load = on.begin_load(fleet)
-        looking = Looking(on.report.notes, load.calls(2))
+        replays = ReplayReader(on.report.notes, load.calls(2))
         time.sleep(size.seconds / 2)
         refused = on.report.notes.statuses[503]
         primary.machine.crash()
@@ -187,15 +187,15 @@ def failover(size: Size, logs: Path | None = None) -> Report:
         on.report.measured.append(
             ("answers 503 from the crash on", str(on.report.notes.statuses[503] - refused))
         )
-        looking.end()
+        replays.end()
         on.end_load(load)
         on.check(replica.url, fleet, load)
-        looking.report(on.report)
+        replays.report(on.report)
         return on.report
 
 
-class Looking:
-    """Reads a replay after each acknowledged move: it must include that move."""
+class ReplayReader:
+    """Reads replays after acknowledged moves, and checks that they include the move."""
 
     def __init__(self, notes: Notes, calls: Calls) -> None:
         self._notes = notes
@@ -206,12 +206,12 @@ class Looking:
         self._thread.start()
 
     def end(self) -> None:
-        """Look no longer."""
+        """Stop reading."""
         self._over.set()
         self._thread.join()
 
     def report(self, report: Report) -> None:
-        """Add what was seen to a report."""
+        """Add the counts to a report."""
         report.measured += [(name, str(count)) for name, count in sorted(self._seen.items())]
 
     def _look(self) -> None:
@@ -272,7 +272,7 @@ def restore(size: Size, logs: Path | None = None) -> Report:
 
 
 def _check_restored(on: Stage, copy: Postgres, fleet: Fleet, point_at: float) -> None:
-    """Run `shithead check`, and compare what was acknowledged before the point with the copy."""
+    """Run `shithead check`, and compare the moves acknowledged before the point with the copy."""
     checked, notes = on.report.checked, on.report.notes
     checked.wrong += notes.wrong
     status, text = on.command("check", "--database-url", copy.url, "--deep", *fleet.paths)
@@ -331,7 +331,7 @@ def _version(rows: list[tuple[object, ...]]) -> str:
 
 
 def missing(name: str) -> str | None:
-    """Return what a scenario needs and this machine does not have, None if it can run here."""
+    """Return which requirement of a scenario this machine lacks, None if it can run."""
     if os.geteuid() != 0:
         return "needs root, for network namespaces and the container engine"
     programs = {"composed": ("docker",), "failover": (*_NAMESPACES, "pgbouncer")}

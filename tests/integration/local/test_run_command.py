@@ -80,9 +80,9 @@ def test_a_running_process_is_healthy(role: str, environment: dict[str, str]) ->
 
 
 def test_a_relay_without_a_successful_round_is_not_healthy(environment: dict[str, str]) -> None:
-    """The process runs, and its database does not answer."""
+    """The process runs, but its database does not answer."""
     environment["SHITHEAD_DATABASE_URL"] = "postgresql://nobody@127.0.0.1:1/none"
-    # Without a database no keys are created: bring some.
+    # The service creates no keys without a database, so the test creates them.
     load_or_create(Path(environment["SHITHEAD_KEY_FILE"]))
     with running("relay", environment):
         end = time.monotonic() + 20

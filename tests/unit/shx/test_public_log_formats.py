@@ -35,7 +35,7 @@ C2SP_CHECKPOINT = (
     "X3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n"
 ).encode()
 
-# A checkpoint of a log that is run by others, with the cosignature of a witness of others.
+# A checkpoint of a public log, with the cosignature of a public witness.
 REAL_CHECKPOINT = (
     "arche2025h1.staging.ct.transparency.dev\n1432088532\n"
     "U7WM79jrzyhGZ5/GUBTpM7NzwdyfFx61t3RovgcC4Ro=\n\n"
