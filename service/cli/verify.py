@@ -127,6 +127,7 @@ def verify(
     can fetch one during the game, at /v1/games/ID/receipt. A receipt covers the game up to
     its event: one fetched after the end covers all of it (level L2). The server's keys are at
     /v1/keys: save them before a dispute, or get them from another source than the operator.
+    Keys from a suspect prove nothing: they may be invented, with receipts that fit them.
 
     \b
     Exit status (for several files, the worst):

@@ -15,6 +15,7 @@ from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Re
 from service.verify.log import PRODUCER, SEALS, Authorship, Log
 from service.verify.plain import MOST_WORDS, shortened
 from service.verify.shuffle import doubt_on_the_seed
+from service.verify.signatures import OTHER_MOVE
 from service.verify.substitution import CardNotHeld
 
 
@@ -216,6 +217,9 @@ class Account:
     due: int | None = None  # the seat that had the turn by the events before
     by_seat: int | None = None  # the seat whose unsigned move it is
     by_bot: bool = False  # whether a bot sits there
+    signer: int | None = None  # the seat that had to sign, or did, where a signature fails
+    signed_move: Data | None = None  # the move that the signer did sign, if it is another one
+    on_top: str | None = None  # the last card that was played up to it
 
 
 def accounts_of(
@@ -259,6 +263,9 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
             due=_due_at(log, seq),
             by_seat=seat,
             by_bot=seat is not None and _is_bot(log, seat),
+            signer=event["by"] if event is not None and first.check is Check.SIGNATURES else None,
+            signed_move=_signed_move(event, first),
+            on_top=_on_top_at(log, seq),
         )
 
 
@@ -277,6 +284,22 @@ def _due_at(log: Log, seq: int) -> int | None:
         if "turn" in event["data"]:
             due: int | None = event["data"]["turn"]
             return due
+    return None
+
+
+def _signed_move(event: Data | None, failed: Finding) -> Data | None:
+    """Return the move that a player signed, if the event is another one and the key is right."""
+    if event is None or failed.reason != OTHER_MOVE:
+        return None
+    signed: Data = event["auth"]["intent"]["move"]
+    return signed
+
+
+def _on_top_at(log: Log, seq: int) -> str | None:
+    """Return the last card that was played up to an event, None if none was."""
+    for event in reversed(log.events[: seq + 1]):
+        if event["type"] == "cards_played":
+            return str(event["data"]["cards"][-1])
     return None
 
 

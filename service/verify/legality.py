@@ -14,7 +14,14 @@ from service.domain.commands import Command, Pass, PickUp, TryStock
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.errors import CommandRefused, RuleRefused
-from service.domain.events import CardsDealt, Event, GameAborted, GameCreated, TurnTimedOut
+from service.domain.events import (
+    CardsDealt,
+    Event,
+    GameAborted,
+    GameCreated,
+    PileBurned,
+    TurnTimedOut,
+)
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.domain.legal import may_act
@@ -166,7 +173,8 @@ class _Judge:
                 continue
             rule = _rule_behind(self.game, due or event, actual[0])
             if event is None:
-                raise Failed(last, f"{type_of(due)} is missing after it", rule)
+                cause = f", by {due.cause}" if isinstance(due, PileBurned) else ""
+                raise Failed(last, f"{type_of(due)} is missing after it{cause}", rule)
             if due is None:
                 raise Failed(seq, f"{type_of(event)} does not follow from the move", rule)
             raise Failed(seq, _difference(event, due), rule)

@@ -109,13 +109,28 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"seat is (\d+), the rules give (\d+)", "By the rules this concerns {1}, not {0}."),
     (r"count is (\d+), the rules give (\d+)", "By the rules the number of cards is {b}, not {a}."),
     (r"place is (\d+), the rules give (\d+)", "By the rules the place is {b}, not {a}."),
-    (r"cause is (\w+), the rules give (\w+)", "By the rules the pile burns for another cause."),
+    (
+        r"cause is set, the rules give rank",
+        "By the rules its top card burns the pile, not a set of one rank.",
+    ),
+    (
+        r"cause is rank, the rules give set",
+        "By the rules a set of one rank burns the pile, not its top card alone.",
+    ),
     (r"reason is (\w+), the rules give (\w+)", "By the rules the hand does not end like this."),
     (r"opening is nobody", "By the rules the turned card is shown to all."),
     (r"opening is .*, the rules give nobody", "By the rules the turned card stays hidden."),
     (r"cards_played where the rules give (?:blind|stock)", "By the rules this card does not fit."),
     (r"(?:blind|stock)_failed where the rules give cards_played", "By the rules this card fits."),
     (r"\w+ where the rules give (\w+)", "By the rules {event} instead."),
+    (
+        r"pile_burned is missing after it, by rank",
+        "By the rules its top card burns the pile after this, and the record leaves it out.",
+    ),
+    (
+        r"pile_burned is missing after it, by set",
+        "By the rules a set of one rank burns the pile after this, and the record leaves it out.",
+    ),
     (
         r"(\w+) is missing after it",
         "By the rules {event} after this, and the record leaves it out.",
@@ -162,11 +177,11 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"ruleset_hash is not", "The rules named here are not those that were fixed for the game."),
     (
         r"seat (\d+) revealed another value",
-        "{0} showed another secret number for the shuffle than the one it had fixed.",
+        "The secret number of {0} for the shuffle is not the one that it had fixed.",
     ),
     (
         r"the seed is another",
-        "The server showed another secret number for the shuffle than the one it had fixed.",
+        "The secret number of the server for the shuffle is not the one that it had fixed.",
     ),
     (
         r"the opening of position \d+ as (\S+) is not",
@@ -265,7 +280,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"the intent is of another game",
-        "The player's signature was given for another game, or by another seat.",
+        "The signature on this move names another game, or another seat.",
     ),
     (
         r"the event is not the move that",
@@ -273,7 +288,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"the head that was seen is not",
-        "When the player signed this move, something else stood before it in the record.",
+        "The player signed this move after another course of the game than the one before it here.",
     ),
     (
         r"the seat had not seen seq (\d+)",
@@ -281,7 +296,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"the signature is not that of seat (\d+)",
-        "The signature on this move is not that of {0}, whose program signs every move.",
+        "The signature on this move is false: no program with the key of {0} made it.",
     ),
     (
         r".+ names seq (\d+), and the log ends before it",

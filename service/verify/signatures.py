@@ -6,7 +6,7 @@ from base64 import b64decode
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from service.replay.history import ACTIONS, EXCHANGE, MoveKind, RecordedMove
@@ -17,6 +17,8 @@ from service.verify.finding import Answer, Cursor, Failed, not_applicable
 from service.verify.log import Log
 
 Event = Mapping[str, Any]
+
+OTHER_MOVE: Final = "the event is not the move that was signed"
 
 
 def check_signatures(
@@ -171,16 +173,17 @@ def _check_auth(
     if not due or key is None:
         raise Failed(seq, "a signature where none belongs")
     intent = auth["intent"]
+    if intent["game"] != str(log.game) or intent["seat"] != move.seat:
+        raise Failed(seq, "the intent is of another game or seat")
+    # Before anything that the player would have signed: a false signature shows none of it.
+    if not intent_holds(b64decode(key), auth):
+        raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
     if intent["nonce"] in nonces:
         raise Failed(seq, "its nonce was used before")
     nonces.add(intent["nonce"])
-    if intent["game"] != str(log.game) or intent["seat"] != move.seat:
-        raise Failed(seq, "the intent is of another game or seat")
     if not _same_move(intent["move"], event):
-        raise Failed(seq, "the event is not the move that was signed")
+        raise Failed(seq, OTHER_MOVE)
     _check_seen(log, move, intent["seen"], acts)
-    if not intent_holds(b64decode(key), auth):
-        raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
 
 
 def _is_made(move: RecordedMove) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from service.domain.cards import Card
+from service.replay.captions import counted, listed, spelled
 from service.replay.history import ACTIONS, EXCHANGE
 from service.verify.claims import Account, Claim
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
@@ -124,7 +126,7 @@ def _detail(account: Account) -> str | None:
     """Return why the event cannot be as it stands there, with the turn that it disregards."""
     late = re.search(r"seat (\d+) may not act now", account.reason)
     if late is None:
-        return in_words(account.reason)
+        return " ".join(filter(None, (in_words(account.reason), *_meaning(account)))) or None
     seat = int(late[1])
     if account.kind in EXCHANGE:
         return f"Seat {seat} could not exchange cards any more: it had said that it was ready."
@@ -134,6 +136,47 @@ def _detail(account: Account) -> str | None:
             f" Or a move of seat {account.due} that belongs before it is missing."
         )
     return f"It was not the turn of seat {seat}."
+
+
+def _meaning(account: Account) -> Iterator[str]:
+    """Yield what follows from the failure: the card of a burn, and what a signature shows."""
+    if account.on_top is not None and re.match(_BURN, account.reason):
+        yield f"The last card played before it is {spelled(Card(account.on_top))}."
+    if account.signed_move is not None:
+        yield f"The player signed this: {_move_in_words(account.signed_move)}."
+    elif account.signer is not None and not _is_of_the_past(account):
+        yield f"So nothing shows that the player of seat {account.signer} made this move."
+
+
+def _is_of_the_past(account: Account) -> bool:
+    """Return whether a right signature shows that something before the move was changed."""
+    return re.match(r"the head that was seen|the seat had not seen", account.reason) is not None
+
+
+MOST_CARDS: Final = 4
+"""The most cards of a play that are named in a sentence."""
+
+_BURN: Final = r"cause is |pile_burned"
+
+_MOVES: Final = {
+    "play_blind": "turn a face-down card",
+    "pick_up": "take the pile",
+    "try_stock": "try the top card of the stock",
+    "swap": "exchange cards",
+    "lay": "lay cards face up",
+    "forfeit": "give up the hand",
+}
+
+
+def _move_in_words(move: Mapping[str, Any]) -> str:
+    """Return a signed move in words; of more than a few cards the number."""
+    kind = str(move["type"])
+    if kind != "play":
+        return _MOVES.get(kind, kind)
+    cards = move["cards"]
+    if len(cards) > MOST_CARDS:
+        return f"play {counted(len(cards), 'card')}"
+    return f"play {listed(spelled(Card(card)) for card in cards)}"
 
 
 def _in_short(stated: str) -> str:
@@ -175,6 +218,8 @@ _DAMAGED: Final = {Check.BYTES: "the server never writes such a line"}
 def _server_s_part(account: Account) -> str:
     """Return why a player alone cannot be the author of an event that the server wrote."""
     why = "the server alone writes the record"
+    if account.signer is not None and not _is_of_the_past(account):
+        return _signature_s_part(account.signer, other_move=account.signed_move is not None)
     if account.claim is Claim.DECK:
         why = "the server shuffles and deals"
         if account.kind.startswith("entropy_"):
@@ -189,19 +234,42 @@ def _server_s_part(account: Account) -> str:
     return f"During the game no player could do this alone: {why}.{bot}"
 
 
+def _signature_s_part(seat: int, *, other_move: bool) -> str:
+    """Return why a bad signature is not the doing of the player in whose name it stands."""
+    if other_move:
+        return (
+            "During the game no player could do this alone: the server refuses a move that is not"
+            f" the signed one. The signature is right, and speaks for the player of seat {seat}."
+        )
+    return (
+        "During the game no player could do this alone: the server refuses a move without the"
+        f" right signature. It is no proof against the player of seat {seat}: anybody can copy or"
+        " invent a signature, and only that player's key makes a right one."
+    )
+
+
 _RECEIPTS: Final = (
     "Ask the players for their receipts of this game: short files with the server's signature,"
     " which their program or browser saved at the moves."
 )
 _KEY: Final = (
-    "The server's public key shows whether a receipt is real. Ask a player for their keys.json, or"
-    " save the server's page /v1/keys under that name."
+    "The file keys.json has the server's public keys, not a player's: they show whether the server"
+    " signed a receipt. Take it from a player whom you do not suspect, who saved it when the game"
+    " was played. A suspect can invent keys, and receipts that fit them. The server's page /v1/keys"
+    " is a second source, unless the operator is a suspect."
+)
+_SAME_KEYS: Final = (
+    "This rests on the keys in keys.json. If they came from a suspect, run the command again with"
+    " the keys.json of a player whom you do not suspect."
 )
 
 
 def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
     if account.seq in authorship.signed:
-        return f"To blame the operator, nothing more is needed. {_asked_for_it(account)}"
+        return (
+            "To blame the operator, nothing more is needed if the keys given are the server's."
+            f" {_SAME_KEYS} {_asked_for_it(account)}"
+        )
     if authorship.contradicted:
         return (
             "Ask the player whose receipt it is for the events that their program saved"
@@ -209,6 +277,7 @@ def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
             " `shithead verify events.jsonl --receipt FOLDER --server-key keys.json`."
             " If `receipts` passes, theirs is the record that the server signed."
             " If it fails, theirs was changed too."
+            f" {_SAME_KEYS}"
         )
     if authorship.denied is not None:
         return _from_others(game)
@@ -242,7 +311,8 @@ def _from_others(game: str | None) -> str:
     return (
         "Ask another player for their file of this game, and save the server's: open its web"
         f" address with {where} behind it. Run `shithead verify OTHER.shx` with each."
-        " If nothing fails, that file fits together, and this one does not."
-        " If the server's own file fails at the same event, the server gives out a faulty record."
-        " If another event fails, that file was changed as well."
+        " If nothing fails in the server's file, this one was changed after it left the server."
+        " If the server's file fails at the same event, the server gives out a faulty record."
+        " If only the player's file fails as well, it is a copy of this one or was changed too:"
+        " ask where it comes from."
     )

@@ -5,22 +5,30 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
+from uuid import UUID
 
 import pytest
 
+from service.domain.cards import Card
+from service.replay.captions import spelled
+from service.shx.chain import head
+from service.shx.receipts import issue_receipt
+from service.shx.tlog.notes import NoteSigner
 from service.verify import anchoring, receipts, signatures
+from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
 from service.verify.log import Authorship
 from service.verify.plain import in_words
-from service.verify.summary import summary_of
+from service.verify.summary import Summary, summary_of
 from tests.attacks.record_attacks import (
     a_time_that_goes_back,
     another_seed_than_the_one_committed_to,
 )
 from tests.attacks.registry import game_at
-from tests.tamper import report_on, sample
+from tests.random_games import private_key
+from tests.tamper import Forgery, report_on, sample
 
 SPOKEN = (signatures, receipts, anchoring)
 """The modules whose reasons must all have a plain sentence."""
@@ -32,8 +40,8 @@ def reasons(module: ModuleType) -> Iterator[str]:
     named = {
         target.id: node.value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
     for node in ast.walk(tree):
@@ -117,7 +125,7 @@ def test_a_false_seed_is_named_before_the_deck_derived_from_it() -> None:
     another_seed_than_the_one_committed_to(forgery)
     summary = report_on(forgery.lines()).summary
     assert summary is not None
-    assert "The server showed another secret number for the shuffle" in summary.changed
+    assert "The secret number of the server for the shuffle is not the one" in summary.changed
     assert "dealer" not in summary.changed
 
 
@@ -136,3 +144,110 @@ def test_a_file_that_proves_nothing_blames_no_party() -> None:
     assert "Nothing in the record itself is shown to be changed. One of the receipts" in changed
     assert "Nobody can be blamed" in author
     assert "`shithead verify 'my game.shx'`" in proof
+
+
+def summary_after(change: Callable[[Forgery], None], name: str = "shithead") -> Summary:
+    """Return the summary of a sample after a change, chained anew as an operator would."""
+    forgery = sample(name)
+    change(forgery)
+    summary = report_on(forgery.lines()).summary
+    assert summary is not None
+    return summary
+
+
+def burned_by_a_set(forgery: Forgery) -> None:
+    seq = forgery.find("pile_burned", lambda event: event["data"]["cause"] == "rank")
+    forgery.data(seq)["cause"] = "set"
+
+
+def left_out(forgery: Forgery) -> None:
+    forgery.drop(forgery.find("pile_burned", lambda event: event["data"]["cause"] == "rank"))
+
+
+def test_the_true_cause_of_an_altered_burn_is_named() -> None:
+    changed = summary_after(burned_by_a_set).changed
+    assert "By the rules its top card burns the pile, not a set of one rank." in changed
+    assert re.search(r"The last card played before it is the 10 of \w+\.", changed)
+
+
+def test_a_burn_that_is_left_out_is_named_with_its_cause() -> None:
+    changed = summary_after(left_out).changed
+    assert "By the rules its top card burns the pile after this" in changed
+    assert re.search(r"The last card played before it is the 10 of \w+\.", changed)
+
+
+def signed_play(forgery: Forgery) -> int:
+    return forgery.find("cards_played", lambda event: "auth" in event, n=2)
+
+
+def with_a_false_signature(forgery: Forgery) -> None:
+    auth = forgery.events[signed_play(forgery)]["auth"]
+    auth["sig"] = ("B" if auth["sig"][0] == "A" else "A") + auth["sig"][1:]
+
+
+def with_another_card(forgery: Forgery) -> None:
+    """Change the card that was played, and leave the signed move beside it as it was."""
+    forgery.data(signed_play(forgery))["cards"] = ["As"]
+
+
+def with_another_signed_move(forgery: Forgery) -> None:
+    """Change what the player is said to have signed, and leave the signature as it was."""
+    event = forgery.events[signed_play(forgery)]
+    event["auth"]["intent"]["move"]["cards"] = ["As"]
+
+
+def test_a_false_signature_does_not_count_against_its_player() -> None:
+    forgery = sample("shithead-keyed")
+    seat = forgery.events[signed_play(forgery)]["by"]
+    summary = summary_after(with_a_false_signature, "shithead-keyed")
+    assert "The signature on this move is false" in summary.changed
+    assert f"nothing shows that the player of seat {seat} made this move." in summary.changed
+    assert "the server refuses a move without the right signature" in summary.author
+    assert f"It is no proof against the player of seat {seat}" in summary.author
+
+
+def test_a_right_signature_names_the_move_that_was_made() -> None:
+    forgery = sample("shithead-keyed")
+    [card] = forgery.data(signed_play(forgery))["cards"]
+    summary = summary_after(with_another_card, "shithead-keyed")
+    assert f"The player signed this: play {spelled(Card(card))}." in summary.changed
+    assert "The signature is right, and speaks for the player" in summary.author
+
+
+def test_a_move_is_called_signed_only_if_the_signature_is_right() -> None:
+    """Who edits the intent beside a true event must not make the player its author."""
+    summary = summary_after(with_another_signed_move, "shithead-keyed")
+    assert "The signature on this move is false" in summary.changed
+    assert "The player signed" not in summary.changed
+
+
+def test_the_owner_of_the_keys_is_named_and_why_their_source_matters() -> None:
+    summary = summary_after(burned_by_a_set)
+    assert "keys.json has the server's public keys, not a player's" in summary.proof
+    assert "A suspect can invent keys, and receipts that fit them." in summary.proof
+
+
+def test_a_server_is_blamed_on_the_condition_that_the_keys_are_its_own() -> None:
+    forgery = sample("shithead")
+    burned_by_a_set(forgery)
+    lines = forgery.lines()
+    server = NoteSigner(name="example.org/shithead", key=private_key("server"))
+    game = UUID(forgery.events[0]["game"])
+    note = issue_receipt(server, game=game, seq=len(lines) - 1, head=head(lines[-1]))
+    given = OutsideEvidence(
+        receipts=(note,), files={note: "mine.note"}, server_keys=(server.verifier,)
+    )
+    summary = report_on(lines, given).summary
+    assert summary is not None
+    assert summary.author.startswith("The operator")
+    assert "nothing more is needed if the keys given are the server's." in summary.proof
+    assert "with the keys.json of a player whom you do not suspect" in summary.proof
+
+
+def test_a_player_s_copy_that_fails_alike_is_explained() -> None:
+    forgery = sample("shithead")
+    lines = [*forgery.lines()]
+    del lines[20]
+    summary = report_on(lines).summary
+    assert summary is not None
+    assert "If only the player's file fails as well, it is a copy of this one" in summary.proof

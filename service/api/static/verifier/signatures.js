@@ -31,14 +31,14 @@ export async function checkSignatures(log) {
     if (!key) throw new Failure(seq, "signatures.nobodys");
     const { intent, sig } = event.auth;
     if (intent.game !== event.game || intent.seat !== seat) throw new Failure(seq, "signatures.other", { seat });
-    if (!matches(intent.move, event)) throw new Failure(seq, "signatures.move", { seat });
-    checkSeen(log, seq, intent, forfeit);
-    if (nonces.has(intent.nonce)) throw new Failure(seq, "signatures.nonce", { seat });
-    nonces.add(intent.nonce);
     const [pinned, signature] = [key, sig].map((digits) => unbase64(digits) ?? new Uint8Array());
     if (!(await signedBy(pinned, signature, concat(PREFIX, canonicalBytes(intent))))) {
       throw new Failure(seq, "signatures.forged", { seat });
     }
+    if (!matches(intent.move, event)) throw new Failure(seq, "signatures.move", { seat });
+    checkSeen(log, seq, intent, forfeit);
+    if (nonces.has(intent.nonce)) throw new Failure(seq, "signatures.nonce", { seat });
+    nonces.add(intent.nonce);
   }
   if (!keys.some(Boolean)) throw new Unanswered("n/a", "no_keys");
 }
