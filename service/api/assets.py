@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import orjson
 from flask import Blueprint, Flask, Response
 from markupsafe import Markup, escape
 
-from service.api.compact import compact_json, compact_script, compact_style
+from service.api.compact import compact_json, compact_script, compact_style, short_exports
 from service.api.http import immutable, revalidated
 from service.application.errors import not_found
 
@@ -32,7 +32,7 @@ KINDS = {
     ".json": "application/json",
 }
 
-COMPACT = {".css": compact_style, ".js": compact_script, ".json": compact_json}
+COMPACT = {".css": compact_style, ".json": compact_json}
 
 assets = Blueprint("assets", __name__)
 
@@ -59,11 +59,13 @@ def loaded() -> Assets:
     `./cards.js` gets the file of its own build, without its name being rewritten. Comments,
     spaces and long local names are left out (`compact.py`): they are 40 % of the scripts.
     """
-    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in COMPACT)
+    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     paths.remove(FOLDER / "package.json")  # for Node.js
+    texts = {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in paths}
+    exported = short_exports(text for name, text in texts.items() if name.endswith(".js"))
+    scripts = partial(compact_script, exported=exported)
     files = {
-        path.relative_to(FOLDER).as_posix(): COMPACT[path.suffix](path.read_text("utf-8")).encode()
-        for path in paths
+        name: COMPACT.get(Path(name).suffix, scripts)(text).encode() for name, text in texts.items()
     }
     whole = hashlib.sha256()
     for name, content in files.items():

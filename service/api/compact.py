@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, product
 from string import ascii_letters
+from types import MappingProxyType
 
 import orjson
 
@@ -20,6 +21,8 @@ _TOKEN = re.compile(
         |\+\+|--|\*\*|&&|\|\||\?\?|<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:;,.(){}\[\]])""",
     re.VERBOSE | re.DOTALL,
 )
+_LATER = re.compile(r"const \{([^}]*)\} = await import\(")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _REGEX = re.compile(r"/(?![/*])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
 
 
@@ -34,6 +37,9 @@ _WORDS = _words(
     while with yield NaN Infinity"""
 )
 """Words of the language, which are no names of a script."""
+
+_SHORTER = {"true": "!0", "false": "!1"}
+"""Values in fewer signs; behind `.`, `{` and `,` the word could be the name of a property."""
 
 _OF_THE_BROWSER = _words(
     """CSS Date Error Event Intl JSON Map Math Node Number Object Option Promise Set String URL
@@ -58,11 +64,12 @@ class _Token:
     is_name: bool
     new_line: bool
     use: str = ""  # of a name: "refers", "short" (`{name}`), "imported", or "" for a property
+    key: str = ""  # of a short property: its name, if the variable has another one
     frame: str = ""  # of a bracket: what it encloses
     partner: int = -1  # of a bracket: the index of the other one
 
 
-def compact_script(source: str) -> str:
+def compact_script(source: str, exported: Mapping[str, str] = MappingProxyType({})) -> str:
     r"""
     Return a script with the same meaning in fewer bytes.
 
@@ -77,16 +84,42 @@ def compact_script(source: str) -> str:
     >>> compact_script("export function shown({ name, size: many }) {\n  return name + many;\n}")
     'export function shown({name,size:a}){return name+a}'
 
+    `exported` gives new names to exports and imports, the same in all scripts (`short_exports`).
+
+    >>> compact_script('import { shown } from "./a.js";\nshown();', {"shown": "$a"})
+    'import{$a}from"./a.js";$a();'
+
     Constants that follow each other become one declaration, and no list ends with a comma.
 
     >>> compact_script("const first = [1, 2,];\nconst { second } = first;\n")
     'const a=[1,2],{second}=a;'
     """
-    tokens = list(_tokens(source))
-    _match_brackets(tokens)
-    _find_uses(tokens)
+    tokens = _parsed(source)
+    _rename(tokens, exported)
     short = _short_names(tokens)
     return _joined(tokens, short)
+
+
+def short_exports(sources: Iterable[str]) -> dict[str, str]:
+    """
+    Return a short name for each name that the scripts export to each other.
+
+    It is the same in every script. A module that is imported while the page runs (`import(…)`)
+    is read by the names of its properties, so those that it exports keep their names: they are
+    the names that follow `const` before such an import.
+
+    >>> short_exports(["export const shown = 1; export const told = 2;", "told(shown); told();"])
+    {'told': '$a', 'shown': '$b'}
+    """
+    texts = list(sources)
+    parsed = [_parsed(text) for text in texts]
+    fixed = {
+        name for text in texts for names in _LATER.findall(text) for name in _NAME.findall(names)
+    }
+    found = set().union(*(_exported(tokens) for tokens in parsed)) - fixed - _OF_THE_BROWSER
+    uses = Counter(token.text for tokens in parsed for token in tokens if token.use)
+    often = sorted(found, key=lambda name: (-uses[name], name))
+    return {name: f"${short}" for name, short in zip(often, _names(), strict=False)}
 
 
 def compact_style(source: str) -> str:
@@ -112,6 +145,25 @@ def compact_json(source: str) -> str:
     '{"act.ready":"Ready"}'
     """
     return orjson.dumps(orjson.loads(source)).decode()
+
+
+def _parsed(source: str) -> list[_Token]:
+    """Return the tokens of a script, with what the brackets enclose and how names are used."""
+    tokens = list(_tokens(source))
+    _match_brackets(tokens)
+    _find_uses(tokens)
+    return tokens
+
+
+def _rename(tokens: list[_Token], exported: Mapping[str, str]) -> None:
+    """Give the names of exports and imports that this script has their new names."""
+    own = (_declared(tokens) | _exported(tokens)) & exported.keys()
+    for index, token in enumerate(tokens):
+        outer = not token.use and token.is_name and tokens[index + 1 : index + 2]
+        named_again = outer and tokens[index + 1].text == "as" and tokens[index - 1].text in "{,"
+        if (token.use and token.text in own) or (named_again and token.text in exported):
+            token.key = token.text if token.use == "short" else ""
+            token.text = exported[token.text]
 
 
 def _tokens(source: str) -> Iterator[_Token]:
@@ -256,6 +308,16 @@ def _names() -> Iterator[str]:
 
 def _declared(tokens: list[_Token]) -> set[str]:
     """Return the names that the file declares for itself alone: not those that it exports."""
+    return _declarations(tokens)[0] - _exported(tokens) - _WORDS
+
+
+def _exported(tokens: list[_Token]) -> set[str]:
+    """Return the names that the file declares for others."""
+    return _declarations(tokens)[1] - _WORDS
+
+
+def _declarations(tokens: list[_Token]) -> tuple[set[str], set[str]]:
+    """Return the names that the file declares, and those of them that it exports."""
     found: set[str] = set()
     exported: set[str] = set()
     for index, token in enumerate(tokens):
@@ -277,7 +339,7 @@ def _declared(tokens: list[_Token]) -> set[str]:
             found |= _named(tokens, index)
         elif token.text == "as" and tokens[index - 1].text == "*":
             found.add(following[0].text)
-    return found - exported - _WORDS
+    return found, exported
 
 
 def _is_exported(tokens: list[_Token], index: int) -> bool:
@@ -325,10 +387,10 @@ def _joined(tokens: list[_Token], short: dict[str, str]) -> str:
             and not _is_body(tokens, index)
         ):
             continue
-        if token.use and text in short:
-            text = {"refers": "", "short": f"{text}:", "imported": f"{text} as "}[
-                token.use
-            ] + short[text]
+        if token.use:
+            text = _written(token, short.get(text, text))
+        elif text in _SHORTER and last.text not in (".", "?.", "{", ","):
+            text = _SHORTER[text]
         block = last.text == "}" and tokens[last.partner].frame == BLOCK and token.is_name
         if token.new_line and not block and _may_end(last.text) and _may_begin(token.text):
             parts.append("\n")
@@ -337,6 +399,14 @@ def _joined(tokens: list[_Token], short: dict[str, str]) -> str:
         parts.append(text)
         last = token
     return "".join(parts)
+
+
+def _written(token: _Token, name: str) -> str:
+    """Return a name as it is written: a property or an import keeps the name that others know."""
+    known = token.key or token.text
+    if name == known or token.use == "refers":
+        return name
+    return f"{known}:{name}" if token.use == "short" else f"{known} as {name}"
 
 
 def _joined_constants(tokens: list[_Token]) -> set[int]:

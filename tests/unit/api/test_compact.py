@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.api.assets import FOLDER
-from service.api.compact import compact_script
+from service.api.compact import compact_script, short_exports
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,29 @@ def test_every_statement_of_the_scripts_ends_with_a_semicolon_or_a_block() -> No
     for path in FOLDER.rglob("*.js"):
         lines = compact_script(path.read_text("utf-8")).split("\n")
         assert [line for line in lines[:-1] if line[-1:] not in ("}", "/", "")] == [], path
+
+
+def test_a_name_of_an_export_is_the_same_short_one_in_every_script() -> None:
+    exports = (
+        "export const told = 1;\nexport function shown(told) { return { told, shown: told }; }\n"
+        "export const later = 2;"
+    )
+    imports = (
+        'import { shown as drawn, told } from "./a.js";\n'
+        'const { later } = await import("./a.js");\n'
+        "drawn(told, { told, shown: 3 }.shown, later, later);"
+    )
+    names = short_exports([exports, imports])
+    assert names == {"told": "$a", "shown": "$b"}, "what is imported later keeps its name"
+    assert compact_script(exports, names) == (
+        "export const $a=1;export function $b($a){return{told:$a,shown:$a}}export const later=2;"
+    )
+    assert compact_script(imports, names) == (
+        'import{$b as b,$a}from"./a.js";const{later:a}=await import("./a.js");'
+        "b($a,{told:$a,shown:3}.shown,a,a);"
+    )
+
+
+def test_an_unrelated_variable_with_the_name_of_an_export_keeps_it() -> None:
+    """A name that a script neither declares nor imports is one of the browser's."""
+    assert compact_script("prompt(x.shown, shown);", {"shown": "$a"}) == "prompt(x.shown,shown);"

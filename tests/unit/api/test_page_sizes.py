@@ -38,7 +38,7 @@ def loaded_with(script: str, language: str) -> set[str]:
     found = {"style.css", "app/app.css", *re.findall(r'asset\("([^"]+)"\)', template)}
     found.add(f"app/strings/{language}.json")
     todo = [script]
-    calls = re.findall(r"\bstart\(([^()]*)\)", files[script].decode())
+    calls = re.findall(r"\bstart\(([^()]*)\)", (FOLDER / script).read_text("utf-8"))
     parts = [part for call in calls for part in re.findall(r'"(\w+)"', call)]
     found |= {f"app/strings/{part}/{language}.json" for part in parts}
     while todo:
