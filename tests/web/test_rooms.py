@@ -172,6 +172,28 @@ def test_only_moves_that_fit_the_charge_can_be_chosen(
     expect(choice(page, "Accused")).to_have_value("")
 
 
+def test_charges_that_the_chosen_event_excludes_stand_apart(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    """Choosing one of them brings another event, and the page says so."""
+    (ada, _), game = hand
+    log = ada.get(f"/v1/games/{game}/events")["items"]
+    taken = next(one["seq"] for one in log if one["by"] == 1 and one["type"] == "pile_picked_up")
+    before = next(one for one in log[taken - 1 :: -1] if one["by"] != 1)
+    apart = ["illegal_move", "false_pick_up", "time", "collusion", "other"]
+    page = page_of(visits, ada, f"/disputes/new?game={game}&event={taken}")
+    others = page.locator("optgroup[label='for another move'] option")
+    expect(choice(page, "Move")).to_have_value(str(taken))
+    expect(others).to_have_count(0)
+    page.goto(f"/disputes/new?game={game}&event={before['seq']}")
+    expect(choice(page, "Move")).to_have_value(str(before["seq"]))
+    assert [one.get_attribute("value") for one in others.all()] == apart
+    choice(page, "Charge").select_option("collusion")
+    expect(page.get_by_role("status").filter(has_text="Another move is chosen")).to_be_visible()
+    expect(choice(page, "Move")).not_to_have_value(str(before["seq"]))
+    assert faults_of(page) == []
+
+
 def test_the_dispute_begins_with_the_event_that_the_replay_showed(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:

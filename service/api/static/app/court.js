@@ -145,27 +145,35 @@ async function accuse(game) {
     ...court.game.seats.filter(({ seat }) => seat !== as).map(({ seat }) => option(seat, who(seat), seat === seatOf(shown))),
     option("", t("court.server"), false),
   ]);
-  const charge = h("select", null, CHARGES.map((one) => option(one, t(`charge.${one}`), false)));
-  charge.value = chargeFor(shown, ofOther(shown));
-  if (OF_THE_SERVER.includes(charge.value)) accused.value = "";
+  const charge = h("select");
   const statement = h("textarea", { rows: 5, maxlength: LONGEST, required: "" });
   const about = h("p", { class: "quiet", role: "status" });
   const ofServer = () => OF_THE_SERVER.includes(charge.value);
-  const fits = (/** @type {Api["Event"]} */ event) => ofServer() || (ofOther(event) && (charge.value !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
+  const fits = (/** @type {Api["Event"]} */ event, one = charge.value) => OF_THE_SERVER.includes(one) || (ofOther(event) && (one !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
+  const chosen = () => events.find((event) => event.seq === Number(seq.value)) ?? shown;
+  /** Offer the charges that fit the event first; each of the others brings another event. */
+  const charges = (/** @type {string} */ wanted) => {
+    const offered = (/** @type {boolean} */ now) => CHARGES.filter((one) => fits(chosen(), one) === now).map((one) => option(one, t(`charge.${one}`), one === wanted));
+    const others = offered(false);
+    charge.replaceChildren(...offered(true), ...(others.length ? [h("optgroup", { label: t("court.charge.other") }, others)] : []));
+  };
   const explain = () => {
     about.textContent = !seq.value ? t("court.no_move") : accused.value === "" && !ofServer() ? t("court.of_server") : "";
   };
   const follow = () => {
-    const seat = seatOf(events.find((event) => event.seq === Number(seq.value)) ?? shown);
+    charges(charge.value);
+    const seat = seatOf(chosen());
     if (ofServer()) accused.value = "";
     else if (seat !== null && seat !== as) accused.value = String(seat);
     explain();
   };
   const offer = () => {
-    const chosen = seq.value || String(shown.seq);
-    seq.replaceChildren(...events.filter(fits).map((event) => option(event.seq, `${event.seq}: ${caption(event, { who })}`, String(event.seq) === chosen)));
+    const before = seq.value || String(shown.seq);
+    seq.replaceChildren(...events.filter((event) => fits(event)).map((event) => option(event.seq, `${event.seq}: ${caption(event, { who })}`, String(event.seq) === before)));
     follow();
+    if (seq.value && seq.value !== before) about.textContent = t("court.moved");
   };
+  charges(chargeFor(shown, ofOther(shown)));
   offer();
   seq.addEventListener("change", follow);
   accused.addEventListener("change", explain);
@@ -174,7 +182,7 @@ async function accuse(game) {
     if (!seq.value) return seq.focus();
     const file = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
-      seq: Number(seq.value), charge: CHARGES[charge.selectedIndex], statement: statement.value,
+      seq: Number(seq.value), charge: /** @type {Api["Accusation"]["charge"]} */ (charge.value), statement: statement.value,
     });
     location.assign(`/disputes/${file.id}${location.hash}`);
   });
