@@ -95,6 +95,9 @@ def test_one_changed_byte_of_a_bundle_is_found_and_its_entry_shown(visits: Visit
     expect(failed.locator("pre").first).to_contain_text('"direction": 2')
     link = failed.get_by_role("link", name=f"Show event {seq} in this server’s replay")
     expect(link).to_have_attribute("href", f"/replay/{GAME}?event={seq}")
+    visits.expect("404")
+    link.click()
+    expect(failed).to_contain_text("This server has no such game")  # the file is of another one
     expect(page.locator("#verdict a")).to_have_attribute("href", "#check-bytes")
     order = page.locator("#check-order")
     expect(order).to_have_class("part")

@@ -192,7 +192,22 @@ function explain(made, finding, author, log) {
       ]),
     );
   }
-  if (game) place.append(h("p", null, [h("a", { href: `/replay/${game}?event=${seq}` }, [t("page.replay", { seq })])]));
+  if (game) place.append(h("p", null, [h("a", { href: `/replay/${game}?event=${seq}`, onclick: seated.has(game) ? null : lookFirst }, [t("page.replay", { seq })])]));
+}
+
+/** Go to a game's replay, or say that this server does not show the game: a file can be of another server. @param {MouseEvent & {currentTarget: HTMLAnchorElement}} event */
+async function lookFirst(event) {
+  event.preventDefault();
+  const link = event.currentTarget;
+  const view = await ask("").catch(() => null);
+  if (view?.ok) location.assign(link.href);
+  else link.replaceWith(t(view ? "page.no_game" : "page.no_server"));
+}
+
+/** Ask the server for a part of the game, as the player of this browser if there is one. @param {string} part */
+function ask(part) {
+  const token = identity()?.token;
+  return fetch(`/v1/games/${game}${part}`, { credentials: "omit", headers: token ? { Authorization: `Bearer ${token}` } : undefined });
 }
 
 /** @param {Log} log @param {number} at @returns {string} the event as a sentence */
@@ -245,17 +260,16 @@ function refuse({ code, values }, findings = []) {
 async function fetchGame(given) {
   const id = UUID.exec(given)?.[0].toLowerCase();
   if (!id) return refuse({ code: "page.no_id" });
-  const token = identity()?.token;
-  const headers = token ? { Authorization: `Bearer ${token}` } : undefined;
+  game = id;
   let answer;
   try {
-    answer = await fetch(`/v1/games/${id}/evidence`, { credentials: "omit", headers });
+    answer = await ask("/evidence");
   } catch {
     return refuse({ code: "page.no_server" });
   }
   if (!answer.ok) return refuse({ code: answer.status === 404 ? "page.no_game" : "page.no_evidence", values: { status: answer.status } });
   const file = await answer.blob();
-  const view = await fetch(`/v1/games/${id}`, { credentials: "omit", headers }).catch(() => null);
+  const view = await ask("").catch(() => null);
   if (view?.ok) seated.set(id, (await view.json()).seats);
   await check(file, `${id}.shx`);
   const save = find("#save");
