@@ -290,6 +290,7 @@ def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
     page.locator("#own.turn[aria-busy=false]").wait_for()
     page.locator("#slots button").first.click(position=STRIP)
     expect(page.locator(CHOSEN)).to_contain_text("Why not")
+    expect(page.locator("#say .now")).to_contain_text("is recorded as a refused attempt")
     page.locator(CHOSEN).click()
     rule = page.locator(".refusal a")
     expect(rule).to_have_attribute("href", re.compile(r"/rules/leeds#L\d+"))

@@ -96,6 +96,9 @@ export function chosenMove({ view, choice }) {
   return along && !isListed(view, choice.cards) ? along : playOf(view, choice.cards);
 }
 
+/** Whether what is chosen can be posted only to learn the rule against it. @param {Game} game */
+const asksWhy = (game) => chosenMove(game)?.type === "play" && !isPart(game.view, game.choice.cards) && !isListed(game.view, game.choice.cards);
+
 /**
  * Return the buttons of the moves that can be made now; the first is the one chosen.
  *
@@ -321,7 +324,10 @@ export function situation(game) {
       return t("now.waiting", { who: names(view.seats.filter((seat) => !seat.ready)) });
     case "playing": {
       const demand = asked(view.demand);
-      if (own && view.turn === view.as) return t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
+      if (own && view.turn === view.as) {
+        const yours = t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
+        return asksWhy(game) && !game.refusal ? `${yours} ${t("now.why")}` : yours;
+      }
       if (view.turn === null) return t(view.moves.length ? "now.begin" : "now.open");
       const who = seatName(view.seats[view.turn]);
       return t(view.moves.length ? "now.follow" : "now.theirs", { who });
