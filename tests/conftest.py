@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,9 @@ import redis
 from tests import examples, servers
 from tests.databases import Databases
 from tests.servers import DatabaseServer
+
+_MEMORY_NEEDED = 4 << 30
+"""Free bytes in memory with which servers are put there: each process of the tests has two."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,9 +82,17 @@ def _part(items: Sequence[pytest.Item], part: int, parts: int) -> Sequence[pytes
 @pytest.fixture(scope="session")
 def server_folder() -> Iterator[Path]:
     """Return a folder for the data of embedded servers, with a short name."""
-    folder = Path(tempfile.mkdtemp(prefix="shithead-test-"))
+    folder = Path(tempfile.mkdtemp(prefix="shithead-test-", dir=_memory_folder()))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _memory_folder() -> Path | None:
+    """Return a folder in memory with enough space for a PostgreSQL; None if there is none."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < _MEMORY_NEEDED:
+        return None
+    return memory
 
 
 @pytest.fixture(scope="session")
