@@ -54,6 +54,11 @@ def add_extras(python: Path, *names: str) -> None:
     _run([*_pip(python), *requirements], f"cannot install the extras {', '.join(names)}")
 
 
+def bytecode_folder(folder: Path) -> Path:
+    """Return where the tests in an environment keep compiled modules, none in the checkout."""
+    return folder / "cache" / "bytecode"
+
+
 def fail(message: str) -> NoReturn:
     """End with one message and exit status 1."""
     sys.exit(f"{Path(sys.argv[0]).name}: {message}")
@@ -123,6 +128,9 @@ def _set_up(folder: Path, *, dev: bool) -> None:
     print(f"setting up {folder} …", file=sys.stderr, flush=True)
     stamp = folder / _STAMP
     stamp.unlink(missing_ok=True)
+    if dev:
+        # pip compiles each module it installs: for the tests, not a second time beside it.
+        os.environ["PYTHONPYCACHEPREFIX"] = str(bytecode_folder(folder))
     _run([sys.executable, "-m", "venv", "--clear", str(folder)], "cannot make an environment")
     _run([*_pip(_python(folder)), *_requirements(dev=dev)], "cannot install the dependencies")
     _install_checkout(folder)
