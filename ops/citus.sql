@@ -44,7 +44,7 @@ COMMIT;
 
 -- Players are locked by advisory locks of the coordinator, through which every transaction goes:
 -- rows of a reference table that are locked in the middle of a transaction cause distributed
--- deadlocks. A later release that changes one of these functions needs this file's version anew.
+-- deadlocks. Run this file again after a release that changes one of these functions.
 
 -- lock_players: wait for, and hold until the commit, the locks of some players, in one order.
 CREATE OR REPLACE FUNCTION lock_players(wanted uuid[], exclusive boolean) RETURNS void

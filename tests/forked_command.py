@@ -1,10 +1,10 @@
 """
-Command lines in processes that are forked with the modules of the service imported.
+Runs command lines in forked processes that have the modules of the service imported.
 
 A new Python takes up to a second of processor time to import them. The fork differs from it in
 nothing else: it has its own environment, working folder, standard streams and exit status.
 
-As a program, `python -m tests.forked_command FOLDER WORD…` is what runs in the fork.
+The fork runs `python -m tests.forked_command FOLDER WORD…`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ TABLE = "9e353f64-56ba-4304-9ff8-65a94f945210"
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What kind of game to make."""
+    """The parameters of a generated game."""
 
     name: str = "made"  # game id, seed and moves follow from it
     ruleset: str = "shithead"
@@ -54,19 +54,19 @@ class Plan:
     keys: Mapping[int, Ed25519PrivateKey] = field(default_factory=dict)
     clock: Mapping[str, int] | None = None
     turn_limit: int | None = None  # None: 400 moves a seat
-    silent: int | None = None  # the seat for which a time-out comes first, each time
-    silent_after: int = 0  # moves of all seats that come before that
+    silent: int | None = None  # the seat whose every move follows a time-out
+    silent_after: int = 0  # the number of moves before its time-outs begin
     table: str = TABLE
     hand: int = 1
     dealer: int | None = None
     prev_game: str | None = None
     start: datetime = START
-    abort: bool = False  # give the set-up up when the deck is committed
+    abort: bool = False  # abort the set-up after the deck is committed
     seed: bytes | None = None
-    forfeit_by: int | None = None  # gives up after the first few moves
-    stop: int | None = None  # leave off after so many moves, unsealed
-    shuffled: Callable[..., Shuffle] = derive  # a crooked one, in an attack
-    drawn: int | None = None  # deals in place of the seat that was drawn
+    forfeit_by: int | None = None  # the seat that forfeits after twelve moves
+    stop: int | None = None  # stop after this many moves, without a seal
+    shuffled: Callable[..., Shuffle] = derive  # attacks replace it by a stacked deck
+    drawn: int | None = None  # the seat that deals instead of the drawn one
 
 
 def made_game(plan: Plan) -> list[bytes]:
@@ -75,7 +75,7 @@ def made_game(plan: Plan) -> list[bytes]:
 
 
 def private_key(name: str) -> Ed25519PrivateKey:
-    """Return a key that follows from a name."""
+    """Return a key derived from a name."""
     return Ed25519PrivateKey.from_private_bytes(sha256(name.encode()))
 
 

@@ -31,7 +31,7 @@ def _head(rows: Sequence[Row], games: int) -> Iterator[str]:
     yield f"""# Honest hands: alarms and stalemates
 
 Made by `python -m ops.bench.honest --games {games}`: the hands of
-`shithead simulate --all --games {games}`, each table's logs verified together as a stranger would.
+`shithead simulate --all --games {games}`, with the logs of each table verified together.
 
 - {hands} hands at {len(combinations)} combinations of ruleset and number of seats.
 - Logs that do not pass every check at L1: {failed}.
@@ -54,10 +54,10 @@ def _alarms(rows: Sequence[Row]) -> Iterator[str]:
 - Shuffles: {share} figures, {len(outside)} outside the range in which chance leaves all but
   {2 * TAIL:.0%} (so {expected:.1f} are to be expected); the smallest p is {smallest:.4f}
   ({figure.ruleset}, {figure.name}, n = {figure.n}).
-- Blind choices: {len(players)} players (a bot at one combination is one), {choices} choices that
-  could tell something. The e-value, looked at after every table of four hands, reached
-  {THRESHOLD:.0f} for {reached} of them; an honest player ever does with probability
-  {FALSE_ALARM} at most. The largest was {largest:.1f}."""
+- Blind choices: {len(players)} players (a bot at one combination is one), {choices} informative
+  choices. The e-value, computed after every table of four hands, reached
+  {THRESHOLD:.0f} for {reached} of them; for an honest player the probability of that is
+  at most {FALSE_ALARM}. The largest was {largest:.1f}."""
 
 
 def _measures(rows: Sequence[Row]) -> Iterator[Measure]:
@@ -73,7 +73,7 @@ def _measures(rows: Sequence[Row]) -> Iterator[Measure]:
 
 
 def _players(rows: Sequence[Row]) -> dict[tuple[str, int, str], tuple[int, float]]:
-    """Return for each player the number of telling choices and the highest e-value on the way."""
+    """Return for each player the number of informative choices and the highest e-value reached."""
     made: dict[tuple[str, int, str], list[Choice]] = defaultdict(list)
     highest: dict[tuple[str, int, str], float] = {}
     for row in sorted(rows, key=lambda row: (row["ruleset"], row["seats"], row["table"])):
@@ -103,8 +103,8 @@ def _again(rows: Sequence[Row]) -> Iterator[str]:
     yield f"""
 ## Why hands do not end
 
-A stalemate here is a hand that its turn limit ended; the rules set no end to one in which the
-cards go round (rules.md, Endless hands). Of {len(ends)} of them it is known who still held cards:
+A stalemate here is a hand ended by its turn limit; by the rules a hand may last for ever (rules.md,
+Endless hands). For {len(ends)} of them the bots that still held cards are recorded:
 {holding}. In {two} two seats were left, in {both} both of these were `random`, which lays any
 cards that fit; in {without} none was. Some of the stalest combinations, played again without
 `random`, and again with it and four times the turns:

@@ -1,7 +1,7 @@
 """
 Speed of the fast model that bots search on: python -m ops.bench.model [--write].
 
-Counted are the moves of playouts from the first play of random deals, a second of CPU time of one
+It counts the moves of playouts from the first play of random deals, per second of CPU time of one
 core, by ruleset and number of seats. Commands in a copy made by `python -m ops.bench.compiled`
 measure the compiled modules.
 """

@@ -4,8 +4,8 @@ Change the rules by one small mistake at a time, and check that a test fails.
     python -m ops.mutation [--only plays,legal] [--again FILE] [--lines] [--out FILE]
     python -m ops.mutation --only view --tests tests/unit/views/test_seen_by.py
 
-A mistake that no test notices, a survivor, is a missing test, or makes no difference that
-could be seen: explained.toml says of each of the latter why. The work is done in a copy of
+A mistake that no test notices is a survivor. Either a test is missing, or the mistake has no
+visible effect, and explained.toml states why. The work is done in a copy of
 the checkout, so its files may change meanwhile.
 """
 
@@ -43,7 +43,7 @@ OPTIONS = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
 
 
 def main() -> int:
-    """Return 1 where a mistake survives that is not explained."""
+    """Run the tests; return 1 if a mistake survives without an explanation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=RULES.replace(" ", ","), help="modules")
     parser.add_argument("--part", choices=("functions", "imports"), help="only one part")
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def _copy(folder: Path) -> None:
-    """Copy what the tests need, and go there; nothing is loaded from the checkout any more."""
+    """Copy the files that the tests need, and import only from the copy."""
     for name in NEEDED:
         if (ROOT / name).is_dir():
             unwanted = shutil.ignore_patterns("__pycache__")

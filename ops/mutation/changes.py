@@ -48,7 +48,7 @@ class Change:
     first: int
     last: int
     text: str
-    number: int = 1  # of those that read alike in the same function
+    number: int = 1  # among equal changes in the same function
     apply: Callable[[], None]
 
 
@@ -146,7 +146,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _lines(node: ast.AST, outer: tuple[int, int]) -> tuple[int, int]:
-    """Return the lines of the statement around `node`, of its head where it has a body."""
+    """Return the lines of the statement around `node`; of a compound statement, its head."""
     if isinstance(node, ast.match_case):
         return node.pattern.lineno, max(node.pattern.lineno, node.body[0].lineno - 1)
     if not isinstance(node, ast.stmt):
@@ -180,7 +180,7 @@ def _is_completeness(node: ast.AST) -> bool:
 
 
 def _alternatives(node: ast.AST, parent: ast.AST, enums: Enums) -> Iterator[ast.AST]:
-    """Yield what could stand in the place of `node` by mistake."""
+    """Yield the nodes that could replace `node` by mistake."""
     match node:
         case ast.expr():
             yield from _conditions(node)
@@ -311,7 +311,7 @@ def _constants(value: object, parent: ast.AST) -> Iterator[bool | int | str]:
 
 
 def _members(node: ast.Attribute, enums: Enums) -> Iterator[ast.expr]:
-    """Yield the member that stands next to this one in its enumeration."""
+    """Yield the next member of the enumeration."""
     if isinstance(node.value, ast.Name) and node.attr in enums.get(node.value.id, ()):
         names = enums[node.value.id]
         following = names[(names.index(node.attr) + 1) % len(names)]

@@ -283,7 +283,7 @@ _SECRETS: Final = (
 
 _BUNDLES: Final = (
     _attack(Family.REFUSALS, "seal", "an attempt invented, dropped, moved or changed in a bundle",
-            (_SEAL, "other_attempts_than_the_seal_names_fail")),
+            (_SEAL, "attempts_that_differ_from_the_seal_fail")),
     _attack(Family.REFUSALS, "seal", "attempts where the seal names none",
             (_SEAL, "a_file_of_attempts_not_named_by_the_seal_fails")),
     _attack(Family.REFUSALS, "the remarks", "attempts invented for a game of version 1",

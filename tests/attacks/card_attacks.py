@@ -1,4 +1,4 @@
-"""Attacks on the deal and on where the cards are."""
+"""Attacks on the deal and on the places of cards."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ def a_card_still_in_the_stock_in_place_of_the_one_drawn(f: Forgery) -> int | Non
 
 
 @attack("shithead", Check.CUSTODY, Family.MISSING_CARDS)
-def fewer_cards_picked_up_than_lay_there(f: Forgery) -> int | None:
+def fewer_cards_picked_up_than_were_in_the_pile(f: Forgery) -> int | None:
     seq = f.find("pile_picked_up", lambda e: e["data"]["count"] > 2)
     f.data(seq)["count"] -= 1
     return seq
 
 
 @attack("covered-queen", Check.CUSTODY, Family.CARD_NOT_HELD)
-def a_swap_for_a_card_that_lies_before_somebody_else(f: Forgery) -> int | None:
+def a_swap_for_a_face_up_card_of_another_seat(f: Forgery) -> int | None:
     seq = f.find("cards_swapped")
     game, seat = game_at(f, seq), f.data(seq)["seat"]
     f.data(seq)["hand"][0] = game.seats[(seat + 1) % len(game.seats)].up_cards[0]

@@ -1,4 +1,4 @@
-"""Metrics of several processes are summed by the process that is asked."""
+"""Each process serves the sum of the metrics of all processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from service.local.programs import shared_metrics
 from service.metrics import SHARED_FOLDER
 
-COUNTS = """
+COUNT = """
 from service.metrics import CONFLICTS, JOBS, MOVES, SWEEPER_LAG, TURNS
 MOVES.labels("player").inc(2)
 MOVES.labels("server").inc(3)
@@ -20,7 +20,7 @@ JOBS.labels("waits").inc()
 SWEEPER_LAG.set(1.5)
 """
 
-TELLS = """
+PRINT_ALL = """
 import prometheus_client
 from service.api.observability import _registry
 print(prometheus_client.generate_latest(_registry()).decode())
@@ -28,7 +28,7 @@ print(prometheus_client.generate_latest(_registry()).decode())
 
 
 def run(program: str, shared: dict[str, str]) -> str:
-    """Run a process of its own and return what it prints."""
+    """Run a program in a new process and return its output."""
     answer = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, **shared},
@@ -43,8 +43,8 @@ def run(program: str, shared: dict[str, str]) -> str:
 def test_metrics_of_all_processes_are_summed(tmp_path: Path) -> None:
     shared = shared_metrics(tmp_path, memory=tmp_path)
     for _ in range(2):
-        run(COUNTS, shared)
-    answer = run(TELLS, shared).splitlines()
+        run(COUNT, shared)
+    answer = run(PRINT_ALL, shared).splitlines()
     assert 'shithead_moves_total{by="player"} 4.0' in answer
     assert 'shithead_moves_total{by="server"} 6.0' in answer
     assert 'shithead_conflicts_total{by="player"} 2.0' in answer
@@ -53,7 +53,7 @@ def test_metrics_of_all_processes_are_summed(tmp_path: Path) -> None:
     assert "shithead_sweeper_lag_seconds 1.5" in answer
 
 
-PUBLIC = """
+PRINT_PUBLIC = """
 from service.api.observability import _public_metrics
 print(_public_metrics().get_data(as_text=True))
 """
@@ -61,8 +61,8 @@ print(_public_metrics().get_data(as_text=True))
 
 def test_the_public_address_has_the_gauges_of_all_processes_and_no_counter(tmp_path: Path) -> None:
     shared = shared_metrics(tmp_path, memory=tmp_path)
-    run(COUNTS, shared)
-    answer = run(PUBLIC, shared).splitlines()
+    run(COUNT, shared)
+    answer = run(PRINT_PUBLIC, shared).splitlines()
     assert "shithead_sweeper_lag_seconds 1.5" in answer
     assert any(line.startswith("shithead_build_info{version=") for line in answer)
     assert any(line.startswith("process_start_time_seconds ") for line in answer)
@@ -70,7 +70,7 @@ def test_the_public_address_has_the_gauges_of_all_processes_and_no_counter(tmp_p
 
 
 def test_metrics_start_at_zero_with_each_start(tmp_path: Path) -> None:
-    run(COUNTS, shared_metrics(tmp_path, memory=tmp_path))
+    run(COUNT, shared_metrics(tmp_path, memory=tmp_path))
     shared = shared_metrics(tmp_path, memory=tmp_path)
     assert list(Path(shared[SHARED_FOLDER]).iterdir()) == []
 

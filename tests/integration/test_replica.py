@@ -80,7 +80,7 @@ def database(settings: Settings) -> Iterator[Database]:
 
 
 def counted(outcome: str) -> float:
-    """Return how many reads were answered in a way, by this process so far."""
+    """Return the number of reads of this process with an outcome."""
     return float(REPLICA_READS.labels(outcome)._value.get())
 
 
@@ -156,7 +156,7 @@ def test_lists_and_replays_are_read_from_the_replica_and_views_are_not(
 def test_a_process_on_a_lagging_replica_is_never_behind_what_another_answered(
     pair: Pair, settings: Settings
 ) -> None:
-    """Two processes: a move is seen through the first, and read through the second."""
+    """A move is made through one process and read through another."""
     first, second = (create_app(settings=settings).test_client() for _ in range(2))
     player = first.post("/v1/players", json={"name": "Ada"}).get_json()
     me = {"Authorization": f"Bearer {player['token']}"}

@@ -18,16 +18,16 @@ class MemoryLeads:
         return self._leads.get(dispute)
 
     def set(self, dispute: UUID, referee: int, position: Position, *, take: bool) -> Lead:
-        kept = self._leads.get(dispute)
-        if kept is not None and kept.referee != referee and not take:
-            return kept
-        if kept is None or (kept.referee, kept.position) != (referee, position):
+        lead = self._leads.get(dispute)
+        if lead is not None and lead.referee != referee and not take:
+            return lead
+        if lead is None or (lead.referee, lead.position) != (referee, position):
             self._number += 1
-            kept = Lead(number=self._number, referee=referee, position=position)
-            self._leads[dispute] = kept
-        return kept
+            lead = Lead(number=self._number, referee=referee, position=position)
+            self._leads[dispute] = lead
+        return lead
 
     def end(self, dispute: UUID, referee: int) -> None:
-        kept = self._leads.get(dispute)
-        if kept is not None and kept.referee == referee:
+        lead = self._leads.get(dispute)
+        if lead is not None and lead.referee == referee:
             del self._leads[dispute]

@@ -76,12 +76,12 @@ def words(move: Command) -> str:
 
 
 def refused(*rules: str, kind: type[CommandRefused] = RuleRefused) -> Refusal:
-    """The command is refused, by one of these statements where some are named."""
+    """Expect a refusal, which cites one of `rules` if any are given."""
     return Refusal(kind=kind, rules=rules)
 
 
 def not_your_turn() -> Refusal:
-    """The seat may not act now."""
+    """Expect a refusal because the seat may not act now."""
     return Refusal(kind=NotYourTurn, rules=())
 
 

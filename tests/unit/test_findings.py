@@ -84,7 +84,7 @@ def test_findings_before_the_seal_are_confirmed_by_the_seal(name: str) -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", ["shithead", "leeds", "threes-time-outs", "shithead-layout"])
 def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str) -> None:
-    """Not the statements about its effects, such as the next seat."""
+    """The statements about its effects, such as the next seat, are not cited."""
     lines = log_of(name)
     log = decode_log(lines)
     history = History(log, sealed_deck(log), cites=catalogue()[name_of(lines)].cites)

@@ -1,5 +1,5 @@
 /**
- * Types for the JSDoc of the pages, from those that `openapi-typescript` makes of the API's document.
+ * Types for the JSDoc of the pages, based on those that `openapi-typescript` generates for the API.
  *
  * `Api["GameView"]` is a schema of the document. `Answer` and `Posted` find the call by its method and
  * path, as written in the call: `/v1/games/${id}?at=${n}` is the path `/v1/games/{game_id}`.
@@ -32,7 +32,7 @@ declare global {
   /** The schemas of the document, by name. */
   type Api = components["schemas"];
 
-  /** The path of a call that the document has; another one fits nothing. */
+  /** The path of a documented call; any other path is a type error. */
   type Call<Method extends string, Path extends string> = [Operation<Method, Path>] extends [never]
     ? { "not in the OpenAPI document": Path }
     : Path;
@@ -46,7 +46,7 @@ declare global {
       ? Found
       : object;
 
-  /** What the pages read of the settings of a ruleset; `/v1/rulesets/schema` describes all. */
+  /** The settings of a ruleset that the pages read; `/v1/rulesets/schema` describes all. */
   interface Settings {
     deal: { layout?: string };
     order: { low_to_high: string[] };

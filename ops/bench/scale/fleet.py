@@ -66,7 +66,7 @@ class Process:
 
     @property
     def address(self) -> Address:
-        """Return where it answers HTTP, if it does."""
+        """Return its HTTP address."""
         return self.machine.address, PORT
 
     def start(self) -> None:
@@ -109,7 +109,7 @@ class Fleet:
         """
         Start a process of a kind on a machine, and return it.
 
-        Its clock goes `clock` seconds ahead. Each machine keeps its own newest checkpoint.
+        Its clock is `clock` seconds ahead. Each machine stores its own newest checkpoint.
         """
         environment = dict(self._environment) | settings
         environment["SHITHEAD_LOG_CHECKPOINT"] = str(self._folder / f"{machine.name}.checkpoint")
@@ -138,11 +138,11 @@ class Fleet:
         ]
 
     def of(self, *kinds: str) -> list[Process]:
-        """Return the processes of some kinds that were not ended."""
+        """Return the running processes of these kinds."""
         return [one for one in self.processes if one.kind in kinds and one.child is not None]
 
     def addresses(self, *kinds: str) -> tuple[Address, ...]:
-        """Return where processes of these kinds answer at the moment."""
+        """Return the HTTP addresses of the running processes of these kinds."""
         return tuple(one.address for one in self.of(*kinds))
 
     def wait_ready(self) -> None:
@@ -190,7 +190,7 @@ class PgBouncer:
 
 
 class Valkey:
-    """One Valkey server, or with `sentinel` the settings of one Sentinel."""
+    """A machine that runs one Valkey server or one Sentinel."""
 
     def __init__(self, machine: Machine, folder: Path) -> None:
         self.machine = machine

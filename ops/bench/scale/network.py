@@ -23,7 +23,7 @@ class NetworkError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """One network namespace: a machine as far as addresses and connections go."""
+    """A network namespace that acts as a machine with its own address."""
 
     name: str
     namespace: str
@@ -37,7 +37,7 @@ class Machine:
         environment: Mapping[str, str] | None = None,
         unprivileged: bool = False,
     ) -> subprocess.Popen[bytes]:
-        """Return a program that runs here; it is not restarted if it ends."""
+        """Start a program here, and return it; it is not restarted if it ends."""
         become = UNPRIVILEGED if unprivileged else ()
         with log.open("ab") as output:
             return subprocess.Popen(
@@ -58,7 +58,7 @@ class Machine:
         return [int(word) for word in answer.stdout.split()]
 
     def crash(self) -> None:
-        """End everything that runs here, as a power failure of this machine does."""
+        """Kill all processes here, as a power failure would."""
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

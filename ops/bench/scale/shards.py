@@ -22,7 +22,7 @@ OUTAGE_SECONDS = 3.0
 """From the crash of a server to its start."""
 
 COUNTED_MOVES = 40
-"""Moves, each with a view before it, of which the statements are counted."""
+"""Moves whose statements are counted, each with a view before it."""
 
 _FORBIDDEN = (
     "UPDATE events SET line = line",

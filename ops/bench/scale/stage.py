@@ -100,7 +100,7 @@ class Stage:
         self.happened("every hand has ended")
 
     def check(self, owner_url: str, fleet: Fleet, load: Load) -> None:
-        """Compare all that was acknowledged with the database and the public log."""
+        """Compare all acknowledged moves with the database and the public log."""
         host, port = fleet.addresses("API")[0]
         self.report.readers = load.readers
         self.report.checked = check_all(
@@ -135,7 +135,7 @@ class Stage:
         return done.returncode, done.stdout + done.stderr
 
     def sequencer_refuses(self, database: Postgres, fleet: Fleet) -> str:
-        """Return whether a sequencer that remembers a newer log refuses to sign this older one."""
+        """Return whether a sequencer with a newer checkpoint refuses to sign this older log."""
         process = fleet.of("sequencer")[0]
         process.kill()
         process.environment = {
@@ -163,7 +163,7 @@ class Stage:
 
 @contextlib.contextmanager
 def stage(title: str, size: Size, logs: Path | None = None) -> Iterator[Stage]:
-    """Give a network and a folder that unprivileged servers reach; both are removed."""
+    """Yield a run with a network and a folder for unprivileged servers; remove both afterwards."""
     os.nice(max(0, _LOWER_PRIORITY - os.nice(0)))
     with tempfile.TemporaryDirectory(
         prefix="scale-", dir="/var/tmp", ignore_cleanup_errors=True

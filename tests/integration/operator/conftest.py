@@ -22,15 +22,15 @@ def operator(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     def call(*words: object) -> RecordedAnswer:
         capsys.readouterr()  # the log of the service, which runs in this process
         status = run([str(word) for word in words])
-        said = capsys.readouterr()
-        return status, said.out, said.err
+        output = capsys.readouterr()
+        return status, output.out, output.err
 
     return Operator(database_url=database_url, folder=tmp_path, run=call)
 
 
 @pytest.fixture
 def world(operator: Operator) -> Iterator[World]:
-    """Return the service that is operated."""
+    """Return the operated service."""
     made = operator.world()
     yield made
     made.services.close()

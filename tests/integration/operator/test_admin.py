@@ -166,7 +166,7 @@ def test_an_action_on_an_unknown_id_is_refused_and_recorded(operator: Operator) 
 def test_an_action_and_its_audit_line_are_written_together_or_not_at_all(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
-    """An operator who cannot write the operator log can do nothing."""
+    """If the audit trail cannot be written, no action takes effect."""
     table = two_seats(ada, bob)
     with psycopg.connect(operator.database_url) as owner:
         owner.execute("ALTER TABLE trail ADD CONSTRAINT trail_is_full CHECK (act = '') NOT VALID")
@@ -235,7 +235,7 @@ def test_an_operator_reads_and_answers_disputes_against_the_server(
     dispute = ada.post(f"{game}/disputes", body).json
     [listed] = [json.loads(line) for line in operator.done("--json", "disputes").splitlines()]
     assert listed["id"] == dispute["id"]
-    assert [said["text"] for said in listed["statements"]] == ["Five aces."]
+    assert [statement["text"] for statement in listed["statements"]] == ["Five aces."]
     assert "accuser: Five aces." in operator.done("disputes")
     assert dispute["id"] in operator.done("answer", dispute["id"], "There are eight.")
     shown = ada.get(f"/v1/disputes/{dispute['id']}").json

@@ -56,7 +56,7 @@ def hands() -> Iterator[Any]:
 @pytest.mark.heavy
 @pytest.mark.parametrize(("name", "identity", "hand"), [*hands()])
 def test_a_bot_plays_every_ruleset_to_its_end(name: str, identity: str, hand: int) -> None:
-    """Every move passes `decide`, which refuses whatever the rules forbid."""
+    """`decide` accepts every move."""
     ruleset = rules(identity, hand)
     seats = seat_counts(ruleset)[-1]
     *_, (game, _) = steps_of(ruleset, seats, 4, hand=hand, choose=by_bots(name))
@@ -118,14 +118,14 @@ def test_a_bot_asked_twice_chooses_the_same(identity: str, seed: int, data: st.D
         if not moves:
             continue
         view = view_of(game, seat, moves)
-        kept = GameViewSchema().dumps(view)
+        before = GameViewSchema().dumps(view)
         for bot in bots().values():
             first, second = (
                 bot.choose(view, view["moves"], bot_rng(b"secret", "game", version))
                 for _ in range(2)
             )
             assert first == second
-        assert GameViewSchema().dumps(view) == kept, "a bot changed what it was shown"
+        assert GameViewSchema().dumps(view) == before, "a bot changed its view"
 
 
 def test_the_random_generator_of_a_turn_is_repeatable_and_unique() -> None:

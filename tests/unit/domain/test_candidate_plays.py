@@ -82,7 +82,7 @@ def test_stacks_stay_whole_in_runs_and_with_companions() -> None:
 
 
 def test_fives_and_companions_are_listed_once() -> None:
-    """L17: up to six cards every choice, beyond them one a pair of sizes."""
+    """L17: every choice up to six cards; beyond that, one for each pair of sizes."""
     few = table(pile="Kc", hands=["5c 5d 6c 6d", "9d"])
     assert plays(LEEDS, few) == [
         *("5c 6c", "5c 6d", "5c 6c 6d"),

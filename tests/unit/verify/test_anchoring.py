@@ -72,7 +72,7 @@ def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
 
 
 @pytest.mark.parametrize(
-    ("seq", "key", "said"),
+    ("seq", "key", "words"),
     [
         (LAST, listed(LATER), f"begins at {LATER}, after the last event ({TIMES[LAST]})"),
         (40, listed(TIMES[80]), f"begins at {TIMES[80]}, after seq 41 ({TIMES[41]})"),
@@ -81,13 +81,13 @@ def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
     ],
 )
 def test_a_signature_outside_the_period_of_its_key_gets_a_remark_and_passes(
-    seq: int, key: ListedKey, said: str
+    seq: int, key: ListedKey, words: str
 ) -> None:
     receipts = found(with_dates(seq, key))
     assert receipts.result is Result.PASS
     [remark] = receipts.remarks
     assert remark.startswith(f"key {SERVER.verifier.key_id.hex()}, which signed seq {seq}")
-    assert said in remark
+    assert words in remark
     assert remark.endswith("so the times prove nothing; the signatures still hold")
 
 
@@ -181,9 +181,9 @@ def test_a_contradicting_receipt_without_a_key_has_an_unknown_signer() -> None:
 
 def test_every_contradicting_receipt_is_named() -> None:
     notes = [issue_receipt(SERVER, game=GAME, seq=seq, head=bytes(32)) for seq in (50, 40, 60)]
-    found_ = found(OutsideEvidence(receipts=(receipt(30), *notes), server_keys=(SERVER.verifier,)))
-    assert (found_.seq, found_.others) == (40, "2 more, at seq 50, 60")
-    assert found_.reason is not None and "they agree up to seq 30" in found_.reason
+    finding = found(OutsideEvidence(receipts=(receipt(30), *notes), server_keys=(SERVER.verifier,)))
+    assert (finding.seq, finding.others) == (40, "2 more, at seq 50, 60")
+    assert finding.reason is not None and "they agree up to seq 30" in finding.reason
 
 
 def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> None:
@@ -193,7 +193,7 @@ def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> No
     evidence = {"receipts/a.note": false.encode()}
     given = OutsideEvidence(server_keys=(SERVER.verifier,))
     assert failing(report(given, bundled=evidence)) == {Check.RECEIPTS: None}
-    other = {"receipts/a.note": receipt(40, THIEF)}  # an earlier key, for all that is known
+    other = {"receipts/a.note": receipt(40, THIEF)}  # possibly an earlier key of the server
     assert failing(report(given, bundled=other)) == {}
 
 

@@ -56,7 +56,7 @@ def test_unknown_rules_fail_at_the_first_event(pinned: dict[str, object]) -> Non
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("identity", sorted(catalogue()))
-def test_a_made_game_of_every_ruleset_passes(identity: str) -> None:
+def test_a_generated_game_of_every_ruleset_passes(identity: str) -> None:
     """The verifier and the rules agree on games other than the samples, time-outs included."""
     seats = 6 if identity == "shithead-six" else 2
     lines = made_game(
@@ -129,7 +129,7 @@ def _at(second: int) -> str:
 
 
 def _at_once(forgery: Forgery, seq: int) -> None:
-    """Let a time-out and its move come at the time of the move before."""
+    """Give a time-out and its move the time of the move before."""
     at = forgery.events[seq - 1]["at"]
     for event in forgery.events[seq : forgery.move_end(seq) + 1]:
         event["at"] = at

@@ -48,15 +48,15 @@ def shown(found: Report) -> list[str]:
 def test_a_sample_of_version_2_passes_with_its_refused_attempts(name: str) -> None:
     found = verify_bundle(sample_bundle(name))
     assert (failing(found), found.level, seal_finding(found).said) == ({}, "L1", None)
-    assert not any("unproven" in said for said in shown(found))
+    assert not any("unproven" in text for text in shown(found))
 
 
 def test_deleted_attempts_are_noted_and_pass() -> None:
     found = verify_bundle(Bundle(lines=sample_lines("shithead-v2")))
     assert seal_finding(found).result is Result.PASS
     assert (found.result, found.level) == (Result.PASS, "L1")
-    for said in shown(found):
-        assert "refusals missing: the seal names 2 attempts" in said
+    for text in shown(found):
+        assert "refusals missing: the seal names 2 attempts" in text
 
 
 def changed(change: Callable[[list[Row]], object]) -> bytes:
@@ -81,7 +81,7 @@ def changed(change: Callable[[list[Row]], object]) -> bytes:
         changed(lambda rows: None).replace(b'"at"', b'"at" '),
     ],
 )
-def test_other_attempts_than_the_seal_names_fail(data: bytes) -> None:
+def test_attempts_that_differ_from_the_seal_fail(data: bytes) -> None:
     found = verify_bundle(Bundle(lines=sample_lines("shithead-v2"), files={REFUSALS: data}))
     assert failing(found) == {Check.SEAL: 158}
     assert "the evidence given proves nothing" in found.wording, "the log itself is in order"
@@ -98,7 +98,7 @@ def test_a_file_of_attempts_not_named_by_the_seal_fails() -> None:
 @pytest.mark.parametrize(
     ("count", "digest"), [(0, sha256(b"x").hex()), (2, NONE_REFUSED.sha256), (1, sha256(b"").hex())]
 )
-def test_a_seal_whose_count_and_hash_contradict_one_another_fails(count: int, digest: str) -> None:
+def test_a_seal_with_contradictory_count_and_hash_fails(count: int, digest: str) -> None:
     forgery = sample("shithead-v2")
     forgery.events[-1]["data"]["refusals"] = {"count": count, "sha256": digest}
     assert failing(report(forgery, {})) == {Check.SEAL: 158}
@@ -114,7 +114,7 @@ def test_a_seal_whose_count_and_hash_contradict_one_another_fails(count: int, di
         (lambda rows: rows.__setitem__(slice(None), [rows[0]] * 201), "too many"),
     ],
 )
-def test_a_sealed_file_of_another_form_fails(
+def test_a_malformed_file_fails_even_if_the_seal_matches(
     change: Callable[[list[Row]], object], why: str
 ) -> None:
     """A seal that matches a malformed file does not make the file valid."""
@@ -130,16 +130,16 @@ def test_refusals_of_version_1_are_shown_as_unproven(name: str) -> None:
     data = sample_bundle("shithead-v2").files[REFUSALS]
     found = verify_bundle(Bundle(lines=sample_lines(name), files={REFUSALS: data}))
     assert failing(found) == {}
-    for said in shown(found):
-        assert UNPROVEN in said
+    for text in shown(found):
+        assert UNPROVEN in text
 
 
 def test_refusals_of_a_game_without_a_seal_are_shown_as_unproven() -> None:
     bundle = sample_bundle("shithead-v2")
     found = verify_bundle(Bundle(lines=bundle.lines[:40], files=bundle.files))
     assert seal_finding(found).result is Result.MISSING
-    for said in shown(found):
-        assert UNPROVEN in said
+    for text in shown(found):
+        assert UNPROVEN in text
 
 
 @pytest.mark.parametrize("name", ["shithead", "shithead-v2"])
@@ -148,8 +148,8 @@ def test_dispute_files_are_shown_as_unproven(name: str) -> None:
     files = {**bundle.files, "dispute/one.json": canonical({"ruling": "cad"})}
     found = verify_bundle(Bundle(lines=bundle.lines, files=files))
     assert failing(found) == {}
-    for said in shown(found):
-        assert "what stands under dispute/ (1 file) is unproven" in said
+    for text in shown(found):
+        assert "what stands under dispute/ (1 file) is unproven" in text
 
 
 def test_a_seal_of_the_other_version_fails() -> None:

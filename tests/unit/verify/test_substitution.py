@@ -56,9 +56,9 @@ def test_text_html_and_json_reports_do_not_blame_a_player_alone() -> None:
     _, report = substituted()
     alone = "no player can do this alone, for the server deals and accepts"
     [custody] = [c for c in audit_object(report)["checks"] if c["check"] == "custody"]
-    for said in (report_text(report), report_html([("game", report)]), custody["reason"]):
-        assert alone in said
-        assert "all events after it fit" in said
+    for text in (report_text(report), report_html([("game", report)]), custody["reason"]):
+        assert alone in text
+        assert "all events after it fit" in text
 
 
 def test_the_claim_that_the_deck_was_dealt_in_order_is_not_shown() -> None:
