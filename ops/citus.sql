@@ -85,7 +85,7 @@ AS $$
 BEGIN
     PERFORM lock_players(ARRAY[player], exclusive => true);
 
-    -- In a statement of its own: one that had to wait sees what was committed only then.
+    -- A separate statement, because it must see what was committed while the lock was awaited.
     IF EXISTS (
         SELECT 1 FROM game_seats s
         JOIN games g ON g.game_id = s.game_id
