@@ -187,9 +187,9 @@ def dealt(ruleset: str, people: int, deck: Deck | None = None, **more: Any) -> I
         yield Service(ruleset=ruleset, people=people, **more)
 
 
-def json_of(said: RecordedAnswer) -> Any:
+def json_of(response: RecordedAnswer) -> Any:
     """Return an answer's body as JSON."""
-    return orjson.loads(said.body)
+    return orjson.loads(response.body)
 
 
 def script(service: Service, rng: random.Random, *, steps: int) -> Iterator[Step]:
@@ -284,14 +284,14 @@ def _after(
 
 
 def masked(
-    said: RecordedAnswer,
+    response: RecordedAnswer,
 ) -> tuple[str, int, tuple[tuple[str, str], ...], list[tuple[str, bytes]]]:
     """Return a response with the digits of hashes, salts and signatures replaced by `#`."""
-    parts = [("", said.body)]
-    if said.body and dict(said.headers).get("Content-Type") == "application/zip":
-        parts = [(name, content) for name, content in read_zip(said.body).items()]
-        parts.append(("size", str(len(said.body)).encode()))
-    elif "/tile/0/" in said.to:
-        parts = [("", b"#" * len(said.body))]
+    parts = [("", response.body)]
+    if response.body and dict(response.headers).get("Content-Type") == "application/zip":
+        parts = [(name, content) for name, content in read_zip(response.body).items()]
+        parts.append(("size", str(len(response.body)).encode()))
+    elif "/tile/0/" in response.to:
+        parts = [("", b"#" * len(response.body))]
     hidden = [(name, DIGITS.sub(lambda m: b"#" * len(m[0]), part)) for name, part in parts]
-    return said.to, said.status, said.headers, hidden
+    return response.to, response.status, response.headers, hidden

@@ -1,8 +1,8 @@
 """
 Mistakes in values set at import: defaults of settings, members, constants, decorators.
 
-Modules that are loaded cannot be changed in these, so each such mistake has a test session
-of its own, forked before anything of the project was loaded.
+Such values cannot be changed in a loaded module, so each mistake has its own test session,
+forked before any module of the project is loaded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VALUES = "tests/unit/domain/test_values.py"
 OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native", "--capture=sys")
 
 LOADED = ("_pytest.fixtures", "hypothesis", "orjson", "psycopg", "redis")
-"""Loaded once, before the first child is forked: none of them knows the project."""
+"""Loaded once, before the first child is forked; none of them imports the project."""
 
 
 def try_all(mistakes: list[Mistake], tests: list[str], jobs: int, report: Report) -> None:

@@ -63,12 +63,12 @@ def everything_shown(
     service: Service, steps: Sequence[Step], viewer: Viewer
 ) -> list[RecordedAnswer]:
     """Make the steps and open disputes between them; return every answer that a viewer gets."""
-    said = []
+    shown = []
     for number, step in enumerate(steps):
         assert service.make(step).status == 201
         if number % 6 == 5:
-            said += list(judged(service, viewer))
-    return said
+            shown += list(judged(service, viewer))
+    return shown
 
 
 def leaves(archive: bytes, under: str = "") -> Iterator[tuple[str, bytes]]:

@@ -109,13 +109,13 @@ def generated(document: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> 
     generator = (sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none")
     settings = folder / "settings.yml"
     settings.write_text("post_hooks: []\n", "utf-8")  # the generated code need not be formatted
-    said = run(
+    output = run(
         *generator,
         *("--path", document, "--output-path", "shithead_client", "--config", settings),
         folder=folder,
     )
     # What the generator leaves out: a ZIP as an answer, and two of three bodies of an upload.
-    assert {line for line in said.splitlines() if line.startswith("WARNING")} == {
+    assert {line for line in output.splitlines() if line.startswith("WARNING")} == {
         "WARNING parsing GET /v1/games/{game_id}/evidence within evidence.",
         "WARNING parsing POST /v1/verify within evidence.",
     }
@@ -199,8 +199,8 @@ def test_a_typescript_client_is_generated_and_makes_thirty_calls(
     options = ("--strict", "--module", "esnext", "--target", "es2022")
     resolution = ("--moduleResolution", "bundler", "--lib", "es2022,dom,dom.iterable")
     run(binaries / "tsc", *options, *resolution, "client.ts", folder=folder)
-    said = run("node", "client.js", address, folder=folder).splitlines()
-    assert "422 /problems/unknown-card" in said
-    calls, word, result, _level = said[-1].split()
+    output = run("node", "client.js", address, folder=folder).splitlines()
+    assert "422 /problems/unknown-card" in output
+    calls, word, result, _level = output[-1].split()
     assert int(calls) >= 30
     assert (word, result) == ("calls", "pass")

@@ -34,7 +34,7 @@ class Played:
     """A script, the answers to each viewer, and decks that look equal to the viewer."""
 
     steps: tuple[Step, ...]
-    said: dict[Viewer, list[RecordedAnswer]]
+    answers: dict[Viewer, list[RecordedAnswer]]
     deck: Deck
     twins: dict[Viewer, Deck | None]
 
@@ -61,31 +61,31 @@ def play(ruleset: str, seed: int) -> Played:
     people = people_at(ruleset)
     rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(people)
     with dealt(ruleset, people) as service:
-        said = asked(service, viewers, 0)
+        answers = asked(service, viewers, 0)
         steps = []
         for step in script(service, rng, steps=STEPS):
             answer = service.make(step)
             assert answer.status == 201, answer.body
             steps.append(step)
-            said[step.seat].append(answer)
+            answers[step.seat].append(answer)
             for viewer, more in asked(service, viewers, len(steps)).items():
-                said[viewer] += more
+                answers[viewer] += more
         deck = service.entry_game().deck
         twins = {v: twin_of(service, steps, v, rng) for v in viewers}
-    return Played(steps=tuple(steps), said=said, deck=deck, twins=twins)
+    return Played(steps=tuple(steps), answers=answers, deck=deck, twins=twins)
 
 
 def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[RecordedAnswer]:
     """Return the answers to a viewer if the same script is played with another deck."""
     with dealt(ruleset, people_at(ruleset), deck) as service:
-        said = list(sight(service, viewer))
+        answers = list(sight(service, viewer))
         for number, step in enumerate(played.steps, start=1):
             answer = service.make(step)
             assert answer.status == 201, answer.body
             if step.seat == viewer:
-                said.append(answer)
-            said += asked(service, (viewer,), number)[viewer]
-    return said
+                answers.append(answer)
+            answers += asked(service, (viewer,), number)[viewer]
+    return answers
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -99,6 +99,6 @@ def test_two_decks_that_a_viewer_cannot_tell_apart_give_it_the_same_bytes(
         assert deck is not None, f"no twin for {viewer}: the test would show nothing"
         assert sum(a != b for a, b in zip(deck, played.deck, strict=True)) > 3
         twin = replay(ruleset, played, viewer, deck)
-        assert len(twin) == len(played.said[viewer])
-        for one, other in zip(played.said[viewer], twin, strict=True):
+        assert len(twin) == len(played.answers[viewer])
+        for one, other in zip(played.answers[viewer], twin, strict=True):
             assert masked(one) == masked(other), f"seat {viewer} can tell by {one.to}"

@@ -63,8 +63,8 @@ def sequence_of(report: Report) -> tuple[Result, str | None]:
 
 def test_a_key_signed_by_the_old_key_is_reported_as_endorsed() -> None:
     report = second_hand(OutsideEvidence(key_changes=(change(),)))
-    said = "key changed, signed by the one before: seat 0 in hand 2"
-    assert sequence_of(report) == (Result.PASS, said)
+    remark = "key changed, signed by the one before: seat 0 in hand 2"
+    assert sequence_of(report) == (Result.PASS, remark)
 
 
 @pytest.mark.parametrize("changes", [(), (change("thief"),)], ids=["none", "another's"])

@@ -191,11 +191,11 @@ def test_changed_rules_and_seats_in_a_later_hand_are_reported() -> None:
     limit = json.loads(first[0])["data"]["turn_limit"]
     plan = Plan(name="three", hand=2, dealer=dealer, ruleset="leeds", seats=4, turn_limit=limit)
     other = _next(aborted, plan)
-    result, said = sequence_of(first, aborted, other)
+    result, sentence = sequence_of(first, aborted, other)
     assert result is Result.PASS
-    assert said is not None
-    assert "the ruleset or its options changed: shithead, then leeds: in hand 2" in said
-    assert "4 seats instead of 3: in hand 2" in said
+    assert sentence is not None
+    assert "the ruleset or its options changed: shithead, then leeds: in hand 2" in sentence
+    assert "4 seats instead of 3: in hand 2" in sentence
     unchanged = sequence_of(*table())[1] or ""
     assert "options changed" not in unchanged and "instead of" not in unchanged
 

@@ -20,7 +20,7 @@ from service.local.processes import socket_folder
 pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120.0  # seconds, in which the first start may have to set up
+PATIENCE = 120.0  # seconds, including the set-up of a first start
 
 
 class Up:
@@ -54,7 +54,7 @@ class Up:
         return lines["ready"]
 
     def children(self) -> dict[int, str]:
-        """Return the process number and command of everything below it."""
+        """Return the process id and command of all its descendants."""
         listing = subprocess.run(
             ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="],
             capture_output=True,
@@ -71,11 +71,11 @@ class Up:
         return found
 
     def child(self, words: str) -> int:
-        """Return the process number of the first child whose command holds `words`."""
+        """Return the process id of the first child whose command contains `words`."""
         return min((pid for pid, command in self.children().items() if words in command))
 
     def runs(self, words: str, *, instead_of: int) -> bool:
-        """Return whether another child than that one has `words` in its command."""
+        """Return whether a child other than `instead_of` has `words` in its command."""
         children = self.children()
         return any(words in command and pid != instead_of for pid, command in children.items())
 
@@ -115,7 +115,7 @@ def answers(address: str) -> bool:
 
 
 def check_metrics(up: Up) -> None:
-    """All metrics are served at the loopback address that is printed; the public one has gauges."""
+    """Check that the printed loopback address serves all metrics and the public one only gauges."""
     lines = dict(line.split(maxsplit=1) for line in up.output.splitlines() if "  " in line)
     address = lines["metrics"]
     assert address.startswith("http://127.0.0.1:")
@@ -130,7 +130,7 @@ def check_metrics(up: Up) -> None:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
-    """Return a way to start `ops/up`; whatever is left of it at the end is killed."""
+    """Return a function that starts `ops/up`; leftover processes are killed afterwards."""
     started: list[Up] = []
 
     def start(name: str = "data", *words: str) -> Up:
@@ -162,10 +162,10 @@ def test_it_starts_stops_cleanly_and_restarts_with_its_data(
         assert list(remains.iterdir()) == []
         remains.rmdir()
 
-    goes_on_with_the_data(start, up.data)
+    check_restarts_with_data(start, up.data)
 
 
-def goes_on_with_the_data(start: Callable[..., Up], data: Path) -> None:
+def check_restarts_with_data(start: Callable[..., Up], data: Path) -> None:
     """
     Start again over the data of an earlier start: after a stop, and after a kill.
 

@@ -444,7 +444,7 @@ _SERVICE: Final = (
         Family.STEERED_RULING,
         "409",
         "the same accusation twice",
-        (_DISPUTES, "one_dispute_runs_a_move_and_charge"),
+        (_DISPUTES, "only_one_dispute_on_a_move_and_charge_is_open_at_a_time"),
     ),
     _attack(
         Family.STEERED_RULING,

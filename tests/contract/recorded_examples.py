@@ -376,7 +376,7 @@ def _signed(recorder: Recorder, people: dict[str, Any]) -> None:
     view = recorder.done("GET", f"/v1/games/{table['game']}", by=dan, keep=False)
 
     def signed(key: Ed25519PrivateKey, move: dict[str, Any], nonce: str) -> dict[str, Any]:
-        said = intent(
+        signed_intent = intent(
             game=UUID(table["game"]),
             seat=0,
             seen_seq=view["version"] - 1,
@@ -384,7 +384,7 @@ def _signed(recorder: Recorder, people: dict[str, Any]) -> None:
             move=move,
             nonce=nonce,
         )
-        return {**move, "auth": sign_intent(key, said)}
+        return {**move, "auth": sign_intent(key, signed_intent)}
 
     recorder.refused("bad-signature", "POST", moves, signed(NEXT_KEY, ready, "01" * 16), by=dan)
     own = view["seats"][0]
@@ -398,8 +398,8 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     ada, bob = people["Ada"]["token"], people["Bob"]["token"]
     lines = recorder.call("GET", f"{game}/events", keep=False).json["items"]
     seq = next(e["seq"] for e in lines if e["type"] == "cards_played" and e["by"] == 1)
-    said = "I saw that card in the burned pile."
-    body = {"accused": 1, "seq": seq, "charge": "illegal_move", "statement": said}
+    statement = "I saw that card in the burned pile."
+    body = {"accused": 1, "seq": seq, "charge": "illegal_move", "statement": statement}
     dispute = recorder.done("POST", f"{game}/disputes", body, by=ada)
     recorder.refused("dispute-open", "POST", f"{game}/disputes", body, by=ada)
     path = f"/v1/disputes/{dispute['id']}"

@@ -76,8 +76,8 @@ def accused(
         barred=(str(ADA), str(BOB)),
         move=move,
     )
-    said = StatementMade(side=Party.ACCUSER, commit="11" * 32)
-    events = (opened, said, RefereeSeated(player=str(CLEO)), RefereeSeated(player=str(DAN)))
+    statement = StatementMade(side=Party.ACCUSER, commit="11" * 32)
+    events = (opened, statement, RefereeSeated(player=str(CLEO)), RefereeSeated(player=str(DAN)))
     refused = RefereeRefused(referee=1, side=Party.ACCUSED)
     record, lines = DISPUTES.open(dispute, (*events, refused), at=at)
     text = {"seq": 1, "author": ADA, "salt": b"salt", "words": "he did"}
@@ -85,8 +85,8 @@ def accused(
     beside["votes"] = [{"referee": 0, "key_id": "k", "sealed": b"\x00vote"}]
     first = dispute_append(record, lines, expected=0, attachments=beside)
     stores.store.commit(Commit(appends=(first,)))
-    kept = stores.directory.dispute_votes(dispute)
-    assert kept == {0: SealedVote(key_id="k", sealed=b"\x00vote")}
+    stored = stores.directory.dispute_votes(dispute)
+    assert stored == {0: SealedVote(key_id="k", sealed=b"\x00vote")}
     more = (
         FindingsMade(version=1, digest="22" * 32),
         Ruled(verdict=verdict, referees=(0,)),
@@ -220,7 +220,7 @@ def test_stored_votes_are_deleted_with_the_ruling(stores: Stores) -> None:
     assert stores.directory.dispute_votes(accused(stores, uuid4())) == {}
 
 
-def test_one_dispute_runs_a_move_and_charge(stores: Stores) -> None:
+def test_only_one_dispute_on_a_move_and_charge_is_open_at_a_time(stores: Stores) -> None:
     game = running_game(stores)
     first = accused(stores, game, move=3)
     for other in ({"move": 4}, {"move": 3, "charge": "time"}, {"move": None}):
@@ -230,7 +230,7 @@ def test_one_dispute_runs_a_move_and_charge(stores: Stores) -> None:
         accused(stores, game, move=3)
     found = stores.directory.running_disputes(game, 3, "other")
     assert first in found
-    assert len(found) == 2, "and one of a row that does not say its move"
+    assert len(found) == 2, "and one in a row without a move"
     closed(stores, first)
     assert first not in stores.directory.running_disputes(game, 3, "other")
     accused(stores, game, move=3)
@@ -253,7 +253,7 @@ def test_disputes_against_the_server_are_listed_for_the_operator(stores: Stores)
     assert not stores.directory.disputes_of_server(limit=9)
 
 
-def test_referees_are_known_by_game_and_by_table(stores: Stores) -> None:
+def test_referees_are_found_by_game_and_by_table(stores: Stores) -> None:
     game, directory = running_game(stores), stores.directory
     table = game_summary()["table_id"]
     accused(stores, game)
@@ -322,12 +322,12 @@ def test_a_game_is_counted_once_and_leaves_the_outbox(stores: Stores) -> None:
     made = append(game, b"{}", summary=game_summary())
     stores.store.commit(Commit(appends=(made,), outbox=(row,)))
     assert list(directory.outbox_waiting(topic=STATISTICS_TOPIC, limit=9)) == [game]
-    kept = facts(game)
-    directory.keep_facts(kept)
-    directory.keep_facts(kept)
+    stored = facts(game)
+    directory.keep_facts(stored)
+    directory.keep_facts(stored)
     assert not directory.outbox_waiting(topic=STATISTICS_TOPIC, limit=9)
-    assert list(directory.shuffled_decks(after=None, limit=9)) == [kept.deck]
-    assert tuple(directory.blind_choices(ADA)) == kept.choices
+    assert list(directory.shuffled_decks(after=None, limit=9)) == [stored.deck]
+    assert tuple(directory.blind_choices(ADA)) == stored.choices
     assert not directory.blind_choices(BOB)
 
 

@@ -98,11 +98,11 @@ def test_a_move_without_an_answer_may_be_in_the_log_or_not(recorded: RecordedGam
 
 def test_gaps_and_forks_of_a_stream_are_found(recorded: RecordedGame) -> None:
     numbered = list(enumerate(recorded.lines))
-    said = (len(numbered), head(recorded.lines[-1]))
-    assert check_stream("game", recorded.game, numbered, *said) == []
-    assert check_stream("game", recorded.game, numbered[:-2] + numbered[-1:], *said)
-    assert check_stream("game", recorded.game, numbered[:-1], len(numbered) - 1, said[1])
-    assert check_stream("game", uuid4(), numbered, *said), "a log begins with its own game"
+    row = (len(numbered), head(recorded.lines[-1]))
+    assert check_stream("game", recorded.game, numbered, *row) == []
+    assert check_stream("game", recorded.game, numbered[:-2] + numbered[-1:], *row)
+    assert check_stream("game", recorded.game, numbered[:-1], len(numbered) - 1, row[1])
+    assert check_stream("game", uuid4(), numbered, *row), "a log begins with its own game"
     assert genesis(recorded.game) != genesis(UUID(int=0))
 
 

@@ -35,8 +35,8 @@ def test_a_worker_without_redis_waits_and_stops_on_sigterm(database_url: str) ->
     )
     try:
         assert worker.stderr is not None
-        said = next((line for line in worker.stderr if b"redis does not answer" in line), None)
-        assert said is not None, "it must not give up"
+        message = next((line for line in worker.stderr if b"redis does not answer" in line), None)
+        assert message is not None, "it must not give up"
         worker.terminate()
         worker.communicate(timeout=30)
         assert worker.returncode == 0

@@ -98,8 +98,8 @@ def test_the_list_of_keys_has_a_new_key_at_once(
     assert (end["id"], end["to"], end["signed_by"]) == (old["id"], old["to"], new["id"])
     fields = ("id", "name", "public", "from", "to", "signed_by_previous")
     assert {*new} == {*old} == set(fields)
-    said = {"v": 1, "name": old["name"], "public": old["public"]}
-    message = canonical({**said, "from": old["from"], "to": old["to"]})
+    endorsement = {"v": 1, "name": old["name"], "public": old["public"]}
+    message = canonical({**endorsement, "from": old["from"], "to": old["to"]})
     key = Ed25519PublicKey.from_public_bytes(b64decode(new["public"]))
     key.verify(b64decode(end["signature"]), b"shx/1/server-key-end\n" + message)
     world.services.close()

@@ -112,8 +112,8 @@ def test_archiving_a_sealed_game_deletes_its_events_and_retains_its_head(
     assert archive(owner, game) == 2
     with pytest.raises(StreamArchived):
         store.read(game)
-    kept = owner.execute("SELECT stream_id, version, head FROM archived").fetchall()
-    assert kept == [(game, 2, head_of(SEAL))]
+    archived = owner.execute("SELECT stream_id, version, head FROM archived").fetchall()
+    assert archived == [(game, 2, head_of(SEAL))]
     found = store.read(other)
     assert found is not None and found.events == (SEAL,)
     with pytest.raises(StreamConflict):

@@ -18,11 +18,11 @@ from service.domain.ruleset import Ruleset, deck_of
 from service.rulesets.catalogue import catalogue
 from tests.changed import replace
 
-FILLERS = "KQJ986A54T732"  # ranks that a deal is filled up with, in this order
+FILLERS = "KQJ986A54T732"  # the ranks that fill up a deal, in this order
 
 
 def rules(identity: str, *, hand: int = 1, **options: object) -> Ruleset:
-    """Return a ruleset of the catalogue with options, as hand number `hand` is played by it."""
+    """Return a ruleset of the catalogue with options, for hand number `hand` of a table."""
     definition = catalogue()[identity]
     return definition.ruleset(definition.chosen(options), hand=hand)
 
@@ -45,7 +45,7 @@ class Table:
     turn: Seat | None
     direction: Direction
     dealer: Seat
-    last: Seat | None  # whose play lies on top of the pile
+    last: Seat | None  # the seat whose play is on top of the pile
     covering: bool
     first_turn: bool
     actions: int

@@ -118,11 +118,11 @@ def event_tables() -> str:
 
 
 def _table(kind: str, schema: Schema) -> str:
-    said = " ".join((schema.__doc__ or "").split())
+    purpose = " ".join((schema.__doc__ or "").split())
     rows = [f"| `{name}` | {form} | {text} |" for name, form, text in _rows(schema)]
     return "\n".join(
         [
-            f"**`{kind}`.** {said}",
+            f"**`{kind}`.** {purpose}",
             "",
             "| `data` | form | meaning |",
             "| --- | --- | --- |",

@@ -304,8 +304,8 @@ def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
         assert menu is not None and menu["x"] >= 0 and menu["x"] + menu["width"] <= width
         assert menu["y"] >= 0 and menu["y"] + menu["height"] <= height
         page.keyboard.press("Escape")
-    said = page.locator(".refusal strong").text_content() or ""
-    expect(page.locator("#alert-region")).to_contain_text(said)
+    reason = page.locator(".refusal strong").text_content() or ""
+    expect(page.locator("#alert-region")).to_contain_text(reason)
     assert faults_of(page) == []
 
 

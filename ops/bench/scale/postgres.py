@@ -108,7 +108,7 @@ class Postgres:
             time.sleep(0.1)
 
     def sql(self, statement: str) -> list[tuple[object, ...]]:
-        """Return the rows of a statement of the owner's."""
+        """Execute a statement as the owner, and return its rows."""
         with psycopg.connect(self.url, autocommit=True, connect_timeout=5) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []

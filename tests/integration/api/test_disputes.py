@@ -117,9 +117,9 @@ def settle(judges: list[Person], dispute: dict[str, Any], *votes: str) -> dict[s
 
 def cad(world: World, person: Person) -> bool:
     """Return whether any page or list shows a player as a cad."""
-    said = world.get(f"/v1/players/{person.id}").json["cad"]
-    assert person.get("/v1/players/me").json["cad"] is said
-    return said is True
+    is_cad = world.get(f"/v1/players/{person.id}").json["cad"]
+    assert person.get("/v1/players/me").json["cad"] is is_cad
+    return is_cad is True
 
 
 def test_a_dispute_from_the_accusation_to_the_appeal(
@@ -224,10 +224,10 @@ def test_a_referee_needs_an_account_of_some_age_and_finished_hands(
     assert problem_of(answer) == "forbidden"
     hands = settings.get("referee_hands", 5)
     age = settings.get("referee_account_seconds", 259200)
-    said = answer.json["detail"]
-    assert f"needs {hands} finished hands" in said
-    assert f"at least {'3 days' if age else '0 seconds'};" in said, "no raw number of seconds"
-    assert "you have 0 finished hands and an account of" in said
+    detail = answer.json["detail"]
+    assert f"needs {hands} finished hands" in detail
+    assert f"at least {'3 days' if age else '0 seconds'};" in detail, "no raw number of seconds"
+    assert "you have 0 finished hands and an account of" in detail
 
 
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "referee_hands": 1}])
@@ -414,7 +414,7 @@ def test_statements_are_shown_only_to_the_sides_and_the_referees(
     do(bob, dispute, "statements", {"text": "It was."})
 
     def texts(who: Any) -> list[Any]:
-        return [said["text"] for said in seen(who, dispute)["statements"]]
+        return [statement["text"] for statement in seen(who, dispute)["statements"]]
 
     assert texts(ada) == texts(bob) == [WORDS, "It was."]
     assert texts(world) == texts(judges[0]) == [None, None]
@@ -433,11 +433,11 @@ def test_erased_statements_leave_a_valid_stream(
     assert stream is not None
     assert stream.kind is StreamKind.DISPUTE
     assert WORDS.encode() not in b"".join(stream.events)
-    said = orjson.loads(stream.events[1])["data"]
+    data = orjson.loads(stream.events[1])["data"]
     assert kept.text is not None
     assert kept.salt is not None
     commit = statement_commitment(identity, 1, kept.text, kept.salt).hex()
-    assert said == {"side": "accuser", "commit": commit}
+    assert data == {"side": "accuser", "commit": commit}
     ada.post(f"{game}/moves", {"type": "forfeit"})
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
     [statement] = seen(world, dispute)["statements"]
@@ -506,7 +506,9 @@ def test_an_event_caused_by_a_move_is_charged_to_its_seat(
     open_at(bob, game, accused=0, seq=seq_of(game, world, "game_sealed", None))
 
 
-def test_one_dispute_runs_a_move_and_charge(ada: Person, bob: Person, game: str) -> None:
+def test_only_one_dispute_on_a_move_and_charge_is_open_at_a_time(
+    ada: Person, bob: Person, game: str
+) -> None:
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     first = open_at(bob, game, accused=0, seq=seq_of(game, bob, by=0))
     again = bob.post(

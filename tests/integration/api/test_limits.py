@@ -69,8 +69,8 @@ def test_behind_a_proxy_only_the_address_added_by_the_proxy_counts(database_url:
     with limited(database_url, calls_per_address=3, trusted_proxies=1) as world:
 
         def through(made_up: str, seen: str) -> int:
-            said = f"{made_up}, {seen}"
-            return calls(world, 1, headers={"X-Forwarded-For": said})[0]
+            forwarded = f"{made_up}, {seen}"
+            return calls(world, 1, headers={"X-Forwarded-For": forwarded})[0]
 
         assert [through(f"10.0.0.{n}", "192.0.2.7") for n in range(4)] == [200, 200, 200, 429]
         assert through("10.0.0.1", "192.0.2.8") == 200
@@ -80,10 +80,10 @@ def test_expensive_calls_are_limited_by_the_same_address(database_url: str) -> N
     with limited(database_url, trusted_proxies=1) as world:
         guess = {"recovery": "x" * 43}
         for number in range(60):
-            said = {"X-Forwarded-For": f"10.0.0.{number}, 192.0.2.7"}
-            answer = world.client.post("/v1/players/recover", json=guess, headers=said)
+            forwarded_for = {"X-Forwarded-For": f"10.0.0.{number}, 192.0.2.7"}
+            answer = world.client.post("/v1/players/recover", json=guess, headers=forwarded_for)
             assert answer.status_code == 401
-        answer = world.client.post("/v1/players/recover", json=guess, headers=said)
+        answer = world.client.post("/v1/players/recover", json=guess, headers=forwarded_for)
         assert problem_of(answer) == "rate-limited"
 
 

@@ -193,10 +193,10 @@ def test_a_cached_page_is_answered_with_304(world: World) -> None:
 def test_every_ruleset_has_its_page_with_every_statement(world: World, ruleset: str) -> None:
     text = world.get(f"/rules/{ruleset}").text
     found = catalogue().get(ruleset)
-    said = found.statements if found else ()
+    own_statements = found.statements if found else ()
     ids = Page(text).ids
-    assert all(statement.id in ids for statement in said)
-    assert text.count("<dt") >= len(said)
+    assert all(statement.id in ids for statement in own_statements)
+    assert text.count("<dt") >= len(own_statements)
 
 
 def test_an_unknown_ruleset_has_no_page(world: World) -> None:

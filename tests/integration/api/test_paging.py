@@ -15,7 +15,7 @@ from service.store.directory import CustomRuleset
 from tests.worlds.api_world import Person, World, problem_of
 
 
-def kept(world: World, owner: Person, hand: int) -> str:
+def store_ruleset(world: World, owner: Person, hand: int) -> str:
     """Store a ruleset like an accepted one; return its id."""
     base = catalogue()["shithead"]
     made = custom_definition(base, f"Hands of {hand}", {"refill": {"size": hand}})
@@ -56,7 +56,7 @@ def test_bots_are_listed_in_pages(world: World, limit: int) -> None:
 def test_rulesets_are_listed_with_the_players_own_last_newest_first(
     world: World, ada: Person, bob: Person
 ) -> None:
-    own = [kept(world, person, hand) for hand, person in ((4, ada), (5, bob), (6, ada))]
+    own = [store_ruleset(world, person, hand) for hand, person in ((4, ada), (5, bob), (6, ada))]
     expected = [*catalogue(), *known_by_name(), *reversed(own)]
     fixed = len(expected) - len(own)
     for limit in (1, 2, 7, fixed - 1, fixed, fixed + 1, len(expected), 200):

@@ -48,7 +48,7 @@ class StoredGames:
 
 
 @pytest.fixture
-def kept(database_url: str) -> Iterator[StoredGames]:
+def stored_games(database_url: str) -> Iterator[StoredGames]:
     """Return a database with games and a public log."""
     court = Court(url=database_url)
     services, database = court.process(), Database(database_url, size=2)
@@ -63,15 +63,15 @@ def kept(database_url: str) -> Iterator[StoredGames]:
     court.close()
 
 
-def backed_up(kept: StoredGames, folder: Path, name: str = "one") -> tuple[Path, Manifest]:
+def backed_up(stored_games: StoredGames, folder: Path, name: str = "one") -> tuple[Path, Manifest]:
     """Take a backup, and return its file and manifest."""
     path = folder / f"{name}.backup"
-    return path, back_up(kept.url, path, now=NOW)
+    return path, back_up(stored_games.url, path, now=NOW)
 
 
 @pytest.fixture
-def database(kept: StoredGames) -> Iterator[Database]:
+def database(stored_games: StoredGames) -> Iterator[Database]:
     """Return connections for the check."""
-    made = Database(kept.url, size=2)
+    made = Database(stored_games.url, size=2)
     yield made
     made.close()

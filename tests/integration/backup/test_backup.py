@@ -57,10 +57,10 @@ def with_manifest(files: dict[str, bytes], change: Callable[[Any], None]) -> Non
 
 
 def test_a_restore_brings_back_every_row(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     """A backup of the restored database has the same bytes in every table."""
-    path, manifest = backed_up(kept, tmp_path)
+    path, manifest = backed_up(stored_games, tmp_path)
     assert restore(empty_database_url, path) == manifest
     check_migrated(empty_database_url)
     again = back_up(empty_database_url, tmp_path / "two.backup", now=NOW)
@@ -71,36 +71,36 @@ def test_a_restore_brings_back_every_row(
 
 
 def test_restored_running_games_continue_and_finished_games_are_unchanged(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
-    path, _ = backed_up(kept, tmp_path)
-    before = lines_of(kept.services, kept.running)
+    path, _ = backed_up(stored_games, tmp_path)
+    before = lines_of(stored_games.services, stored_games.running)
     restore(empty_database_url, path)
-    court = Court(url=empty_database_url, world=kept.court.world)
+    court = Court(url=empty_database_url, world=stored_games.court.world)
     try:
         services = court.process()
-        assert lines_of(services, kept.running) == before
-        play_out(services, kept.running, after=lambda: _act(services, kept))
-        assert lines_of(services, kept.running)[: len(before)] == before
-        assert_sound(services, kept.running)
+        assert lines_of(services, stored_games.running) == before
+        play_out(services, stored_games.running, after=lambda: _act(services, stored_games))
+        assert lines_of(services, stored_games.running)[: len(before)] == before
+        assert_sound(services, stored_games.running)
     finally:
         court.close()
 
 
-def _act(services: Services, kept: StoredGames) -> None:
+def _act(services: Services, stored_games: StoredGames) -> None:
     """Let Ada make a move in the game in which she is on turn."""
-    entry = entry_of(services, kept.running)
+    entry = entry_of(services, stored_games.running)
     player = entry.players[0]
     assert player is not None
     if entry.record.game.turn == 0:
-        move = legal(services, kept.running, 0)[0]
-        post(services, Player(id=player, name="Ada"), kept.running, move)
+        move = legal(services, stored_games.running, 0)[0]
+        post(services, Player(id=player, name="Ada"), stored_games.running, move)
 
 
 def test_a_restored_record_is_append_only(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
-    restore(empty_database_url, backed_up(kept, tmp_path)[0])
+    restore(empty_database_url, backed_up(stored_games, tmp_path)[0])
     with psycopg.connect(empty_database_url, autocommit=True) as connection:
         for statement in ("UPDATE events SET line = ''", "DELETE FROM log_leaves"):
             with pytest.raises(psycopg.Error, match="is refused"):
@@ -112,8 +112,10 @@ def test_a_restored_record_is_append_only(
     assert open_to_all == 0
 
 
-def test_a_backup_file_is_private_and_holds_no_key(kept: StoredGames, tmp_path: Path) -> None:
-    path, _ = backed_up(kept, tmp_path)
+def test_a_backup_file_is_private_and_holds_no_key(
+    stored_games: StoredGames, tmp_path: Path
+) -> None:
+    path, _ = backed_up(stored_games, tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     keys = json.loads(KEYS.to_text())
     secret = [*keys["keys"].values(), keys["signing"], keys["bots"]]
@@ -121,7 +123,7 @@ def test_a_backup_file_is_private_and_holds_no_key(kept: StoredGames, tmp_path: 
         text = b"".join(file.read(name) for name in file.namelist()).decode()
     assert not [one for one in secret if one in text]
     with pytest.raises(BackupError, match="is there already"):
-        back_up(kept.url, path, now=NOW)
+        back_up(stored_games.url, path, now=NOW)
 
 
 def test_a_backup_that_fails_leaves_no_file(empty_database_url: str, tmp_path: Path) -> None:
@@ -131,9 +133,9 @@ def test_a_backup_that_fails_leaves_no_file(empty_database_url: str, tmp_path: P
 
 
 def test_a_database_that_is_not_empty_is_refused(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
-    path, _ = backed_up(kept, tmp_path)
+    path, _ = backed_up(stored_games, tmp_path)
     with psycopg.connect(empty_database_url) as connection:
         connection.execute("CREATE TABLE mine (one integer)")
     with pytest.raises(BackupError, match=r"not empty \(it has mine"):
@@ -194,7 +196,7 @@ def _a_table_of_nobody(files: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         (_other_rows, "the rows of events are not those that were backed up"),
         (_fewer_files, "not those of its manifest"),
@@ -209,14 +211,14 @@ def _a_table_of_nobody(files: dict[str, bytes]) -> None:
     ],
 )
 def test_a_changed_backup_is_refused_and_nothing_is_written(
-    kept: StoredGames,
+    stored_games: StoredGames,
     empty_database_url: str,
     tmp_path: Path,
     change: Callable[[dict[str, bytes]], None],
-    said: str,
+    reason: str,
 ) -> None:
-    path = rewritten(backed_up(kept, tmp_path)[0], change)
-    with pytest.raises(BackupError, match=said.replace("(", r"\(")):
+    path = rewritten(backed_up(stored_games, tmp_path)[0], change)
+    with pytest.raises(BackupError, match=reason.replace("(", r"\(")):
         restore(empty_database_url, path)
     assert occupied(empty_database_url) == []
 
@@ -229,21 +231,21 @@ def test_a_file_that_is_not_a_backup_is_refused(empty_database_url: str, tmp_pat
 
 
 def test_a_backup_older_than_the_published_log_is_refused(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
     """A log restored from it would sign a second tree."""
-    path, manifest = backed_up(kept, tmp_path)
-    kept.play_another()
+    path, manifest = backed_up(stored_games, tmp_path)
+    stored_games.play_another()
     with pytest.raises(BackupError, match=f"this backup has {manifest.leaves}"):
-        restore(empty_database_url, path, checkpoint=kept.checkpoint())
+        restore(empty_database_url, path, checkpoint=stored_games.checkpoint())
     assert occupied(empty_database_url) == []
 
 
 def test_a_checkpoint_of_another_log_is_refused(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
-    path, manifest = backed_up(kept, tmp_path)
-    seen = kept.checkpoint()
+    path, manifest = backed_up(stored_games, tmp_path)
+    seen = stored_games.checkpoint()
     other = seen.replace(seen.splitlines()[2], b"A" * 43 + b"=", 1)
     with pytest.raises(BackupError, match="not one of the log in this backup"):
         restore(empty_database_url, path, checkpoint=other)

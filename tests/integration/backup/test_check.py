@@ -38,9 +38,9 @@ OTHER = NoteVerifier(name=SIGNER.verifier.name, public=bytes(range(32)))
 
 
 @pytest.fixture
-def sealed(kept: StoredGames) -> UUID:
+def sealed(stored_games: StoredGames) -> UUID:
     """Return a finished game."""
-    return kept.play_another()
+    return stored_games.play_another()
 
 
 def checked(
@@ -71,11 +71,13 @@ def as_superuser(url: str, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_an_unchanged_store_passes(kept: StoredGames, database: Database, *, deep: bool) -> None:
+def test_an_unchanged_store_passes(
+    stored_games: StoredGames, database: Database, *, deep: bool
+) -> None:
     done = checked(database, deep=deep)
     assert done.faults == ()
     assert done.streams == 4, "two games and their tables"
-    assert done.edge.size == kept.log.head().size > 0
+    assert done.edge.size == stored_games.log.head().size > 0
 
 
 def _an_event(game: UUID) -> str:
@@ -117,12 +119,12 @@ def _the_head(game: UUID) -> str:
     ],
 )
 def test_a_changed_stream_is_named(
-    kept: StoredGames,
+    stored_games: StoredGames,
     database: Database,
     change: Callable[[UUID], str],
     checks: set[str],
 ) -> None:
-    as_superuser(kept.url, change(kept.running))
+    as_superuser(stored_games.url, change(stored_games.running))
     of_streams = {one for one in found(checked(database)) if not one[0].startswith("leaf")}
     assert {check for _, check in of_streams} == checks
     table = checks == {"bundle"}
@@ -154,35 +156,41 @@ def test_a_changed_stream_is_named(
     ],
 )
 def test_a_summary_that_contradicts_its_events_is_named(
-    kept: StoredGames, database: Database, sealed: UUID, change: str, named: str
+    stored_games: StoredGames, database: Database, sealed: UUID, change: str, named: str
 ) -> None:
     """The backup was changed: the log is intact and contradicts the summary."""
-    [(table,)] = table_of(kept)
-    words = {"game": sealed, "running": kept.running, "table": table, "other": SOMEBODY}
-    as_superuser(kept.url, change.format(**words))
+    [(table,)] = table_of(stored_games)
+    words = {"game": sealed, "running": stored_games.running, "table": table, "other": SOMEBODY}
+    as_superuser(stored_games.url, change.format(**words))
     faults = checked(database, deep=True).faults
     assert faults, change
     assert {fault.check for fault in faults} == {"row"}
     assert any(named in fault.reason for fault in faults), faults
 
 
-def table_of(kept: StoredGames) -> list[tuple[UUID]]:
+def table_of(stored_games: StoredGames) -> list[tuple[UUID]]:
     """Return the table of the running game."""
-    with psycopg.connect(kept.url) as connection:
+    with psycopg.connect(stored_games.url) as connection:
         return connection.execute(
-            "SELECT table_id FROM games WHERE game_id = %s", (kept.running,)
+            "SELECT table_id FROM games WHERE game_id = %s", (stored_games.running,)
         ).fetchall()
 
 
-def test_summaries_of_many_kinds_of_games_pass(kept: StoredGames, database: Database) -> None:
+def test_summaries_of_many_kinds_of_games_pass(
+    stored_games: StoredGames, database: Database
+) -> None:
     """Games aborted and forfeited, tables between hands, seats taken one by one."""
-    ada, bob = person(kept.services, "Ada"), person(kept.services, "Bob")
+    ada, bob = person(stored_games.services, "Ada"), person(stored_games.services, "Bob")
     for number, ruleset in enumerate(("leeds", "reverse", "threes", "covered-queen", "guarducci")):
         game = open_game(
-            kept.services, ada, ("me", "open", {"bot": "lowest"}), guests=(bob,), ruleset=ruleset
+            stored_games.services,
+            ada,
+            ("me", "open", {"bot": "lowest"}),
+            guests=(bob,),
+            ruleset=ruleset,
         )
         if number % 2:
-            post(kept.services, bob, game, {"type": "forfeit"})
+            post(stored_games.services, bob, game, {"type": "forfeit"})
     assert checked(database, deep=True).faults == ()
 
 
@@ -211,19 +219,19 @@ def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None
 
 
 def test_a_truncated_game_is_found_by_its_stream_and_by_the_public_log(
-    kept: StoredGames, database: Database, sealed: UUID
+    stored_games: StoredGames, database: Database, sealed: UUID
 ) -> None:
-    as_superuser(kept.url, _the_last_event(sealed))
-    last = kept.log.head().size - 1
+    as_superuser(stored_games.url, _the_last_event(sealed))
+    last = stored_games.log.head().size - 1
     assert found(checked(database)) == {(f"game {sealed}", "bundle"), (f"leaf {last}", "leaf")}
 
 
 def test_a_replaced_game_is_found_by_the_public_log(
-    kept: StoredGames, database: Database, sealed: UUID
+    stored_games: StoredGames, database: Database, sealed: UUID
 ) -> None:
     """The owner of the database can make all rows of a game consistent."""
     as_superuser(
-        kept.url,
+        stored_games.url,
         f"UPDATE streams SET head = sha256('\\x00'::bytea || 'x'::bytea), version = 1 "
         f"WHERE stream_id = '{sealed}'",
         f"UPDATE games SET version = 1 WHERE game_id = '{sealed}'",
@@ -234,15 +242,17 @@ def test_a_replaced_game_is_found_by_the_public_log(
     assert len(of_the_log) >= 2, "each of its leaves, and that its end is in no leaf"
 
 
-def test_broken_rules_are_found_by_the_deep_check(kept: StoredGames, database: Database) -> None:
+def test_broken_rules_are_found_by_the_deep_check(
+    stored_games: StoredGames, database: Database
+) -> None:
     """A recomputed chain over other events is a valid chain."""
-    game = kept.running
-    lines = list(lines_of(kept.services, game))
+    game = stored_games.running
+    lines = list(lines_of(stored_games.services, game))
     forged = Forgery(lines)
     forged.events[-1].update(type="game_created", data=forged.data(0), by=None)
     changed = forged.lines()[-1].decode().replace("'", "''")
     as_superuser(
-        kept.url,
+        stored_games.url,
         f"UPDATE events SET line = convert_to('{changed}', 'UTF8') "
         f"WHERE stream_id = '{game}' AND seq = {len(lines) - 1}",
         f"UPDATE streams SET head = sha256('\\x00'::bytea || convert_to('{changed}', 'UTF8')) "
@@ -270,44 +280,53 @@ def test_broken_rules_are_found_by_the_deep_check(kept: StoredGames, database: D
     ],
 )
 def test_a_changed_public_log_is_named(
-    kept: StoredGames, database: Database, statement: str, expected: set[tuple[str, str]]
+    stored_games: StoredGames, database: Database, statement: str, expected: set[tuple[str, str]]
 ) -> None:
-    as_superuser(kept.url, statement)
+    as_superuser(stored_games.url, statement)
     assert found(checked(database)) >= expected
 
 
-def test_a_head_that_contradicts_its_leaves_is_named(kept: StoredGames, database: Database) -> None:
-    size = kept.log.head().size
+def test_a_head_that_contradicts_its_leaves_is_named(
+    stored_games: StoredGames, database: Database
+) -> None:
+    size = stored_games.log.head().size
     as_superuser(
-        kept.url, f"UPDATE log_heads SET root = sha256('x'), note = NULL WHERE size = {size}"
+        stored_games.url,
+        f"UPDATE log_heads SET root = sha256('x'), note = NULL WHERE size = {size}",
     )
     assert found(checked(database)) == {(f"head of {size} leaves", "root")}
 
 
-def test_deleted_leaves_are_found(kept: StoredGames, database: Database) -> None:
-    size = kept.log.head().size
-    as_superuser(kept.url, f"DELETE FROM log_leaves WHERE leaf_index = {size - 1}")
+def test_deleted_leaves_are_found(stored_games: StoredGames, database: Database) -> None:
+    size = stored_games.log.head().size
+    as_superuser(stored_games.url, f"DELETE FROM log_leaves WHERE leaf_index = {size - 1}")
     assert (f"head of {size} leaves", "root") in found(checked(database))
 
 
-def test_a_checkpoint_by_another_key_is_named(kept: StoredGames, database: Database) -> None:
+def test_a_checkpoint_by_another_key_is_named(
+    stored_games: StoredGames, database: Database
+) -> None:
     assert {check for _, check in found(checked(database, key=OTHER))} == {"signature"}
 
 
-def test_a_seal_missing_from_the_public_log_is_named(kept: StoredGames, database: Database) -> None:
-    game = open_game(kept.services, person(kept.services), ({"bot": "lowest"}, {"bot": "greedy"}))
-    play_out(kept.services, game)
+def test_a_seal_missing_from_the_public_log_is_named(
+    stored_games: StoredGames, database: Database
+) -> None:
+    game = open_game(
+        stored_games.services, person(stored_games.services), ({"bot": "lowest"}, {"bot": "greedy"})
+    )
+    play_out(stored_games.services, game)
     assert checked(database).faults == (), "it is on its way"
-    as_superuser(kept.url, "DELETE FROM outbox WHERE topic = 'log'")
+    as_superuser(stored_games.url, "DELETE FROM outbox WHERE topic = 'log'")
     assert found(checked(database)) == {(f"game {game}", "leaf")}
 
 
 def test_an_archived_game_is_checked_in_its_bundle(
-    kept: StoredGames, database: Database, sealed: UUID, tmp_path: Path
+    stored_games: StoredGames, database: Database, sealed: UUID, tmp_path: Path
 ) -> None:
-    data = write_bundle(lines_of(kept.services, sealed))
+    data = write_bundle(lines_of(stored_games.services, sealed))
     path = Bundles(tmp_path).keep(sealed, data)
-    with psycopg.connect(kept.url) as connection:
+    with psycopg.connect(stored_games.url) as connection:
         connection.execute("DELETE FROM outbox WHERE stream_id = %s", (sealed,))
         connection.execute("SELECT archive_stream(%s, %s)", (sealed, sha256(data)))
     assert checked(database, archive=tmp_path, deep=True).faults == ()
@@ -319,10 +338,10 @@ def test_an_archived_game_is_checked_in_its_bundle(
 
 
 def test_a_stopped_check_is_resumed_where_it_stopped(
-    kept: StoredGames, database: Database, tmp_path: Path
+    stored_games: StoredGames, database: Database, tmp_path: Path
 ) -> None:
     """Each stream is read once, wherever the check is stopped."""
-    as_superuser(kept.url, _the_row(kept.running))
+    as_superuser(stored_games.url, _the_row(stored_games.running))
     whole, state = checked(database), tmp_path / "state"
     for steps in range(1, 7):
         path = tmp_path / f"state-{steps}"
@@ -358,8 +377,10 @@ def test_a_state_of_another_check_is_refused(tmp_path: Path) -> None:
         load_progress(path, deep=True)
 
 
-def test_the_command_ends_with_1_if_a_fault_is_found(kept: StoredGames, tmp_path: Path) -> None:
-    words = ["check", "--database-url", kept.url, "--data", str(tmp_path)]
+def test_the_command_ends_with_1_if_a_fault_is_found(
+    stored_games: StoredGames, tmp_path: Path
+) -> None:
+    words = ["check", "--database-url", stored_games.url, "--data", str(tmp_path)]
     state = tmp_path / "state"
 
     def run(*more: str) -> tuple[int, str]:
@@ -369,7 +390,7 @@ def test_the_command_ends_with_1_if_a_fault_is_found(kept: StoredGames, tmp_path
 
     assert run("--state", str(state)) == (0, "4 streams, 3 leaves: no faults\n")
     assert not state.exists(), "a check that is done begins anew"
-    as_superuser(kept.url, _the_row(kept.running))
+    as_superuser(stored_games.url, _the_row(stored_games.running))
     status, printed = run("--json", "--deep")
     answer = json.loads(printed)
     assert (status, answer["streams"], answer["signatures"]) == (1, 4, False)

@@ -19,9 +19,12 @@ FORFEIT = {"type": "forfeit"}
 
 
 @pytest.fixture
-def game(kept: StoredGames) -> UUID:
+def game(stored_games: StoredGames) -> UUID:
     """Return a finished game with three refused attempts of seat 1."""
-    services, people = kept.services, [person(kept.services, name) for name in ("Ada", "Bob")]
+    services, people = (
+        stored_games.services,
+        [person(stored_games.services, name) for name in ("Ada", "Bob")],
+    )
     game = open_game(services, people[0], ("me", "open"), guests=(people[1],))
     hands = [seat.hand for seat in entry_of(services, game).record.game.seats]
     for card in hands[0]:
@@ -40,19 +43,19 @@ def reasons(database: Database, keyring: Keyring | None = KEYS, *, deep: bool = 
 
 @pytest.mark.parametrize("keyring", [KEYS, None])
 def test_unchanged_attempts_and_fully_deleted_attempts_are_valid(
-    kept: StoredGames, database: Database, game: UUID, keyring: Keyring | None
+    stored_games: StoredGames, database: Database, game: UUID, keyring: Keyring | None
 ) -> None:
     assert reasons(database, keyring) == []
-    with psycopg.connect(kept.url) as owner:
+    with psycopg.connect(stored_games.url) as owner:
         owner.execute("DELETE FROM refusals WHERE game_id = %s", (game,))
     assert reasons(database, keyring) == []
 
 
 @pytest.mark.parametrize("keyring", [KEYS, None])
 def test_a_missing_attempt_is_found(
-    kept: StoredGames, database: Database, game: UUID, keyring: Keyring | None
+    stored_games: StoredGames, database: Database, game: UUID, keyring: Keyring | None
 ) -> None:
-    with psycopg.connect(kept.url) as owner:
+    with psycopg.connect(stored_games.url) as owner:
         owner.execute("DELETE FROM refusals WHERE game_id = %s AND arrival = 2", (game,))
     [reason] = reasons(database, keyring)
     assert reason.startswith("2 refused attempts are stored")
@@ -60,9 +63,9 @@ def test_a_missing_attempt_is_found(
 
 
 def test_an_attempt_moved_to_another_seat_is_found(
-    kept: StoredGames, database: Database, game: UUID
+    stored_games: StoredGames, database: Database, game: UUID
 ) -> None:
-    with psycopg.connect(kept.url) as owner:
+    with psycopg.connect(stored_games.url) as owner:
         owner.execute("UPDATE refusals SET seat = 0 WHERE game_id = %s AND arrival = 1", (game,))
     [reason] = reasons(database)
     assert reason.startswith("a refused attempt is not as it was recorded")

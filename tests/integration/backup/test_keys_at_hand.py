@@ -40,14 +40,14 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.fixture
-def service(kept: StoredGames, tmp_path: Path) -> tuple[object, ...]:
-    return ("--database-url", kept.url, "--data", tmp_path / "data", "--origin", ORIGIN)
+def service(stored_games: StoredGames, tmp_path: Path) -> tuple[object, ...]:
+    return ("--database-url", stored_games.url, "--data", tmp_path / "data", "--origin", ORIGIN)
 
 
 def test_keys_of_the_environment_are_backed_up_like_those_of_a_file(
-    kept: StoredGames, tmp_path: Path, run: Run
+    stored_games: StoredGames, tmp_path: Path, run: Run
 ) -> None:
-    words = ("backup", tmp_path / "b", "--database-url", kept.url, "--data", tmp_path)
+    words = ("backup", tmp_path / "b", "--database-url", stored_games.url, "--data", tmp_path)
     status, _, err = run(*words, "--keys", tmp_path / "copy", keys=OWN)
     assert (status, err) == (0, "")
     assert load(tmp_path / "copy").to_text() == OWN.to_text()
@@ -84,10 +84,14 @@ def test_the_check_says_which_keys_running_games_lack(
 
 @pytest.mark.parametrize("there", [None, LATER])
 def test_a_restore_names_the_keys_that_the_service_will_miss(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run, there: Keyring | None
+    stored_games: StoredGames,
+    empty_database_url: str,
+    tmp_path: Path,
+    run: Run,
+    there: Keyring | None,
 ) -> None:
     """Finished games can be restored without the key, so the restore is not refused."""
-    path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
+    path, data = backed_up(stored_games, tmp_path)[0], tmp_path / "data"
     if there is not None:
         save_new(there, data / "keys.json")
     words = ("restore", path, "--database-url", empty_database_url, "--data", data, "--json")
@@ -97,9 +101,9 @@ def test_a_restore_names_the_keys_that_the_service_will_miss(
 
 
 def test_a_restore_prints_no_warning_if_the_keys_exist(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
 ) -> None:
-    path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
+    path, data = backed_up(stored_games, tmp_path)[0], tmp_path / "data"
     words = ("restore", path, "--database-url", empty_database_url, "--data", data, "--json")
     status, out, err = run(*words, keys=OWN)
     assert (status, json.loads(out)["lacking"], err) == (0, [], "")
@@ -108,9 +112,9 @@ def test_a_restore_prints_no_warning_if_the_keys_exist(
 
 
 def test_keys_that_do_not_fit_the_running_games_are_refused(
-    kept: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path, run: Run
 ) -> None:
-    path, data = backed_up(kept, tmp_path)[0], tmp_path / "data"
+    path, data = backed_up(stored_games, tmp_path)[0], tmp_path / "data"
     save_new(LATER, tmp_path / "later.json")
     words = ("restore", path, "--database-url", empty_database_url, "--data", data)
     status, _, err = run(*words, "--keys", tmp_path / "later.json")
@@ -125,10 +129,10 @@ def test_keys_that_do_not_fit_the_running_games_are_refused(
 
 
 def test_the_operators_commands_use_the_same_keys(
-    kept: StoredGames, tmp_path: Path, run: Run
+    stored_games: StoredGames, tmp_path: Path, run: Run
 ) -> None:
     """A game without its key can never continue, so the report names each."""
-    words = ("admin", "--database-url", kept.url, "--data", tmp_path / "data", "stuck")
+    words = ("admin", "--database-url", stored_games.url, "--data", tmp_path / "data", "stuck")
     assert f"needs key {OWN.current}" not in run(*words, keys=OWN)[1]
     status, out, _ = run(*words, keys=LATER)
     assert (status, f"needs key {OWN.current}" in out) == (2, True)

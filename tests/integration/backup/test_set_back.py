@@ -30,10 +30,12 @@ def memory(tmp_path: Path) -> SignedFile:
 
 
 @pytest.fixture
-def older(kept: StoredGames, empty_database_url: str, tmp_path: Path) -> Iterator[PostgresLog]:
+def older(
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
+) -> Iterator[PostgresLog]:
     """Return the log of a database restored from a backup older than the published log."""
-    path, _ = backed_up(kept, tmp_path)
-    kept.play_another()
+    path, _ = backed_up(stored_games, tmp_path)
+    stored_games.play_another()
     restore(empty_database_url, path)
     database = Database(empty_database_url, size=2)
     yield PostgresLog(database)
@@ -49,37 +51,37 @@ def another_game(url: str) -> None:
 
 
 def test_a_checkpoint_is_stored_before_it_is_published(
-    kept: StoredGames, memory: SignedFile
+    stored_games: StoredGames, memory: SignedFile
 ) -> None:
-    sequencer = sequencer_of(kept.log, signed=memory)
+    sequencer = sequencer_of(stored_games.log, signed=memory)
     assert memory.last() is None
-    another_game(kept.url)
+    another_game(stored_games.url)
     sequencer.run_once()
-    last, head = memory.last(), kept.log.head()
+    last, head = memory.last(), stored_games.log.head()
     assert last is not None
     assert (last.origin, last.size, last.root) == (ORIGIN, head.size, head.root)
-    another_game(kept.url)
+    another_game(stored_games.url)
     sequencer.run_once()
     grown = memory.last()
     assert grown is not None and grown.size > last.size
 
 
 def test_a_stored_checkpoint_is_never_replaced_by_an_older_one(
-    kept: StoredGames, memory: SignedFile
+    stored_games: StoredGames, memory: SignedFile
 ) -> None:
     """A restore with an old checkpoint must not replace a newer stored one."""
-    old = kept.checkpoint()
-    kept.play_another()
-    memory.save(kept.checkpoint())
+    old = stored_games.checkpoint()
+    stored_games.play_another()
+    memory.save(stored_games.checkpoint())
     newest = memory.last()
     memory.save(old)
     assert memory.last() == newest
 
 
 def test_a_log_with_fewer_leaves_than_signed_signs_nothing(
-    kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
+    stored_games: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
-    memory.save(kept.checkpoint())
+    memory.save(stored_games.checkpoint())
     another_game(empty_database_url)
     sequencer, before = sequencer_of(older, signed=memory), older.published()
     with pytest.raises(LogBroken, match="it is older, as after a restore"):
@@ -88,10 +90,10 @@ def test_a_log_with_fewer_leaves_than_signed_signs_nothing(
 
 
 def test_a_log_with_other_leaves_than_signed_signs_nothing(
-    kept: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
+    stored_games: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
     """A set-back log that grew beyond the signed size is still a different log."""
-    memory.save(kept.checkpoint())
+    memory.save(stored_games.checkpoint())
     for _ in range(4):
         another_game(empty_database_url)
     sequencer, before = sequencer_of(older, signed=memory), older.published()
@@ -103,27 +105,31 @@ def test_a_log_with_other_leaves_than_signed_signs_nothing(
     assert older.published() == before
 
 
-def test_an_unreadable_checkpoint_file_stops_the_log(kept: StoredGames, tmp_path: Path) -> None:
+def test_an_unreadable_checkpoint_file_stops_the_log(
+    stored_games: StoredGames, tmp_path: Path
+) -> None:
     path = tmp_path / "log.checkpoint"
     path.write_text("nothing\n")
-    another_game(kept.url)
+    another_game(stored_games.url)
     with pytest.raises(LogBroken, match="cannot be read"):
-        sequencer_of(kept.log, signed=SignedFile(path)).run_once()
+        sequencer_of(stored_games.log, signed=SignedFile(path)).run_once()
 
 
 def test_a_checkpoint_that_cannot_be_stored_is_not_signed(
-    kept: StoredGames, tmp_path: Path
+    stored_games: StoredGames, tmp_path: Path
 ) -> None:
     """For example in a read-only key folder: the log stops and states the reason."""
-    another_game(kept.url)
-    before = kept.log.published()
+    another_game(stored_games.url)
+    before = stored_games.log.published()
     with pytest.raises(LogBroken, match="cannot be saved"):
-        sequencer_of(kept.log, signed=SignedFile(tmp_path / "none" / "log.checkpoint")).run_once()
-    assert kept.log.published() == before
+        sequencer_of(
+            stored_games.log, signed=SignedFile(tmp_path / "none" / "log.checkpoint")
+        ).run_once()
+    assert stored_games.log.published() == before
 
 
 def test_on_a_new_machine_a_witness_reports_the_set_back_log(
-    kept: StoredGames, older: PostgresLog, tmp_path: Path
+    stored_games: StoredGames, older: PostgresLog, tmp_path: Path
 ) -> None:
     """Only the backup is left; a witness of the newer log reports the difference."""
     witness = Witness(
@@ -133,8 +139,8 @@ def test_on_a_new_machine_a_witness_reports_the_set_back_log(
         now=time.time,
     )
     with answering(witness) as here:
-        assert sequencer_of(kept.log, witnesses=[here]).ask_witnesses() == []
-        sequencer_of(kept.log, witnesses=[here]).confirm()
+        assert sequencer_of(stored_games.log, witnesses=[here]).ask_witnesses() == []
+        sequencer_of(stored_games.log, witnesses=[here]).confirm()
         with pytest.raises(LogBroken, match="it has seen"):
             sequencer_of(older, witnesses=[here]).confirm()
     sequencer_of(older, witnesses=[here]).confirm()  # the witness is away: signing goes on

@@ -102,8 +102,8 @@ def answers(
         for number, headers in enumerate(given):
             for form in FORMS if "/events" in read else ("*/*",):
                 answer = world.get(read, headers={**headers, "Accept": form})
-                kept = {n: v for n, v in answer.headers.items() if n not in NOT_COMPARED}
-                found[read, str(number), form] = (answer.status_code, kept, answer.get_data())
+                stored = {n: v for n, v in answer.headers.items() if n not in NOT_COMPARED}
+                found[read, str(number), form] = (answer.status_code, stored, answer.get_data())
     return found
 
 
@@ -150,12 +150,12 @@ def test_the_archived_bundle_is_the_public_evidence_with_the_stored_head(
     assert data == evidence
     assert {REFUSALS, "log/proof.tlog-proof"} <= read_bundle(data).files.keys()
     with psycopg.connect(operator.database_url) as owner:
-        kept = owner.execute(
+        stored = owner.execute(
             "SELECT a.bundle, a.version = s.version AND a.head = s.head"
             " FROM archived a JOIN streams s USING (stream_id) WHERE stream_id = %s",
             (game,),
         ).fetchone()
-    assert kept == (sha256(data), True)
+    assert stored == (sha256(data), True)
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "cut", "shortened", "no folder"])
@@ -172,7 +172,7 @@ def test_an_archived_game_without_its_bundle_is_unavailable(
         path.write_bytes(data.replace(b'"cards_dealt"', b'"cards_dea1t"'))
     elif damage == "cut":
         path.write_bytes(data[: len(data) // 2])
-    elif damage == "shortened":  # a bundle that every reader takes, of a game that did not end
+    elif damage == "shortened":  # a valid bundle of an unfinished game
         path.write_bytes(write_bundle(read_bundle(data).lines[:-1]))
     fresh = operator.world(**({"archive": None} if damage == "no folder" else {}))
     for what in ("", "/events", "/evidence", "/audit", "/stream", "/receipt"):
@@ -273,10 +273,10 @@ def test_archive_files_belong_to_the_owner_of_the_folder(tmp_path: Path) -> None
     tmp_path.chmod(0o750)
     if os.geteuid() == 0:
         os.chown(tmp_path, 12345, 12345)
-    kept = Bundles(tmp_path).keep(UUID(int=1), b"bundle").stat()
+    stored = Bundles(tmp_path).keep(UUID(int=1), b"bundle").stat()
     folder = tmp_path.stat()
-    assert (kept.st_uid, kept.st_gid) == (folder.st_uid, folder.st_gid)
-    assert kept.st_mode & 0o007 == 0
+    assert (stored.st_uid, stored.st_gid) == (folder.st_uid, folder.st_gid)
+    assert stored.st_mode & 0o007 == 0
 
 
 def test_a_game_is_locked_while_its_archive_file_is_written(
@@ -318,13 +318,13 @@ def test_two_concurrent_runs_both_complete(
     keep = Bundles.keep
     second: list[subprocess.Popen[str]] = []
 
-    def kept(bundles: Bundles, game: UUID, data: bytes) -> Path:
+    def stored(bundles: Bundles, game: UUID, data: bytes) -> Path:
         if not second:  # the first run holds its first game now
             second.append(another_run(operator))
             wait_for(lambda: waits_for_a_lock(operator), seconds=60)
         return keep(bundles, game, data)
 
-    monkeypatch.setattr(Bundles, "keep", kept)
+    monkeypatch.setattr(Bundles, "keep", stored)
     status, out, err = operator.admin("archive", "--older-than", "0", "--to", operator.archive)
     words = second[0].communicate(timeout=60)
     assert (status, second[0].returncode) == (0, 0), (out, err, words)
@@ -398,6 +398,6 @@ def test_a_game_with_partly_deleted_refused_attempts_is_not_archived(
     process_outbox(world, game)
     with psycopg.connect(operator.database_url) as owner:
         owner.execute("DELETE FROM refusals WHERE game_id = %s AND arrival = 1", (game,))
-    status, _, said = operator.admin("archive", "--game", game, "--to", operator.archive)
-    assert (status, "are not those of its seal" in said) == (1, True)
+    status, _, err = operator.admin("archive", "--game", game, "--to", operator.archive)
+    assert (status, "are not those of its seal" in err) == (1, True)
     assert count(operator, "refusals", game) == 1

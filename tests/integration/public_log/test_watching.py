@@ -39,9 +39,9 @@ class Liar:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         path = environ["PATH_INFO"]
         if path in self.lies:
-            said = self.lies[path]
-            start_response("404 Not Found" if said is None else "200 OK", [])
-            return [said or b""]
+            lie = self.lies[path]
+            start_response("404 Not Found" if lie is None else "200 OK", [])
+            return [lie or b""]
         return self._app(environ, start_response)
 
 

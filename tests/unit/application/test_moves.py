@@ -65,7 +65,7 @@ def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
     def rival() -> None:
         post(other, bob, game, swap_of(other, game, 1))
 
-    # Each rival's own commit takes the next of the list first: every second one does nothing.
+    # The commit of a rival also runs the next function of the list: every second one does nothing.
     house.store.first = [step for _ in range(ATTEMPTS) for step in (rival, lambda: None)]
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, READY)

@@ -45,8 +45,8 @@ def auth(
 ) -> dict[str, Any]:
     record = entry_of(services, game).record
     seq = record.version - 1
-    said = {"game": game, "seat": 0, "seen_head": record.heads[seq], **(changes or {})}
-    return sign_intent(key, intent(**said, seen_seq=seq, move=move, nonce=nonce))
+    fields = {"game": game, "seat": 0, "seen_head": record.heads[seq], **(changes or {})}
+    return sign_intent(key, intent(**fields, seen_seq=seq, move=move, nonce=nonce))
 
 
 def refused(services: Services, ada: Player, game: UUID, body: dict[str, Any]) -> str:

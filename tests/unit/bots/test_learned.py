@@ -52,7 +52,7 @@ def test_training_is_repeatable_from_its_seed() -> None:
 
 
 def test_a_training_step_improves_the_estimates() -> None:
-    """Positions with their results, again and again: the cross-entropy falls."""
+    """Repeated training on the same positions reduces the cross-entropy."""
     play, rng = SelfPlay((None, None), 0.1, 3), random.Random(3)
     found = [one for _ in range(60) for hand in play.choices() for one in examples(hand, rng)]
     rows = np.array([row for row, _ in found])
@@ -90,7 +90,7 @@ def test_the_features_of_a_seat_do_not_depend_on_hidden_cards() -> None:
             if hand.laying or hand.state.hand[hand.seat] or hand.state.up[hand.seat]:
                 assert [one.row for one in options(again)] == [one.row for one in options(hand)]
             else:
-                assert len(options(again)) == 1, "which face-down card is turned is no choice"
+                assert len(options(again)) == 1, "face-down cards are indistinguishable"
             dealt.add(tuple(again.state.stock))
     assert len(dealt) > 100
 

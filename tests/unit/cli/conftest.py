@@ -25,8 +25,8 @@ def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., RecordedAnswer
 
     def call(*words: str | Path) -> RecordedAnswer:
         status = run([str(word) for word in words])
-        said = capsys.readouterr()
-        return status, said.out, said.err
+        output = capsys.readouterr()
+        return status, output.out, output.err
 
     return call
 

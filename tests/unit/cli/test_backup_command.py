@@ -14,8 +14,8 @@ def test_an_existing_key_file_is_reported_before_the_backup_and_not_overwritten(
     """As when the same backup command runs every night."""
     keys, target = tmp_path / "keys.json", tmp_path / "one.backup"
     keys.write_text("those of yesterday")
-    status, _, said = shithead("backup", target, "--data", tmp_path, "--keys", keys)
+    status, _, err = shithead("backup", target, "--data", tmp_path, "--keys", keys)
     assert status == 1
-    assert f"{keys} already exists" in said
+    assert f"{keys} already exists" in err
     assert not target.exists()
     assert keys.read_text() == "those of yesterday"

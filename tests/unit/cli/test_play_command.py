@@ -86,8 +86,8 @@ def test_an_empty_pile_and_the_direction_are_stated_in_words() -> None:
 def test_the_shithead_is_not_listed_as_out() -> None:
     people = People(names=("Ada", "Bob", "Cy"), me=1)
     result = {"reason": "shithead", "shithead": 2, "places": [1, 0, 2]}
-    said = result_of({"result": result}, people)
-    assert said == "Cy is the shithead. Out, in this order: you, Ada."
+    result_text = result_of({"result": result}, people)
+    assert result_text == "Cy is the shithead. Out, in this order: you, Ada."
 
 
 def test_moves_are_numbered_down_the_columns_up_to_a_limit() -> None:

@@ -26,9 +26,9 @@ SHOWN = report_on(sample("shithead").lines())
     ],
 )
 def test_missing_evidence_is_named_by_players(stated: str, sentence: str) -> None:
-    said = "\n".join(closing_lines(replace(SHOWN, missing=(stated,)), TABLE, "game.shx"))
-    assert sentence in said
-    assert "seat 0" not in said
+    text = "\n".join(closing_lines(replace(SHOWN, missing=(stated,)), TABLE, "game.shx"))
+    assert sentence in text
+    assert "seat 0" not in text
 
 
 def test_receipts_are_explained_without_numbers_of_events() -> None:
@@ -45,8 +45,8 @@ def test_receipts_are_explained_without_numbers_of_events() -> None:
 
 def test_moves_after_time_outs_are_named() -> None:
     made = replace(SHOWN, unproven=("seq 40: done for seat 1 after a time-out",))
-    said = "\n".join(closing_lines(made, TABLE, "game.shx"))
-    assert "Event 40: the server moved for Bob, whose time was up." in said
+    text = "\n".join(closing_lines(made, TABLE, "game.shx"))
+    assert "Event 40: the server moved for Bob, whose time was up." in text
 
 
 def test_a_failure_begins_with_what_was_changed() -> None:

@@ -72,13 +72,13 @@ def test_events_that_cannot_be_folded_are_described_one_by_one(
     assert status == 1
     assert len(re.findall(r"^ *\d+  ", out, re.MULTILINE)) == len(LINES)
     assert "on the places of the cards are not known" in out
-    said = [out, err, *shithead("verify", path)[1:]]
+    outputs = [out, err, *shithead("verify", path)[1:]]
     for words in (("--move", "150"), ("--card", "Th"), ("--knowledge", "1", "--at", "190")):
         status, out, err = shithead("audit", path, *words)
         assert status == 1, err
         assert "on the places of the cards are not known" in out
-        said += [out, err]
-    assert not re.search(r"[A-Z][a-z]+Error|index out of|list\.|zip\(", "".join(said))
+        outputs += [out, err]
+    assert not re.search(r"[A-Z][a-z]+Error|index out of|list\.|zip\(", "".join(outputs))
 
 
 def test_a_screen_shows_the_objections_to_its_event() -> None:

@@ -252,7 +252,7 @@ def test_on_a_terminal_keys_step_and_q_restores_the_terminal() -> None:
         cwd=ROOT,
         env={**os.environ, "TERM": "xterm"},
     )
-    said = bytearray()
+    drawing = bytearray()
     for keys, awaited in (
         (b"", b"version 1 of 196"),
         (b"n\x1b[C ", b"version 4 of 196"),
@@ -261,22 +261,22 @@ def test_on_a_terminal_keys_step_and_q_restores_the_terminal() -> None:
         (b"v", b"as the public sees it"),
     ):
         os.write(master, keys)
-        read_until(master, said, awaited)
+        read_until(master, drawing, awaited)
     os.write(master, b"q")
-    read_until(master, said, b"\x1b[?1049l")
+    read_until(master, drawing, b"\x1b[?1049l")
     assert process.wait(timeout=10) == 0
     assert termios.tcgetattr(slave) == before
     os.close(slave)
     os.close(master)
 
 
-def read_until(terminal: int, said: bytearray, awaited: bytes) -> None:
+def read_until(terminal: int, drawing: bytearray, awaited: bytes) -> None:
     """Read the program's output until it contains `awaited`."""
-    start, end = len(said), time.monotonic() + 20
+    start, end = len(drawing), time.monotonic() + 20
     os.set_blocking(terminal, False)
-    while awaited not in said[start:]:
-        assert time.monotonic() < end, said[-3000:].decode(errors="replace")
+    while awaited not in drawing[start:]:
+        assert time.monotonic() < end, drawing[-3000:].decode(errors="replace")
         try:
-            said += os.read(terminal, 65536)
+            drawing += os.read(terminal, 65536)
         except BlockingIOError:
             time.sleep(0.02)

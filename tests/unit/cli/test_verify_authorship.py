@@ -108,16 +108,16 @@ def test_a_changed_card_names_its_event_and_blames_no_party(
     assert f"chain        fail     seq {seq}: not the event that seq {seq + 1} names" in out
     assert f"chain fails at seq {seq}." in out.splitlines()[-1]
     for claim in ("history", "actions"):
-        said = happened(out, claim)
-        assert said.startswith(f"what happened ({claim}), seq {seq}: this log says: ")
-        assert f"{PRODUCER}: its chain is broken at seq {seq}" in said.lower()
+        section = happened(out, claim)
+        assert section.startswith(f"what happened ({claim}), seq {seq}: this log says: ")
+        assert f"{PRODUCER}: its chain is broken at seq {seq}" in section.lower()
     page = tmp_path / "page.html"
     reports = [out, shithead("audit", file, "--move", seq, *words)[1]]
     reports.append(shithead("verify", file, "--json", "--html", page, *words)[1])
     reports.append(page.read_text("utf-8"))
-    for said in reports:
-        assert PRODUCER in said.lower() or "wording" in said
-        assert not any(blame in said for blame in BLAME), said
+    for section in reports:
+        assert PRODUCER in section.lower() or "wording" in section
+        assert not any(blame in section for blame in BLAME), section
     if kept is not None:
         cover = f"{seq + 1} to {kept % len(TRUE)}" if kept < 0 else f"0 to {kept}"
         assert f". The server's signatures cover seq {cover}\n" in out
@@ -169,12 +169,12 @@ def test_events_covered_by_a_server_signature_are_attributed_to_the_server(
         (noted, KEY),
     ):
         out = shithead("verify", file, *words)[1]
-        said = happened(out, "actions")
+        section = happened(out, "actions")
         assert (
-            f"seq {seq}: seat " in said
-            and ". The server, which checks every move, let it pass. " in said
+            f"seq {seq}: seat " in section
+            and ". The server, which checks every move, let it pass. " in section
         )
-        assert "produced this file" not in said and "this log says" not in said
+        assert "produced this file" not in section and "this log says" not in section
         audit = shithead("audit", file, "--move", seq, *words)[1]
         assert "made this move, and the server, which judges every move, accepted it." in audit
         assert "roduced this file" not in audit
@@ -225,7 +225,7 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
     ],
 )
 def test_evidence_without_its_key_is_reported_as_incomplete(
-    shithead: Run, tmp_path: Path, given: tuple[str, ...], said: str
+    shithead: Run, tmp_path: Path, given: tuple[str, ...], section: str
 ) -> None:
     """It states that the key is missing, not that no evidence was given."""
     words: list[str] = []
@@ -241,10 +241,10 @@ def test_evidence_without_its_key_is_reported_as_incomplete(
     page = tmp_path / "page.html"
     status, out, _ = shithead("verify", bundle(tmp_path, TRUE), "--html", page, *words)
     assert status == (0 if given == ("key",) else 2)
-    assert out.splitlines()[-1].startswith(f"no evidence of tampering, level L1; {said}")
+    assert out.splitlines()[-1].startswith(f"no evidence of tampering, level L1; {section}")
     shown = html.unescape(page.read_text("utf-8"))
     for text in (out, shown):
-        assert said in text
+        assert section in text
         assert "nothing from outside" not in text
     if "receipt" in given:
         assert "for more: the server's key, for the receipts given" in out

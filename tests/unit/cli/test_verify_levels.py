@@ -90,9 +90,9 @@ def test_a_single_move_made_after_a_time_out_is_stated_in_the_singular(
             if sum(b'"turn_timed_out"' in line for line in lines) == 1:
                 found.add(verify(shithead, tmp_path, plan)[1].splitlines()[-1][-58:])
     assert found
-    for said in found:
-        assert "; 1 move of seat " in said
-        assert said.endswith(" was made for it after a time-out")
+    for text in found:
+        assert "; 1 move of seat " in text
+        assert text.endswith(" was made for it after a time-out")
 
 
 def test_a_forfeit_of_a_seat_without_a_key_is_listed_in_the_signatures_of_the_report(

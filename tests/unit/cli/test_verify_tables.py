@@ -140,13 +140,13 @@ def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: P
     ],
 )
 def test_a_changed_turn_limit_or_clock_fails(
-    shithead: Run, tmp_path: Path, change: dict[str, object], said: str
+    shithead: Run, tmp_path: Path, change: dict[str, object], sentence: str
 ) -> None:
     first, _ = hands()
     dealer = dealer_after(first)
     lines = made_game_of("second", hand=2, dealer=dealer, after=first, **change)
-    assert said in fails(shithead, tmp_path, first, lines)
-    assert said in fails(shithead, tmp_path, lines, first)
+    assert sentence in fails(shithead, tmp_path, first, lines)
+    assert sentence in fails(shithead, tmp_path, lines, first)
 
 
 def test_a_missing_hand_fails(shithead: Run, tmp_path: Path) -> None:
@@ -165,9 +165,9 @@ def test_games_with_the_same_predecessor_fail_even_at_two_tables(
     for table in (None, OTHER_TABLE):
         where = {} if table is None else {"table": table}
         rival = made_game_of("rival", hand=2, dealer=dealer, after=first, **where)
-        said = f"two games follow {game_of(first)}: "
-        assert said in fails(shithead, tmp_path, second, rival)
-        assert said in fails(shithead, tmp_path, rival, second)
+        sentence = f"two games follow {game_of(first)}: "
+        assert sentence in fails(shithead, tmp_path, second, rival)
+        assert sentence in fails(shithead, tmp_path, rival, second)
 
 
 @pytest.mark.parametrize("table", [None, OTHER_TABLE])

@@ -27,7 +27,7 @@ def test_the_starter_is_one_of_the_cards_that_a_deal_takes() -> None:
 
 @pytest.mark.parametrize(("seats", "decks"), [(51, 1), (52, 1), (53, 2), (104, 2), (105, 3)])
 def test_as_many_decks_as_the_deal_asks_for(seats: int, decks: int) -> None:
-    """L1: where the cards do not fit, one deck more."""
+    """L1: if the cards do not suffice, one deck more."""
     assert deck_of(one_card_each(LEEDS), seats) == (decks, 0, ())
     assert deck_of(one_card_each(LEEDS, Starter.ANY), seats - 1) == (decks, 0, ())
 

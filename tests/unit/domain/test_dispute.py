@@ -533,7 +533,7 @@ def test_a_vote_that_the_server_sealed_is_revealed_by_the_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("until", "player", "said"),
+    ("until", "player", "words"),
     [
         ("open", "stranger", "you are not a referee of this dispute"),
         ("open", "a", "waits for its referees: the voting opens once the game is sealed"),
@@ -545,7 +545,7 @@ def test_a_vote_that_the_server_sealed_is_revealed_by_the_server() -> None:
         ("appealed", "a", "your panel has ruled: other referees judge the appeal"),
     ],
 )
-def test_a_refused_vote_names_the_state_of_the_dispute(until: str, player: str, said: str) -> None:
+def test_a_refused_vote_names_the_state_of_the_dispute(until: str, player: str, words: str) -> None:
     court = Court().seat("x", *THREE).refused("bob", 0)
     steps: dict[str, Callable[[], object]] = {
         "open": lambda: None,
@@ -557,7 +557,7 @@ def test_a_refused_vote_names_the_state_of_the_dispute(until: str, player: str, 
     }
     for step in list(steps)[: list(steps).index(until) + 1]:
         steps[step]()
-    with pytest.raises(DisputeRefused, match=re.escape(said)):
+    with pytest.raises(DisputeRefused, match=re.escape(words)):
         court.commit(player)
 
 

@@ -42,10 +42,10 @@ from tests.rules.tables import cards, created, dealt, game_of, rules, table
 SHITHEAD, KARMA, QUEEN = rules("shithead"), rules("karma-radford"), rules("covered-queen")
 
 
-def playing(**said: object) -> Game:
+def playing(**changes: object) -> Game:
     """Return a game of two in mid-play."""
     at = {"pile": "4c", "hands": ["9c 9d", "Kc"], "stock": "6c 6d", "up": ["7c 8c"]}
-    return game_of(SHITHEAD, table(**{**at, "down": ["3c 3d"], **said}))  # type: ignore[arg-type] # as table takes them
+    return game_of(SHITHEAD, table(**{**at, "down": ["3c 3d"], **changes}))  # type: ignore[arg-type] # as table takes them
 
 
 def test_a_fold_begins_with_the_creation_and_counts_every_event() -> None:

@@ -44,7 +44,7 @@ def leaf(game: str, seq: int, line: bytes) -> Receipt:
 
 
 def kinds(games: Games) -> set[str]:
-    return {said.partition(":")[0] for said in check_tables(games, list(games))}
+    return {findings.partition(":")[0] for findings in check_tables(games, list(games))}
 
 
 FIRST = Plan(name="one", hand=1)
@@ -94,15 +94,15 @@ def test_repeated_unordered_or_late_leaves_are_found() -> None:
         (leaf(ID, last + 1, b"other"), "sealed"),
     ]
     for receipt, kind in cases:
-        [said] = note_leaf(games, receipt, NOW)
-        assert said.startswith(f"{kind}:")
+        [findings] = note_leaf(games, receipt, NOW)
+        assert findings.startswith(f"{kind}:")
 
 
 def test_a_head_that_differs_from_the_leaf_is_a_fork() -> None:
     games: Games = {}
     assert list(note_leaf(games, leaf(ID, 5, b"another event"), NOW)) == []
-    said = list(read_lines(ID, games[ID], LINES))
-    assert [one.partition(":")[0] for one in said] == ["fork"]
+    findings = list(read_lines(ID, games[ID], LINES))
+    assert [one.partition(":")[0] for one in findings] == ["fork"]
     assert games[ID].version == 6, "no further than the leaf"
 
 
@@ -121,9 +121,9 @@ def test_changed_events_are_found(change: str) -> None:
             lines[3] = b"{}"
     games: Games = {}
     list(note_leaf(games, leaf(ID, len(LINES) - 1, LINES[-1]), NOW))
-    said = list(read_lines(ID, games[ID], lines))
-    assert len(said) == 1
-    assert said[0].startswith(("fork:", "events:"))
+    findings = list(read_lines(ID, games[ID], lines))
+    assert len(findings) == 1
+    assert findings[0].startswith(("fork:", "events:"))
 
 
 def test_the_state_is_the_same_after_saving_and_loading() -> None:

@@ -17,11 +17,11 @@ def fail() -> None:
 
 
 def test_failures_are_counted_and_a_standstill_is_not_healthy() -> None:
-    time, said = [0.0], list[str]()
-    poller = Poller(every=1, report=said.append, clock=lambda: time[0])
+    time, messages = [0.0], list[str]()
+    poller = Poller(every=1, report=messages.append, clock=lambda: time[0])
     assert poller.run(lambda: None)
     assert [poller.run(fail) for _ in range(3)] == [False] * 3
-    assert said[-1] == "the log cannot be read: too deep (3 in a row)"
+    assert messages[-1] == "the log cannot be read: too deep (3 in a row)"
     well, facts = poller.health()
     assert (well, facts["looks"], facts["failed"], facts["failed_in_a_row"]) == (True, 4, 3, 3)
     time[0] = SHORTEST + 1

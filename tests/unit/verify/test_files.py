@@ -63,8 +63,8 @@ def test_a_failed_check_ends_with_1_and_names_the_event(tmp_path: Path) -> None:
     status, out, _ = run(path)
     assert status == 1
     assert f"seq {seq}: cause is set, the rules give rank [P12]" in out
-    said = f"the actions do not hold: legality fails at seq {seq}"
-    assert out.splitlines()[-1] == f"{said}. Nothing against the deck or the history"
+    sentence = f"the actions do not hold: legality fails at seq {seq}"
+    assert out.splitlines()[-1] == f"{sentence}. Nothing against the deck or the history"
 
 
 def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(cut_lines("threes")) + b"\n")
     status, out, _ = run(path)
     assert status == 2
-    said = "no evidence of tampering, level L1 so far"
-    assert out.splitlines()[-1] == f"{said}; {NOTHING_FROM_OUTSIDE}"
+    sentence = "no evidence of tampering, level L1 so far"
+    assert out.splitlines()[-1] == f"{sentence}; {NOTHING_FROM_OUTSIDE}"
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,11 @@ def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None
 
 def test_an_illegal_move_is_attributed_to_the_player_and_the_accepting_server() -> None:
     forgery, _ = with_a_wrong_turn()
-    said = accounts(report_on(forgery.lines()))[Claim.ACTIONS]
-    assert " took the pile of " in said
+    account_text = accounts(report_on(forgery.lines()))[Claim.ACTIONS]
+    assert " took the pile of " in account_text
     assert (
-        ", if this is the server's log, the server, which checks every move, let it pass; " in said
+        ", if this is the server's log, the server, which checks every move, let it pass; "
+        in account_text
     )
 
 
@@ -72,16 +73,18 @@ def test_each_failed_claim_has_its_own_account() -> None:
     lines = forgery.lines()
     found = accounts(verify_bundle(Bundle(lines=(*lines[:40], *lines[41:]))))
     broken = "the party that produced this file wrote it: its chain is broken at seq 40"
-    assert all(said.startswith("this log says: ") for said in found.values())
+    assert all(account_text.startswith("this log says: ") for account_text in found.values())
     assert broken in found[Claim.DECK] and broken in found[Claim.HISTORY]
-    assert not any("the house" in said for said in found.values())
+    assert not any("the house" in account_text for account_text in found.values())
 
 
 def test_a_false_deal_is_attributed_to_the_author_of_the_log() -> None:
     forgery = sample("shithead")
     forgery.reseed(b"\x07" * 32, commit=False)
-    said = accounts(report_on(forgery.lines()))[Claim.DECK]
-    assert "if this is the server's log, the server shuffles and deals, no player does" in said
+    account_text = accounts(report_on(forgery.lines()))[Claim.DECK]
+    assert (
+        "if this is the server's log, the server shuffles and deals, no player does" in account_text
+    )
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
@@ -89,8 +92,8 @@ def test_every_event_of_a_game_has_a_description(path: object) -> None:
     kinds: set[str] = set()
     for line in sample_lines(getattr(path, "stem", "")):
         event = json.loads(line)
-        said = describe(event)
-        assert said and said != event["type"]
+        account_text = describe(event)
+        assert account_text and account_text != event["type"]
         kinds.add(event["type"])
     assert kinds
 

@@ -75,8 +75,8 @@ def test_a_note_of_another_game_does_not_count_against_this_one() -> None:
 def test_without_the_key_a_contradiction_counts_only_if_the_server_signed_the_note() -> None:
     found = report(given(note(40, changed=True), keys=False))
     assert receipts(found).result is Result.FAIL
-    said = "the history is contradicted if the server signed it, which is not shown"
-    assert said in found.wording
+    sentence = "the history is contradicted if the server signed it, which is not shown"
+    assert sentence in found.wording
     assert history(found)[0] is Result.MISSING
 
 

@@ -71,7 +71,7 @@ def test_each_reason_of_a_failure_has_a_plain_sentence(module: ModuleType) -> No
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"),
+    ("reason", "words"),
     [
         ("mine.note names another history than this one; they agree up to seq 4: …", "event 4"),
         ("mine.note names another history than this one; something up to seq 9 was …", "event 9"),
@@ -84,8 +84,8 @@ def test_each_reason_of_a_failure_has_a_plain_sentence(module: ModuleType) -> No
         ("not the event that seq 5 names as the one before it: seq 4 was changed", "event 5"),
     ],
 )
-def test_a_receipt_or_a_broken_link_names_the_event(reason: str, said: str) -> None:
-    assert said in (in_words(reason) or "")
+def test_a_receipt_or_a_broken_link_names_the_event(reason: str, words: str) -> None:
+    assert words in (in_words(reason) or "")
 
 
 def test_the_shithead_that_a_record_claims_is_named() -> None:
