@@ -2,10 +2,10 @@
 """
 Response times, compared with one durable commit: python -m ops.bench.speed [--piled N].
 
-The whole service runs as it does in earnest, over its own PostgreSQL and Valkey, and is asked
+The whole service runs as in production, over its own PostgreSQL and Valkey, and is called
 over HTTP. Each figure is a ratio to a baseline that was measured in turn with it: a bare append
-of two events to the same PostgreSQL. Everything is measured twice, with next to nothing stored
-and with `--piled` finished games, to see whether a move or a reading costs more by then.
+of two events to the same PostgreSQL. Everything is measured twice, with few stored games
+and with `--piled` finished ones, which shows whether stored games make moves and reads slower.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Row = tuple[str, str, str]
 
 @dataclass(slots=True, kw_only=True)
 class Figures:
-    """Seconds, by what was done; a commit beside each."""
+    """The seconds of commits, moves and views."""
 
     commits: list[float] = field(default_factory=list)
     moves: list[float] = field(default_factory=list)
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def _measured(port: int, store: PostgresStore, games: int) -> Iterator[Row]:
-    """Yield what was done, how it compares with a commit, and its absolute figure."""
+    """Yield rows: the action, its ratio to a commit, and its absolute figure."""
     figures = Figures()
     _game(port, random.Random("warm"), Figures())
     for number in range(games):
@@ -103,7 +103,7 @@ def _measured(port: int, store: PostgresStore, games: int) -> Iterator[Row]:
 
 
 def _readings(port: int, store: PostgresStore, game: str) -> Iterator[Row]:
-    """Yield how long it takes to read a game that is over."""
+    """Yield the times of reads of a finished game."""
     anybody = Client(port=port)
     events = anybody.get(f"/v1/games/{game}/events?limit=1000")["items"]
     plays = [event["seq"] for event in events if event["type"] == "cards_played"]
@@ -126,7 +126,7 @@ def _read(client: Client, path: str) -> None:
 
 
 def _together(port: int, store: PostgresStore) -> Iterator[Row]:
-    """Yield what the whole does a second with several clients, beside bare commits."""
+    """Yield the throughput with several clients, compared with bare commits."""
     commits = _rate(lambda end: _commit_until(store, end))
     moves = _rate(lambda end: _play_until(port, end))
     health = _rate(lambda end: _ask_until(port, end))
@@ -178,7 +178,7 @@ def _ask_until(port: int, end: float) -> int:
 def _game(
     port: int, chance: random.Random, figures: Figures, *, until: float = float("inf")
 ) -> None:
-    """Play one hand of people over HTTP; each looks before it moves."""
+    """Play one hand of people over HTTP; each reads the view before its move."""
     people = [register(port, f"Player {seat}") for seat in range(SEATS)]
     seats = ["me", *["open"] * (SEATS - 1)]
     table = people[0].post("/v1/tables", {"ruleset": "shithead", "seats": seats})

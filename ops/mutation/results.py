@@ -14,7 +14,7 @@ from ops.mutation.session import Mistake
 EXPLAINED = Path(__file__).with_name("explained.toml")
 
 Key = tuple[str, str, str, int]
-"""Module, function, change, and which of those that read alike: lines may move."""
+"""Module, function, change and its number among equal changes; line numbers may change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

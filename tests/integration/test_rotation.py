@@ -118,7 +118,7 @@ def test_the_end_of_a_key_counts_only_if_a_later_key_signed_it(
     listed = read_key_list(answer)
     newest, middle, oldest = (key.verifier for key in listed.keys)
     assert set(listed.retired([newest, middle, oldest])) == {middle, oldest}
-    assert set(listed.retired([oldest])) == set(), "whose signer is not known"
+    assert set(listed.retired([oldest])) == set(), "the signer is unknown"
     forged = []
     for item in answer["items"][:2]:
         until = "2000-01-01T00:00:00.000000Z"

@@ -25,7 +25,7 @@ from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 from tests.contract.conftest import address_of_service
 from tests.releases.make import HERE, ORIGIN, grow_log, play, services_over
-from tests.releases.recorded import Session, kept_apart, plain, value_of
+from tests.releases.recorded import Session, comparable, plain, value_of
 from tests.worlds.fake_world import SetWorld, entry_of
 
 RELEASES = sorted(path.parent for path in HERE.glob("*/running.backup"))
@@ -145,7 +145,7 @@ def test_database_calls_of_an_earlier_release_have_the_same_results(
             found = connection.execute(
                 session.statements[name].encode(), value_of(values), binary=True
             ).fetchall()
-            assert kept_apart(plain(found)) == kept_apart(answer), name
+            assert comparable(plain(found)) == comparable(answer), name
     database.close()
 
 

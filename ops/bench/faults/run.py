@@ -23,7 +23,7 @@ _SPOKEN = {"API": "API process"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How large a run is."""
+    """The size of a run."""
 
     faults: int
     tables: int = 8

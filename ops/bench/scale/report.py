@@ -10,12 +10,12 @@ from ops.bench.faults.calls import Notes
 from ops.bench.faults.checks import Checked
 from ops.bench.faults.load import Reader
 
-_LOST, _DOUBLED, _GAP = "lost:", ("two requests", "moved", "stands twice"), ("a gap", "a fork")
+_LOST, _DOUBLED, _GAP = "lost:", ("two requests", "moved", "public log twice"), ("a gap", "a fork")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How large a run is."""
+    """The size of a run."""
 
     seconds: float = 120.0  # under load
     tables: int = 10
@@ -25,10 +25,10 @@ class Size:
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What a run did and found."""
+    """The results of a run."""
 
     title: str
-    parts: list[str] = field(default_factory=list)  # what ran, one line each
+    parts: list[str] = field(default_factory=list)  # the programs that ran, one line each
     timeline: list[tuple[float, str]] = field(default_factory=list)
     notes: Notes = field(default_factory=Notes)
     checked: Checked = field(default_factory=Checked)
@@ -99,7 +99,7 @@ def _refused(answers: Counter[int | None]) -> int:
 
 
 def _found(counts: Counter[str], lost: int) -> list[tuple[str, int]]:
-    """Return the row of moves found in the database; none where the run did not count them so."""
+    """Return the row of moves found in the database; none if the run did not count them."""
     looked = counts["acknowledged moves, each in the log exactly once"]
     name = "acknowledged and found in the database, byte for byte"
     return [(name, looked - lost)] if looked else []

@@ -216,7 +216,7 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "section"),
     [
         (("receipt",), "1 receipt was given without the server's key, which is missing"),
         (("receipt", "other"), "2 receipts were given without the server's key, which is missing"),

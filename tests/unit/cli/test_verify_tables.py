@@ -130,7 +130,7 @@ def test_a_drawn_dealer_of_a_hand_after_another_fails(shithead: Run, tmp_path: P
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         ({"turn_limit": 1199}, "the turn limit was 1200 in hand 1"),
         (

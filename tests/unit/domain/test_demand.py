@@ -27,7 +27,7 @@ def asking(**rule: object) -> Ruleset:
     ],
 )
 def test_a_rank_asks_for_at_least_at_most_below_or_anything(asks: Asks, fitting: str) -> None:
-    """Demand: the top card's rank says what is asked."""
+    """Demand: it follows from the rank of the top card."""
     rules = asking(asks=asks)
     demand = demand_of(rules, (Card("Kc"), Card("7c")))
     assert "".join(r for r in rules.order if satisfies(rules, r, demand)) == fitting
