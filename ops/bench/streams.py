@@ -2,7 +2,7 @@
 """
 Effect of live readers on the other calls: python -m ops.bench.streams [--rounds N].
 
-Each round asks for views as fast as they come, without readers and then with a hundred, once
+Each round requests views in a closed loop, without readers and then with a hundred, once
 with the readers in the API processes and once in a process of their own. The figures are
 ratios to the same arrangement without readers, in the same round on the same machine.
 """
@@ -31,7 +31,7 @@ SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Answers a second, and how long the slowest hundredth took, in milliseconds."""
+    """Answers a second, and the 99th percentile of their times in milliseconds."""
 
     rate: float
     p99: float
@@ -87,7 +87,7 @@ def _round(
 
 
 def _asked(port: int, path: str) -> Figures:
-    """Ask for a view from a few threads for a while."""
+    """Request a view from ASKERS threads for SECONDS."""
     times: list[float] = []
     end = time.monotonic() + SECONDS
 

@@ -1,10 +1,10 @@
 """
 Mistakes made in a running test session: one forked child each.
 
-The tests are collected once and run once as they are, with note of the lines of the rules
-that each of them passes through. Then a child is forked for each mistake. It swaps the
-code of the one function that is changed, which every module that imported it shares, and
-runs the tests that pass through those lines, the fastest first, until one fails.
+The tests are collected once and run once unchanged, to record the lines of the rules that
+each of them executes. Then a child is forked for each mistake. It replaces the
+code of the changed function, which all modules that imported it share, and
+runs the tests that execute those lines, the fastest first, until one fails.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from _pytest.runner import runtestprotocol
 from ops.mutation.changes import Change
 
 SECONDS = 3.0
-"""Processor time that a mistake may cost beyond five times that of its tests."""
+"""Processor time that a mistake may cost in addition to five times that of its tests."""
 
 MEMORY = 3 << 30
 """Bytes of address space, for mistakes that make endless lists."""
@@ -46,11 +46,11 @@ class Mistake:
 
 
 Report = Callable[[Mistake, str | None], None]
-"""Takes what a mistake was killed by: a test or another reason, None for a survivor."""
+"""Called with a mistake and the test or other reason that killed it; None for a survivor."""
 
 
 class Session:
-    """A pytest plugin: takes the place of the loop over the tests."""
+    """A pytest plugin that replaces the loop over the tests."""
 
     def __init__(self, mistakes: list[Mistake], jobs: int, report: Report) -> None:
         self.mistakes = mistakes
@@ -82,7 +82,7 @@ class Session:
         return next((self.items[number].nodeid for number in failed), "")
 
     def _watch(self, items: list[pytest.Item]) -> None:
-        """Run every test as it is, and keep those that pass, with their lines and their time."""
+        """Run every test unchanged, and record the lines and times of those that pass."""
         for item in items:
             seen: set[tuple[str, int]] = set()
             self._forget()
@@ -90,7 +90,7 @@ class Session:
             passed = _passes(item)
             sys.settrace(None)
             if not passed:
-                print(f"left out, it fails as it is: {item.nodeid}", file=sys.stderr)
+                print(f"left out, it fails without a mistake: {item.nodeid}", file=sys.stderr)
                 continue
             self._forget()
             started = time.process_time()
@@ -120,7 +120,7 @@ class Session:
         return sorted(numbers, key=lambda number: self.seconds[number])
 
     def _forget(self) -> None:
-        """Empty what the functions of the rules remember of earlier calls."""
+        """Clear the caches of the functions of the rules."""
         for module in self.modules.values():
             for thing in vars(module).values():
                 if hasattr(thing, "cache_clear"):
@@ -130,7 +130,7 @@ class Session:
 def in_children(
     mistakes: list[Mistake], attempt: Callable[[Mistake], str], jobs: int, report: Report
 ) -> None:
-    """Make each mistake in a forked child of its own, `jobs` at a time."""
+    """Make each mistake in its own forked child, `jobs` at a time."""
     running: dict[int, tuple[Mistake, int]] = {}
 
     def reap() -> None:
@@ -166,7 +166,7 @@ def _write_answer(write: int, attempt: Callable[[Mistake], str], mistake: Mistak
 
 
 def limit(seconds: float) -> None:
-    """Let this process end with SIGPROF after so much processor time, and keep it small."""
+    """Limit the processor time of this process, which ends with SIGPROF, and its memory."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -178,7 +178,7 @@ def _passes(item: pytest.Item) -> bool:
 
 
 def _swap(module: ModuleType, mistake: Mistake) -> None:
-    """Give the function that is changed the code that the tree now has for it."""
+    """Replace the code of the changed function by the code in the tree."""
     name = str(mistake.change.function)
     ast.fix_missing_locations(mistake.tree)
     place: Any = module

@@ -152,64 +152,64 @@ def test_a_conflict_in_one_stream_leaves_the_others_unwritten(
     low, high = UUID(int=uuid4().int >> 1), UUID(int=(uuid4().int >> 1) + (1 << 127))
     moved, other = (low, high) if order == "conflict first" else (high, low)
     store.commit(commit(append(moved, b"a")))
-    kept = answer()
+    stored = answer()
     with pytest.raises(StreamConflict):
         store.commit(
             commit(
                 append(other, b"b"),
                 append(moved, b"b"),
-                answer=kept,
+                answer=stored,
                 secret=SealedSecret(game=other, key_id="1", ciphertext=b"s"),
                 outbox=(OutboxRow(stream=other, version=1, topic="game"),),
             )
         )
     assert store.read(other) is None
-    assert store.answer(kept.caller, kept.request_key) is None
+    assert store.answer(stored.caller, stored.request_key) is None
     assert store.secret(other) is None
     assert not store.claim_outbox(topic="game", limit=9, older_than=LATER)
 
 
 def test_an_answer_is_stored_with_the_effect_of_its_request(store: EventStore) -> None:
-    kept = answer()
-    store.commit(commit(append(uuid4(), b"a"), answer=kept))
-    assert store.answer(kept.caller, kept.request_key) == kept
-    assert store.answer(uuid4(), kept.request_key) is None
-    assert store.answer(kept.caller, b"x" * 32) is None
+    stored = answer()
+    store.commit(commit(append(uuid4(), b"a"), answer=stored))
+    assert store.answer(stored.caller, stored.request_key) == stored
+    assert store.answer(uuid4(), stored.request_key) is None
+    assert store.answer(stored.caller, b"x" * 32) is None
 
 
 def test_an_answer_without_an_append_is_stored_once(store: EventStore) -> None:
     """The effect of such a request is not in a stream."""
-    kept = answer()
-    store.commit(commit(answer=kept))
-    assert store.answer(kept.caller, kept.request_key) == kept
+    stored = answer()
+    store.commit(commit(answer=stored))
+    assert store.answer(stored.caller, stored.request_key) == stored
     with pytest.raises(AnswerConflict):
-        store.commit(commit(answer=replace(kept, sealed=b"another")))
-    assert store.answer(kept.caller, kept.request_key) == kept
+        store.commit(commit(answer=replace(stored, sealed=b"another")))
+    assert store.answer(stored.caller, stored.request_key) == stored
 
 
 def test_a_request_answered_before_is_refused_and_changes_nothing(store: EventStore) -> None:
-    kept, other = answer(), uuid4()
-    store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    stored, other = answer(), uuid4()
+    store.commit(commit(append(uuid4(), b"a"), answer=stored))
     with pytest.raises(AnswerConflict):
-        store.commit(commit(append(other, b"a"), answer=kept))
+        store.commit(commit(append(other, b"a"), answer=stored))
     assert store.read(other) is None
 
 
 def test_a_repeated_request_raises_answer_conflict_and_not_stream_conflict(
     store: EventStore,
 ) -> None:
-    kept, stream = answer(), uuid4()
-    store.commit(commit(append(stream, b"a"), answer=kept))
+    stored, stream = answer(), uuid4()
+    store.commit(commit(append(stream, b"a"), answer=stored))
     with pytest.raises(AnswerConflict):
-        store.commit(commit(append(stream, b"a"), answer=kept))
+        store.commit(commit(append(stream, b"a"), answer=stored))
 
 
 def test_answers_are_deleted_by_age(store: EventStore) -> None:
-    kept = answer()
-    store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    stored = answer()
+    store.commit(commit(append(uuid4(), b"a"), answer=stored))
     assert store.purge_answers(older_than=LATER - timedelta(days=2)) == 0
     assert store.purge_answers(older_than=LATER) == 1
-    assert store.answer(kept.caller, kept.request_key) is None
+    assert store.answer(stored.caller, stored.request_key) is None
 
 
 def test_a_secret_is_stored_until_it_is_deleted(store: EventStore) -> None:

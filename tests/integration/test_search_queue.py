@@ -1,4 +1,4 @@
-"""Tables with bots that search are played by a process of their own and delay no other table."""
+"""Tables of searching bots are played by a process of their own and delay no other table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def queue(client: redis.Redis, name: str) -> Queue:
 
 
 def run(client: redis.Redis, name: str) -> None:
-    """Run the jobs of one queue, as its process does."""
+    """Run the jobs of one queue like its process."""
     worker = SimpleWorker([queue(client, name)], connection=client, serializer=JSONSerializer)
     worker.work(burst=True, logging_level="WARNING")
 

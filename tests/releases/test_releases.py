@@ -132,10 +132,10 @@ def test_database_calls_of_an_earlier_release_have_the_same_results(
     release: Path, database_url: str
 ) -> None:
     """
-    Schema first: while processes of the old release still run, their statements come here.
+    An upgrade migrates the schema first, so statements of the old release run on the new schema.
 
-    A whole session of its calls, sent again as its role sent them, has the same answers,
-    but for the times that the server puts in by itself.
+    A recorded session, repeated in the service's role, gives the same answers, apart from times
+    that the server generates.
     """
     session = Session.decode(lzma.decompress((release / "calls.json.xz").read_bytes()))
     assert len(session.calls) > 100
@@ -157,10 +157,10 @@ REFUSED = (
     r"\bADD\s+COLUMN\b(?![^,;]*\bDEFAULT\b)[^,;]*\bNOT\s+NULL\b",
     r"\bTRUNCATE\b|\bDELETE\s+FROM\b",
 )
-"""What the code of an earlier release would not survive."""
+"""Patterns of statements that break the code of an earlier release."""
 
 
-def taken_away(migration: str) -> list[str]:
+def breaking_statements(migration: str) -> list[str]:
     """Return the statements of a migration that break code for the previous schema."""
     text = re.sub(r"--[^\n]*", "", migration)
     return [match[0] for one in REFUSED for match in re.finditer(one, text, re.IGNORECASE)]
@@ -168,7 +168,7 @@ def taken_away(migration: str) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted((SQL / "migrations").glob("*.sql")), ids=lambda p: p.stem)
 def test_migrations_only_add(path: Path) -> None:
-    assert taken_away(path.read_text()) == []
+    assert breaking_statements(path.read_text()) == []
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,4 @@ def test_migrations_only_add(path: Path) -> None:
     ],
 )
 def test_incompatible_migrations_are_detected(statement: str, *, allowed: bool) -> None:
-    assert (taken_away(statement) == []) is allowed
+    assert (breaking_statements(statement) == []) is allowed

@@ -76,7 +76,7 @@ def test_cards_dealt_face_up_are_not_laid() -> None:
 
 
 def test_the_model_is_cited_where_a_ruleset_is_silent() -> None:
-    """Section 1 has statements of its own."""
+    """Section 1 has its own statements."""
     at = table(pile="4c", hands=["9c", "9d", ""], out=[2], up=["Kc"], down=["5c"])
     scenario(SHITHEAD, given=at, when=pass_(0), then=refused("1-pass"))
     scenario(SHITHEAD, given=at, when=forfeit(2), then=refused("1-forfeit"))
@@ -156,7 +156,7 @@ def test_cards_that_are_not_in_the_game_are_unknown_wherever_they_are_named() ->
 
 
 def test_a_card_named_twice_in_a_pick_up_is_refused() -> None:
-    """S7: one table card, or several of one rank; a play's statement has no say in it."""
+    """S7: one table card, or several of one rank; statements on plays do not apply."""
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
     scenario(QUEEN, given=up, when=take(0, "5c 5c"), then=refused("S7"))
     scenario(SHITHEAD, given=up, when=take(0, "5c 5c"), then=refused("P14"))
@@ -224,7 +224,7 @@ def test_a_try_is_refused_if_the_seat_must_turn_or_cover() -> None:
 
 @pytest.mark.parametrize("command", [swap(0, "9c", "Kc"), lay(0, "9c"), ready(0)])
 def test_custom_rules_cite_the_statements_that_they_have(command: Command) -> None:
-    """A ruleset that says nothing of an exchange, but of laying out."""
+    """A ruleset with statements on laying out and without one on the exchange."""
     own = replace(KARMA, cites={"deal.layout": "own"})
     at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
     scenario(own, given=at, when=command, then=refused("own"))
@@ -258,7 +258,7 @@ def test_a_refused_opening_cites_the_opening_play_or_else_the_opener() -> None:
 
 
 def test_a_stack_in_part_is_cited_by_the_model_else_by_the_layout() -> None:
-    """Section 1: a stack is played whole; P31 says so of its own game."""
+    """Section 1 and P31: a stack is played whole."""
     at = table(pile="4c", hands=["", "9d"], up=["7c+7d 8c"], down=["3c 3d"])
     stacked = replace(LAYOUT, deal=replace(LAYOUT.deal, layout=KARMA.deal.layout))
     scenario(stacked, given=at, when=play(0, "7c"), then=refused("1-stacks"))

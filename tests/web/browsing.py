@@ -105,6 +105,15 @@ def faults_in_every_size(page: Page, *, besides: Sequence[str] = ()) -> list[str
     return faults
 
 
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until an element that matches `selector` has the focus."""
+    for _ in range(60):
+        if page.evaluate("(s) => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no key leads to {selector}")
+
+
 def chromium_program() -> str | None:
     """Return the path of Chromium, from SHITHEAD_TEST_CHROMIUM or PATH; None if there is none."""
     given = os.environ.get("SHITHEAD_TEST_CHROMIUM")

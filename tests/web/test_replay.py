@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.client import Client, open_table, register
 from tests.running import Running, wait_for
-from tests.web.browsing import SIZES, Visits, faults_in_every_size, faults_of
+from tests.web.browsing import SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.samples import Sample, enter, longest, samples
 
 pytestmark = pytest.mark.heavy
@@ -321,12 +321,12 @@ def test_the_keyboard_suffices(visits: Visits) -> None:
     page.keyboard.press("Space")
     page.get_by_role("button", name="Pause").wait_for()
     page.keyboard.press("Space")
-    reach(page, "#rows [aria-current]")
+    tab_to(page, "#rows [aria-current]")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.locator("#why .effects li").first.wait_for()
-    reach(page, "#why [data-key='close why']")
+    tab_to(page, "#why [data-key='close why']")
     page.keyboard.press("Enter")
     expect(page.locator("#why")).to_be_hidden()
     expect(page.locator("#ask")).to_be_focused()
@@ -334,15 +334,6 @@ def test_the_keyboard_suffices(visits: Visits) -> None:
     page.keyboard.type("seven")
     page.locator("#way li").first.wait_for()
     assert page.locator("#live-region p").count() > 0
-
-
-def reach(page: Page, selector: str) -> None:
-    """Press Tab until the focus is on an element."""
-    for _ in range(60):
-        if page.evaluate("(s) => document.activeElement.matches(s)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"no key leads to {selector}")
 
 
 def test_the_replay_fits_every_size_and_axe_finds_nothing(visits: Visits) -> None:

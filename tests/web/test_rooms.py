@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running
-from tests.web.browsing import SIZES, Visits, faults_in_every_size, faults_of
+from tests.web.browsing import SIZES, Visits, faults_in_every_size, faults_of, tab_to
 
 pytestmark = pytest.mark.heavy
 
@@ -227,7 +227,7 @@ def test_all_disputes_are_listed_by_state_and_page_after_page(
     page.goto("/disputes")
     links = page.locator("#court .row a")
     expect(links).to_have_count(1)
-    reach(page, "[data-key='court.more']")
+    tab_to(page, "[data-key='court.more']")
     for count in range(2, len(listed) + 1):
         page.locator("[data-key='court.more']").press("Enter")
         expect(links).to_have_count(count)
@@ -356,14 +356,14 @@ def test_a_room_is_used_with_the_keyboard_alone(panel: Panel) -> None:
     leader, follower = panel.pages(2)
     for page in (leader, follower):
         page.locator("#room button").first.wait_for()
-    reach(leader, "[data-key=lead]")
+    tab_to(leader, "[data-key=lead]")
     leader.keyboard.press("Enter")
     expect(leader.locator("#room")).to_contain_text("You lead.")
     assert leader.evaluate("document.activeElement.dataset.key") == "lead", "the focus stays"
-    reach(leader, "#scrub")
+    tab_to(leader, "#scrub")
     leader.keyboard.press("ArrowRight")
     stands_at(follower, 5)
-    reach(follower, "[data-key=follow]")
+    tab_to(follower, "[data-key=follow]")
     follower.keyboard.press("Space")
     expect(follower.get_by_role("button", name="Follow", exact=True)).to_be_focused()
     leader.locator("[data-key=lead]").press("Enter")
@@ -395,27 +395,18 @@ def test_a_dispute_is_opened_with_the_keyboard_alone(
     seq = move_of(bob, game, 0)
     page = page_of(visits, bob, f"/disputes/new?game={game}&version={seq + 1}")
     page.locator("textarea").wait_for()
-    reach(page, "textarea")
+    tab_to(page, "textarea")
     page.keyboard.type("Look at this.")
-    reach(page, "[data-key='court.open']")
+    tab_to(page, "[data-key='court.open']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/disputes/*-*")
     expect(page.locator(".said")).to_contain_text("Look at this.")
-    reach(page, "[data-key=text]")
+    tab_to(page, "[data-key=text]")
     page.keyboard.type("And at that.")
-    reach(page, "[data-key='court.say']")
+    tab_to(page, "[data-key='court.say']")
     page.keyboard.press("Space")
     expect(page.locator(".said li")).to_have_count(2)
     expect(page.locator("textarea")).to_have_value("")
-
-
-def reach(page: Page, selector: str) -> None:
-    """Press Tab until the focus is on an element."""
-    for _ in range(40):
-        if page.evaluate("(s) => document.activeElement.matches(s)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"no key leads to {selector}")
 
 
 def test_refusals_of_the_server_are_shown(visits: Visits, hand: tuple[list[Client], str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
-from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_every_size, faults_of
+from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.node import node
 
 pytestmark = pytest.mark.heavy
@@ -345,13 +345,13 @@ def test_a_hand_is_played_with_the_keyboard_alone(visits: Visits) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Ready").wait_for()
     exchange_with_keys(page)
-    reach(page, "[data-key=more]")
+    tab_to(page, "[data-key=more]")
     page.keyboard.press("Enter")
     expect(page.locator(".more .menu")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".more .menu")).to_be_hidden()
     expect(page.locator("[data-key=more]")).to_be_focused()
-    reach(page, "[data-key=ready]")
+    tab_to(page, "[data-key=ready]")
     page.keyboard.press("Enter")
     for _ in range(2):
         page.locator(TURN).first.wait_for()
@@ -359,14 +359,14 @@ def test_a_hand_is_played_with_the_keyboard_alone(visits: Visits) -> None:
             return
         before = page.locator("#log li").first.get_attribute("value")
         if page.locator("#cards button.fits").count():
-            reach(page, "#cards button.fits")
+            tab_to(page, "#cards button.fits")
             page.keyboard.press("Space")
             while not page.locator(f"{CHOSEN}.main").count():
-                reach(page, "#cards button.fits:not(.chosen)")
+                tab_to(page, "#cards button.fits:not(.chosen)")
                 page.keyboard.press("Space")
             page.keyboard.press("Enter")
         else:
-            reach(page, PICK_UP)
+            tab_to(page, PICK_UP)
             page.keyboard.press("Enter")
         expect(page.locator("#log li").first).not_to_have_attribute("value", before or "")
         kept = "document.querySelector('#own').contains(document.activeElement)"
@@ -380,15 +380,6 @@ def exchange_with_keys(page: Page) -> None:
     page.locator("#hand button").first.focus()
     page.keyboard.press("2")
     expect(page.locator('[data-slot="1"] .layer')).to_have_attribute("data-card", card or "")
-
-
-def reach(page: Page, selector: str) -> None:
-    """Press Tab and the arrow keys until the focus is on an element."""
-    for _ in range(60):
-        if page.evaluate("(s) => document.activeElement.matches(s)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"no key leads to {selector}")
 
 
 def test_a_lost_connection_is_shown_and_resumed(visits: Visits) -> None:

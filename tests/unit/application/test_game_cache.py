@@ -28,7 +28,7 @@ def copies(entry: GameEntry, count: int) -> list[GameEntry]:
     return [replace(entry, record=replace(entry.record, identity=uuid4())) for _ in range(count)]
 
 
-def kept(games: Games, entries: list[GameEntry]) -> list[bool]:
+def cached(games: Games, entries: list[GameEntry]) -> list[bool]:
     return [games.get(one.record.identity) is one for one in entries]
 
 
@@ -39,8 +39,8 @@ def test_finished_games_do_not_displace_running_games(
     running, over = copies(versions[0], 3), copies(versions[1], 5)
     for one in (*running, *over):
         games.keep(one)
-    assert kept(games, running) == [True, True, True]
-    assert kept(games, over) == [False, False, False, True, True]
+    assert cached(games, running) == [True, True, True]
+    assert cached(games, over) == [False, False, False, True, True]
 
 
 def test_a_finished_game_leaves_the_cache_of_running_games(
@@ -69,10 +69,10 @@ def test_a_game_finished_by_another_process_leaves_the_cache_later(
     games.keep(left)
     games.keep(read)
     now = UNUSED - 1
-    assert kept(games, [read]) == [True]
+    assert cached(games, [read]) == [True]
     now = UNUSED + 1
     games.keep(new)
-    assert kept(games, [left, read, new]) == [False, True, True]
+    assert cached(games, [left, read, new]) == [False, True, True]
 
 
 def test_games_share_the_ruleset_that_they_pin(services: Services, ada: Player) -> None:

@@ -137,7 +137,7 @@ def test_the_opinion_on_a_move_names_the_winning_move() -> None:
     moves = view.pop("moves")
     did = {"type": "play", "cards": ["9s"]}
     formed = opinion(view, moves, did, game="a", version=5)
-    assert formed == opinion(view, moves, did, game="a", version=5), "it repeats itself"
+    assert formed == opinion(view, moves, did, game="a", version=5), "an opinion is repeatable"
     assert formed is not None
     best, *others = formed.moves
     assert (sorted(best.move["cards"]), best.chance, best.high) == (["9h", "9s"], 1, 1)
@@ -212,7 +212,7 @@ def test_custom_rulesets_are_played_to_their_end(name: str) -> None:
 
 
 def custom_table(rng: random.Random) -> tuple[Definition, Ruleset, int]:
-    """Return a valid custom ruleset, as one hand is played by it, and a number of seats."""
+    """Return a valid custom ruleset for one hand, and a number of seats."""
     while True:
         base = definition(rng.choice(RULESETS))
         try:
@@ -226,7 +226,7 @@ def custom_table(rng: random.Random) -> tuple[Definition, Ruleset, int]:
 
 
 def by_own_rules(name: str, tree: Any) -> Chooser:
-    """Return a chooser for seats of one bot, which is shown the settings of the table."""
+    """Return a chooser for seats of one bot, which gets the settings of the table."""
 
     def choose(game: Game, seat: int, moves: Sequence[Move], rng: random.Random) -> Move:
         view = view_json(seen_by(game, seat), seat, FACTS, moves)

@@ -74,7 +74,7 @@ def test_a_custom_ruleset_has_the_options_of_every_ruleset() -> None:
     assert list(own.options) == ["next_dealer"]
     with pytest.raises(OptionError):
         own.chosen({"joker": "7"})
-    assert own.ruleset({}).turn.runs  # the base's options stand at their defaults
+    assert own.ruleset({}).turn.runs  # the base's options have their defaults
 
 
 @pytest.mark.parametrize("base", ["leeds", "morehead"])

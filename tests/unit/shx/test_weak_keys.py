@@ -10,7 +10,7 @@ from service.shx.weak_keys import SMALL_ORDER, is_weak, key_fault
 
 D = -121665 * pow(121666, -1, P) % P
 ORDER = 2**252 + 27742317777372353535851937790883648493
-"""Of the base point: the curve has eight times as many points."""
+"""The order of the base point; the curve has eight times as many points."""
 
 Point = tuple[int, int]
 NEUTRAL: Point = (0, 1)
@@ -34,7 +34,7 @@ def times(number: int, point: Point) -> Point:
 
 
 def point_at(y: int) -> Point | None:
-    """Return a point with this y, None where the curve has none."""
+    """Return a point with this y, None if the curve has none."""
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     if x * x % P != square:

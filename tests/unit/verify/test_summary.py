@@ -147,7 +147,7 @@ def test_a_file_that_proves_nothing_blames_no_party() -> None:
 
 
 def summary_after(change: Callable[[Forgery], None], name: str = "shithead") -> Summary:
-    """Return the summary of a sample after a change, chained anew as an operator would."""
+    """Return the summary of a sample after a change and recomputed hashes."""
     forgery = sample(name)
     change(forgery)
     summary = report_on(forgery.lines()).summary
@@ -186,12 +186,12 @@ def with_a_false_signature(forgery: Forgery) -> None:
 
 
 def with_another_card(forgery: Forgery) -> None:
-    """Change the card that was played, and leave the signed move beside it as it was."""
+    """Change the card that was played, and leave the signed move unchanged."""
     forgery.data(signed_play(forgery))["cards"] = ["As"]
 
 
 def with_another_signed_move(forgery: Forgery) -> None:
-    """Change what the player is said to have signed, and leave the signature as it was."""
+    """Change the signed move, and leave the signature unchanged."""
     event = forgery.events[signed_play(forgery)]
     event["auth"]["intent"]["move"]["cards"] = ["As"]
 
@@ -215,7 +215,7 @@ def test_a_right_signature_names_the_move_that_was_made() -> None:
 
 
 def test_a_move_is_called_signed_only_if_the_signature_is_right() -> None:
-    """Who edits the intent beside a true event must not make the player its author."""
+    """Editing the intent beside a true event must not make the player its author."""
     summary = summary_after(with_another_signed_move, "shithead-keyed")
     assert "The signature on this move is false" in summary.changed
     assert "The player signed" not in summary.changed
