@@ -31,7 +31,8 @@ FEW = 6
 
 ONLY_FACE_DOWN = Refusal("only face-down cards are left: turn one of them", ("model.blind",))
 NOT_HELD = Refusal(
-    "a seat plays only cards that it holds in the zone it plays from", ("model.source_zone",)
+    "a seat plays cards of its hand, and face-up cards only when the hand is empty",
+    ("model.source_zone",),
 )
 NOT_WHOLE = Refusal("a stack of face-up cards is played whole", ("model.stacks", "deal.layout"))
 
