@@ -23,7 +23,7 @@ from tests.streams import answer, append, commit, lines_of, new_game, new_table
 LATER = datetime.now(UTC) + timedelta(days=1)
 
 
-def move(game: UUID, line: bytes, *, expected: int, kept: StoredAnswer | None = None) -> Commit:
+def move(game: UUID, line: bytes, *, expected: int, stored: StoredAnswer | None = None) -> Commit:
     """Return the commit of a move: one append with the summary of a running game."""
     summary: dict[str, Any] = {
         "status": "playing",
@@ -38,39 +38,39 @@ def move(game: UUID, line: bytes, *, expected: int, kept: StoredAnswer | None = 
     }
     row = OutboxRow(stream=game, version=expected + 1, topic="game")
     appended = append(game, line, expected=expected, summary=summary)
-    return commit(appended, answer=kept, outbox=(row,))
+    return commit(appended, answer=stored, outbox=(row,))
 
 
 def test_a_move_is_stored_with_its_answer_and_its_outbox_row(store: EventStore) -> None:
-    game, kept = new_game(store), answer()
-    store.commit(move(game, b"a", expected=1, kept=kept))
+    game, stored = new_game(store), answer()
+    store.commit(move(game, b"a", expected=1, stored=stored))
     assert lines_of(store, game)[1:] == (b"a",)
-    assert store.answer(kept.caller, kept.request_key) == kept
+    assert store.answer(stored.caller, stored.request_key) == stored
     [row] = store.claim_outbox(topic="game", limit=10, older_than=LATER)
     assert (row.stream, row.version) == (game, 2)
 
 
 def test_a_late_move_writes_nothing_and_its_request_can_be_sent_again(store: EventStore) -> None:
-    game, kept = new_game(store), answer()
+    game, stored = new_game(store), answer()
     store.commit(move(game, b"a", expected=1))
     with pytest.raises(StreamConflict) as late:
-        store.commit(move(game, b"b", expected=1, kept=kept))
+        store.commit(move(game, b"b", expected=1, stored=stored))
     assert (late.value.stream, late.value.version) == (game, 2)
     assert late.value.lines in ((), (b"a",))  # not every store returns them
-    assert store.answer(kept.caller, kept.request_key) is None
-    store.commit(move(game, b"b", expected=2, kept=kept))
+    assert store.answer(stored.caller, stored.request_key) is None
+    store.commit(move(game, b"b", expected=2, stored=stored))
     assert lines_of(store, game)[1:] == (b"a", b"b")
-    assert store.answer(kept.caller, kept.request_key) == kept
+    assert store.answer(stored.caller, stored.request_key) == stored
 
 
 @pytest.mark.parametrize("expected", [1, 2])
-def test_a_repeated_move_is_an_answer_conflict_whatever_its_version(
+def test_a_repeated_move_is_an_answer_conflict_at_any_version(
     store: EventStore, expected: int
 ) -> None:
-    game, kept = new_game(store), answer()
-    store.commit(move(game, b"a", expected=1, kept=kept))
+    game, stored = new_game(store), answer()
+    store.commit(move(game, b"a", expected=1, stored=stored))
     with pytest.raises(AnswerConflict):
-        store.commit(move(game, b"b", expected=expected, kept=kept))
+        store.commit(move(game, b"b", expected=expected, stored=stored))
     assert lines_of(store, game)[1:] == (b"a",)
 
 
@@ -85,11 +85,11 @@ def test_a_move_in_an_unknown_game_is_refused(store: EventStore) -> None:
 
 
 def test_the_same_move_sent_many_times_at_once_is_made_once(store: EventStore) -> None:
-    game, kept = new_game(store), answer()
+    game, stored = new_game(store), answer()
 
     def sent(number: int) -> type[Exception] | None:
         try:
-            store.commit(move(game, b"%d" % number, expected=1, kept=kept))
+            store.commit(move(game, b"%d" % number, expected=1, stored=stored))
         except (AnswerConflict, StreamConflict) as error:
             return type(error)
         return None

@@ -77,7 +77,7 @@ def test_tiles_and_entries_form_the_tree_and_are_immutable(world: World, ada: Pe
     leaves = [leaf_hash(entry) for entry in read_entries(entries.data, tile)]
     assert b"".join(leaves) == hashes.data
     assert grow(EMPTY, leaves)[0].root == checkpoint.root
-    assert world.get("/v1/log/tile/0/000.p/4").data == hashes.data[: 4 * 32], "an older tree's"
+    assert world.get("/v1/log/tile/0/000.p/4").data == hashes.data[: 4 * 32], "an older tile"
 
 
 @pytest.mark.parametrize(

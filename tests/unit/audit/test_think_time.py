@@ -45,7 +45,7 @@ def test_in_the_exchange_it_counts_from_the_deal() -> None:
 
 
 def test_the_first_play_counts_from_the_start_of_play() -> None:
-    """Also where the first to come opens."""
+    """Also at a first-come opening."""
     for name in ("leeds", "threes", "morehead"):
         history = sample(name)
         [started] = seqs(history, PlayStarted)

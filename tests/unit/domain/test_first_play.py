@@ -67,7 +67,7 @@ def test_equal_worst_cards_are_decided_by_the_distance_from_the_dealer() -> None
 
 
 def test_an_unlisted_card_is_better_than_every_listed_one() -> None:
-    """S3, with jokers or a shorter list: such cards are judged by the place alone."""
+    """S3, with jokers or a shorter list: such cards are compared by seat only."""
     short = opening_by(QUEEN, "4")
     assert worst_card(holding(short, "9c", "4s", "9d")) == (1, "4s")
     for dealer, first in ((0, 1), (1, 2), (2, 0)):
@@ -123,7 +123,7 @@ def test_first_come_openings_are_recognized() -> None:
 
 
 def test_an_opening_with_companions_begins_with_the_opening_rank() -> None:
-    """T3 with L17: fives and their companions, where a five lets the seat open."""
+    """T3 with L17: fives and their companions, if a five lets the seat open."""
     leeds = rules("leeds")
     opening = OpeningSettings(
         opener=Opener.FIRST_COME_HAND, ranks=(Rank("5"),), play=OpeningPlay.THAT_RANK

@@ -58,21 +58,21 @@ def test_bots_change_seats_from_table_to_table() -> None:
 
 
 def test_the_report_counts_games_seats_and_shitheads() -> None:
-    kept: list[SimulatedGame] = []
-    report = simulate(plan_for("shithead", games=6), keep=kept.append)
-    assert report.games == len(kept) == 6
+    simulated: list[SimulatedGame] = []
+    report = simulate(plan_for("shithead", games=6), keep=simulated.append)
+    assert report.games == len(simulated) == 6
     assert report.sat == {"greedy": 6, "lowest": 6}
-    shitheads = [game.result.shithead for game in kept if game.result.shithead is not None]
+    shitheads = [game.result.shithead for game in simulated if game.result.shithead is not None]
     assert sum(report.shitheads.values()) == len(shitheads)
     assert sum(report.endings.values()) == 6
-    assert report.lengths == Counter(len(game.lines) for game in kept)
+    assert report.lengths == Counter(len(game.lines) for game in simulated)
     assert report.failed == []
 
 
 def test_findings_of_the_verifier_are_reported_with_their_game() -> None:
-    kept: list[SimulatedGame] = []
-    report = simulate(plan_for("shithead"), verify=lambda log: "no", keep=kept.append)
-    assert report.failed == [(game.identity, "no") for game in kept]
+    simulated: list[SimulatedGame] = []
+    report = simulate(plan_for("shithead"), verify=lambda log: "no", keep=simulated.append)
+    assert report.failed == [(game.identity, "no") for game in simulated]
     assert simulate(plan_for("shithead"), verify=lambda log: None).failed == []
 
 
