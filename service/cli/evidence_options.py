@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -14,6 +15,9 @@ from service.verify.files import VerifyOptions
 
 Command = Callable[..., int]
 
+MOST_OF_A_NAME: Final = 200
+"""The most characters of a value that is taken for the name of a missing file."""
+
 
 def server_keys_of(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
@@ -25,6 +29,8 @@ def server_keys_of(
             text = Path(value).read_text("utf-8") if Path(value).is_file() else value
             found.append(parse_keys([text]))
         except (BadEvidence, OSError, ValueError) as error:
+            if _is_no_key(value) and not Path(value).exists():
+                raise click.BadParameter(f"there is no file {value!r}") from None
             why = f": {error.detail}" if isinstance(error, BadEvidence) else ""
             raise click.BadParameter(
                 f"{value!r} is neither a key of the form name+id+key nor a file of keys{why}"
@@ -35,6 +41,11 @@ def server_keys_of(
         server=tuple(key for keys in found for key in keys.server),
         listed=tuple(key for keys in found for key in keys.listed),
     )
+
+
+def _is_no_key(value: str) -> bool:
+    """Return whether a value can only be the name of a file."""
+    return len(value) <= MOST_OF_A_NAME and not re.search(r"[+{}\[\]]", value)
 
 
 def seat_keys_of(

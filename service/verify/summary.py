@@ -53,13 +53,23 @@ def summary_of(
         return None
     if not accounts:
         return _without_event(game, failed)
-    # Another seed than the promised one gives other cards everywhere: it comes first.
-    account = min(accounts, key=lambda one: (one.check is not Check.COMMITMENTS, one.seq))
+    account = min(accounts, key=_order)
     return Summary(
         changed=_changed(account),
         author=_author(account, authorship),
         proof=_proof(game, account, authorship),
     )
+
+
+def _order(account: Account) -> tuple[bool, int, bool]:
+    """
+    Return the place of an account: the first one is explained.
+
+    Another seed than the promised one gives other cards everywhere: it comes first. What is
+    wrong with an event says more than that a receipt is of another course.
+    """
+    outside = account.check in (Check.RECEIPTS, Check.ANCHOR)
+    return account.check is not Check.COMMITMENTS, account.seq, outside
 
 
 def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
@@ -194,14 +204,15 @@ _TWO: Final = (
 def _author(account: Account, authorship: Authorship) -> str:
     if account.seq in authorship.signed:
         return (
-            "The operator, who runs the server: the server signed the record with this event in"
-            f" it. A player cannot make that signature. {_server_s_part(account)}"
+            "The operator, who runs the server: by the keys given, the server signed the record"
+            " with this event in it. A player cannot make that signature."
+            f" {_server_s_part(account)}"
         )
     if authorship.contradicted:
         return (
-            "A person who had this file and changed it: the server signed another course of the"
-            " game. Or the operator, if the server itself gives out this file: then it made two"
-            " records."
+            "A person who had this file and changed it: by the keys given, the server signed"
+            " another course of the game. Or the operator, if the server itself gives out this"
+            " file: then it made two records."
         )
     if authorship.denied is not None:
         why = _DAMAGED.get(account.check, "the parts of the file do not fit together any more")
@@ -255,12 +266,13 @@ _RECEIPTS: Final = (
 _KEY: Final = (
     "The file keys.json has the server's public keys, not a player's: they show whether the server"
     " signed a receipt. Take it from a player whom you do not suspect, who saved it when the game"
-    " was played. A suspect can invent keys, and receipts that fit them. The server's page /v1/keys"
-    " is a second source, unless the operator is a suspect."
+    " was played; `shithead play` named it server.keys. A suspect can invent keys, and receipts"
+    " that fit them. The server's page /v1/keys is a second source, unless the operator is a"
+    " suspect."
 )
 _SAME_KEYS: Final = (
-    "This rests on the keys in keys.json. If they came from a suspect, run the command again with"
-    " the keys.json of a player whom you do not suspect."
+    "This rests on the server's keys that were given. If they came from a suspect, run the command"
+    " again with those of a player whom you do not suspect: keys.json, or server.keys."
 )
 
 

@@ -149,6 +149,13 @@ def test_an_invalid_key_is_a_wrong_command_line(
     assert (status, out) == (MISUSED, "")
 
 
+def test_a_missing_file_of_keys_is_named_as_such(
+    shithead: Callable[..., RecordedAnswer],
+) -> None:
+    status, _, err = shithead("verify", LOG, "--server-key", "keys.json")
+    assert (status, "there is no file 'keys.json'" in err) == (MISUSED, True)
+
+
 def test_a_proof_beside_a_plain_log_counts_like_one_in_a_bundle(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path
 ) -> None:

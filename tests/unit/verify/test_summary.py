@@ -241,7 +241,23 @@ def test_a_server_is_blamed_on_the_condition_that_the_keys_are_its_own() -> None
     assert summary is not None
     assert summary.author.startswith("The operator")
     assert "nothing more is needed if the keys given are the server's." in summary.proof
-    assert "with the keys.json of a player whom you do not suspect" in summary.proof
+    assert "again with those of a player whom you do not suspect" in summary.proof
+
+
+def test_the_wrong_event_is_explained_beside_a_receipt_that_contradicts_it() -> None:
+    """A receipt for the true event: it shows that the file was changed, and the rules how."""
+    true, forgery = sample("shithead").lines(), sample("shithead")
+    seq = forgery.find("pile_burned", lambda event: event["data"]["cause"] == "rank")
+    burned_by_a_set(forgery)
+    server = NoteSigner(name="example.org/shithead", key=private_key("server"))
+    game = UUID(forgery.events[0]["game"])
+    notes = [issue_receipt(server, game=game, seq=n, head=head(true[n])) for n in (seq - 1, seq)]
+    names = {note: f"{number}.note" for number, note in enumerate(notes)}
+    given = OutsideEvidence(receipts=tuple(notes), files=names, server_keys=(server.verifier,))
+    summary = report_on(forgery.lines(), given).summary
+    assert summary is not None
+    assert "By the rules its top card burns the pile, not a set of one rank." in summary.changed
+    assert "by the keys given, the server signed another course of the game" in summary.author
 
 
 def test_a_player_s_copy_that_fails_alike_is_explained() -> None:
