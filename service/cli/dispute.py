@@ -7,7 +7,7 @@ import io
 import json
 import secrets
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -200,8 +200,15 @@ def _chosen_seq(events: list[Event], people: People, charge: str) -> int:
         raise NoService(f"no other seat {what} in this game: there is nothing to accuse of")
     for event in listed:
         click.echo(f"{event['seq']:>5}  {printable(event_sentence(event, people))}")
-    numbers = [str(event["seq"]) for event in listed]
-    return int(click.prompt("Number of the move", type=click.Choice(numbers), show_choices=False))
+    numbers = {event["seq"] for event in listed}
+
+    def number(text: str) -> int:
+        if not text.strip().isdecimal() or int(text) not in numbers:
+            raise click.BadParameter(f"{text!r} is not one of the numbers in front of the moves")
+        return int(text)
+
+    chosen: int = click.prompt("Number of the move", value_proc=number)
+    return chosen
 
 
 def _accused(
@@ -341,7 +348,11 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
     with answered():
         court, identity = _court(where, **options)
         found = court.get(identity)
-        for file in files or _stored_receipts(court, UUID(found["game"])):
+        chosen = files or _stored_receipts(court, UUID(found["game"]))
+        if not files and (side := _handed_in(found, chosen)):
+            click.echo(f"The {side} has handed in your newest receipt already: it counts for both.")
+            return
+        for file in chosen:
             try:
                 note = file.read_text("utf-8")
             except (OSError, UnicodeDecodeError):
@@ -351,6 +362,15 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
             click.echo(f"{printable(str(file))}: handed in, up to event {given['seq']}.")
         click.echo("The findings are made again with it, within seconds. To see them:")
         click.echo(f"  {court.command('show', identity)}")
+
+
+def _handed_in(found: Dispute, files: Sequence[Path]) -> str | None:
+    """Return the side that handed in the only one of some receipts; None if it is not there."""
+    if len(files) != 1:
+        return None
+    content = files[0].read_text("utf-8", "replace")
+    same = (one for one in found["receipts"] if one["note"] == content)
+    return next((str(one["by"]) for one in same), None)
 
 
 def _stored_receipts(court: _Court, game: UUID) -> list[Path]:

@@ -238,7 +238,11 @@ def test_receipts_are_submitted_and_saved_with_the_evidence(
     note = kept / "000009.note"
     note.write_bytes(Api(url=terminal.url).data(f"/games/{game}/receipt"))
     assert f"{note}: handed in, up to event" in terminal.types("Ada", "receipt", dispute)
-    assert "handed in before" in terminal.types("Ada", "receipt", dispute, note, status=2)
+    again = terminal.types("Ada", "receipt", dispute, note, status=2)
+    assert "refused: this receipt was handed in before" in again
+    assert "The accuser has handed in your newest receipt already" in terminal.types(
+        "Ada", "receipt", dispute
+    )
     assert "only the two sides" in terminal.types("Bob", "receipt", dispute, note, status=2)
 
     def confirmed() -> bool:
@@ -270,3 +274,17 @@ def test_the_moves_that_are_offered_fit_the_charge(
     assert "Bob is ready." in asked
     nothing = terminal.types("Ada", *ask, "false-pick-up", status=2)
     assert "no other seat has taken the pile in this game" in nothing
+
+
+def test_a_number_that_no_listed_move_has_is_asked_again(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long list of moves is not repeated in the message."""
+    game = finished_game(terminal)
+    events = [json.loads(line) for line in Api(url=terminal.url).lines(f"/games/{game}/events")]
+    [ready] = [event["seq"] for event in events if event["type"] == "seat_ready"]
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"700\n{ready}\nBob was too fast.\n"))
+    opened = terminal.types("Ada", "open", game, "--charge", "other")
+    assert "'700' is not one of the numbers in front of the moves" in opened
+    assert f"Event {ready}: Bob is ready." in opened
+    assert "Bob was too fast." in opened

@@ -84,7 +84,8 @@ def _revealed(entry: GameEntry, seat: Seat, value: str) -> EntropyRevealed:
         raw = bytes.fromhex(value)
         commit = entry.record.commitments.get(seat)
         if client_commit(entry.record.identity, seat, raw).hex() != commit:
-            raise Refusal("entropy-refused", "the value does not match the commitment")
+            reason = "the value does not match the commitment, which is C_i of SHX/1, section 3"
+            raise Refusal("entropy-refused", reason)
     return EntropyRevealed(seat=seat, value=value)
 
 
