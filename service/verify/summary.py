@@ -266,9 +266,9 @@ _RECEIPTS: Final = (
 _KEY: Final = (
     "The file keys.json has the server's public keys, not a player's: they show whether the server"
     " signed a receipt. Take it from a player whom you do not suspect, who saved it when the game"
-    " was played; `shithead play` named it server.keys. A suspect can invent keys, and receipts"
-    " that fit them. The server's page /v1/keys is a second source, unless the operator is a"
-    " suspect."
+    " was played. The program in the terminal names it server.keys. A suspect can invent keys,"
+    " and receipts that fit them. The server's page /v1/keys is a second source, unless the"
+    " operator is a suspect."
 )
 _SAME_KEYS: Final = (
     "This rests on the server's keys that were given. If they came from a suspect, run the command"
