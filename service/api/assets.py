@@ -57,7 +57,7 @@ def loaded() -> Assets:
 
     One hash covers all of them and is a part of every address. So a module that imports
     `./cards.js` gets the file of its own build, without its name being rewritten. Comments,
-    spaces and long local names are left out (`compact.py`): they are 40 % of the scripts.
+    spaces and long names are left out (`compact.py`): they are 40 % of the scripts.
     """
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     paths.remove(FOLDER / "package.json")  # for Node.js

@@ -1,4 +1,4 @@
-"""Compact scripts, style sheets and JSON: no comments, no spaces, short local names."""
+"""Compact scripts, style sheets and JSON: no comments, no spaces, short names."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def compact_script(source: str, exported: Mapping[str, str] = MappingProxyType({
     r"""
     Return a script with the same meaning in fewer bytes.
 
-    Comments and spaces are left out, and names that only this file declares become short; names
-    of imports, exports and properties stay. One name becomes the same short name everywhere in
-    the file, and no two become the same, so scopes need not be known. A comment `/*! … */`, such
-    as a licence, stays. Statements must end with a semicolon: a line break stays only where an
-    expression could end.
+    Comments and spaces are left out, and names that only this file declares become short. Names of
+    properties stay; those of imports and exports stay unless `exported` has others. One name
+    becomes the same short name everywhere in the file, and no two become the same, so scopes need
+    not be known. A comment `/*! … */`, such as a licence, stays. Statements must end with a
+    semicolon: a line break stays only where an expression could end.
 
     >>> compact_script("const total = (first, second) =>\n  first + second; // a sum\n")
     'const c=(a,b)=>a+b;'
