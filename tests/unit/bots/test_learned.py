@@ -45,12 +45,14 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(learn, name, small)
 
 
+@pytest.mark.heavy
 def test_training_is_repeatable_from_its_seed() -> None:
     one, again, other = _trained(1), _trained(1), _trained(2)
     assert all(np.array_equal(*pair) for pair in zip(one.weights, again.weights, strict=True))
     assert not np.array_equal(one.weights[0], other.weights[0])
 
 
+@pytest.mark.heavy
 def test_a_training_step_improves_the_estimates() -> None:
     """Repeated training on the same positions reduces the cross-entropy."""
     play, rng = SelfPlay((None, None), 0.1, 3), random.Random(3)
