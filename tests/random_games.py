@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -41,9 +42,9 @@ START = datetime(2026, 11, 21, 2, 46, tzinfo=UTC)
 TABLE = "9e353f64-56ba-4304-9ff8-65a94f945210"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """The parameters of a generated game."""
+    """The parameters of a generated game; a plan equals only itself."""
 
     name: str = "made"  # game id, seed and moves follow from it
     ruleset: str = "shithead"
@@ -70,8 +71,13 @@ class Plan:
 
 
 def made_game(plan: Plan) -> list[bytes]:
-    """Return the log lines of a generated game."""
-    return _Maker(plan).make()
+    """Return the log lines of a generated game, which is played once for each plan."""
+    return list(_lines_of(plan))
+
+
+@lru_cache(maxsize=64)
+def _lines_of(plan: Plan) -> tuple[bytes, ...]:
+    return tuple(_Maker(plan).make())
 
 
 def private_key(name: str) -> Ed25519PrivateKey:
