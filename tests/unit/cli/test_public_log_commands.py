@@ -117,7 +117,7 @@ def test_a_witness_refuses_a_set_back_log_and_stores_the_proof(
     grow(log, services, 1)
     status, out, err = asked(*words)
     assert (status, out) == (1, "")
-    assert "no prefix of the 3 seen" in err
+    assert "not a prefix of the 3 cosigned leaves" in err
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
