@@ -189,6 +189,8 @@ def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
     """Two clicks from the lobby to the first turn, then only cards and buttons."""
     page = play_now(visits, reduced_motion="reduce")
     assert faults_of(page) == []
+    for place in ("#slots", "#hand"):  # a card of each is exchanged
+        expect(page.locator(f"{place} button.fits")).to_have_count(3)
     page.get_by_role("button", name="Ready").click()
     while take_turn(page):
         pass

@@ -154,7 +154,7 @@ function which(moves, view, act) {
 export function slots(game, handlers) {
   const { view, choice } = game;
   const own = mine(view);
-  const open = choice.cards.length ? playable(view, choice.cards) : leading(view);
+  const open = swapping(game) ? new Set(own.up.flat()) : choice.cards.length ? playable(view, choice.cards) : leading(view);
   const blind = new Set(listedMoves(view, "play_blind").map((move) => move.slot));
   return own.down.map((down, at) => {
     const stack = own.up[at] ?? [];
