@@ -100,13 +100,15 @@ class OpinionSchema(Closed):
     """A bot's opinion of the moves of a turn, not evidence; equal requests have equal answers."""
 
     bot = fields.String(**described("the name of the bot"))
-    worlds = Integer(**described("the possible deals of the hidden cards in which it tried each"))
+    worlds = Integer(
+        **described("the number of possible deals of the hidden cards in which each was tried")
+    )
     moves = fields.List(fields.Nested(JudgementSchema), **described("the moves, the best first"))
-    wording = fields.String(**described("what this is, in a sentence"))
+    wording = fields.String(**described("a sentence that explains the opinion"))
 
 
 class DecisionSchema(Closed):
-    """What a seat could see and do at one moment, what it did, what followed."""
+    """A move: what the seat could see and do, what it did, and the effects."""
 
     game = fields.UUID(**described("the id of the game"))
     first = Integer(**described("the seq of the first event of the move"))
@@ -124,12 +126,12 @@ class DecisionSchema(Closed):
     legal = fields.List(
         fields.Nested(LegalSchema),
         allow_none=True,
-        **described("the moves that were legal; null where `saw` is"),
+        **described("the moves that were legal; null if `saw` is null"),
     )
     not_legal = fields.List(
         fields.Nested(NotLegalSchema),
         allow_none=True,
-        **described("the cards that no legal move used; null where `saw` is"),
+        **described("the cards that no legal move used; null if `saw` is null"),
     )
     did = fields.Nested(
         MoveSchema,
@@ -143,11 +145,11 @@ class DecisionSchema(Closed):
     refused = fields.List(
         fields.Nested(RefusedSchema),
         allow_none=True,
-        **described("refused attempts since the decision before; null where `saw` is"),
+        **described("refused attempts since the previous decision; null if `saw` is null"),
     )
     unproven = fields.String(
         metadata={
-            "description": "there only where `refused` has items that no seal names (before the"
+            "description": "present only if `refused` has items that no seal names (before the"
             " seal, or in a game of version 1 of the record): why they prove nothing"
         },
     )
@@ -162,7 +164,7 @@ class DecisionSchema(Closed):
 
 
 class SeenByField(fields.Field[object]):
-    """Who sees a card: `all`, or a list of seats."""
+    """The seats that see a card: `all`, or a list."""
 
     def _deserialize(self, value: object, *_args: object, **_kwargs: object) -> object:
         seats = isinstance(value, list) and all(type(seat) is int for seat in value)
@@ -172,7 +174,7 @@ class SeenByField(fields.Field[object]):
 
 
 class StretchSchema(Closed):
-    """From which event to which a card lay at one place."""
+    """A stretch of events during which a card lay at one place."""
 
     from_seq = Integer(**described("the event with which the card came there"))
     to_seq = Integer(**described("the last event at which it lay there"))
@@ -203,7 +205,7 @@ class CustodySchema(Closed):
 
 
 class KnowledgeQuery(Closed):
-    """Whose knowledge, and at which version."""
+    """The seat whose knowledge is asked for, and the version."""
 
     seat = QueryWhole(
         high=MAX_SEATS - 1,
@@ -239,7 +241,7 @@ class KnowledgeSchema(Closed):
 
 
 class ReadingSchema(Closed):
-    """A read of a game's private data by another than its owner."""
+    """A read of a game's private data by a caller who does not own it."""
 
     at = time_field(**described("the time of the read"))
     reader = fields.UUID(
@@ -296,8 +298,10 @@ class BlindChoicesSchema(Closed):
         required=True, metadata={"description": "blind choices that could make a difference"}
     )
     e_value = fields.Float(**described("the evidence against chance; 1 speaks for neither side"))
-    threshold = fields.Float(**described("the value from which chance is no longer believed"))
+    threshold = fields.Float(
+        **described("the value from which chance is rejected as the explanation")
+    )
     false_alarm = fields.Float(
-        **described("how often a player without inside knowledge ever reaches it")
+        **described("the probability that a player without inside knowledge ever reaches it")
     )
     cannot_tell = fields.String(**described("what these figures cannot show"))

@@ -47,12 +47,12 @@ class NoSessions(SessionInterface):
 
 
 class Application(Flask):
-    """Flask without the work of each request that serves coroutines and sessions only."""
+    """Flask without its work for coroutines and sessions in each request."""
 
     session_interface = NoSessions()
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function: Flask asks for each call of one whether it is a coroutine."""
+        """Return the function unchanged: no view is a coroutine, so the check is left out."""
         return func
 
 
@@ -65,9 +65,9 @@ def alive() -> Response:
 @health.get("/readyz")
 def ready() -> Response:
     """Return 200 if database, migrations and keys are ready; Redis is reported, not required."""
-    fine, parts = services().readiness.check()
-    body = {"status": "ready" if fine else "unready", "parts": parts}
-    return _fresh(json_response(body, 200 if fine else 503))
+    is_ready, parts = services().readiness.check()
+    body = {"status": "ready" if is_ready else "unready", "parts": parts}
+    return _fresh(json_response(body, 200 if is_ready else 503))
 
 
 def _fresh(response: Response) -> Response:
@@ -90,7 +90,7 @@ THREADS_BESIDE_STREAMS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadShares:
-    """How many threads of a process may be blocked, and by what."""
+    """The most threads of a process that may be blocked, by cause."""
 
     waiting: int  # long polls and streams
     bodies: int  # request bodies that are being received
@@ -102,9 +102,9 @@ def api_shares(settings: Settings) -> ThreadShares:
     """
     Return the shares in an API process: half its threads for waiting, a quarter for slow bodies.
 
-    All bodies together block at most seven of eight threads, those of one address five. With
-    the quarter that can wait for one address, one thread in eight always remains free. Seven of
-    eight threads can wait for the database.
+    Bodies block at most seven of eight threads, and those of one address five of eight. One
+    address can also block two of eight by long polls, so one of eight always remains free.
+    At most seven of eight threads wait for the database.
     """
     threads = settings.api_threads
     return ThreadShares(
@@ -119,7 +119,7 @@ def streaming_shares(settings: Settings) -> ThreadShares:
     """
     Return the shares in the streaming process: nearly all its threads for waiting.
 
-    One event wakes all streams of a game, and each reads it: all may wait for the database.
+    All may wait for the database too, because all streams of a game read a new event at once.
     """
     return ThreadShares(
         waiting=settings.stream_threads - THREADS_BESIDE_STREAMS,
@@ -156,7 +156,7 @@ def create_app(
     _wrap(app, settings, shares)
     parts = _parts(services, settings, shares)
     install(app, parts)
-    compression.register(app)  # first, so that it sees an answer last
+    compression.register(app)  # first, so that its handler of answers runs last
     observability.register(app, settings)
     limits.register(app, parts.rate_limits)
     http.register(app, settings)
@@ -173,7 +173,7 @@ def create_app(
 
 
 def create_stream_app() -> Flask:
-    """Return the application of the streaming process, which answers every operation too."""
+    """Return the application of the streaming process, which also serves all other operations."""
     return create_app(shares_of=streaming_shares, process="streams")
 
 

@@ -85,7 +85,7 @@ _UPLOAD = {
                     },
                     "proof": {
                         "type": "string",
-                        "description": "a proof of the public log, in place of the bundle's own",
+                        "description": "a proof of the public log, in place of that in the bundle",
                     },
                 },
                 "additionalProperties": False,
@@ -263,9 +263,9 @@ def _parts() -> dict[str, list[bytes]]:
     if unknown:
         raise invalid(f"/{min(unknown)}", f"is not a known part; known are {', '.join(PARTS)}")
     if len(parts["file"]) != 1:
-        raise invalid("/file", "must be there exactly once")
+        raise invalid("/file", "is required exactly once")
     if len(parts["proof"]) > 1:
-        raise invalid("/proof", "must be there at most once")
+        raise invalid("/proof", "is allowed at most once")
     return parts
 
 

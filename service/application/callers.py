@@ -40,7 +40,7 @@ class Idempotency:
 
     @property
     def request_key(self) -> bytes:
-        """Return the hash under which the answer is stored; the same key may serve two paths."""
+        """Return the hash under which the answer is stored; two paths may use the same key."""
         return hashlib.sha256(f"{self.path}\n{self.key}".encode()).digest()
 
 
@@ -54,7 +54,7 @@ class Answered:
 
 
 def digest(secret: str) -> bytes:
-    """Return the hash that is stored of a token, recovery code or invite."""
+    """Return the hash of a token, recovery code or invite, which is stored instead of it."""
     return hashlib.sha256(secret.encode()).digest()
 
 

@@ -101,7 +101,7 @@ class Archiving:
             raise Refusal(ARCHIVED, f"game {game} is archived already")
         if not held.over:
             raise Refusal("hand-running", f"game {game} is being played")
-        if held.untold:
+        if held.outbox_pending:
             raise Refusal("untold", f"game {game} has pending notifications: retry in a minute")
         entry = self._game_cache.fresh(game)
         if entry is None:

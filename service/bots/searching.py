@@ -18,7 +18,7 @@ from service.search.state import Move as ModelMove
 
 
 class Search(Protocol):
-    """Returns the best of several moves, after so many samples."""
+    """Returns the best of several moves after a number of samples."""
 
     def __call__(
         self,
@@ -34,7 +34,7 @@ class Search(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Budget:
-    """Hands that a bot plays in its mind: for a move, and for its layout in the exchange."""
+    """The numbers of simulated hands: for a move, and for a layout in the exchange."""
 
     samples: int
     exchange: int
@@ -63,10 +63,10 @@ def searched(
     budget: Budget,
 ) -> Move:
     """
-    Return the best move by a search, or that of `greedy` where the model does not apply.
+    Return the best move by a search, or that of `greedy` if the model does not apply.
 
-    The budget is a number of samples and no time, so that the same turn has the same move on
-    every machine.
+    The budget is a number of samples, not a time, so that a turn has the same move on every
+    machine.
     """
     if not searchable(view):
         return greedy.choose(view, moves, rng)

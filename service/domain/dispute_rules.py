@@ -38,7 +38,7 @@ MOST_STATEMENTS = 20
 """Most statements of one side."""
 
 MOST_RECEIPTS = 10
-"""Most receipts that one side hands in: each makes the verifier judge the game again."""
+"""Most receipts that one side hands in: for each one the game is verified again."""
 
 MOST_JUDGES = 9
 """Most referees of one panel."""
@@ -59,10 +59,10 @@ _STATES: Final[Mapping[DisputeState, str]] = {
     DisputeState.APPEALED: "the dispute is appealed and waits for other referees",
     DisputeState.FINAL: _FINAL,
 }
-"""The beginning of a refusal: the state that the dispute is in."""
+"""The beginning of a refusal: the state of the dispute."""
 
 Timed = tuple[DisputeEvent, Moment]
-"""An event and when it happens."""
+"""An event and its time."""
 
 
 class DisputeRefused(Exception):
@@ -70,7 +70,7 @@ class DisputeRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptVote:
+class StoredVote:
     """A vote that the server sealed for a referee, with the salt in hex."""
 
     vote: Vote
@@ -82,7 +82,7 @@ class OutsideFacts:
     """Facts that a dispute depends on and that are not in its stream."""
 
     sealed_at: Moment | None = None  # when the game was sealed, None while it runs
-    votes: Mapping[int, KeptVote] = field(default_factory=dict, repr=False)
+    votes: Mapping[int, StoredVote] = field(default_factory=dict, repr=False)
 
 
 RUNNING = OutsideFacts()
@@ -140,9 +140,9 @@ def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     """
     if dispute.side_of(player) is not None or player in dispute.opened.barred:
         raise DisputeRefused("a player or host of the table cannot be a referee")
-    earlier = _last_place(dispute, player)
+    earlier = _latest_entry(dispute, player)
     if earlier is not None:
-        raise DisputeRefused(f"{_place_of(earlier)}: a player judges a dispute only once")
+        raise DisputeRefused(f"{_why_not_again(earlier)}: a player judges a dispute only once")
     if dispute.state not in _WAITING:
         raise DisputeRefused(f"{_STATES[dispute.state]}: it takes no more referees now")
     if len(dispute.referees) >= MOST_REFEREES:
@@ -238,9 +238,9 @@ class Act(StrEnum):
 
 def acts_of(dispute: Dispute, player: str) -> tuple[Act, ...]:
     """
-    Return what the rules above allow a player now.
+    Return the commands that the rules above allow a player now.
 
-    They do not contain the hands and the age of the account that a referee needs.
+    The number of hands and the age of the account that a referee needs are not checked here.
     """
 
     def stated() -> object:
@@ -271,8 +271,8 @@ def due_events(dispute: Dispute, now: Moment, outside: OutsideFacts = RUNNING) -
     """
     Return the events that are due by `now` without a further call, each with its time.
 
-    They follow from the last event (votes stored by the server are revealed, complete votes
-    become a ruling) or from the end of a period. Their times are those of the periods, not
+    They follow from the last event (stored votes are revealed, complete votes become a ruling)
+    or from the end of a period. Their times are those of the periods, not
     `now`: a dispute reads the same before and after they are appended.
     """
     happened: list[Timed] = []
@@ -329,12 +329,12 @@ def _next(dispute: Dispute, now: Moment, outside: OutsideFacts) -> tuple[Timed, 
 
 
 def _at_once(dispute: Dispute, outside: OutsideFacts) -> tuple[DisputeEvent, ...]:
-    """Return what follows once all have committed: stored votes revealed, then the ruling."""
+    """Return the next events once all have voted: stored votes revealed, then the ruling."""
     judges = dispute.active
     hidden = [n for n, referee in judges.items() if referee.vote is None]
     if hidden:
-        kept = ((n, outside.votes[n]) for n in hidden if n in outside.votes)
-        return tuple(VoteRevealed(referee=n, vote=k.vote, salt=k.salt) for n, k in kept)
+        stored = ((n, outside.votes[n]) for n in hidden if n in outside.votes)
+        return tuple(VoteRevealed(referee=n, vote=one.vote, salt=one.salt) for n, one in stored)
     # L23: only a unanimous panel finds against the accused.
     unanimous = all(referee.vote is Vote.CHEATED for referee in judges.values())
     against = Verdict.PROVEN if dispute.opened.of_server else Verdict.CAD
@@ -364,15 +364,15 @@ def _panel(dispute: Dispute, at: Moment) -> tuple[int, ...]:
 
 
 def _judge(dispute: Dispute, player: str) -> tuple[int, Referee]:
-    """Return the number and place of a player who votes on the present panel."""
+    """Return the number and entry of a player who votes on the present panel."""
     number = dispute.referee_of(player)
     if number is not None:
         return number, dispute.referees[number]
-    place = _last_place(dispute, player)
+    place = _latest_entry(dispute, player)
     if place is None:
         raise DisputeRefused("you are not a referee of this dispute")
     if place.recused:
-        raise DisputeRefused(_place_of(place))
+        raise DisputeRefused(_why_not_again(place))
     if place.panel < dispute.panel:
         raise DisputeRefused("your panel has ruled: other referees judge the appeal")
     if dispute.state in _WAITING:
@@ -384,17 +384,17 @@ def _judge(dispute: Dispute, player: str) -> tuple[int, Referee]:
     raise DisputeRefused(f"{_STATES[dispute.state]}: its panel was complete without you")
 
 
-def _last_place(dispute: Dispute, player: str) -> Referee | None:
-    """Return the newest place of a player among all referees, None if there is none."""
+def _latest_entry(dispute: Dispute, player: str) -> Referee | None:
+    """Return the latest entry of a player in the list of referees, None if there is none."""
     return next((one for one in reversed(dispute.referees) if one.player == player), None)
 
 
-def _place_of(referee: Referee) -> str:
-    """Return in words what became of a referee."""
+def _why_not_again(referee: Referee) -> str:
+    """Return why a former referee cannot be one again, in words."""
     if referee.refused_by is not None:
         return f"the {referee.refused_by} refused you as a referee"
     if referee.recused:
-        return "you did not vote, or not reveal your vote, in time, and left the panel"
+        return "you did not vote or reveal your vote in time and left the panel"
     return "you were already a referee of this dispute"
 
 

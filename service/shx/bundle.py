@@ -33,7 +33,7 @@ OPENINGS: Final = "openings.json"
 REFUSALS: Final = "refusals.jsonl"
 
 _MANIFEST: Final = "manifest.json"
-_MAX_MANIFEST: Final = 2 << 20  # as many names, each as long, as an archive may have
+_MAX_MANIFEST: Final = 2 << 20  # room for the largest number of the longest file names
 _PROFILE: Final = re.compile(r"public|seat-(?:[0-9]|[1-5][0-9]|6[0-3])")
 _FOLDERS: Final = re.compile(r"receipts/[^/]+\.note|dispute/.+")
 _NO_FILES: Final[Mapping[str, bytes]] = MappingProxyType({})
@@ -77,7 +77,7 @@ def write_bundle(
     if not lines or not _PROFILE.fullmatch(profile):
         raise RecordError("bad_bundle", "a bundle needs a log, and the profile public or seat-N")
     for name in files:
-        if not _may_lie_beside(name):
+        if not _is_permitted(name):
             raise RecordError("bad_bundle", f"{name}: not a file that a bundle may contain")
     content = {**files, EVENTS: b"".join(line + b"\n" for line in lines)}
     last = decode_event(lines[-1])
@@ -98,22 +98,22 @@ def read_log(data: bytes) -> Bundle:
     """
     Return the content of a bundle or of a plain `events.jsonl`, by the first bytes.
 
-    Raises NotABundle if the file is neither, such as another file of JSON.
+    Raises NotABundle if the file is neither, for example other JSON.
     """
     if data.startswith(b"PK"):
         return read_bundle(data)
     if not data.startswith(b"{"):
         raise NotABundle("neither a ZIP archive nor a log")
     lines = _lines(data)
-    if not any(_OF_EVENTS.issubset(_NAMES_IN.findall(line)) for line in lines):
+    if not any(_EVENT_FIELDS.issubset(_EVENT_FIELD.findall(line)) for line in lines):
         raise NotABundle("neither a ZIP archive nor a log: no line is an event")
     return Bundle(lines=lines)
 
 
-_OF_EVENTS: Final = frozenset({b"prev", b"seq", b"type"})
+_EVENT_FIELDS: Final = frozenset({b"prev", b"seq", b"type"})
 """Fields by which a line of a log is recognised, also if it was edited or damaged."""
 
-_NAMES_IN: Final = re.compile(rb'"(prev|seq|type)"')
+_EVENT_FIELD: Final = re.compile(rb'"(prev|seq|type)"')
 
 
 def read_bundle(data: bytes) -> Bundle:
@@ -126,9 +126,9 @@ def read_bundle(data: bytes) -> Bundle:
     manifest = _manifest(files.pop(_MANIFEST, None))
     listed = manifest["files"]
     if listed.keys() != files.keys():
-        raise NotABundle("the manifest lists other files than the archive has")
+        raise NotABundle("the manifest does not list the files of the archive")
     for name, content in files.items():
-        if name != EVENTS and not _may_lie_beside(name):
+        if name != EVENTS and not _is_permitted(name):
             raise NotABundle(f"{name}: not a file that a bundle may contain")
         entry = listed[name]
         if entry["size"] != len(content) or entry["sha256"] != sha256(content).hex():
@@ -158,13 +158,13 @@ def _manifest(data: bytes | None) -> dict[str, Any]:
 
 
 def _lines(data: bytes) -> tuple[bytes, ...]:
-    """Return the lines unchecked: the verifier reports which of them is no event."""
+    """Return the lines unchecked: the verifier reports lines that are no events."""
     if data.count(b"\n") > MAX_EVENTS:
         raise NotABundle(f"more than {MAX_EVENTS} events")
     return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
 
 
-def _may_lie_beside(name: str) -> bool:
+def _is_permitted(name: str) -> bool:
     known = name in (PROOF, OPENINGS, REFUSALS) or _FOLDERS.fullmatch(name) is not None
     return known and is_plain_name(name)
 

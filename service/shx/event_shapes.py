@@ -131,14 +131,14 @@ _DATA_OF_VERSION_2: Final[Mapping[str, Mapping[str, Check]]] = {
     "game_sealed": {**_DATA["game_sealed"], "refusals": _REFUSALS},
     "game_aborted": {**_DATA["game_aborted"], "refusals": _REFUSALS},
 }
-"""A `game_created` of version 2 has the same fields, and announces a seal of version 2."""
+"""The event types of version 2; `game_created` has the same fields as in version 1."""
 
 _SHAPES: Final = {(kind, 1): record(fields) for kind, fields in _DATA.items()} | {
     (kind, 2): record(fields) for kind, fields in _DATA_OF_VERSION_2.items()
 }
 
 LATEST: Final = 2
-"""The version in which games begin unless the operator sets another."""
+"""The version of new games unless the operator sets another one."""
 
 EVENT_TYPES: Final = frozenset(_DATA)
 
@@ -169,7 +169,7 @@ ACTIONS: Final = frozenset(
         "turn_passed",
     }
 )
-"""Types that can be a player's own act, and then may have `auth`."""
+"""Types of events that a player can cause, and then sign (`auth`)."""
 
 _ENTROPY: Final = frozenset({"entropy_committed", "entropy_revealed"})
 _ENVELOPE: Final[Mapping[str, Check]] = {
@@ -187,7 +187,7 @@ def check_event(event: Any) -> None:
     Raise RecordError unless `event` has the shape of a game's event, of version 1 or 2.
 
     Codes: `unknown_version`, `unknown_type`, `bad_field`; the detail begins with a JSON
-    pointer. Whatever needs more than this one event is checked by the verifier.
+    pointer. Checks that need other events are in the verifier.
     """
     if type(event) is not dict:
         raise refuse("/", "not an object")

@@ -34,7 +34,7 @@ class LockedGame:
 
     over: bool
     archived: bool
-    untold: bool  # outbox rows for public log, statistics or live readers are pending
+    outbox_pending: bool  # rows for public log, statistics or live readers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +78,12 @@ class Owner:
         """
         Lock a game until the transaction ends and return its state; None if it is unknown.
 
-        The second query reads the state after the lock was granted: the first one has the
-        snapshot from before its wait.
+        The query runs twice: the first one waits for the lock and has the snapshot from before
+        its wait, the second one reads the present state.
         """
         self._database.fetch("hold_game", game)
-        for over, archived, untold in self._database.fetch("hold_game", game):
-            return LockedGame(over=over, archived=archived, untold=untold)
+        for over, archived, outbox_pending in self._database.fetch("hold_game", game):
+            return LockedGame(over=over, archived=archived, outbox_pending=outbox_pending)
         return None
 
     def archivable(self, *, ended_before: datetime) -> Sequence[UUID]:
@@ -134,7 +134,7 @@ class OwnerDatabase(Database):
         if that happens at the commit, its outcome is unknown.
         """
         try:
-            with self._there().transaction():
+            with self._connect().transaction():
                 yield
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             raise StoreUnavailable("the database does not answer") from error
@@ -151,8 +151,8 @@ class OwnerDatabase(Database):
         refuses.
         """
         try:
-            with self._there().transaction():
-                return self._there().execute(query(name), values, binary=True).fetchall()
+            with self._connect().transaction():
+                return self._connect().execute(query(name), values, binary=True).fetchall()
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if isinstance(error, TRANSACTION_CONFLICTS):
                 raise
@@ -164,7 +164,7 @@ class OwnerDatabase(Database):
         if connection is not None:
             connection.close()
 
-    def _there(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         if self._connected is None:
             self._connected = psycopg.connect(
                 self._address,

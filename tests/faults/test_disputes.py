@@ -192,7 +192,7 @@ def test_a_deadline_holds_even_if_no_sweeper_runs(
 ) -> None:
     vote(court, judges, dispute)
     court.world.wait(48 * HOUR)
-    with pytest.raises(Refusal, match="not reveal your vote, in time, and left the panel"):
+    with pytest.raises(Refusal, match="not vote or reveal your vote in time and left the panel"):
         reveal(services, judges[0], dispute)
 
 

@@ -19,7 +19,7 @@ from service.application.games.queries import Games
 from service.application.handler import Accepted, Handler
 from service.application.ports import World
 from service.domain.dispute import DisputeEvent
-from service.domain.dispute_rules import DisputeRefused, KeptVote
+from service.domain.dispute_rules import DisputeRefused, StoredVote
 from service.keys.keyring import Keys
 from service.shx.canonical import format_time
 from service.shx.receipts import statement_commitment
@@ -174,7 +174,7 @@ class DisputeCommands:
 
 def _with_votes(record: DisputeRecord, attachments: Mapping[str, Any]) -> DisputeRecord:
     """Return the record with the votes that the server stores for referees."""
-    votes: Mapping[int, KeptVote] = attachments.get("votes", {})
+    votes: Mapping[int, StoredVote] = attachments.get("votes", {})
     if not votes:
         return record
     outside = replace(record.outside, votes={**record.outside.votes, **votes})

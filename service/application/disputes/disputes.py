@@ -19,7 +19,7 @@ from service.application.quotas import work
 from service.domain.dispute import DisputeEvent, DisputeState, Party, Vote
 from service.domain.dispute_rules import (
     DisputeRefused,
-    KeptVote,
+    StoredVote,
     appeal,
     commit_vote,
     give_receipt,
@@ -257,7 +257,7 @@ class Disputes:
             salt, number = self._world.random(32), record.dispute.referee_of(str(player.id)) or 0
             commit = vote_commitment(identity, number, vote, salt).hex()
             events = commit_vote(record.dispute, str(player.id), commit, by_server=True)
-            return events, {"votes": {number: KeptVote(vote=vote, salt=salt.hex())}}
+            return events, {"votes": {number: StoredVote(vote=vote, salt=salt.hex())}}
 
         return self._commands.change(caller, player, identity, step, request)
 

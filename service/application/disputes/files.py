@@ -15,7 +15,7 @@ from service.application.games.moves import Refusals
 from service.application.ports import World
 from service.application.quotas import work
 from service.domain.dispute import Dispute, Vote
-from service.domain.dispute_rules import KeptVote, OutsideFacts
+from service.domain.dispute_rules import OutsideFacts, StoredVote
 from service.keys.keyring import KeyringError, Keys
 from service.public_log.log import PublicLog
 from service.shx.bundle import PROOF, write_bundle
@@ -132,7 +132,7 @@ _CODES: Final[Mapping[Vote, bytes]] = {Vote.CHEATED: b"\x01", Vote.NOT_PROVEN: b
 """One byte for each vote: the encryption would not hide a difference in length."""
 
 
-def seal_vote(identity: UUID, referee: int, kept: KeptVote, keyring: Keys) -> dict[str, Any]:
+def seal_vote(identity: UUID, referee: int, kept: StoredVote, keyring: Keys) -> dict[str, Any]:
     """Return a referee's vote, encrypted as stored with the dispute."""
     content = _CODES[kept.vote] + bytes.fromhex(kept.salt)
     key_id, sealed = keyring.seal(content, _associated(identity, referee))
@@ -141,7 +141,7 @@ def seal_vote(identity: UUID, referee: int, kept: KeptVote, keyring: Keys) -> di
 
 def open_votes(
     record: DisputeRecord, directory: Directory, keyring: Keys
-) -> Mapping[int, KeptVote]:
+) -> Mapping[int, StoredVote]:
     """
     Return the stored votes that are not yet revealed, by the numbers of their referees.
 
@@ -161,7 +161,7 @@ def open_votes(
             log.error("a vote in dispute %s cannot be decrypted: %s", record.identity, error)
             continue
         vote = next(vote for vote, code in _CODES.items() if code == content[:1])
-        votes[number] = KeptVote(vote=vote, salt=content[1:].hex())
+        votes[number] = StoredVote(vote=vote, salt=content[1:].hex())
     return votes
 
 

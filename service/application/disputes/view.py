@@ -25,7 +25,7 @@ def dispute_json(
     Return a dispute; `words` are the statements, None for callers who may not read them.
 
     Without `words` the ids of the referees are omitted as well. `player` is the caller, whose
-    place in the dispute is shown; None for a file.
+    role in the dispute is shown; None for a file.
     """
     dispute, opened = record.dispute, record.dispute.opened
     opens = voting_opens_at(dispute, record.outside.sealed_at)
@@ -49,7 +49,7 @@ def dispute_json(
         "ruling": _ruling(shown_rulings(dispute)),
         "rulings": _rulings(dispute),
         "periods": plain_data(opened.periods),
-        "you": None if player is None else _place_of(dispute, str(player)),
+        "you": None if player is None else _role_of(dispute, str(player)),
     }
 
 
@@ -80,8 +80,8 @@ def _rulings(dispute: Dispute) -> list[dict[str, Any]]:
     ]
 
 
-def _place_of(dispute: Dispute, player: str) -> dict[str, Any]:
-    """Return the caller's side or number as a referee, and what the caller may do now."""
+def _role_of(dispute: Dispute, player: str) -> dict[str, Any]:
+    """Return the caller's side or number as a referee, and the commands allowed now."""
     side = dispute.side_of(player)
     numbers = [n for n, referee in enumerate(dispute.referees) if referee.player == player]
     return {
@@ -104,7 +104,7 @@ def _time(moment: Moment | None) -> str | None:
 
 
 def _voting_from(dispute: Dispute) -> Moment | None:
-    """Return the time since which the present panel votes, or the last one voted."""
+    """Return when the voting of the present or last panel began, None before it began."""
     waits = dispute.state in (DisputeState.OPEN, DisputeState.APPEALED)
     return None if waits else dispute.voting_from
 
@@ -127,23 +127,23 @@ def _referees(dispute: Dispute, *, named: bool) -> list[dict[str, Any]]:
 def _statements(dispute: Dispute, words: Mapping[int, Words] | None) -> list[dict[str, Any]]:
     return [
         {
-            "by": said.side.value,
-            "at": text_of(said.at),
-            "text": words[said.seq].text if words and said.seq in words else None,
+            "by": statement.side.value,
+            "at": text_of(statement.at),
+            "text": words[statement.seq].text if words and statement.seq in words else None,
         }
-        for said in dispute.statements
+        for statement in dispute.statements
     ]
 
 
 def _receipts(dispute: Dispute) -> list[dict[str, Any]]:
     return [
         {
-            "by": given.side.value,
-            "at": text_of(given.at),
-            "seq": claimed_receipt(given.note.encode()).seq,
-            "note": given.note,
+            "by": receipt.side.value,
+            "at": text_of(receipt.at),
+            "seq": claimed_receipt(receipt.note.encode()).seq,
+            "note": receipt.note,
         }
-        for given in dispute.receipts
+        for receipt in dispute.receipts
     ]
 
 
@@ -158,7 +158,7 @@ def _votes(dispute: Dispute) -> list[dict[str, Any]]:
 
 
 def _ruling(rulings: Sequence[Ruling]) -> dict[str, Any] | None:
-    """Return the first ruling, with the ruling that supersedes it as a member."""
+    """Return the first ruling; `superseded_by` contains the next one."""
     if not rulings:
         return None
     first, *later = rulings

@@ -37,8 +37,8 @@ from service.domain.dispute_rules import (
     MOST_STATEMENTS,
     SECOND,
     DisputeRefused,
-    KeptVote,
     OutsideFacts,
+    StoredVote,
     acts_of,
     appeal,
     commit_vote,
@@ -78,7 +78,7 @@ class Court:
     opened: DisputeOpened = OPENED
     now: Moment = 0
     sealed_at: Moment | None = 0
-    votes: dict[int, KeptVote] = field(default_factory=dict)
+    votes: dict[int, StoredVote] = field(default_factory=dict)
     events: list[tuple[DisputeEvent, Moment]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -294,7 +294,7 @@ def test_votes_that_the_server_seals_are_revealed_when_all_have_committed() -> N
     court = Court().panel(*THREE)
     for number, player in enumerate(THREE):
         assert court.is_in(DisputeState.VOTING)
-        court.votes[number] = KeptVote(vote=CHEATED, salt="cc" * 32)
+        court.votes[number] = StoredVote(vote=CHEATED, salt="cc" * 32)
         court.then(commit_vote(court.dispute, player, "aa" * 32, by_server=True))
     assert court.is_in(DisputeState.RULED)
     assert [r.sealed_by for r in court.dispute.referees] == [SealedBy.SERVER] * 3
@@ -302,7 +302,7 @@ def test_votes_that_the_server_seals_are_revealed_when_all_have_committed() -> N
 
 def test_votes_sealed_by_the_server_do_not_reveal_those_sealed_by_referees() -> None:
     court = Court().panel(*THREE)
-    court.votes[0] = KeptVote(vote=CHEATED, salt="cc" * 32)
+    court.votes[0] = StoredVote(vote=CHEATED, salt="cc" * 32)
     court.then(commit_vote(court.dispute, "a", "aa" * 32, by_server=True)).commit("b", "c")
     assert [r.state for r in court.dispute.referees] == ["revealed", "committed", "committed"]
     assert court.reveal(CHEATED, "b", "c").verdicts() == [Verdict.CAD]

@@ -30,7 +30,7 @@ const game = {
   began: 0,
   /** The version after the reader's last move. */
   looked: 0,
-  /** Events up to this seq have been shown moving. */
+  /** The cards of events up to this seq have been moved. */
   moved: 0,
   /** @type {Problem | null} */ refusal: null,
   /** @type {string[]} */ warnings: [],
@@ -88,7 +88,7 @@ async function follow(id, signal) {
   await finish(signal);
 }
 
-/** Fetch the view; while one is on its way, once more after it. */
+/** Fetch the view; a call during a fetch makes one more fetch follow. */
 async function refresh() {
   again = true;
   refreshing ??= (async () => {
@@ -174,19 +174,19 @@ async function act(move) {
 /** @param {unknown} problem */
 function refused(problem) {
   if (!(problem instanceof Problem)) throw problem;
-  if (problem.status === 401 && identity()) return location.reload(); // this browser's player is played in another one
+  if (problem.status === 401 && identity()) return location.reload(); // another browser has taken over the player
   game.refusal = problem;
   announce([problem.message, problem.body.rule_text].filter(Boolean).join(" "), { urgent: true });
   if (problem.status === 0 || problem.status === 412 || problem.status === 409) refresh();
 }
 
-/** Give this seat's part of the shuffle, without a word to the reader. */
+/** Send this seat's share of the shuffle; the reader need not do anything. */
 let contributing = false;
 act.entropy = async () => {
   if (contributing || typeof game.view.as !== "number") return;
   contributing = true;
   try {
-    // Each answer brings the next view: an older one that is still on its way asks nothing twice.
+    // Each answer has the next view, so no step is repeated because of an older view.
     while (game.view.status === "shuffling") {
       const answer = await contribute(game.view);
       if (!answer) break;
@@ -201,7 +201,7 @@ act.entropy = async () => {
   }
 };
 
-/** Do something with the table, and show what the server says against it. @param {() => Promise<unknown>} work */
+/** Change the table, and show the problem if the server refuses it. @param {() => Promise<unknown>} work */
 async function attempt(work) {
   if (game.busy) return;
   game.busy = true;
@@ -318,7 +318,7 @@ function render() {
   tell(before);
 }
 
-/** What had the focus is gone, for example a card that was played: go on at the next one. */
+/** Focus the next card after the focused element was removed, for example a played card. */
 function refocus() {
   const own = find("#own");
   const next = own.querySelector("button.fits") ?? own.querySelector("button[data-own]") ?? own.querySelector("button.main");
@@ -455,7 +455,7 @@ function showNotices() {
 
 const showConnection = () => document.getElementById("notices") && showNotices();
 
-/** A contradiction between the log and what this browser holds, or a check that it cannot make. @param {{kind: string, seq: number}} fault */
+/** A contradiction between the log and data of this browser, or a check that it cannot make. @param {{kind: string, seq: number}} fault */
 function warn({ kind, seq }) {
   const text = t(`warn.${kind}`, { n: seq });
   if (kind === "no_ed25519") game.unchecked = text;
