@@ -77,14 +77,14 @@ def decision_answer(
     if found["saw"] is not None:
         sections.append(Section(title="saw", rows=tuple(_saw(found["saw"], found["seat"]))))
     if unknown is not None and found["saw"] is not None and found["legal"] is None:
-        said = ("unknown: they depend on the hand, which is hidden",)
-        sections.append(Section(title="legal", rows=(said,)))
+        text = ("unknown: they depend on the hand, which is hidden",)
+        sections.append(Section(title="legal", rows=(text,)))
     sections += _section("legal", found["legal"], _legal)
     sections += _section("not legal", found["not_legal"], _not_legal)
     if found["did"] is not None:
         sections.append(Section(title="did", rows=((move_text(found["did"]),),), inline=True))
     sections += _section("against it", against, _objection)
-    sections += _section("who answers for it", answers, lambda said: (said,))
+    sections += _section("who answers for it", answers, lambda text: (text,))
     sections += _section("followed", found["effects"], _effect)
     unproven = found.get("unproven")
     sections += _section(

@@ -34,7 +34,7 @@ def _failures(report: Report, bundle: str) -> Iterator[str]:
     for finding in report.findings:
         if finding.result is Result.FAIL:
             where = "" if finding.seq is None else f"seq {finding.seq}: "
-            yield printable(f"{finding.check} fails: {where}{finding.said}")
+            yield printable(f"{finding.check} fails: {where}{finding.text}")
 
 
 def _shown(report: Report, people: People) -> Iterator[str]:

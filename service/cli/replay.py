@@ -169,7 +169,7 @@ def _head(recording: Recording) -> str:
     for finding in recording.failed:
         where = "" if finding.seq is None else f"seq {finding.seq}: "
         rule = f" [{finding.rule}]" if finding.rule else ""
-        lines.append(f"{finding.check}  {where}{finding.said}{rule}")
+        lines.append(f"{finding.check}  {where}{finding.text}{rule}")
     if any(finding.check is Check.RECEIPTS for finding in recording.failed):
         lines.append(_OTHER_HISTORY)
     lines.append("Faults of an event stand under it, in lines that begin with !")

@@ -204,7 +204,7 @@ def _serve(client: LogClient, watching: Witness, host: str, port: int, every: fl
     from service.public_log.log_client import Poller
     from service.public_log.witness import witness_server
 
-    poller = Poller(every=every or KEYS_EVERY, report=lambda said: click.echo(said, err=True))
+    poller = Poller(every=every or KEYS_EVERY, report=lambda line: click.echo(line, err=True))
     server = witness_server(watching, host, port, poller)
     click.echo(f"ready    http://{host}:{server.server_address[1]}", err=True)
     polling = threading.Thread(target=_poll, args=(client, watching, every, poller), daemon=True)

@@ -174,16 +174,16 @@ def transcript_of(steps: Iterable[Frame], marks: Marks = NOTHING_AGAINST_IT) -> 
             known = frame.known
             lines += marked(unknown_from(frame.seq, known))
         lines.append(f"{frame.seq:>4}  {frame.caption}")
-        lines += [line for said in marks.get(frame.seq, ()) for line in marked(said)]
+        lines += [line for text in marks.get(frame.seq, ()) for line in marked(text)]
         zones = list(_zones(frame.game))
         lines += [INDENT + zone for zone in zones if zone not in before]
         before = frozenset(zones)
     return "".join(f"{line}\n" for line in lines)
 
 
-def marked(said: str) -> list[str]:
+def marked(text: str) -> list[str]:
     """Return the lines that say something against a log: each begins with !, none is long."""
-    return wrap(said, WIDTH, initial_indent=MARK, subsequent_indent=MARK + "  ")
+    return wrap(text, WIDTH, initial_indent=MARK, subsequent_indent=MARK + "  ")
 
 
 def _zones(game: Game) -> Iterator[str]:

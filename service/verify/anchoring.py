@@ -49,13 +49,13 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     try:
         _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
     except RecordError as error:
-        said = f"a checkpoint that does not hold: {error.detail}"
-        raise Failed(seq, said, weight=EvidenceWeight.NOTHING) from None
+        text = f"a checkpoint that does not hold: {error.detail}"
+        raise Failed(seq, text, weight=EvidenceWeight.NOTHING) from None
     cursor.signed = [seq]
     remark = trust.remarks(log, [(seq, signers)])
     return Answer(
         reach=seq,
-        said=f"the public log has it up to seq {seq}" if seq < log.end else None,
+        text=f"the public log has it up to seq {seq}" if seq < log.end else None,
         remarks=() if remark is None else (remark,),
     )
 
@@ -87,15 +87,15 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     try:
         found = cosignatures(parse_note(parsed.checkpoint), policy.keys)
     except RecordError as error:
-        said = f"a cosignature that does not hold: {error.detail}"
-        raise Failed(None, said, weight=EvidenceWeight.NOTHING) from None
+        text = f"a cosignature that does not hold: {error.detail}"
+        raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
     wanted = len(policy.keys) if policy.quorum is None else policy.quorum
     if len(found) < wanted or seq < log.end:
-        said = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
-        raise missing(said) if policy.asked else not_applicable(said)
+        text = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
+        raise missing(text) if policy.asked else not_applicable(text)
     since = datetime.fromtimestamp(min(c.timestamp for c in found), UTC)
     names = ", ".join(sorted(c.verifier.name for c in found))
-    return Answer(said=f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}")
+    return Answer(text=f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}")
 
 
 def _anchored(
@@ -117,20 +117,20 @@ def _anchored(
         head = log.heads[min(seq, last)]
         body = receipt_body(checkpoint.origin, log.game, seq, head)
     except RecordError as error:
-        said = f"a log proof that does not hold: {error.detail}"
-        raise Failed(None, said, weight=EvidenceWeight.NOTHING) from None
+        text = f"a log proof that does not hold: {error.detail}"
+        raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
     other = parsed.extra not in (None, body.encode())
     if seq > last or other:
-        said = "the public log has another game, or another head: this was changed"
+        text = "the public log has another game, or another head: this was changed"
         if seq > last:
-            said = f"the public log names seq {seq}, and this log ends before it"
+            text = f"the public log names seq {seq}, and this log ends before it"
         weight = _weight(parsed, checkpoint, keys)
         if weight is EvidenceWeight.AGAINST and (log.seal is not None or seq <= last):
             cursor.contradicted = "the public log that the server signed has another history"
-        raise Failed(min(seq, last), said, weight=weight)
+        raise Failed(min(seq, last), text, weight=weight)
     if not parsed.holds(body.encode(), checkpoint):
-        said = "the log proof does not lead from this log to the checkpoint"
-        raise Failed(seq, said, weight=EvidenceWeight.NOTHING)
+        text = "the log proof does not lead from this log to the checkpoint"
+        raise Failed(seq, text, weight=EvidenceWeight.NOTHING)
     return parsed, seq
 
 

@@ -58,7 +58,7 @@ class Standing:
 
     claim: Claim
     result: Result
-    said: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +88,22 @@ def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = Non
     A move against the rules does not touch the deck and the history: the report must show a
     referee that such a log was not forged.
     """
-    said, unshown, rest = [], [], []
+    shown, unshown, rest = [], [], []
     for claim in Claim:
         if failed := against(claim, findings):
             does_not = "do not" if claim is Claim.ACTIONS else "does not"
-            said.append(f"the {claim} {does_not} hold: {_places(failed)}")
+            shown.append(f"the {claim} {does_not} hold: {_places(failed)}")
         elif unsure := _weighing(claim, findings, EvidenceWeight.UNSIGNED):
-            said.append(f"the {claim} {_if_signed(unsure)}")
+            shown.append(f"the {claim} {_if_signed(unsure)}")
         elif claim is Claim.DECK and unheld is not None and unheld.unseen:
             unshown.append(_UNSHOWN_DEAL)
         elif _was_seen(claim, findings):
             rest.append(f"the {claim}")
         if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
-            said.append(f"{_places(idle)}: {_IDLE}")
+            shown.append(f"{_places(idle)}: {_IDLE}")
     if rest:
         unshown.append(f"nothing against {' or '.join(rest)}{_as_far(findings)}")
-    return "; ".join([*said, *unshown])
+    return "; ".join([*shown, *unshown])
 
 
 _UNSHOWN_DEAL: Final = "not shown: that the cards were dealt as the deck lay"
@@ -111,10 +111,10 @@ _IDLE: Final = "the evidence given proves nothing, for or against"
 
 
 def _standing(claim: Claim, findings: Sequence[Finding], basis: Basis) -> Standing:
-    result, said = _stands(claim, findings, basis)
+    result, text = _stands(claim, findings, basis)
     if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
-        said = f"{said}; {_places(idle)}: {_IDLE}"
-    return Standing(claim=claim, result=result, said=said)
+        text = f"{text}; {_places(idle)}: {_IDLE}"
+    return Standing(claim=claim, result=result, text=text)
 
 
 def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Result, str]:
@@ -127,8 +127,8 @@ def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Re
         return Result.MISSING, f"nothing against it{far}" if seen else "nothing was seen of it"
     lacking = [f.check for f in findings if f.check in _NEEDED[claim] and _is_missing(f)]
     if lacking:
-        said = f"nothing against it so far; not checked yet: {', '.join(lacking)}"
-        return Result.MISSING, said
+        text = f"nothing against it so far; not checked yet: {', '.join(lacking)}"
+        return Result.MISSING, text
     doubt = _doubt(claim, findings, basis)
     if doubt is not None:
         return Result.MISSING, doubt
@@ -207,7 +207,7 @@ class Account:
 
     claim: Claim
     seq: int
-    said: str
+    text: str
     move: bool  # whether `shithead audit --move` shows more
     check: Check  # the check that fails there
     happened: str | None = None  # what the event states
@@ -247,13 +247,13 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
             happened = f"this log says: {happened}"
         reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)
         named_already = first.check is Check.RECEIPTS or PRODUCER in (first.reason or "")
-        who = "" if named_already else authorship.said(seq, by_server)
+        who = "" if named_already else authorship.text(seq, by_server)
         acts = event is not None and event["type"] in ACTIONS
         seat = event["by"] if acts and event is not None and "auth" not in event else None
         yield Account(
             claim=claim,
             seq=seq,
-            said="; ".join(filter(None, (happened, who, reason))),
+            text="; ".join(filter(None, (happened, who, reason))),
             move=acts or (event is not None and event["by"] is not None),
             check=first.check,
             happened=stated,
@@ -335,10 +335,10 @@ def describe(event: Data, voice: Wording = PAST) -> str:
     if kind == "game_created":
         return "the game was set up"
     try:
-        said = caption(event_of(kind, data, read_ruleset), None, None, voice).removesuffix(".")
+        text = caption(event_of(kind, data, read_ruleset), None, None, voice).removesuffix(".")
     except (ValueError, LookupError, TypeError):
         return f"there is an event {kind}"
     if event["by"] is None and kind in ACTIONS:
         seat = f"seat {data['seat']}"
-        said = said.replace(f"Seat {data['seat']} ", f"the server, in place of {seat}, ", 1)
-    return said[0].lower() + said[1:]
+        text = text.replace(f"Seat {data['seat']} ", f"the server, in place of {seat}, ", 1)
+    return text[0].lower() + text[1:]

@@ -103,7 +103,7 @@ class Finding:
         return f"{len(self.further)} more" + (f", at seq {named}{beyond}" if seqs else "")
 
     @property
-    def said(self) -> str | None:
+    def text(self) -> str | None:
         """Return the reason, with how often else it fails and what there is to remark."""
         remarks = (f"remark: {remark}" for remark in self.remarks)
         return "; ".join(filter(None, (self.reason, self.others, *remarks))) or None
@@ -112,13 +112,13 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """
-    What a check found beside its result: how far it reaches, and what a reader should know.
+    Further output of a check: how far it reaches, and what a reader should know.
 
-    All but `reach` and `said` stand also where the check failed.
+    A check that fails has them too, except `reach` and `text`.
     """
 
     reach: int | None = None
-    said: str | None = None
+    text: str | None = None
     outside: tuple[str, ...] = ()  # what there was from outside, in words
     remarks: tuple[str, ...] = ()
     signed: tuple[int, ...] = ()  # the seqs at which a key of the server's signed this log

@@ -70,12 +70,12 @@ def _break(log: Log, seq: int) -> Failed:
     whole = seq < log.end and linked(log, seq + 1)
     alone = seq < log.end and not whole and (seq + 1 == log.end or linked(log, seq + 2))
     which = f"seq {seq - 1}" if whole else f"seq {seq - 1} or {seq}"
-    said = f"not the event that seq {seq} names as the one before it: {which} was changed"
+    text = f"not the event that seq {seq} names as the one before it: {which} was changed"
     more = f", or what follows from seq {seq} on is of another history" if whole else ""
     if alone:
         both = f"seq {seq}, or it and seq {seq - 1}, was changed"
-        said = f"prev is not the hash of seq {seq - 1}: {both}"
-    return Failed(seq if alone else seq - 1, said + more)
+        text = f"prev is not the hash of seq {seq - 1}: {both}"
+    return Failed(seq if alone else seq - 1, text + more)
 
 
 def _check_link(log: Log, seq: int) -> None:
@@ -292,10 +292,10 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     sealed = sealed_refusals(log.seal)
     if sealed is None:
         return Answer(remarks=remarks)
-    said = None
+    text = None
     with cursor.going_on():
-        said = _compared(log, sealed, bundle.files.get(REFUSALS))
-    return Answer(said=said, remarks=remarks)
+        text = _compared(log, sealed, bundle.files.get(REFUSALS))
+    return Answer(text=text, remarks=remarks)
 
 
 def proves_refusals(log: Log) -> bool:

@@ -59,7 +59,7 @@ def check_legality(log: Log, cursor: Cursor) -> Answer:
         with cursor.going_on():
             judge.judge(move)
         judge.believe(move, right=len(cursor.failures) == before)
-    return Answer(said=hasty(log))
+    return Answer(text=hasty(log))
 
 
 def _check_table(log: Log, ruleset: Ruleset) -> None:
@@ -82,7 +82,7 @@ class _Judge:
             raise Failed(0, "the log does not begin with game_created")
         self.game: Game = new_game(first)
         self.open = log.deck is not None
-        self.named = False  # whether it was said what a seat could have played
+        self.named = False  # whether a reason has named what a seat could have played
         if log.deck is not None:
             self.game = replace(self.game, deck=tuple(Card(code) for code in log.deck))
         self.turns = Turns(self.game)
@@ -162,9 +162,9 @@ class _Judge:
         """Return what could have been played, for the first such move only: it can be dear."""
         if not self.open or self.named:
             return ""
-        said = _instead(game, command)
-        self.named = said != ""
-        return said
+        text = _instead(game, command)
+        self.named = text != ""
+        return text
 
     def _compare(self, first: int, last: int, expected: Sequence[Event]) -> None:
         actual = self.events[first : last + 1]
@@ -196,8 +196,8 @@ def _instead(game: Game, command: Command) -> str:
         if len(found) >= MOST_NAMED:
             break
     cards = in_code_order(found)
-    said = " or ".join(cards[:MOST_NAMED])
-    return f"; seat {command.seat} could have played {said}" if cards else ""
+    text = " or ".join(cards[:MOST_NAMED])
+    return f"; seat {command.seat} could have played {text}" if cards else ""
 
 
 def _rule_behind(game: Game, event: Event, action: Event) -> str:
@@ -210,9 +210,9 @@ def _difference(event: Event, due: Event) -> str:
     if type(event) is not type(due):
         return f"{type_of(event)} where the rules give {type_of(due)}"
     for field in fields(event):
-        said, given = getattr(event, field.name), getattr(due, field.name)
-        if said != given:
-            return f"{field.name} is {_plain(said)}, the rules give {_plain(given)}"
+        stated, expected = getattr(event, field.name), getattr(due, field.name)
+        if stated != expected:
+            return f"{field.name} is {_plain(stated)}, the rules give {_plain(expected)}"
     return "not what the rules give"
 
 

@@ -259,7 +259,7 @@ class Authorship:
         ends = sorted(seq for seq in self.signed if seq + 1 not in self.signed)
         return ", ".join(f"{one} to {last}" for one, last in zip(starts, ends, strict=True))
 
-    def said(self, seq: int, by_server: str) -> str:
+    def text(self, seq: int, by_server: str) -> str:
         """
         Return in words which party can have written an event, the reading without blame first.
 

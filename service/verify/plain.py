@@ -416,8 +416,8 @@ def in_words(reason: str) -> str | None:
         codes = [value for value in values if re.fullmatch(_CARD, value)]
         card = spelled(Card(codes[0])) if codes else "the card"
         seats = [f"seat {value}" for value in values]
-        said = sentence.format(*seats, event=event, card=card, **named)
-        return said[0].upper() + said[1:]
+        text = sentence.format(*seats, event=event, card=card, **named)
+        return text[0].upper() + text[1:]
     return None
 
 

@@ -40,16 +40,16 @@ class Trust:
         signed shows the history only since the key was there.
         """
         times = {listed.verifier: listed for listed in self.listed}
-        said: dict[NoteVerifier, list[str]] = {}
+        remarks_of: dict[NoteVerifier, list[str]] = {}
         for seq, keys in sorted(signed, key=lambda one: one[0]):
             late = {key: _out_of_time(log, seq, times[key]) for key in keys if key in times}
             if len(late) < len(keys) or None in late.values():
                 continue  # one in its time is enough
             for key, remark in late.items():
-                said.setdefault(key, []).append(str(remark))
-        if not said:
+                remarks_of.setdefault(key, []).append(str(remark))
+        if not remarks_of:
             return None
-        remarks = "; ".join(map(_first_and_how_many, said.values()))
+        remarks = "; ".join(map(_first_and_how_many, remarks_of.values()))
         return f"{remarks}: so the times prove nothing; the signatures still hold"
 
 
@@ -201,8 +201,8 @@ def _hold_together(log: Log, receipts: Sequence[_Held], cursor: Cursor) -> list[
         else:
             against.append(held)
             if held.signers and (log.seal is not None or held.receipt.seq < len(log.heads)):
-                said = "a receipt that the server signed names another history"
-                cursor.contradicted = f"{said} ({held.name})"
+                text = "a receipt that the server signed names another history"
+                cursor.contradicted = f"{text} ({held.name})"
             with cursor.going_on():
                 raise _contradiction(log, held, agreed, cursor.signed)
     return against
@@ -211,20 +211,20 @@ def _hold_together(log: Log, receipts: Sequence[_Held], cursor: Cursor) -> list[
 def _contradiction(log: Log, held: _Held, agreed: int | None, signed: Sequence[int]) -> Failed:
     seq, last = held.receipt.seq, len(log.heads) - 1
     if seq > last:
-        said = f"{held.name} names seq {seq}, and the log ends before it"
+        text = f"{held.name} names seq {seq}, and the log ends before it"
     else:
-        said = f"{held.name} names another history than this one; {_changed(seq, agreed)}"
+        text = f"{held.name} names another history than this one; {_changed(seq, agreed)}"
     if not held.signers:
         unsure = (
             " (no key given here signed it, so its signer is unknown: it contradicts"
             " this log if it is the server's, which is not shown)"
         )
-        return Failed(min(seq, last), said + unsure, weight=EvidenceWeight.UNSIGNED)
+        return Failed(min(seq, last), text + unsure, weight=EvidenceWeight.UNSIGNED)
     if seq > last and log.seal is None:
         more = "the game went on, and this log was cut short or is an earlier copy"
-        return Failed(last, f"{said}. {_good(held.signers)}: {more}")
+        return Failed(last, f"{text}. {_good(held.signers)}: {more}")
     both = [other for other in signed if other >= min(seq, last)]
-    return Failed(min(seq, last), f"{said}. {_who(held.signers, both)}")
+    return Failed(min(seq, last), f"{text}. {_who(held.signers, both)}")
 
 
 def _changed(seq: int, agreed: int | None) -> str:
@@ -259,12 +259,12 @@ def _good(signers: Sequence[NoteVerifier]) -> str:
 
 def _remarks(count: int, agreeing: Sequence[_Held], against: Sequence[_Held]) -> tuple[str, ...]:
     """Return how many receipts agree and which contradict, where the server's key was given."""
-    said = []
+    lines = []
     if agreeing:
         last = max(held.receipt.seq for held in agreeing)
         many = "1 receipt agrees" if len(agreeing) == 1 else f"{len(agreeing)} receipts agree"
-        said.append(f"{many}, up to seq {last} (trusting the key of the server that was given)")
-    said += [f"{held.name} contradicts, at seq {held.receipt.seq}" for held in against]
+        lines.append(f"{many}, up to seq {last} (trusting the key of the server that was given)")
+    lines += [f"{held.name} contradicts, at seq {held.receipt.seq}" for held in against]
     if idle := count - len(agreeing) - len(against):
-        said.append(f"{idle} of {count} receipts prove nothing: see the check")
-    return tuple(said)
+        lines.append(f"{idle} of {count} receipts prove nothing: see the check")
+    return tuple(lines)

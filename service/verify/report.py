@@ -40,13 +40,13 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     sealed = "sealed" if report.sealed else "not sealed"
     head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed} ({SEQ})")
     lines = [_line(finding) for finding in report.findings]
-    lines += [f"remark: {printable(sentences(said))}" for said in report.remarks]
+    lines += [f"remark: {printable(sentences(text))}" for text in report.remarks]
     lines += entropy_lines(report.entropy)
-    lines += [f"not signed: {said}" for said in report.unproven]
+    lines += [f"not signed: {text}" for text in report.unproven]
     outside = "; ".join((*report.outside, *report.unchecked)) or "nothing"
     lines.append(f"from outside: {printable(sentences(outside))}")
-    lines += [f"for more: {said}" for said in report.missing]
-    lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.said))}" for one in report.claims]
+    lines += [f"for more: {text}" for text in report.missing]
+    lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.text))}" for one in report.claims]
     lines += _accounts(report, name or FILE)
     return "\n".join([*head, *lines, printable(report.last_line)]) + "\n"
 
@@ -54,8 +54,8 @@ def report_text(report: Report, *, name: str | None = None) -> str:
 def _accounts(report: Report, name: str) -> Iterator[str]:
     """Yield what happened where a claim first fails, and the command that shows more of it."""
     for account in report.accounts:
-        said = printable(sentences(account.said))
-        yield f"what happened ({account.claim}), seq {account.seq}: {said}"
+        text = printable(sentences(account.text))
+        yield f"what happened ({account.claim}), seq {account.seq}: {text}"
         if account.move:
             same = ", given the same receipts and keys" if report.outside else ""
             yield f"  to see that move{same}: shithead audit {printable(name)} --move {account.seq}"
@@ -65,9 +65,9 @@ def _line(finding: Finding) -> str:
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
     further = f"; {finding.others}" if finding.further else ""
-    said = sentences(f"{where}{finding.reason or ''}{rule}{further}")
+    text = sentences(f"{where}{finding.reason or ''}{rule}{further}")
     ends = f"{finding.result.value}:" if finding.unfinished else f"{finding.result.value:<8}"
-    return f"{finding.check.value:<12} {ends} {printable(said)}".rstrip()
+    return f"{finding.check.value:<12} {ends} {printable(text)}".rstrip()
 
 
 def printable(text: str) -> str:
@@ -149,7 +149,7 @@ class Report:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return what breaks nothing and should be weighed, of all checks."""
-        return tuple(dict.fromkeys(said for f in self.findings for said in f.remarks))
+        return tuple(dict.fromkeys(text for f in self.findings for text in f.remarks))
 
     @property
     def wording(self) -> str:
@@ -206,7 +206,7 @@ def audit_object(report: Report) -> dict[str, Any]:
                 "check": finding.check.value,
                 "result": finding.result.value,
                 "seq": finding.seq,
-                "reason": finding.said,
+                "reason": finding.text,
                 "rule": finding.rule,
             }
             for finding in report.findings

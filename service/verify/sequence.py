@@ -47,7 +47,7 @@ def check_sequence(
     notes = (*_notes(games), *_changes_of(games), *_key_notes(games, changes))
     if lacking and not cursor.failures:
         raise missing("; ".join((*lacking, *notes)))
-    return Answer(said="; ".join(notes) or None, remarks=notes if cursor.failures else ())
+    return Answer(text="; ".join(notes) or None, remarks=notes if cursor.failures else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +130,10 @@ def _distinct(log: Log, others: Iterable[Log]) -> list[Log]:
             differing, key=lambda pair: (pair[0] is not log, _first_difference(*pair) or 0)
         )
         seq = _first_difference(one, other)
-        said = f"{_named(one)} and {_named(other)} are two histories of one game"
+        text = f"{_named(one)} and {_named(other)} are two histories of one game"
         raise Failed(
             seq if one is log else None,
-            f"{said}: from seq {seq} on they differ; {_seeds(one, other)}",
+            f"{text}: from seq {seq} on they differ; {_seeds(one, other)}",
         )
     longest: dict[str, Log] = {}
     for one in sorted(every, key=lambda one: len(one.heads)):
@@ -152,11 +152,11 @@ def _first_difference(one: Log, other: Log) -> int | None:
 def _seeds(one: Log, other: Log) -> str:
     """Return a text that compares the commitments and seeds of two differing logs."""
     same = one.created["commit"] == other.created["commit"]
-    said = f"{'the same' if same else 'another'} commitment to the seed"
+    text = f"{'the same' if same else 'another'} commitment to the seed"
     if one.seal is None or other.seal is None:
-        return f"{said}, and at least one log does not have the seed"
+        return f"{text}, and at least one log does not have the seed"
     seed = one.seal["data"]["seed"] == other.seal["data"]["seed"]
-    return f"{said}, {'and' if same == seed else 'but'} {'the same' if seed else 'another'} seed"
+    return f"{text}, {'and' if same == seed else 'but'} {'the same' if seed else 'another'} seed"
 
 
 def _named(log: Log) -> str:
@@ -172,14 +172,14 @@ def _shared(games: Sequence[Log]) -> Iterator[_Fault]:
     Commitments bind the game's id, so two games with the same seed have different ones.
     """
     for _, both in _doubled(games, _seed_of):
-        said = f"games {' and '.join(map(_label, both))} were dealt from one seed"
-        yield _Fault(games=both, reason=said, seq=None)
+        text = f"games {' and '.join(map(_label, both))} were dealt from one seed"
+        yield _Fault(games=both, reason=text, seq=None)
     for commit, both in _doubled(games, lambda game: str(game.created["commit"])):
-        said = f"the server commitment {commit} is used twice: {', '.join(map(_label, both))}"
-        yield _Fault(games=both, reason=said)
+        text = f"the server commitment {commit} is used twice: {', '.join(map(_label, both))}"
+        yield _Fault(games=both, reason=text)
     for before, both in _doubled(games, _before):
-        said = f"two games follow {before}: {', '.join(map(_label, both))}"
-        yield _Fault(games=both, reason=said)
+        text = f"two games follow {before}: {', '.join(map(_label, both))}"
+        yield _Fault(games=both, reason=text)
 
 
 def _doubled(
@@ -209,8 +209,8 @@ def _foreign(games: Sequence[Log]) -> Iterator[_Fault]:
     for game in games:
         before = by_id.get(str(game.created["prev_game"]))
         if before is not None and before.created["table"] != game.created["table"]:
-            said = f"game {_label(game)} follows {_label(before)}, a game of another table"
-            yield _Fault(games=(game, before), reason=said)
+            text = f"game {_label(game)} follows {_label(before)}, a game of another table"
+            yield _Fault(games=(game, before), reason=text)
 
 
 def _conditions(games: Sequence[Log]) -> Iterator[_Fault]:
@@ -221,8 +221,8 @@ def _conditions(games: Sequence[Log]) -> Iterator[_Fault]:
             if one != other:
                 hands = f"hand {before.created['hand']} ({_named(before)})"
                 later = f"hand {after.created['hand']} ({_named(after)})"
-                said = f"the {name} was {_plain(one)} in {hands} and is {_plain(other)} in {later}"
-                yield _Fault(games=(before, after), reason=said)
+                text = f"the {name} was {_plain(one)} in {hands} and is {_plain(other)} in {later}"
+                yield _Fault(games=(before, after), reason=text)
 
 
 def _plain(value: Any) -> str:
@@ -251,8 +251,8 @@ def _firsts(log: Log) -> Iterator[_Fault]:
         yield _Fault(games=(log,), reason="the game names itself as the previous game")
     if hand == 1 and created["dealer"] is not None:
         rule = log.ruleset.cite("end.next_dealer")
-        said = f"seat {created['dealer']} deals the first hand undrawn"
-        yield _Fault(games=(log,), reason=said, rule=rule)
+        text = f"seat {created['dealer']} deals the first hand undrawn"
+        yield _Fault(games=(log,), reason=text, rule=rule)
     if hand != 1 and created["prev_game"] is None:
         yield _Fault(games=(log,), reason=f"hand {hand} follows no other game")
 
@@ -262,11 +262,11 @@ def _unlogged(first: Log) -> Iterator[str]:
     created, hand = first.created, first.created["hand"]
     if created["prev_game"] is None:
         return
-    said = f"the log of prev_game, {created['prev_game']}"
+    text = f"the log of prev_game, {created['prev_game']}"
     if hand == 1:
-        yield f"{said}: was it an aborted attempt at hand 1?"
+        yield f"{text}: was it an aborted attempt at hand 1?"
     elif created["dealer"] is None:
-        yield f"{said}: why was the dealer of hand {hand} drawn?"
+        yield f"{text}: why was the dealer of hand {hand} drawn?"
 
 
 def _ordered(games: Sequence[Log]) -> list[Log]:
@@ -294,16 +294,16 @@ def _succession(before: Log, after: Log, played: Log | None) -> Iterator[_Fault]
     if created["hand"] != expected:
         yield _Fault(games=both, reason=f"hand {created['hand']} after hand {hand}, not {expected}")
     if after.events[0]["at"] < before.events[-1]["at"]:
-        said = f"hand {created['hand']} began before the previous game ended"
-        yield _Fault(games=both, reason=said)
+        text = f"hand {created['hand']} began before the previous game ended"
+        yield _Fault(games=both, reason=text)
     dealer = before.created["dealer"] if aborted else next_dealer(before)
     if played is not None and aborted:
         dealer = next_dealer(played)
     same_seats = after.seats == before.seats or None in (dealer, created["dealer"])
     if same_seats and created["dealer"] != dealer:
-        said = "drawn" if created["dealer"] is None else f"seat {created['dealer']}"
+        stated = "drawn" if created["dealer"] is None else f"seat {created['dealer']}"
         due = "drawn" if dealer is None else f"seat {dealer}"
-        reason = f"the dealer of game {after.game} is {said}, not {due}"
+        reason = f"the dealer of game {after.game} is {stated}, not {due}"
         yield _Fault(games=both, reason=reason, rule=_dealer_rule(before))
 
 
@@ -313,8 +313,8 @@ def _dealer_rule(log: Log) -> str:
     if ended is None or ended["reason"] in ("stalemate", "forfeit"):
         return log.ruleset.cite("model.next_dealer")
     rotates = log.ruleset.end.next_dealer is NextDealer.ROTATE
-    said = rotates or ended["shithead"] is not None
-    return log.ruleset.cite("end.next_dealer" if said else "model.next_dealer")
+    by_ruleset = rotates or ended["shithead"] is not None
+    return log.ruleset.cite("end.next_dealer" if by_ruleset else "model.next_dealer")
 
 
 def _notes(games: Sequence[Log]) -> list[str]:
@@ -346,8 +346,8 @@ def _key_notes(games: Sequence[Log], changes: Sequence[KeyChange]) -> list[str]:
         seats = enumerate(zip(before.created["seats"], after.created["seats"], strict=False))
         for seat, (old, new) in seats:
             if old["key"] != new["key"]:
-                said = _key_note(after, seat, old["key"], new["key"], changes)
-                notes.append(f"{said}: seat {seat} in hand {after.created['hand']}")
+                text = _key_note(after, seat, old["key"], new["key"], changes)
+                notes.append(f"{text}: seat {seat} in hand {after.created['hand']}")
     return notes
 
 

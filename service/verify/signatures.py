@@ -55,7 +55,7 @@ def check_signatures(
     departures = tuple(_departures(log))
     if not keys:
         raise not_applicable("; ".join(("no seat has a key", *departures)))
-    return Answer(said="; ".join(departures) or None)
+    return Answer(text="; ".join(departures) or None)
 
 
 def pinned_keys(log: Log) -> dict[int, str]:

@@ -60,7 +60,7 @@ class CardNotHeld:
     whole: bool = False  # and that with every card that the seat was given
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """Return in words which party can have done it, and which substitution explains it."""
         alone = "no player can do this alone, for the server deals and accepts; it let"
         alone += f" seat {self.seat} play a card that it did not hold"

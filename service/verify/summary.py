@@ -76,11 +76,11 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
     """Return the summary of failures that name no event, or prove nothing by themselves."""
     first = failed[0]
     detail = in_words(first.reason or "")
-    said = " ".join(filter(None, (FAILS[first.check], detail)))
+    text = " ".join(filter(None, (FAILS[first.check], detail)))
     objections = [one for finding in failed for one in finding.objections]
     if all(one.weight is EvidenceWeight.NOTHING for one in objections):
         return Summary(
-            changed=f"Nothing in the record itself is shown to be changed. {detail or said}",
+            changed=f"Nothing in the record itself is shown to be changed. {detail or text}",
             author="Nobody can be blamed for this alone: any holder of that file can damage it.",
             proof=(
                 "Ask the player who gave you that file for it again, or leave it out."
@@ -90,7 +90,7 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
         )
     if all(one.weight is not EvidenceWeight.AGAINST for one in objections):
         return Summary(
-            changed=f"{said} It is not shown that the server signed it.",
+            changed=f"{text} It is not shown that the server signed it.",
             author="A person who had this file, or the author of what was given beside it.",
             proof=(
                 f"{_KEY} Run the command again with `--server-key keys.json`."
@@ -98,7 +98,7 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
             ),
         )
     return Summary(
-        changed=f"{said} Which event was changed is not shown.",
+        changed=f"{text} Which event was changed is not shown.",
         author=f"{_TWO} This file does not show which.",
         proof=_from_others(game),
     )
@@ -308,11 +308,11 @@ def _asked_for_it(account: Account) -> str:
     """Return how to see a move, and whether its player asked for it."""
     if account.by_seat is None:
         return f"Run `shithead replay {FILE} --at {account.seq + 1}` to see the moment."
-    said = f"Run `shithead audit {FILE} --move {account.seq}` to see the move."
+    text = f"Run `shithead audit {FILE} --move {account.seq}` to see the move."
     if account.by_bot:
-        return said
+        return text
     return (
-        f"{said} Whether the player of seat {account.by_seat} asked for it cannot be shown:"
+        f"{text} Whether the player of seat {account.by_seat} asked for it cannot be shown:"
         " this move has no signature of a player."
     )
 

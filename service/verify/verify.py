@@ -169,7 +169,7 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     if at.failures:
         answer = replace(answer, reach=None)
         return finding_of(check, at.failures, remarks=answer.remarks), answer
-    passed = Finding(check=check, result=Result.PASS, reason=answer.said, remarks=answer.remarks)
+    passed = Finding(check=check, result=Result.PASS, reason=answer.text, remarks=answer.remarks)
     return left or passed, answer
 
 
@@ -198,8 +198,8 @@ def _with_unheld(finding: Finding, unheld: CardNotHeld | None, authorship: Autho
         return replace(finding, reason="by the cards that were shown; of others see custody")
     if (finding.check, finding.seq) != (Check.CUSTODY, unheld.seq):
         return finding
-    said = authorship.said(unheld.seq, unheld.said)
-    return replace(finding, reason=f"{finding.reason}; {said}")
+    text = authorship.text(unheld.seq, unheld.text)
+    return replace(finding, reason=f"{finding.reason}; {text}")
 
 
 def _asked(given: OutsideEvidence) -> tuple[Check, ...]:
@@ -275,17 +275,17 @@ def _outside(
     authorship: Authorship,
 ) -> list[str]:
     """Return what there was from outside, in words, whether it speaks for the log or not."""
-    said = [*answers.get(Check.RECEIPTS, Answer()).outside]
+    lines = [*answers.get(Check.RECEIPTS, Answer()).outside]
     if given.seat_keys:
         seats = ", ".join(str(seat) for seat in sorted(given.seat_keys))
-        said.append(f"the keys of seats {seats}")
+        lines.append(f"the keys of seats {seats}")
     if _passed(findings, Check.ANCHOR):
-        said.append("the server's key, under a checkpoint of the public log")
+        lines.append("the server's key, under a checkpoint of the public log")
     if _passed(findings, Check.WITNESS):
-        said.append("the keys of witnesses, under that checkpoint")
+        lines.append("the keys of witnesses, under that checkpoint")
     if _failed(findings, Check.CHAIN) and authorship.signed:
-        said.append(f"the server's signatures cover seq {authorship.stretches}")
-    return said
+        lines.append(f"the server's signatures cover seq {authorship.stretches}")
+    return lines
 
 
 def _unchecked(given: OutsideEvidence) -> Iterator[str]:
@@ -312,23 +312,23 @@ def _missing(
     unfinished: bool,
 ) -> list[str]:
     """Return what the next level would need."""
-    said = []
+    lines = []
     if unfinished:
         return ["more time: some checks were not finished within the budget"]
     if log.seal is None:
-        said.append("the seal of the game")
+        lines.append("the seal of the game")
     match level:
         case None | "L0":
             return []
         case "L1":
             keyless = given.receipts and not given.server_keys
             receipt = "a receipt from outside, with the server's key"
-            said.append("the server's key, for the receipts given" if keyless else receipt)
+            lines.append("the server's key, for the receipts given" if keyless else receipt)
         case "L2":
-            said += needs
+            lines += needs
     if up_to is not None and up_to < log.end:
-        said.append(f"a receipt for the events after seq {up_to}")
-    return said
+        lines.append(f"a receipt for the events after seq {up_to}")
+    return lines
 
 
 _AGAIN: Final = 0.1  # seconds; where what is run swallowed the exception, it is raised again

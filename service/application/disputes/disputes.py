@@ -140,8 +140,8 @@ class Disputes:
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             side = side_of(record.dispute, str(player.id))
-            commit, said = self._commands.words(identity, record.version, player.id, text)
-            return make_statement(record.dispute, side, commit), {"texts": [said]}
+            commit, statement = self._commands.words(identity, record.version, player.id, text)
+            return make_statement(record.dispute, side, commit), {"texts": [statement]}
 
         return self._commands.change(caller, player, identity, step, request)
 
@@ -180,8 +180,8 @@ class Disputes:
             note = only_signed_by(with_line_feeds(f"{text.rstrip()}\n".encode()), keys)
             receipt = check_receipt(note, keys)
         except RecordError as error:
-            said = "this is no receipt that this server signed"
-            raise invalid("/receipt", f"{said}: {error.detail}") from None
+            fault = "this is no receipt that this server signed"
+            raise invalid("/receipt", f"{fault}: {error.detail}") from None
         if receipt.game != record.game:
             raise invalid("/receipt", f"this is a receipt of another game, {receipt.game}")
         return note.decode()
@@ -192,8 +192,8 @@ class Disputes:
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if not record.dispute.opened.of_server:
                 raise DisputeRefused("this dispute is against a seat: the operator is not a side")
-            commit, said = self._commands.words(identity, record.version, OPERATOR, text)
-            return make_statement(record.dispute, Party.ACCUSED, commit), {"texts": [said]}
+            commit, statement = self._commands.words(identity, record.version, OPERATOR, text)
+            return make_statement(record.dispute, Party.ACCUSED, commit), {"texts": [statement]}
 
         self._commands.stepped(OPERATOR, identity, step)
 

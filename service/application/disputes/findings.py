@@ -111,9 +111,9 @@ def findings_on(
     if PROOF not in files:
         found = [_unproved(one, sealed=report.sealed) for one in found]
     if charge is Charge.COLLUSION:
-        said = "a record cannot show whether players spoke to one another"
+        text = "a record cannot show whether players spoke to one another"
         missing = Result.MISSING.value
-        return [{**_about(seq), "result": missing, "text": said, "rule": None}, *found]
+        return [{**_about(seq), "result": missing, "text": text, "rule": None}, *found]
     about = _on_move(game, lines, seq, report, cites)
     return found if about is None else [about, *found]
 
@@ -123,7 +123,7 @@ def _about(seq: int) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    text = finding.said or _ASKS[finding.check]
+    text = finding.text or _ASKS[finding.check]
     return {
         "check": finding.check.value,
         "result": finding.result.value,
@@ -162,13 +162,13 @@ def _on_move(
     about = _about(seq)
     if here:
         check, one = min(here, key=lambda found: found[1].seq != seq)
-        said = f"{check} fails here: {one.reason}"
-        return {**about, "result": "fail", "text": said, "rule": one.rule}
+        text = f"{check} fails here: {one.reason}"
+        return {**about, "result": "fail", "text": text, "rule": one.rule}
     earlier = [f for f in failed if f.seq is None or f.seq < seq]
     if earlier:
         checks = ", ".join(finding.check for finding in earlier)
-        said = f"the record does not hold before this event ({checks}), so it is not judged here"
-        return {**about, "result": "missing", "text": said, "rule": None}
+        text = f"the record does not hold before this event ({checks}), so it is not judged here"
+        return {**about, "result": "missing", "text": text, "rule": None}
     before = None
     if move.first:
         before = with_cites(load(game, lines[: move.first], seed=None), cites).game
@@ -176,9 +176,9 @@ def _on_move(
     if rules is None:
         return None
     allowed = f"; allowed by {', '.join(rules)}" if rules else ""
-    said = "all cards considered" if report.sealed else "judged by public information only"
-    said = f"this is what the rules allow, {said}{allowed}"
-    return {**about, "result": "pass", "text": said, "rule": rules[0] if rules else None}
+    text = "all cards considered" if report.sealed else "judged by public information only"
+    text = f"this is what the rules allow, {text}{allowed}"
+    return {**about, "result": "pass", "text": text, "rule": rules[0] if rules else None}
 
 
 TIME_OUT = "model.time_out"

@@ -29,7 +29,7 @@ def with_a_wrong_turn() -> tuple[Forgery, int]:
 
 
 def accounts(report: Report) -> dict[Claim, str]:
-    return {one.claim: one.said for one in report.accounts}
+    return {one.claim: one.text for one in report.accounts}
 
 
 def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None:
@@ -37,11 +37,11 @@ def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None
     report = report_on(forgery.lines())
     [account] = report.accounts
     count = forgery.data(seq)["count"]
-    assert account.said.startswith(f"this log says: the pile of {count} ")
+    assert account.text.startswith(f"this log says: the pile of {count} ")
     assert "; the party that produced this file wrote it, or, if this is the server's log" in (
-        account.said
+        account.text
     )
-    assert ", the server decides this, no player does; cause is set" in account.said
+    assert ", the server decides this, no player does; cause is set" in account.text
 
 
 def test_an_illegal_move_is_attributed_to_the_player_and_the_accepting_server() -> None:

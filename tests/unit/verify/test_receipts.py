@@ -46,7 +46,7 @@ def receipts(of: Report) -> Finding:
 
 
 def history(of: Report) -> tuple[Result, str]:
-    return next((one.result, one.said) for one in of.claims if one.claim is Claim.HISTORY)
+    return next((one.result, one.text) for one in of.claims if one.claim is Claim.HISTORY)
 
 
 def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> None:
@@ -142,4 +142,4 @@ def test_remarks_on_keys_are_separate_lines_even_with_a_contradicting_receipt() 
     [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
     assert line.endswith("so the times prove nothing. The signatures still hold")
     assert "begins at" not in (receipts(found).reason or "")
-    assert "remark: key " in (receipts(found).said or "")
+    assert "remark: key " in (receipts(found).text or "")

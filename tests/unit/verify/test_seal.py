@@ -47,7 +47,7 @@ def shown(found: Report) -> list[str]:
 @pytest.mark.parametrize("name", ["shithead-v2", "leeds-v2", "shithead-v2-aborted"])
 def test_a_sample_of_version_2_passes_with_its_refused_attempts(name: str) -> None:
     found = verify_bundle(sample_bundle(name))
-    assert (failing(found), found.level, seal_finding(found).said) == ({}, "L1", None)
+    assert (failing(found), found.level, seal_finding(found).text) == ({}, "L1", None)
     assert not any("unproven" in text for text in shown(found))
 
 
@@ -122,7 +122,7 @@ def test_a_malformed_file_fails_even_if_the_seal_matches(
     forgery.events[-1]["data"]["refusals"] = seal_of(data).as_json()
     found = report(forgery, {REFUSALS: data})
     assert failing(found) == {Check.SEAL: 158}
-    assert why in str(seal_finding(found).said)
+    assert why in str(seal_finding(found).text)
 
 
 @pytest.mark.parametrize("name", ["shithead", "shithead-aborted", "leeds"])

@@ -65,7 +65,7 @@ def test_the_claim_that_the_deck_was_dealt_in_order_is_not_shown() -> None:
     _, report = substituted()
     [deck] = [one for one in report.claims if one.claim is Claim.DECK]
     assert deck.result is Result.MISSING
-    assert "not shown: that the cards were dealt as it lay" in deck.said
+    assert "not shown: that the cards were dealt as it lay" in deck.text
     assert "not shown: that the cards were dealt as the deck lay" in report.wording
     assert "the deck" not in report.wording.partition("nothing against")[2]
 
@@ -82,7 +82,7 @@ def test_a_played_card_of_the_stock_is_not_explained_by_a_substitution() -> None
     found = unheld_of(Log(with_a_card_of_the_stock().lines()))
     assert found is not None and found.unseen
     assert (found.substitutions, found.whole) == ((), True)
-    assert "it let seat" in found.said and "or dealt it another card" in found.said
+    assert "it let seat" in found.text and "or dealt it another card" in found.text
 
 
 def test_a_face_up_card_is_not_explained_by_a_substitution() -> None:
@@ -92,9 +92,9 @@ def test_a_face_up_card_is_not_explained_by_a_substitution() -> None:
     found = unheld_of(Log(forgery.lines()))
     assert found is not None
     assert not found.unseen
-    assert "dealt it another card" not in found.said
+    assert "dealt it another card" not in found.text
     [deck] = [one for one in report_on(forgery.lines()).claims if one.claim is Claim.DECK]
-    assert "dealt as it lay" not in deck.said
+    assert "dealt as it lay" not in deck.text
 
 
 def test_a_hidden_face_down_card_is_tried_as_a_substitution() -> None:
@@ -112,7 +112,7 @@ def test_a_hidden_face_down_card_is_tried_as_a_substitution() -> None:
         (seq, "blind_failed", given, due)
     ]
     assert f"{given} in place of {due} at the turning of a face-down card at seq {seq} [L13]" in (
-        found.said
+        found.text
     )
 
 
@@ -128,8 +128,8 @@ def test_an_incomplete_search_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     found = unheld_of(Log(read_log(case.bundle).lines))
     assert found is not None
     assert (found.substitutions, found.whole) == ((), False)
-    assert "no single card" not in found.said
-    assert "not everything could be tried" in found.said
+    assert "no single card" not in found.text
+    assert "not everything could be tried" in found.text
 
 
 @pytest.mark.parametrize("name", ["shithead", "leeds", "reverse", "shithead-layout"])
