@@ -10,17 +10,17 @@ from typing import Final
 
 import structlog
 
-WORTH_A_WORD: Final = timedelta(seconds=2)
-TOO_FAR: Final = timedelta(seconds=60)
+LOGGED_DIFFERENCE: Final = timedelta(seconds=2)
+MAX_DIFFERENCE: Final = timedelta(seconds=60)
 
-SETTLED: Final = timedelta(days=1)
-"""How long the clock has to run evenly after a jump, or after a long silence of the service."""
+SETTLING_TIME: Final = timedelta(days=1)
+"""How long the clock must run evenly after a jump, or after a long outage of the service."""
 
 _log = structlog.stdlib.get_logger("shithead.clock")
 
 
 def since_boot() -> float:
-    """Return the seconds since the machine started, including sleep if the system counts it."""
+    """Return the seconds since the machine started, with its time asleep if the system has it."""
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boottime is None else time.clock_gettime(boottime)
 
@@ -34,16 +34,16 @@ def clock_fault(now: datetime, of_database: datetime, newest: datetime | None) -
     differences between machines are logged and tolerated.
     """
     behind = newest - now if newest is not None else timedelta()
-    apart = abs(of_database - now)
-    if behind > TOO_FAR:
+    difference = abs(of_database - now)
+    if behind > MAX_DIFFERENCE:
         return (
             f"this machine's clock is {_seconds(behind)} behind the newest stored event "
             f"({newest:%Y-%m-%d %H:%M:%S} UTC): it has gone back, or it was ahead before"
         )
-    if apart > TOO_FAR:
-        return f"the clocks of this machine and of the database are {_seconds(apart)} apart"
-    if max(behind, apart) > WORTH_A_WORD:
-        _log.warning("clocks differ", behind=_seconds(behind), database=_seconds(apart))
+    if difference > MAX_DIFFERENCE:
+        return f"the clocks of this machine and of the database are {_seconds(difference)} apart"
+    if max(behind, difference) > LOGGED_DIFFERENCE:
+        _log.warning("clocks differ", behind=_seconds(behind), database=_seconds(difference))
     return None
 
 
@@ -53,10 +53,10 @@ class ClockWatch:
 
     A clock that has jumped ahead makes everything look old: players who registered yesterday
     look unused for a year, a running game looks abandoned. If the database is on the same
-    machine, its clock jumps too and only the monotonic clock shows the jump. If the process
-    started after the jump, only the age of the newest event shows it, which also looks old
-    after a long outage. Both doubts end once the clock has run evenly for a day, so that no
-    operator is needed after a correction or an outage.
+    machine, its clock jumps too, and only the monotonic clock shows the jump. If the process
+    started after the jump, only the age of the newest event shows it; but this event is also
+    old after a long outage. In both cases the doubt ends once the clock has run evenly for a
+    day, so that no operator is needed.
     """
 
     def __init__(
@@ -90,16 +90,16 @@ class ClockWatch:
         before, passed = self._seen[0], timedelta(seconds=monotonic - self._seen[1])
         self._seen = now, monotonic
         jump = (now - before) - passed
-        if abs(jump) > TOO_FAR:
+        if abs(jump) > MAX_DIFFERENCE:
             self._jump, self._even_since = jump, monotonic
         if (fault := clock_fault(now, of_database, newest)) is not None:
             return fault
-        if timedelta(seconds=monotonic - self._even_since) >= SETTLED:
+        if timedelta(seconds=monotonic - self._even_since) >= SETTLING_TIME:
             self._jump = None
             return None
         if self._jump is not None:
             return f"this machine's clock jumped by {self._jump.total_seconds():.0f} s"
-        if newest is None or now - newest > SETTLED:
+        if newest is None or now - newest > SETTLING_TIME:
             return "the newest event is more than a day old: a long outage, or a clock ahead"
         return None
 

@@ -60,48 +60,48 @@ class Archiving:
         self._bundles = bundles
         self._world = world
 
-    def waiting(self, *, older_than: timedelta) -> int:
-        """Return how many games `all_older` would archive."""
+    def count(self, *, older_than: timedelta) -> int:
+        """Return how many games `archive_all` would archive."""
         return len(self._owner.archivable(ended_before=self._world.now() - older_than))
 
-    def all_older(self, *, older_than: timedelta) -> Iterator[ArchivedGame | Refusal]:
+    def archive_all(self, *, older_than: timedelta) -> Iterator[ArchivedGame | Refusal]:
         """
         Archive the games that ended at least this long ago; yield each game or its refusal.
 
         A game that another run has archived meanwhile is left out.
         """
         before = self._world.now() - older_than
-        games = self._operating.noted(
+        games = self._operating.recorded(
             "archive", None, lambda: self._owner.archivable(ended_before=before)
         )
         for game in games:
             try:
-                yield self.one(game)
+                yield self.archive(game)
             except Refusal as refusal:
                 if refusal.code != ARCHIVED:
                     yield refusal
 
-    def one(self, game: UUID) -> ArchivedGame:
+    def archive(self, game: UUID) -> ArchivedGame:
         """
         Archive one game.
 
-        The bundle is on disk and was read back before the transaction that records its hash
-        deletes the events. The game's stream is locked meanwhile: of two concurrent runs the
-        second finds the game archived, and cannot overwrite the file of the first. Raises
+        The bundle is written to disk and read back before the transaction that deletes the
+        events and records its hash. The game's stream is locked meanwhile, so that of two
+        concurrent runs the second one finds the game archived and writes nothing. Raises
         Refusal if the game does not exist, is running or archived, does not fit into a bundle,
         or has pending notifications.
         """
-        return self._operating.noted("archive", game, lambda: self._move(game))
+        return self._operating.recorded("archive", game, lambda: self._move(game))
 
     def _move(self, game: UUID) -> ArchivedGame:
-        held = self._owner.hold(game)
-        if held is None:
+        locked = self._owner.hold(game)
+        if locked is None:
             raise not_found("game")
-        if held.archived:
+        if locked.archived:
             raise Refusal(ARCHIVED, f"game {game} is archived already")
-        if not held.over:
+        if not locked.over:
             raise Refusal("hand-running", f"game {game} is being played")
-        if held.outbox_pending:
+        if locked.outbox_pending:
             raise Refusal("untold", f"game {game} has pending notifications: retry in a minute")
         entry = self._game_cache.fresh(game)
         if entry is None:
@@ -172,7 +172,7 @@ class Operating:
         self._keyring = keyring
         self._world = world
 
-    def noted(self, act: str, target: UUID | None, work: Callable[[], _Done]) -> _Done:
+    def recorded(self, act: str, target: UUID | None, work: Callable[[], _Done]) -> _Done:
         """
         Do some work and record it in the operator log, in one transaction; return its result.
 
@@ -183,10 +183,10 @@ class Operating:
                 with self._owner.transaction():
                     done = work()
             except Refusal as refusal:
-                self._note(act, target, refusal.code)
+                self._record(act, target, refusal.code)
                 refused = refusal
             else:
-                self._note(act, target, DONE)
+                self._record(act, target, DONE)
                 return done
         raise refused
 
@@ -201,7 +201,7 @@ class Operating:
             if not self._directory.rotate_token(player, token_bytes(TOKEN_BYTES)):
                 raise not_found("player")
 
-        self.noted("revoke-token", player, work)
+        self.recorded("revoke-token", player, work)
 
     def rename(self, player: UUID, name: str) -> None:
         """Rename a player; views show it within seconds. Raises Refusal `not-found`."""
@@ -210,7 +210,7 @@ class Operating:
             if not self._owner.rename_player(player, name):
                 raise not_found("player")
 
-        self.noted("rename", player, work)
+        self.recorded("rename", player, work)
 
     def erase(self, player: UUID) -> None:
         """Erase a player; raises Refusal `not-found`, or `hand-running` during a hand."""
@@ -220,11 +220,11 @@ class Operating:
                 raise not_found("player")
             self._players.erase(Player(id=player, name=""))
 
-        self.noted("erase", player, work)
+        self.recorded("erase", player, work)
 
     def close(self, table: UUID) -> None:
         """Close any table; raises Refusal `not-found`, or `hand-running` during a hand."""
-        self.noted("close", table, lambda: self._tables.shut(table))
+        self.recorded("close", table, lambda: self._tables.shut(table))
 
     def abort(self, game: UUID) -> None:
         """
@@ -233,7 +233,7 @@ class Operating:
         Raises Refusal `not-found`, `game-over`, or `unavailable` without the seed, because the
         last event of a log publishes it.
         """
-        self.noted("abort", game, lambda: self._moves.abort(game))
+        self.recorded("abort", game, lambda: self._moves.abort(game))
 
     def stuck(self, *, late: timedelta) -> Sequence[StuckGame]:
         """
@@ -242,21 +242,21 @@ class Operating:
         A game is stuck if its wake-up is overdue by more than `late`, or if its seed is lost.
         A game that waits for a person at a table without a clock is not stuck.
         """
-        return self.noted("stuck", None, lambda: self._stuck(late))
+        return self.recorded("stuck", None, lambda: self._stuck(late))
 
     def disputes(self) -> Sequence[Mapping[str, Any]]:
         """Return the disputes against the server that are not final, with their statements."""
-        return self.noted(
+        return self.recorded(
             "disputes", None, lambda: self._disputes.against_server(limit=MOST_DISPUTES)
         )
 
     def answer(self, dispute: UUID, text: str) -> None:
-        """Add the operator's statement to a dispute; raises Refusal `forbidden` for a seat's."""
-        self.noted("answer", dispute, lambda: self._disputes.answer(dispute, text))
+        """Add the operator's statement to a dispute; raises Refusal if it is about a seat."""
+        self.recorded("answer", dispute, lambda: self._disputes.answer(dispute, text))
 
     def trail(self, *, limit: int | None) -> Sequence[TrailEntry]:
-        """Return the operator log, newest first; this read is recorded after it."""
-        return self.noted("trail", None, lambda: self._owner.trail(limit=limit))
+        """Return the operator log, newest first; this read is recorded in it afterwards."""
+        return self.recorded("trail", None, lambda: self._owner.trail(limit=limit))
 
     def _stuck(self, late: timedelta) -> Sequence[StuckGame]:
         lost = [
@@ -265,7 +265,7 @@ class Operating:
         ]
         known = {game.id for game in lost}
         due = self._directory.due_games(now=self._world.now() - late, limit=MOST_STUCK)
-        waiting = [
+        overdue = [
             StuckGame(
                 id=row.id,
                 version=row.version,
@@ -275,9 +275,9 @@ class Operating:
             for row in due
             if row.id not in known
         ]
-        return sorted((*lost, *waiting), key=lambda game: game.since)
+        return sorted((*lost, *overdue), key=lambda game: game.since)
 
-    def _note(self, act: str, target: UUID | None, outcome: str) -> None:
+    def _record(self, act: str, target: UUID | None, outcome: str) -> None:
         entry = TrailEntry(
             at=self._world.now(),
             operator=self._operator,

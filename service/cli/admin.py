@@ -339,7 +339,7 @@ def archive(
         if game is not None:
             options.confirm(f"archive game {game}")
             with report_refusals(options, "archive", game):
-                moved = session.archiving.one(game)
+                moved = session.archiving.archive(game)
             _print(options, moved)
             return 0
         return _all(options, session, timedelta(days=older_than or 0))
@@ -347,10 +347,10 @@ def archive(
 
 def _all(options: AdminOptions, session: AdminSession, age: timedelta) -> int:
     """Archive all games of an age; a game that cannot be archived does not stop the others."""
-    waiting = session.archiving.waiting(older_than=age)
+    waiting = session.archiving.count(older_than=age)
     if waiting:
         options.confirm(f"archive {waiting} games")
-    moved, stay = _each(options, session.archiving.all_older(older_than=age))
+    moved, stay = _each(options, session.archiving.archive_all(older_than=age))
     if not options.as_json:
         others = waiting - moved - stay
         elsewhere = f", {others} by another run" if others > 0 else ""

@@ -306,12 +306,12 @@ _WATCHED: list[int] = []  # kept open as long as we live
 
 def stop_child(child: Child, signals: Iterable[tuple[signal.Signals, float]]) -> None:
     """Stop `child` and its children: each signal with its timeout in seconds, then SIGKILL."""
-    for number, patience in signals:
+    for number, seconds in signals:
         if child.poll() is not None:
             break
         child.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(timeout=patience)
+            child.wait(timeout=seconds)
     sweep_group(child)
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(timeout=5)

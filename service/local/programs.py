@@ -112,14 +112,14 @@ class Supervisor:
         """Return the process id of each running program."""
         return {r.program.name: r.child.pid for r in self._running if r.child is not None}
 
-    def stop(self, *, patience: float) -> None:
-        """Send SIGTERM to all programs, and kill those still running after `patience` seconds."""
+    def stop(self, *, seconds: float) -> None:
+        """Send SIGTERM to all programs, and kill those still running after `seconds`."""
         children = [r.child for r in self._running if r.child is not None]
         self._running.clear()
         for child in children:
             if child.poll() is None:
                 child.send_signal(signal.SIGTERM)
-        end = time.monotonic() + patience
+        end = time.monotonic() + seconds
         while time.monotonic() < end and any(child.poll() is None for child in children):
             time.sleep(0.02)
         for child in children:

@@ -31,12 +31,12 @@ from service.local.programs import (
 )
 from service.startup_checks import CannotStart, check_start
 
-_READY_WITHIN = 30.0  # seconds
+_READY_SECONDS = 30.0  # seconds
 _NO_WORKERS = (
     "warning: --workers 0: bots do not move, and time-outs are not played, unless workers run "
     "elsewhere (python -m workers.main worker)"
 )
-_APPLICATION_PATIENCE = 5.0  # seconds for requests and jobs to end, of 10 in all
+_STOP_SECONDS = 5.0  # seconds for requests and jobs to end, of 10 in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class UpOptions:
 
     data: Path
     host: str = "127.0.0.1"
-    port: int = 8080  # 0: any that is free
+    port: int = 8080  # 0: any free port
     database_url: str | None = field(default=None, repr=False)
     redis_url: str | None = field(default=None, repr=False)
     workers: int = 2
@@ -96,16 +96,16 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
         **_metrics_address(),
     )
     check_start(settings)
-    measures = shared_metrics(data)
-    os.environ.update(measures)  # for the modules that the programs share
-    for folder in measures.values():
+    metrics_environment = shared_metrics(data)
+    os.environ.update(metrics_environment)  # for the modules that the programs share
+    for folder in metrics_environment.values():
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
     supervisor = Supervisor(
         logs=make_folder(data / "logs"),
-        environment=environment_of(settings) | measures,
+        environment=environment_of(settings) | metrics_environment,
         folder=data,
     )
-    stack.callback(supervisor.stop, patience=_APPLICATION_PATIENCE)
+    stack.callback(supervisor.stop, seconds=_STOP_SECONDS)
     for program in programs(settings):
         supervisor.start(program)
     address = f"http://{_reachable(options.host)}:{port}"
@@ -187,13 +187,13 @@ def _reachable(host: str) -> str:
 
 
 def _wait_ready(address: str, supervisor: Supervisor, servers: Servers) -> None:
-    end = time.monotonic() + _READY_WITHIN
+    end = time.monotonic() + _READY_SECONDS
     answer = ""
     while (answer := readiness(address)) != "ready":
         supervisor.check_running()
         servers.supervise()
         if time.monotonic() > end:
-            raise StartError(f"the API was not ready within {_READY_WITHIN:.0f} s: {answer}")
+            raise StartError(f"the API was not ready within {_READY_SECONDS:.0f} s: {answer}")
         time.sleep(0.05)
 
 

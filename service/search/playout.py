@@ -22,7 +22,7 @@ class Policy:
     __slots__ = ("cheapest", "rules", "single", "worth")
 
     def __init__(self, rules: Rules, worth: list[int], *, special: int) -> None:
-        """Make the tables from the worth of each rank; from `special` on, cards are spared."""
+        """Make the tables from the worth of each rank; ranks worth at least `special` are saved."""
         self.rules = rules
         self.worth = worth
         self.single = [value >= special for value in worth]
@@ -70,7 +70,7 @@ def playout(  # noqa: C901 -- the inner loop of search: calls would cost more th
     rules = state.rules
     if state.over:
         return (state.places[0] if rules.winner and state.places else state.loser), 0
-    # Local names and one long loop: it is nearly all of the time of a searching bot.
+    # Local names and one long loop, because a searching bot spends nearly all its time here.
     shift, field, fits, nexts = rules.shift, rules.field, rules.fit, rules.next_demand
     special, companions, paired = rules.special, rules.companions, rules.with_companion
     cover_fit, follow_up, stacked = rules.cover_fit, rules.follow_up, rules.stacks

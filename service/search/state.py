@@ -29,11 +29,11 @@ NOBODY: Final = -1
 
 class State:
     """
-    One position in play; all cards are known, suits are not kept.
+    One position in play; all cards are known, and suits are ignored.
 
     `hand` and `up` are packed counts by seat, `hand_mask` and `up_mask` the ranks held,
     `hand_size` the number of cards in the hand; `slots` are the face-up stacks as [rank, count],
-    kept only where cards may be stacked. `down` and `stock` are lists of ranks; the top of the
+    present only if cards may be stacked. `down` and `stock` are lists of ranks; the top of the
     stock is its last item. `drawn` counts the cards with which the seat `last` may follow up.
     """
 
@@ -108,7 +108,7 @@ class State:
         self.loser = NOBODY
 
     def copy(self) -> State:
-        """Return a copy that shares nothing that changes."""
+        """Return a copy that shares no mutable data."""
         new = State()
         new.rules = self.rules
         new.hand, new.hand_mask = self.hand[:], self.hand_mask[:]
@@ -179,8 +179,8 @@ class State:
         """
         Yield the legal moves of a seat, without runs.
 
-        Runs need suits, which counts do not keep. They never decide whether a seat can play:
-        the first card of a run may also be played alone, or be a cover.
+        Runs need suits, which counts do not have. They never decide whether a seat can play,
+        because the first card of a run may also be played alone, or as a cover.
         """
         if self.turn not in (NOBODY, seat):
             if self.last == seat and self.drawn and self.rules.follow_up and not self.covering:
@@ -336,7 +336,7 @@ class State:
         return seat, following
 
     def _step(self, seat: int, direction: int, steps: int) -> int:
-        """Return the seat `steps` seats in play after `seat`; one that is out is not counted."""
+        """Return the seat `steps` seats after `seat`, counting only seats in play."""
         seats, at = self.rules.seats, seat
         while steps:
             at = (at + direction) % seats
@@ -345,7 +345,7 @@ class State:
         return at
 
     def _lay(self, seat: int, parts: Parts, *, follows: bool) -> None:
-        """Lay cards that have left their zone, refill, and do what the play does."""
+        """Lay cards that have left their zone, refill, and apply the effects of the play."""
         rules = self.rules
         direction = self.last_direction if follows else self.direction
         reversed_, skipped = (self.last_reversed, self.last_skipped) if follows else (0, 0)

@@ -150,12 +150,12 @@ def followed(trusted: Iterable[NoteVerifier], listed: Iterable[ListedKey]) -> li
     """
     Return the trusted keys and those listed keys that a chain of endorsements leads to.
 
-    A key is followed if a trusted or followed key endorsed it. The list itself proves
-    nothing, so a server cannot add a key that its previous key never signed.
+    A key is added if a trusted or added key endorsed it. The list itself proves nothing, so a
+    server cannot add a key that no earlier key signed.
     """
     known = list(dict.fromkeys(trusted))
     waiting = [key for key in listed if key.verifier not in known]
-    for old in known:  # grows while it is read: followed keys may endorse further ones
+    for old in known:  # grows while it is read: added keys may endorse further ones
         new = [
             key for key in waiting if key.verifier.name == old.name and is_endorsed(old.public, key)
         ]

@@ -14,7 +14,7 @@ from service.rulesets.catalogue import read_ruleset
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
 from service.verify.log import PRODUCER, SEALS, Authorship, Log
 from service.verify.plain import MOST_WORDS, shortened
-from service.verify.shuffle import doubt_on_the_seed
+from service.verify.shuffle import unproven_of_seed
 from service.verify.signatures import OTHER_MOVE
 from service.verify.substitution import CardNotHeld
 
@@ -142,7 +142,7 @@ def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | Non
         return f"nothing against it, and {lacking or 'nothing from outside for it'}"
     if claim is not Claim.DECK or not _was_seen(claim, findings):
         return None
-    seed = doubt_on_the_seed(basis.entropy)
+    seed = unproven_of_seed(basis.entropy)
     doubts = [] if seed is None else [seed]
     if basis.unheld is not None and basis.unheld.unseen:
         played = f"the log has seat {basis.unheld.seat} play {basis.unheld.card} unheld"
@@ -248,13 +248,13 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)
         named_already = first.check is Check.RECEIPTS or PRODUCER in (first.reason or "")
         who = "" if named_already else authorship.text(seq, by_server)
-        acts = event is not None and event["type"] in ACTIONS
-        seat = event["by"] if acts and event is not None and "auth" not in event else None
+        actions = event is not None and event["type"] in ACTIONS
+        seat = event["by"] if actions and event is not None and "auth" not in event else None
         yield Account(
             claim=claim,
             seq=seq,
             text="; ".join(filter(None, (happened, who, reason))),
-            move=acts or (event is not None and event["by"] is not None),
+            move=actions or (event is not None and event["by"] is not None),
             check=first.check,
             happened=stated,
             reason=reason,

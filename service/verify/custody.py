@@ -29,7 +29,7 @@ def check_deal(log: Log, cursor: Cursor) -> None:
     cursor.seq = 0
     ruleset = _ruleset(log)
     if ruleset is not None:
-        with cursor.going_on():
+        with cursor.collecting_failures():
             _check_deck(log, ruleset)
     dealt = _deal_of(log)
     if dealt is None:
@@ -37,9 +37,9 @@ def check_deal(log: Log, cursor: Cursor) -> None:
     seq, data = dealt
     if ruleset is not None:
         cursor.seq = seq
-        with cursor.going_on():
+        with cursor.collecting_failures():
             _check_counts(seq, data, ruleset)
-        with cursor.going_on():
+        with cursor.collecting_failures():
             _check_starter(seq, data, ruleset)
     try:
         for _ in followed(log, cursor):

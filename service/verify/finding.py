@@ -46,7 +46,7 @@ class Result(StrEnum):
 
 
 class EvidenceWeight(StrEnum):
-    """What an objection says against the claim that its check speaks for."""
+    """The weight of an objection against the claim that its check supports."""
 
     AGAINST = "against"
     UNSIGNED = "unsigned"  # against, if the server signed the evidence, which is not shown
@@ -71,10 +71,10 @@ class Finding:
     result: Result
     seq: int | None = None
     reason: str | None = None
-    rule: str | None = None  # the statement that decides it, where one does
+    rule: str | None = None  # the statement that decides it, if there is one
     weight: EvidenceWeight = EvidenceWeight.AGAINST  # of the first place at which it fails
     further: tuple[Objection, ...] = ()  # after the first, as far as the check could go on
-    remarks: tuple[str, ...] = ()  # what breaks nothing, and a reader should weigh
+    remarks: tuple[str, ...] = ()  # no failures, but a reader should weigh them
 
     @property
     def objections(self) -> tuple[Objection, ...]:
@@ -93,7 +93,7 @@ class Finding:
 
     @property
     def others(self) -> str | None:
-        """Return in words how often else the check fails, and at which events."""
+        """Return in words how many further failures there are, and at which events."""
         if not self.further:
             return None
         found = (one.seq for one in self.further if one.seq is not None)
@@ -104,7 +104,7 @@ class Finding:
 
     @property
     def text(self) -> str | None:
-        """Return the reason, with how often else it fails and what there is to remark."""
+        """Return the reason, the number of further failures, and the remarks."""
         remarks = (f"remark: {remark}" for remark in self.remarks)
         return "; ".join(filter(None, (self.reason, self.others, *remarks))) or None
 
@@ -119,10 +119,10 @@ class Answer:
 
     reach: int | None = None
     text: str | None = None
-    outside: tuple[str, ...] = ()  # what there was from outside, in words
+    outside: tuple[str, ...] = ()  # the evidence from outside, in words
     remarks: tuple[str, ...] = ()
-    signed: tuple[int, ...] = ()  # the seqs at which a key of the server's signed this log
-    contradicted: str | None = None  # by which signature of the server's, in words
+    signed: tuple[int, ...] = ()  # the seqs at which a key of the server signed this log
+    contradicted: str | None = None  # the contradicting signature of the server, in words
 
 
 class Failed(Exception):
@@ -144,7 +144,7 @@ class Failed(Exception):
 
 
 class Unanswered(Exception):
-    """A check could not be run, or does not apply; this is no fault of the log."""
+    """A check could not be run, or does not apply; the log is not at fault."""
 
     def __init__(self, result: Result, reason: str, remarks: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
@@ -157,8 +157,8 @@ class Cursor:
     """
     The position of a check in the log, and the failures after which it could continue.
 
-    So malformed content is reported with its seq, and the report names every event that
-    fails, not the first alone.
+    With it malformed content is reported with its seq, and the report names every event that
+    fails, not only the first one.
     """
 
     __slots__ = ("contradicted", "failures", "seq", "signed")
@@ -167,7 +167,7 @@ class Cursor:
         self.seq: int | None = None
         self.failures: list[Objection] = []
         self.signed: list[int] = []  # the seqs at which a key from outside signed this log
-        self.contradicted: str | None = None  # by which signature of the server's, in words
+        self.contradicted: str | None = None  # the contradicting signature of the server, in words
 
     def note(
         self,
@@ -181,8 +181,8 @@ class Cursor:
         self.failures.append(Objection(seq=seq, reason=reason, rule=rule, weight=weight))
 
     @contextmanager
-    def going_on(self) -> Iterator[None]:
-        """Record a failure raised inside, and continue: later events are judged without it."""
+    def collecting_failures(self) -> Iterator[None]:
+        """Record a failure raised in the block, so that the check can continue."""
         try:
             yield
         except Failed as failed:

@@ -37,11 +37,11 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
     cursor.seq = 0
     if bundle.game not in (None, log.game):
         cursor.note(0, f"the manifest is of game {bundle.game}")
-    with cursor.going_on():
+    with cursor.collecting_failures():
         _check_profile(log, bundle)
     for seq in range(len(log.events)):
         cursor.seq = seq
-        with cursor.going_on():
+        with cursor.collecting_failures():
             _check_link(log, seq)
     for move in log.grouped[0]:
         for seq in range(move.first + 1, move.last + 1):
@@ -107,13 +107,13 @@ def check_order(log: Log, cursor: Cursor) -> None:
     _check_seats(log, cursor)
     moves, fault = log.grouped
     course = _Course(log)
-    with cursor.going_on():  # after a failure the order of later moves is not checked
+    with cursor.collecting_failures():  # after a failure the order of later moves is not checked
         for move in moves:
             cursor.seq = move.first
             course.follow(move)
     for move in moves:
         cursor.seq = move.first
-        with cursor.going_on():
+        with cursor.collecting_failures():
             _check_by(log, move)
     if fault is not None:
         raise Failed(fault.seq, fault.reason)
@@ -293,7 +293,7 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     if sealed is None:
         return Answer(remarks=remarks)
     text = None
-    with cursor.going_on():
+    with cursor.collecting_failures():
         text = _compared(log, sealed, bundle.files.get(REFUSALS))
     return Answer(text=text, remarks=remarks)
 

@@ -32,7 +32,7 @@ from service.rulesets.citations import rules_behind
 from service.verify.finding import Answer, Cursor, Failed
 from service.verify.log import Log
 from service.verify.plain import NOT_ALLOWED
-from service.verify.timeouts import Turns, check_abort, hasty
+from service.verify.timeouts import TurnTimes, check_abort, short_entropy_time
 from service.verify.without_deck import as_far_as_public, check_throw, with_dealt_open, with_shown
 
 MOST_NAMED: Final = 6
@@ -50,16 +50,16 @@ def check_legality(log: Log, cursor: Cursor) -> Answer:
     """
     cursor.seq = 0
     ruleset = log.ruleset
-    with cursor.going_on():
+    with cursor.collecting_failures():
         _check_table(log, ruleset)
     cursor.seq = None
     judge = _Judge(log)
     for move in log.grouped[0]:
         cursor.seq, before = move.first, len(cursor.failures)
-        with cursor.going_on():
+        with cursor.collecting_failures():
             judge.judge(move)
-        judge.believe(move, right=len(cursor.failures) == before)
-    return Answer(text=hasty(log))
+        judge.apply_events(move, valid=len(cursor.failures) == before)
+    return Answer(text=short_entropy_time(log))
 
 
 def _check_table(log: Log, ruleset: Ruleset) -> None:
@@ -85,7 +85,7 @@ class _Judge:
         self.named = False  # whether a reason has named what a seat could have played
         if log.deck is not None:
             self.game = replace(self.game, deck=tuple(Card(code) for code in log.deck))
-        self.turns = Turns(self.game)
+        self.turns = TurnTimes(self.game)
         self.throws: list[Event] = []  # what is still to be thrown after the deal
 
     def judge(self, move: RecordedMove) -> None:
@@ -104,13 +104,13 @@ class _Judge:
         elif move.kind is MoveKind.ABORT:
             self._abort(move.first)
 
-    def believe(self, move: RecordedMove, *, right: bool) -> None:
-        """Go on to the game after a move, as its events say."""
+    def apply_events(self, move: RecordedMove, *, valid: bool) -> None:
+        """Apply the events of a move, valid or not."""
         before, at = self.game, self.log.events[move.first]["at"]
         for seq in range(move.first, move.last + 1):
             if seq:
                 self.game = evolve(self.game, self.events[seq])
-        self.turns.follow(before, self.game, move, at, right=right)
+        self.turns.follow(before, self.game, move, at, valid=valid)
 
     def _deal(self, seq: int) -> None:
         event = self.events[seq]

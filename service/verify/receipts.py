@@ -203,7 +203,7 @@ def _hold_together(log: Log, receipts: Sequence[_Held], cursor: Cursor) -> list[
             if held.signers and (log.seal is not None or held.receipt.seq < len(log.heads)):
                 text = "a receipt that the server signed names another history"
                 cursor.contradicted = f"{text} ({held.name})"
-            with cursor.going_on():
+            with cursor.collecting_failures():
                 raise _contradiction(log, held, agreed, cursor.signed)
     return against
 

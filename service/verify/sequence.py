@@ -11,8 +11,8 @@ from service.domain.ruleset import NextDealer
 from service.shx.keys import KeyChange
 from service.verify.finding import Answer, Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
-from service.verify.signatures import vouched
-from service.verify.timeouts import hasty
+from service.verify.signatures import is_key_of_seat
+from service.verify.timeouts import short_entropy_time
 
 
 def check_sequence(
@@ -356,11 +356,11 @@ def _key_note(
 ) -> str:
     if new is None:
         return "key removed"
-    if old is not None and vouched(log, seat, old, new, changes):
+    if old is not None and is_key_of_seat(log, seat, old, new, changes):
         return "key changed, signed by the one before"
     return "new key"
 
 
 def _why(game: Log, data: Mapping[str, Any]) -> str:
     seat = None if data["seat"] is None else f"seat {data['seat']}"
-    return ", ".join(filter(None, (data["cause"], seat, hasty(game))))
+    return ", ".join(filter(None, (data["cause"], seat, short_entropy_time(game))))

@@ -14,12 +14,12 @@ NOT_SEALED: Final = (
     "the secret numbers are published when the hand is over: they will show that the deck was"
     " fixed before play"
 )
-"""Why a check waits for the end of the hand."""
+"""The reason of checks that need the published secret numbers."""
 
 States = Sequence[Mapping[str, Any]]
-"""For each seat its `mode` and `state`, as the audit object of the API has them."""
+"""The `mode` and `state` of each seat's entropy, as in the audit object of the API."""
 
-_ADDED: Final[Mapping[str, str]] = {
+_CONTRIBUTIONS: Final[Mapping[str, str]] = {
     "value": (
         "seat {} added a value in one step: no player alone could choose the deck;"
         " the house could, together with the seat that sent last"
@@ -38,12 +38,12 @@ def entropy_lines(states: States) -> list[str]:
     return [_line(state) for state in states]
 
 
-def doubt_on_the_seed(states: States) -> str | None:
+def unproven_of_seed(states: States) -> str | None:
     """
-    Return in words what is not shown of the choice of the seed, None where nothing is left.
+    Return in words what is unproven about the choice of the seed, None if nothing is.
 
-    The deck is fixed before play in any case; that no party chose it
-    follows only from a player who was bound to a value unknown to all others.
+    The deck is fixed before play in any case. Only a player who was bound to a value unknown
+    to all others shows that no party chose it.
     """
     modes = {state["mode"] for state in states if state["state"] == "revealed"}
     if "commit" in modes:
@@ -58,7 +58,7 @@ def _line(state: Mapping[str, Any]) -> str:
     if mode == "none":
         return f"seat {seat} added nothing to the shuffle"
     if state["state"] == "revealed":
-        return _ADDED[mode].format(seat)
+        return _CONTRIBUTIONS[mode].format(seat)
     if state["state"] == "committed":
         return f"seat {seat} bound itself to a value and did not show it"
     return f"seat {seat} was to add to the shuffle and did not"
@@ -69,7 +69,7 @@ Opening = Mapping[str, Any]
 
 def check_commitments(log: Log, cursor: Cursor) -> None:
     """
-    S and every revealed R match what was committed; the ruleset matches its hash.
+    Check that the seed, every revealed value and the ruleset match their commitments.
 
     Raises Failed if the seed does not match its commitment, Unanswered before the seal.
     """
@@ -96,7 +96,7 @@ def check_commitments(log: Log, cursor: Cursor) -> None:
 
 def check_shuffle(log: Log, cursor: Cursor) -> None:
     """
-    The deck follows from S, R and the rules; every commitment equal; the dealer right.
+    Check that the deck follows from seed, revealed values and rules, with the right dealer.
 
     Raises Failed if the deck is not the committed one, Unanswered before the seal or without a
     deck.
@@ -115,7 +115,7 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
         if published is not None:
             raise Failed(log.end, "a deck is published that was never committed to")
         raise not_applicable("aborted before there was a deck")
-    with cursor.going_on():
+    with cursor.collecting_failures():
         _check_commitments(log.shuffle, log.commitments, at["deck_committed"])
     if published is None or tuple(published) != log.shuffle.deck:
         reason = "the published deck is not the one that was shuffled"
@@ -140,16 +140,16 @@ def _check_dealer(log: Log, seq: int, due: int) -> None:
 
 def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
     """
-    Every opening matches its commitment and, once it is known, the deck.
+    Check that every opening matches its commitment and, once it is known, the deck.
 
-    `shown` are openings from outside the log, as a seat's bundle brings them.
+    `shown` are openings from outside the log, as in a bundle of a seat.
 
     Raises Unanswered if no card was opened.
     """
     found = False
     for seq, opening in _openings(log, shown):
         cursor.seq, found = seq, True
-        with cursor.going_on():
+        with cursor.collecting_failures():
             _check_opening(log, seq, opening)
     if not found:
         raise not_applicable("no card was opened")

@@ -25,11 +25,11 @@ def check_signatures(
     log: Log, given: Mapping[int, str], changes: Sequence[KeyChange], cursor: Cursor
 ) -> Answer:
     """
-    Every move of a keyed seat is signed, `seen` is right, and no nonce repeats.
+    Check that every move of a seat with a key is signed, `seen` is right, and no nonce repeats.
 
-    `given` are keys of seats that came from outside: they must be the pinned ones, or
-    have named these as their followers by one of the `changes`. Return in words which seats
-    gave up or left without a signature that shows it.
+    `given` are the keys of seats from outside the log: each must be the pinned key of the seat,
+    or lead to it by signed `changes`. Return in words which seats gave up or left without a
+    signature of their own.
 
     Raises Unanswered if no seat has a key.
     """
@@ -42,16 +42,16 @@ def check_signatures(
         elif fault := key_fault(b64decode(key)):
             cursor.note(0, f"the key of seat {seat}: {fault}")
     for seat, key in sorted(given.items()):
-        if seat not in keys or not vouched(log, seat, key, keys[seat], changes):
+        if seat not in keys or not is_key_of_seat(log, seat, key, keys[seat], changes):
             reason = f"the key of seat {seat} is not the one given from outside"
             cursor.note(0, reason)
     nonces: set[str] = set()
-    acts = _Acts(log)
+    actions = _Actions(log)
     for move in log.moves:  # all of them: later signatures show that an event was put in
         for seq in range(move.first, move.last + 1):
             cursor.seq = seq
-            with cursor.going_on():
-                _check_auth(log, move, seq, keys, nonces, acts)
+            with cursor.collecting_failures():
+                _check_auth(log, move, seq, keys, nonces, actions)
     departures = tuple(_departures(log))
     if not keys:
         raise not_applicable("; ".join(("no seat has a key", *departures)))
@@ -64,21 +64,21 @@ def pinned_keys(log: Log) -> dict[int, str]:
     return {seat: setup["key"] for seat, setup in setups if setup["key"] is not None}
 
 
-def vouched(log: Log, seat: int, old: str, new: str, changes: Sequence[KeyChange]) -> bool:
+def is_key_of_seat(log: Log, seat: int, old: str, new: str, changes: Sequence[KeyChange]) -> bool:
     """Return whether a seat's key is the old one, or follows from it by signed changes."""
     table = UUID(log.created["table"])
     return key_follows(b64decode(old), b64decode(new), changes, table=table, seat=seat)
 
 
 def unproven(log: Log) -> list[str]:
-    """Return in words the moves that cannot have a signature of their seat."""
+    """Return in words the moves that their seats cannot have signed."""
     timed_out = [move for move in log.grouped[0] if move.timed_out]
     made = [f"seq {m.first}: done for seat {m.seat} after a time-out" for m in timed_out]
     return [*made, *_departures(log)]
 
 
 def _departures(log: Log) -> Iterator[str]:
-    """Yield in words the seats that gave up or left, where no signature of theirs shows it."""
+    """Yield in words the seats that gave up or left without a signature of their own."""
     keys = pinned_keys(log)
     for move in log.grouped[0]:
         if move.kind is MoveKind.FORFEIT and move.seat not in keys:
@@ -100,30 +100,32 @@ def signers(log: Log) -> set[int]:
     }
 
 
-def made_for_seats(log: Log) -> dict[int, int]:
-    """Return how many moves were made after time-outs for each human seat that has any."""
+def moves_after_time_outs(log: Log) -> dict[int, int]:
+    """Return the number of moves made for each human seat after its time-outs, if there are any."""
     humans = {s for s, setup in enumerate(log.created["seats"]) if setup["kind"] == "human"}
     seats = (move.seat for move in log.grouped[0] if move.timed_out)
     return dict(sorted(Counter(seat for seat in seats if seat in humans).items()))
 
 
-class _Acts:
+class _Actions:
     """
-    The actions of the seats, searched for the first one that a seat had not seen.
+    The actions of the seats; finds the first action that a seat had not seen.
 
-    Events are named by the `seq` that they state, which is not their place in a log with a gap.
+    Events are identified by their stated `seq`, which in a log with a gap is not their place.
     """
 
     def __init__(self, log: Log) -> None:
         self.places: dict[int, list[int]] = {}  # of the events that state a seq
-        self.all = _Stated()
-        self.settling: dict[int, _Stated] = {}  # by seat, its actions in the exchange phase
+        self.all = _SeqIndex()
+        self.exchanging_by_seat: dict[
+            int, _SeqIndex
+        ] = {}  # by seat, its actions in the exchange phase
         for place, event in enumerate(log.events):
             self.places.setdefault(event["seq"], []).append(place)
             if event["type"] in ACTIONS:
                 self.all.add(place, event["seq"])
             if event["type"] in EXCHANGE:
-                own = self.settling.setdefault(event["data"]["seat"], _Stated())
+                own = self.exchanging_by_seat.setdefault(event["data"]["seat"], _SeqIndex())
                 own.add(place, event["seq"])
 
     def place(self, seq: int, before: int) -> int | None:
@@ -133,17 +135,17 @@ class _Acts:
         return places[at - 1] if at else None
 
     def between(self, seen: int, move: RecordedMove) -> int | None:
-        """Return the first action after `seen` that a seat has to know of before its move."""
+        """Return the first action after `seen` that the seat must have seen before its move."""
         if move.kind is MoveKind.FORFEIT or move.seat is None:
             return None
         exchanging = move.kind is MoveKind.EXCHANGE
-        acts = self.settling.get(move.seat, _Stated()) if exchanging else self.all
-        missed = acts.first_after(seen)
+        actions = self.exchanging_by_seat.get(move.seat, _SeqIndex()) if exchanging else self.all
+        missed = actions.first_after(seen)
         return missed if missed is not None and missed < move.first else None
 
 
-class _Stated:
-    """Places of events in ascending order, with the greatest `seq` stated up to each."""
+class _SeqIndex:
+    """Places of events in ascending order, each with the greatest `seq` stated so far."""
 
     def __init__(self) -> None:
         self.places: list[int] = []
@@ -160,7 +162,12 @@ class _Stated:
 
 
 def _check_auth(
-    log: Log, move: RecordedMove, seq: int, keys: Mapping[int, str], nonces: set[str], acts: _Acts
+    log: Log,
+    move: RecordedMove,
+    seq: int,
+    keys: Mapping[int, str],
+    nonces: set[str],
+    actions: _Actions,
 ) -> None:
     event = log.events[seq]
     key = keys.get(-1 if move.seat is None else move.seat)
@@ -183,20 +190,20 @@ def _check_auth(
     nonces.add(intent["nonce"])
     if not _same_move(intent["move"], event):
         raise Failed(seq, OTHER_MOVE)
-    _check_seen(log, move, intent["seen"], acts)
+    _check_seen(log, move, intent["seen"], actions)
 
 
 def _is_made(move: RecordedMove) -> bool:
-    """Return whether a seat makes a move itself, which only its key can sign."""
+    """Return whether the seat made a move itself, so that its key must sign it."""
     return move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT) and not move.timed_out
 
 
-def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], acts: _Acts) -> None:
+def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], actions: _Actions) -> None:
     """Check that no action lies between the seen event and the move (SHX/1, section 5)."""
-    place = acts.place(seen["seq"], move.first)
+    place = actions.place(seen["seq"], move.first)
     if place is None or log.heads[place].hex() != seen["head"]:
         raise Failed(move.first, "the head that was seen is not one before this move")
-    missed = acts.between(seen["seq"], move)
+    missed = actions.between(seen["seq"], move)
     if missed is not None:
         raise Failed(move.first, f"the seat had not seen seq {missed}")
 

@@ -16,30 +16,32 @@ from service.verify.log import Log
 STAND_IN: Final = 2  # time-outs in a row from which on a stand-in bot plays
 
 
-class Turns:
-    """Since when each seat has had its turn, and how many right time-outs it has in a row."""
+class TurnTimes:
+    """When the turn of each seat began, and how many valid time-outs in a row it has."""
 
     def __init__(self, game: Game) -> None:
         self.clock = game.setup.clock
         self.since: dict[int, str] = {}
-        self.row = dict.fromkeys(range(len(game.seats)), 0)
+        self.time_outs_in_row = dict.fromkeys(range(len(game.seats)), 0)
 
     def follow(
-        self, before: Game, after: Game, move: RecordedMove, at: str, *, right: bool = True
+        self, before: Game, after: Game, move: RecordedMove, at: str, *, valid: bool = True
     ) -> None:
         """
-        Take note of a move, made at `at`, that led from one game to the other.
+        Record a move, made at `at`, that led from one game to the other.
 
-        A time-out that was not `right` brings no bot nearer, and is no move of the seat's own.
+        An invalid time-out neither counts towards a stand-in bot, nor is it a move of the seat.
         """
         if move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY) and move.seat is not None:
-            self.row[move.seat] = self.row[move.seat] + right if move.timed_out else 0
+            self.time_outs_in_row[move.seat] = (
+                self.time_outs_in_row[move.seat] + valid if move.timed_out else 0
+            )
         started = after.status is not before.status
         if after.status is Status.SWAPPING and started:
-            self.since = dict.fromkeys(self.row, at)
+            self.since = dict.fromkeys(self.time_outs_in_row, at)
         elif after.status is Status.PLAYING:
             if started and after.turn is None:
-                self.since = dict.fromkeys(self.row, at)
+                self.since = dict.fromkeys(self.time_outs_in_row, at)
             elif after.turn is not None and (
                 started or after.turn != before.turn or move.seat == after.turn
             ):
@@ -49,13 +51,13 @@ class Turns:
         """
         Raise Failed unless the seat's time was up, or a stand-in bot plays for it.
 
-        The turn is with a seat since the first event that left it there, its own
-        included; before the first play of a first-come opening it is with all.
+        The turn of a seat begins with the event that gives it the turn, which may be its own;
+        before the first play of a first-come opening all seats have the turn.
         """
         rule = game.ruleset.cite("model.time_out")
         if self.clock is None or move.seat is None:
             raise Failed(move.first, "a time-out at a table without a clock", rule)
-        if self.row[move.seat] >= STAND_IN:
+        if self.time_outs_in_row[move.seat] >= STAND_IN:
             return
         swapping = game.status is Status.SWAPPING
         first_come = game.first_turn and game.turn is None
@@ -78,8 +80,8 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
     """
     Raise Failed unless `game` may be aborted for this cause, with this seat named.
 
-    An operator who dislikes a deck can always abort; it cannot say that a player
-    was the reason unless the log shows that the player was.
+    The operator can always abort, for example because of a bad deck, but can name a player as
+    the reason only if the log shows that the game waited for this player.
     """
     match abort.cause:
         case AbortCause.NO_ENTROPY:
@@ -99,12 +101,12 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
             assert_never(abort.cause)
 
 
-def hasty(log: Log) -> str | None:
+def short_entropy_time(log: Log) -> str | None:
     """
-    Return in words that a seat had less time for its entropy than the protocol promises.
+    Return in words that a seat had less time for its entropy than the protocol promises, or None.
 
-    No check of the protocol fails for this, and logs of other programs have it; the report
-    mentions it so that a reader can judge.
+    This fails no check, because logs of other programs have it; the report mentions it, so that
+    a reader can judge.
     """
     seal = log.seal
     if seal is None or seal["data"].get("cause") != AbortCause.NO_ENTROPY:
@@ -122,10 +124,10 @@ def _check_silence(game: Game, seat: Seat | None, seq: int) -> None:
 
 def _awaited(game: Game) -> tuple[Seat, ...]:
     """
-    Return the seats for which the game visibly waits.
+    Return the seats for which the game waits, as far as the log shows it.
 
-    At a first-come opening that is nobody: who could open is hidden. A seat that
-    has committed waits itself while another has not: reveals come after.
+    At a first-come opening there are none, because the log does not show who could open. A seat
+    that has committed is not among them while another has not: seats reveal only after that.
     """
     every = enumerate(game.seats)
     match game.status:

@@ -43,7 +43,7 @@ from service.verify.sequence import check_sequence
 from service.verify.shuffle import check_commitments, check_openings, check_shuffle
 from service.verify.signatures import (
     check_signatures,
-    made_for_seats,
+    moves_after_time_outs,
     pinned_keys,
     signers,
     unproven,
@@ -94,7 +94,7 @@ def verify_log(
         entropy=tuple(entropy_states(log)) if log.begins else (),
         timed_out=tuple(seq for seq, event in seqs if event["type"] == "turn_timed_out"),
         unproven=tuple(unproven(log)) if log.begins else (),
-        made_for=made_for_seats(log) if log.begins else {},
+        made_for=moves_after_time_outs(log) if log.begins else {},
         missing=tuple(_missing(log, level, up_to, needs, given, unfinished=budget.spent)),
         outside=tuple(_outside(given, answers, findings, authorship)),
         unchecked=tuple(_unchecked(given)),

@@ -1,3 +1,3 @@
 -- come_back: give seats back from stand-in bots to their players.
--- $1 game, $2 its version, $3 all seats that are back, $4 and $5 what the sweeper does next, and when
+-- $1 game, $2 its version, $3 all seats with players back, $4 and $5 next action and its time
 SELECT come_back($1::uuid, $2::integer, $3::jsonb, $4::text, $5::timestamptz)

@@ -1,9 +1,9 @@
 -- list_disputes: a page of the disputes that the viewer may see, newest first.
 --
--- A row shows the state at its last event. Where a period has ended since, or findings are missing,
--- the present state may be another one: such rows are returned for every state.
+-- A row has the state at its last event. If a period has ended since, or findings are missing, the
+-- present state may differ: such rows are returned for every state.
 -- $1 viewer or null, $2 SHA-256 of an invite or null, $3 state or null, $4 now,
--- $5 and $6 time and id of the last one seen, $7 most rows
+-- $5 and $6 time and id of the last row of the previous page, $7 most rows
 SELECT d.dispute_id, d.opened_at
 FROM disputes d
 JOIN games g ON g.game_id = d.game_id

@@ -28,7 +28,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """The leading referee's position; every change has another number, greater than 0."""
+    """The leading referee's position; each change has a new number, greater than 0."""
 
     number: int
     referee: int
@@ -78,8 +78,8 @@ class Rooms:
     Use cases of the referees' rooms; every method raises Refusal.
 
     A room belongs to the referees of the present panel: other callers cannot read or set it. A
-    position is a request only. What it shows is fetched by each follower, with the follower's
-    own rights; a leader cannot even set a viewer that the server would not show to the leader.
+    position is only a request: each follower fetches the view with the follower's own rights.
+    A leader cannot set a viewer whose view the leader may not see.
     """
 
     def __init__(self, *, commands: DisputeCommands, games: Games, leads: Leads) -> None:

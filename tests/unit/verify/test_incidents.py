@@ -9,7 +9,7 @@ import pytest
 from service.shx.bundle import Bundle
 from service.verify.claims import Claim, describe
 from service.verify.report import Report, report_html, report_text
-from service.verify.shuffle import doubt_on_the_seed, entropy_lines
+from service.verify.shuffle import entropy_lines, unproven_of_seed
 from service.verify.verify import verify_bundle
 from tests.tamper import LOGS, Forgery, report_on, sample, sample_lines
 
@@ -113,7 +113,7 @@ def test_without_player_entropy_the_server_could_choose_the_deck() -> None:
     """`none`: safe only if the operator is honest."""
     states = [state(seat, "none", "none") for seat in range(3)]
     assert entropy_lines(states) == ["no player added to the shuffle: the house alone chose it"]
-    assert "did not choose a seed it liked" in (doubt_on_the_seed(states) or "")
+    assert "did not choose a seed it liked" in (unproven_of_seed(states) or "")
 
 
 def test_single_step_entropy_excludes_players_but_not_the_server_with_a_player() -> None:
@@ -121,18 +121,18 @@ def test_single_step_entropy_excludes_players_but_not_the_server_with_a_player()
     states = [state(0, "value", "revealed"), state(1, "none", "none")]
     assert entropy_lines(states)[0].startswith("seat 0 added a value in one step: no player alone")
     assert entropy_lines(states)[1] == "seat 1 added nothing to the shuffle"
-    assert "the player who sent last" in (doubt_on_the_seed(states) or "")
+    assert "the player who sent last" in (unproven_of_seed(states) or "")
 
 
 def test_committed_entropy_excludes_every_party() -> None:
     """`commit`: not even the operator together with a player can steer the deck."""
     states = [state(0, "commit", "revealed"), state(1, "none", "none")]
     assert "not even the house together with all others" in entropy_lines(states)[0]
-    assert doubt_on_the_seed(states) is None
+    assert unproven_of_seed(states) is None
 
 
 @pytest.mark.parametrize(("mode", "how_far"), [("commit", "committed"), ("value", "waiting")])
 def test_entropy_that_was_not_revealed_binds_no_party(mode: str, how_far: str) -> None:
     states = [state(0, mode, how_far)]
     assert "did not" in entropy_lines(states)[0]
-    assert doubt_on_the_seed(states) is not None
+    assert unproven_of_seed(states) is not None

@@ -9,7 +9,7 @@ from service.rulesets.catalogue import catalogue
 from service.verify.finding import Check, Failed
 from service.verify.log import played_by
 from service.verify.report import Report
-from service.verify.timeouts import Turns
+from service.verify.timeouts import TurnTimes
 from tests.attacks.registry import game_at
 from tests.changed import replace
 from tests.random_games import Plan, made_game
@@ -113,7 +113,7 @@ def test_an_action_that_keeps_the_turn_restarts_the_clock() -> None:
     """After its own burn a seat has the full time again."""
     forgery = Forgery(made_game(Plan(name="burner", clock=CLOCK)))
     game = replace(game_at(forgery, forgery.find("play_started") + 1), turn=1, first_turn=False)
-    turns = Turns(game)
+    turns = TurnTimes(game)
     mine = RecordedMove(first=9, last=9, kind=MoveKind.PLAY, seat=1, timed_out=False)
     out = replace(mine, timed_out=True)
     turns.follow(replace(game, turn=0), game, replace(mine, seat=0), _at(0))

@@ -39,7 +39,7 @@ const swapping = (/** @type {Game} */ { view }) => view.status === "swapping" &&
 const orderOf = (/** @type {Game} */ game) => settingsOf(game.ruleset).order.low_to_high;
 
 /**
- * Take a press on an own card; in the exchange phase a pair is exchanged at once.
+ * Handle a press on an own card; in the exchange phase a pair is exchanged at once.
  *
  * @param {Game} game
  * @param {string[]} cards one card, or a stack
@@ -81,7 +81,7 @@ function drop(game, card, at, act) {
 }
 
 /**
- * Return the move that the present choice means, null if there is none.
+ * Return the move of the present choice, null if there is none.
  *
  * @param {Game} game
  * @returns {Api["Move"] | null}
@@ -185,7 +185,7 @@ export function slots(game, handlers) {
   });
 }
 
-/** Return the hand, sorted, in rows that overlap as much as the room asks. @param {Game} game @param {Handlers} handlers */
+/** Return the sorted hand, in rows that overlap if the width requires it. @param {Game} game @param {Handlers} handlers */
 export function hand(game, handlers) {
   const { view, choice } = game;
   const own = mine(view);
@@ -193,7 +193,7 @@ export function hand(game, handlers) {
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
   const all = view.status === "swapping" && !own.ready ? new Set(cards) : leading(view);
   const beside = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
-  const fits = beside.size ? beside : all; // a choice that fits nowhere leaves the legal cards lit
+  const fits = beside.size ? beside : all; // after a choice that fits nothing, the legal cards stay highlighted
   return cards.map((card, at) => {
     const chosen = choice.cards.includes(card);
     const made = button(card, {
